@@ -1,0 +1,104 @@
+//! Byte helpers that work in constants and never panic.
+
+/// The first character of valid UTF-8 and the bytes behind it.
+///
+/// Meant for the bytes of a `str`; on anything malformed it stops with `None`.
+pub(crate) const fn next_char(bytes: &[u8]) -> Option<(char, &[u8])> {
+    let (code, rest) = match bytes {
+        [a @ 0..0x80, rest @ ..] => (*a as u32, rest),
+        [a @ 0xC0..0xE0, b, rest @ ..] => ((*a as u32 & 0x1F) << 6 | low(*b), rest),
+        [a @ 0xE0..0xF0, b, c, rest @ ..] => ((*a as u32 & 0x0F) << 12 | low(*b) << 6 | low(*c), rest),
+        [a @ 0xF0..=0xF7, b, c, d, rest @ ..] => {
+            ((*a as u32 & 0x07) << 18 | low(*b) << 12 | low(*c) << 6 | low(*d), rest)
+        }
+        _ => return None,
+    };
+    match char::from_u32(code) {
+        Some(character) => Some((character, rest)),
+        None => None,
+    }
+}
+
+const fn low(byte: u8) -> u32 {
+    byte as u32 & 0x3F
+}
+
+/// Whether `bytes` contain a NUL.
+pub(crate) const fn contains_nul(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let [byte, tail @ ..] = rest {
+        if *byte == 0 {
+            return true;
+        }
+        rest = tail;
+    }
+    false
+}
+
+/// Splits at the first NUL: what is before it, and what is behind it.
+pub(crate) const fn split_nul(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut length = 0;
+    let mut rest = bytes;
+    while let [byte, tail @ ..] = rest {
+        if *byte == 0 {
+            return match bytes.split_at_checked(length) {
+                Some((name, _)) => Some((name, tail)),
+                None => None,
+            };
+        }
+        length += 1;
+        rest = tail;
+    }
+    None
+}
+
+/// Splits a little-endian `u16` off the front.
+pub(crate) const fn split_u16(bytes: &[u8]) -> Option<(u16, &[u8])> {
+    match bytes {
+        [low, high, rest @ ..] => Some((u16::from_le_bytes([*low, *high]), rest)),
+        _ => None,
+    }
+}
+
+/// Splits a GUID off the front.
+pub(crate) const fn split_guid(bytes: &[u8]) -> Option<(crate::Guid, &[u8])> {
+    match bytes.split_first_chunk::<16>() {
+        Some((raw, rest)) => Some((crate::Guid::from_bytes_le(*raw), rest)),
+        None => None,
+    }
+}
+
+/// Appends to a fixed buffer; remembers whether everything had room.
+///
+/// Used for constants, where the buffer has exactly the computed length, and at run time over a caller's buffer.
+pub(crate) struct Appender<'a> {
+    buffer: &'a mut [u8],
+    used: usize,
+    overflowed: bool,
+}
+
+impl<'a> Appender<'a> {
+    pub(crate) const fn new(buffer: &'a mut [u8]) -> Self {
+        Self { buffer, used: 0, overflowed: false }
+    }
+
+    pub(crate) const fn push(&mut self, bytes: &[u8]) {
+        if let Some((_, free)) = self.buffer.split_at_mut_checked(self.used)
+            && let Some((room, _)) = free.split_at_mut_checked(bytes.len())
+        {
+            room.copy_from_slice(bytes);
+            self.used += bytes.len();
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    pub(crate) const fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// What was appended; `None` where something had no room.
+    pub(crate) fn into_used(self) -> Option<&'a mut [u8]> {
+        if self.overflowed { None } else { self.buffer.get_mut(..self.used) }
+    }
+}

@@ -1,0 +1,83 @@
+//! `EVENT_DESCRIPTOR`: the fixed attributes of an event.
+
+use core::mem::{align_of, offset_of, size_of};
+
+use crate::{Channel, Keyword, Level, Opcode};
+
+/// `EVENT_DESCRIPTOR`, as `EtwWrite` and its relatives take it.
+///
+/// ```
+/// use etw_types::{Channel, EventDescriptor, Keyword, Level, Opcode};
+///
+/// const STARTED: EventDescriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(0x2))
+///     .with_id_version(100, 1)
+///     .with_channel(Channel::TraceClassic)
+///     .with_opcode(Opcode::Start);
+/// assert_eq!(STARTED.id, 100);
+/// ```
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct EventDescriptor {
+    /// Identifier within the provider; 0 means that the event is known by its name.
+    pub id: u16,
+    /// Version of the event with this id.
+    pub version: u8,
+    /// Where the event is addressed to.
+    pub channel: Channel,
+    /// Severity.
+    pub level: Level,
+    /// Meaning within an activity.
+    pub opcode: Opcode,
+    /// The provider's own grouping.
+    pub task: u16,
+    /// Categories.
+    pub keyword: Keyword,
+}
+
+impl EventDescriptor {
+    /// A TraceLogging event's descriptor: channel 11, everything else 0.
+    #[must_use]
+    pub const fn new(level: Level, keyword: Keyword) -> Self {
+        Self { id: 0, version: 0, channel: Channel::TraceLogging, level, opcode: Opcode::Info, task: 0, keyword }
+    }
+
+    /// The same with an id and a version.
+    #[must_use]
+    pub const fn with_id_version(mut self, id: u16, version: u8) -> Self {
+        self.id = id;
+        self.version = version;
+        self
+    }
+
+    /// The same for another channel.
+    #[must_use]
+    pub const fn with_channel(mut self, channel: Channel) -> Self {
+        self.channel = channel;
+        self
+    }
+
+    /// The same with another opcode.
+    #[must_use]
+    pub const fn with_opcode(mut self, opcode: Opcode) -> Self {
+        self.opcode = opcode;
+        self
+    }
+
+    /// The same with another task.
+    #[must_use]
+    pub const fn with_task(mut self, task: u16) -> Self {
+        self.task = task;
+        self
+    }
+}
+
+const _: () = {
+    assert!(size_of::<EventDescriptor>() == 16);
+    assert!(align_of::<EventDescriptor>() == 8);
+    assert!(offset_of!(EventDescriptor, version) == 2);
+    assert!(offset_of!(EventDescriptor, channel) == 3);
+    assert!(offset_of!(EventDescriptor, level) == 4);
+    assert!(offset_of!(EventDescriptor, opcode) == 5);
+    assert!(offset_of!(EventDescriptor, task) == 6);
+    assert!(offset_of!(EventDescriptor, keyword) == 8);
+};

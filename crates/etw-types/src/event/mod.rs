@@ -1,0 +1,9 @@
+//! What every event carries: its descriptor, its data descriptors, and the codes of enable callbacks.
+
+pub(crate) mod channel;
+pub(crate) mod control;
+pub(crate) mod data_descriptor;
+pub(crate) mod descriptor;
+pub(crate) mod keyword;
+pub(crate) mod level;
+pub(crate) mod opcode;

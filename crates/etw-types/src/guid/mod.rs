@@ -1,0 +1,189 @@
+//! `GUID`: the name of providers, groups, sessions and activities.
+
+mod case;
+mod name;
+mod parse;
+mod sha1;
+
+use core::fmt;
+use core::mem::{align_of, size_of};
+
+pub use parse::GuidParseError;
+
+/// A `GUID` in the layout of Windows.
+///
+/// ```
+/// use etw_types::Guid;
+///
+/// const GROUP: Guid = match Guid::parse("faaf2f61-9b26-4591-9bb1-b9b8bae2d34c") {
+///     Ok(guid) => guid,
+///     Err(_) => Guid::ZERO,
+/// };
+/// assert_eq!(GROUP, Guid::from_u128(0xfaaf2f61_9b26_4591_9bb1_b9b8bae2d34c));
+/// assert_eq!(GROUP.to_bytes_le()[..4], [0x61, 0x2f, 0xaf, 0xfa]);
+/// ```
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guid {
+    /// The first group of digits.
+    pub data1: u32,
+    /// The second group.
+    pub data2: u16,
+    /// The third group.
+    pub data3: u16,
+    /// The last two groups.
+    pub data4: [u8; 8],
+}
+
+const _: () = {
+    assert!(size_of::<Guid>() == 16);
+    assert!(align_of::<Guid>() == 4);
+};
+
+impl Guid {
+    /// The GUID of zeroes.
+    pub const ZERO: Self = Self::from_u128(0);
+
+    /// From the four fields of the structure.
+    #[must_use]
+    pub const fn from_fields(data1: u32, data2: u16, data3: u16, data4: [u8; 8]) -> Self {
+        Self { data1, data2, data3, data4 }
+    }
+
+    /// From the digits as one number: `0x00112233_4455_6677_8899_aabbccddeeff`.
+    #[must_use]
+    pub const fn from_u128(digits: u128) -> Self {
+        Self::from_bytes_be(digits.to_be_bytes())
+    }
+
+    /// The digits as one number.
+    #[must_use]
+    pub const fn to_u128(&self) -> u128 {
+        u128::from_be_bytes(self.to_bytes_be())
+    }
+
+    /// From the bytes in the order in which they are printed.
+    #[must_use]
+    pub const fn from_bytes_be(bytes: [u8; 16]) -> Self {
+        let [a, b, c, d, e, f, g, h, tail @ ..] = bytes;
+        Self {
+            data1: u32::from_be_bytes([a, b, c, d]),
+            data2: u16::from_be_bytes([e, f]),
+            data3: u16::from_be_bytes([g, h]),
+            data4: tail,
+        }
+    }
+
+    /// The bytes in the order in which they are printed.
+    #[must_use]
+    pub const fn to_bytes_be(&self) -> [u8; 16] {
+        let [a, b, c, d] = self.data1.to_be_bytes();
+        let [e, f] = self.data2.to_be_bytes();
+        let [g, h] = self.data3.to_be_bytes();
+        let [i, j, k, l, m, n, o, p] = self.data4;
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+    }
+
+    /// From the bytes as Windows has them in memory and in files.
+    #[must_use]
+    pub const fn from_bytes_le(bytes: [u8; 16]) -> Self {
+        let [a, b, c, d, e, f, g, h, tail @ ..] = bytes;
+        Self {
+            data1: u32::from_le_bytes([a, b, c, d]),
+            data2: u16::from_le_bytes([e, f]),
+            data3: u16::from_le_bytes([g, h]),
+            data4: tail,
+        }
+    }
+
+    /// The bytes as Windows has them in memory and in files.
+    #[must_use]
+    pub const fn to_bytes_le(&self) -> [u8; 16] {
+        let [a, b, c, d] = self.data1.to_le_bytes();
+        let [e, f] = self.data2.to_le_bytes();
+        let [g, h] = self.data3.to_le_bytes();
+        let [i, j, k, l, m, n, o, p] = self.data4;
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+    }
+
+    /// The id that ETW's convention gives to the provider called `name`.
+    ///
+    /// It is a hash of the name in invariant upper case, so `MyProvider` and `MYPROVIDER` have the same id. Tools such as
+    /// tracelog (`-guid *MyProvider`) and .NET's `EventSource` compute the same one.
+    #[must_use]
+    pub const fn from_name(name: &str) -> Self {
+        name::hash(name)
+    }
+
+    /// From text: 32 digits in groups of 8-4-4-4-12, upper or lower case, with or without braces.
+    ///
+    /// # Errors
+    ///
+    /// [`GuidParseError`] with the position of the first character that does not fit.
+    pub const fn parse(text: &str) -> Result<Self, GuidParseError> {
+        parse::parse(text)
+    }
+
+    /// Whether this is the GUID of zeroes.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.to_u128() == 0
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [clock_high, clock_low, node @ ..] = self.data4;
+        write!(f, "{:08x}-{:04x}-{:04x}-{clock_high:02x}{clock_low:02x}-", self.data1, self.data2, self.data3)?;
+        node.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::str::FromStr for Guid {
+    type Err = GuidParseError;
+
+    fn from_str(text: &str) -> Result<Self, GuidParseError> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::Guid;
+
+    #[test]
+    fn names_hash_to_the_ids_other_tools_compute() {
+        for (name, id) in [
+            ("MyProvider", "b3864c38-4273-58c5-545b-8b3608343471"),
+            ("myprovider", "b3864c38-4273-58c5-545b-8b3608343471"),
+            ("Microsoft-Diagnostics-DiagnosticSource", "adb401e1-5296-51f8-c125-5fda75826144"),
+            ("Microsoft-Extensions-Logging", "3ac73b97-af73-50e9-0822-5da4367920d0"),
+        ] {
+            assert_eq!(Guid::from_name(name).to_string(), id, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_hashed_in_constants() {
+        const ID: Guid = Guid::from_name("Ünïcode-Прøvider-𐐨");
+        assert_eq!(ID, Guid::from_name("ÜNÏCODE-ПРØVIDER-𐐀"));
+        assert_eq!(ID.data3 >> 12, 5);
+    }
+
+    #[test]
+    fn byte_orders_round_trip() {
+        let guid = Guid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+        assert_eq!(guid.to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+        assert_eq!(Guid::from_bytes_le(guid.to_bytes_le()), guid);
+        assert_eq!(Guid::from_bytes_be(guid.to_bytes_be()), guid);
+        assert_eq!(guid.to_bytes_le()[..8], [0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66]);
+    }
+}

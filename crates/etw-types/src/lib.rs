@@ -1,0 +1,56 @@
+//! Types, layouts and encodings of Event Tracing for Windows (ETW).
+//!
+//! This crate owns the vocabulary that the provider side (`wdk-etw`), the macros and the host side (engine, readers)
+//! share: identifiers, event descriptors, status codes, the provider-traits blob and the TraceLogging metadata. It calls
+//! no operating system, allocates nothing, contains no `unsafe` and has no dependencies. Everything that can be a
+//! constant is a `const fn`, so that a provider's and an event's bytes are in the image's read-only data.
+//!
+//! ```
+//! use etw_types::{Guid, Level};
+//!
+//! // A provider's id follows from its name.
+//! const ID: Guid = Guid::from_name("MyProvider");
+//! assert_eq!(ID.to_string(), "b3864c38-4273-58c5-545b-8b3608343471");
+//! assert_eq!(Level::Warning.as_int(), 3);
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+#[cfg(test)]
+extern crate std;
+
+#[macro_use]
+mod newtype;
+
+mod bytes;
+mod event;
+mod guid;
+mod information;
+mod native_string;
+mod status;
+pub mod tracelogging;
+pub mod traits;
+
+pub use event::channel::Channel;
+pub use event::control::{ControlCode, EventFilterDescriptor};
+pub use event::data_descriptor::{DataKind, EventDataDescriptor};
+pub use event::descriptor::EventDescriptor;
+pub use event::keyword::Keyword;
+pub use event::level::Level;
+pub use event::opcode::Opcode;
+pub use guid::{Guid, GuidParseError};
+pub use information::EventInfoClass;
+pub use native_string::{AnsiString, UnicodeString};
+pub use status::hresult::HResult;
+pub use status::nt::NtStatus;
+pub use status::win32::Win32Error;
+pub use tracelogging::{InType, OutType};

@@ -1,0 +1,83 @@
+//! `HRESULT`.
+
+use core::fmt;
+
+use super::nt::Hex;
+use super::status_newtype;
+use crate::Win32Error;
+
+/// `FACILITY_WIN32` with the failure bit: the upper half of a wrapped Win32 error.
+const WIN32_FAILURE: u32 = 0x8007_0000;
+
+status_newtype! {
+    /// An `HRESULT`: what the user-mode TraceLogging functions answer.
+    ///
+    /// ```
+    /// use etw_types::{HResult, Win32Error};
+    ///
+    /// let status = HResult::from_win32(Win32Error::NotSupported);
+    /// assert_eq!(status.as_int(), 0x8007_0032);
+    /// assert_eq!(status.to_string(), "0x80070032 ERROR_NOT_SUPPORTED");
+    /// ```
+    HResult {
+        Ok = 0x0000_0000 "S_OK",
+        Fail = 0x8000_4005 "E_FAIL",
+    }
+}
+
+impl HResult {
+    /// `HRESULT_FROM_WIN32`: 0 stays `S_OK`, a value that already is a failing `HRESULT` stays as it is.
+    #[must_use]
+    #[inline]
+    pub const fn from_win32(error: Win32Error) -> Self {
+        let code = error.as_int();
+        if code == 0 || code & 0x8000_0000 != 0 {
+            Self::from_int(code)
+        } else {
+            Self::from_int((code & 0xFFFF) | WIN32_FAILURE)
+        }
+    }
+
+    /// The Win32 error inside, where there is one.
+    #[must_use]
+    pub const fn as_win32(self) -> Option<Win32Error> {
+        let code = self.as_int();
+        if code == 0 {
+            Some(Win32Error::Success)
+        } else if code & 0xFFFF_0000 == WIN32_FAILURE {
+            Some(Win32Error::from_int(code & 0xFFFF))
+        } else {
+            None
+        }
+    }
+
+    /// `SUCCEEDED`: the upper bit is clear.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_success(self) -> bool {
+        self.as_int() & 0x8000_0000 == 0
+    }
+}
+
+impl fmt::Display for HResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:X}", Hex(self.as_int()))?;
+        let name = self.name().or_else(|| self.as_win32().and_then(Win32Error::name));
+        name.map_or(Ok(()), |name| write!(f, " {name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HResult;
+    use crate::Win32Error;
+
+    #[test]
+    fn wrapping_follows_the_macro_of_the_headers() {
+        assert_eq!(HResult::from_win32(Win32Error::Success), HResult::Ok);
+        assert_eq!(HResult::from_win32(Win32Error::NotSupported).as_int(), 0x8007_0032);
+        assert_eq!(HResult::from_win32(Win32Error::from_int(0x8000_4005)), HResult::Fail);
+        assert_eq!(HResult::from_win32(Win32Error::AccessDenied).as_win32(), Some(Win32Error::AccessDenied));
+        assert_eq!(HResult::Fail.as_win32(), None);
+    }
+}

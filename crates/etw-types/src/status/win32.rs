@@ -1,0 +1,51 @@
+//! Win32 error codes.
+
+use core::fmt;
+
+use super::status_newtype;
+
+status_newtype! {
+    /// A Win32 error code, as user-mode ETW functions return it.
+    Win32Error {
+        Success = 0 "ERROR_SUCCESS",
+        FileNotFound = 2 "ERROR_FILE_NOT_FOUND",
+        AccessDenied = 5 "ERROR_ACCESS_DENIED",
+        InvalidHandle = 6 "ERROR_INVALID_HANDLE",
+        NotEnoughMemory = 8 "ERROR_NOT_ENOUGH_MEMORY",
+        OutOfMemory = 14 "ERROR_OUTOFMEMORY",
+        BadLength = 24 "ERROR_BAD_LENGTH",
+        GenFailure = 31 "ERROR_GEN_FAILURE",
+        NotSupported = 50 "ERROR_NOT_SUPPORTED",
+        InvalidParameter = 87 "ERROR_INVALID_PARAMETER",
+        CallNotImplemented = 120 "ERROR_CALL_NOT_IMPLEMENTED",
+        InsufficientBuffer = 122 "ERROR_INSUFFICIENT_BUFFER",
+        ModNotFound = 126 "ERROR_MOD_NOT_FOUND",
+        ProcNotFound = 127 "ERROR_PROC_NOT_FOUND",
+        Busy = 170 "ERROR_BUSY",
+        AlreadyExists = 183 "ERROR_ALREADY_EXISTS",
+        MoreData = 234 "ERROR_MORE_DATA",
+        ArithmeticOverflow = 534 "ERROR_ARITHMETIC_OVERFLOW",
+        PossibleDeadlock = 1131 "ERROR_POSSIBLE_DEADLOCK",
+        NotFound = 1168 "ERROR_NOT_FOUND",
+        AlreadyRegistered = 1242 "ERROR_ALREADY_REGISTERED",
+        InvalidSid = 1337 "ERROR_INVALID_SID",
+        FileCorrupt = 1392 "ERROR_FILE_CORRUPT",
+        NoSystemResources = 1450 "ERROR_NO_SYSTEM_RESOURCES",
+    }
+}
+
+impl Win32Error {
+    /// Whether the code is `ERROR_SUCCESS`.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_success(self) -> bool {
+        self.as_int() == 0
+    }
+}
+
+impl fmt::Display for Win32Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.as_int())?;
+        self.name().map_or(Ok(()), |name| write!(f, " {name}"))
+    }
+}

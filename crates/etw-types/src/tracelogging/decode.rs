@@ -1,0 +1,154 @@
+//! Walking a payload by its metadata.
+
+use core::fmt;
+
+use super::reader::Fields;
+use super::{Count, Field, Metadata, MetadataError, Value};
+use crate::bytes::split_u16;
+
+/// Why an event could not be decoded to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The metadata is malformed.
+    Metadata(MetadataError),
+    /// The payload ends within a field, or the field's encoding is not known.
+    Payload,
+    /// A struct has more fields than follow it.
+    MissingStructFields,
+    /// Structs are nested deeper than any event has fields.
+    TooDeep,
+    /// The counts multiply to more values than an event can hold.
+    TooManyValues,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Metadata(error) => error.fmt(f),
+            Self::Payload => f.write_str("the payload does not fit the event metadata"),
+            Self::MissingStructFields => f.write_str("a struct in the event metadata lacks fields"),
+            Self::TooDeep => f.write_str("structs in the event metadata are nested too deeply"),
+            Self::TooManyValues => f.write_str("the event metadata describes more values than an event can hold"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+impl From<MetadataError> for DecodeError {
+    fn from(error: MetadataError) -> Self {
+        Self::Metadata(error)
+    }
+}
+
+/// Receives what [`decode`] finds, in order. Every method does nothing by default.
+pub trait Visitor<'a> {
+    /// A value; several in a row between `begin_array` and `end_array`.
+    fn value(&mut self, _field: &Field<'a>, _value: Value<'a>) {}
+    /// A field with several values, or an array of structs.
+    fn begin_array(&mut self, _field: &Field<'a>, _count: u16) {}
+    /// The end of such a field.
+    fn end_array(&mut self, _field: &Field<'a>) {}
+    /// A struct, or one of an array of them.
+    fn begin_struct(&mut self, _field: &Field<'a>) {}
+    /// The end of a struct.
+    fn end_struct(&mut self, _field: &Field<'a>) {}
+    /// A field in a custom encoding: its bytes.
+    fn custom(&mut self, _field: &Field<'a>, _bytes: &'a [u8]) {}
+}
+
+/// Depth of structs that is still walked: an event has at most 128 fields.
+const MAX_DEPTH: u32 = 128;
+/// Values without bytes (empty structs) that one event may have: as many as the largest payload has bytes.
+const MAX_VALUES: u32 = 0x1_0000;
+
+/// Walks `payload` by `metadata` and tells `visitor` what is there. Answers the bytes behind the last field.
+///
+/// # Errors
+///
+/// Where the two do not fit; what was visited before stays visited.
+pub fn decode<'a>(
+    metadata: &Metadata<'a>,
+    payload: &'a [u8],
+    visitor: &mut dyn Visitor<'a>,
+) -> Result<&'a [u8], DecodeError> {
+    let mut walk = Walk { payload, visitor, values_left: MAX_VALUES };
+    let mut fields = metadata.fields();
+    while let Some(field) = fields.next() {
+        walk.field(&field?, &mut fields, 0)?;
+    }
+    Ok(walk.payload)
+}
+
+struct Walk<'a, 'v> {
+    payload: &'a [u8],
+    visitor: &'v mut dyn Visitor<'a>,
+    values_left: u32,
+}
+
+impl<'a> Walk<'a, '_> {
+    /// Walks one field; takes the fields of a struct from `later`.
+    fn field(&mut self, field: &Field<'a>, later: &mut Fields<'a>, depth: u32) -> Result<(), DecodeError> {
+        if depth >= MAX_DEPTH {
+            return Err(DecodeError::TooDeep);
+        }
+        let count = match field.count {
+            Count::One => return self.one(field, later, depth),
+            Count::Custom(_) => {
+                let size = self.count()?;
+                let (bytes, rest) = self.payload.split_at_checked(usize::from(size)).ok_or(DecodeError::Payload)?;
+                self.payload = rest;
+                self.visitor.custom(field, bytes);
+                return Ok(());
+            }
+            Count::Constant(count) => count,
+            Count::Variable => self.count()?,
+        };
+        self.visitor.begin_array(field, count);
+        let members = later.clone();
+        for _ in 0..count {
+            later.clone_from(&members);
+            self.one(field, later, depth)?;
+        }
+        if count == 0 {
+            skip_members(field, later)?;
+        }
+        self.visitor.end_array(field);
+        Ok(())
+    }
+
+    /// Walks one value or one struct.
+    fn one(&mut self, field: &Field<'a>, later: &mut Fields<'a>, depth: u32) -> Result<(), DecodeError> {
+        self.values_left = self.values_left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
+        if let Some(members) = field.struct_fields() {
+            self.visitor.begin_struct(field);
+            for _ in 0..members {
+                let member = later.next().ok_or(DecodeError::MissingStructFields)??;
+                self.field(&member, later, depth + 1)?;
+            }
+            self.visitor.end_struct(field);
+        } else {
+            let (value, rest) = Value::split(field.in_type, self.payload).ok_or(DecodeError::Payload)?;
+            self.payload = rest;
+            self.visitor.value(field, value);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<u16, DecodeError> {
+        let (count, rest) = split_u16(self.payload).ok_or(DecodeError::Payload)?;
+        self.payload = rest;
+        Ok(count)
+    }
+}
+
+/// Passes over the members of a struct that has no instance.
+fn skip_members(field: &Field<'_>, later: &mut Fields<'_>) -> Result<(), DecodeError> {
+    let mut pending = u32::from(field.struct_fields().unwrap_or(0));
+    while pending > 0 {
+        let member = later.next().ok_or(DecodeError::MissingStructFields)??;
+        pending = pending - 1 + u32::from(member.struct_fields().unwrap_or(0));
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! One value of a payload.
+
+use core::fmt;
+
+use super::InType;
+use crate::Guid;
+use crate::bytes::{split_guid, split_nul, split_u16};
+
+/// A value as it stands in a payload, borrowed from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// A signed integer.
+    Signed(i64),
+    /// An unsigned integer.
+    Unsigned(u64),
+    /// An integer shown in hexadecimal.
+    Hex(u64),
+    /// 32-bit floating point.
+    F32(f32),
+    /// 64-bit floating point.
+    F64(f64),
+    /// A 32-bit boolean with its raw value.
+    Bool32(i32),
+    /// UTF-16LE text without its NUL or count; the length is even.
+    Utf16(&'a [u8]),
+    /// Bytes of text without their NUL or count.
+    Text(&'a [u8]),
+    /// Bytes.
+    Binary(&'a [u8]),
+    /// A GUID.
+    Guid(Guid),
+    /// 100 ns since 1601.
+    FileTime(i64),
+    /// Year, month, day of week, day, hour, minute, second, millisecond.
+    SystemTime([u16; 8]),
+    /// A security identifier.
+    Sid(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// Takes a value of the given encoding off the front of a payload. `None` where the payload is too short or the
+    /// encoding is not known.
+    #[must_use]
+    pub fn split(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        match in_type {
+            InType::CStr16 => {
+                let end = payload.chunks_exact(2).position(|unit| unit == [0, 0])? * 2;
+                Some((Self::Utf16(payload.get(..end)?), payload.get(end + 2..)?))
+            }
+            InType::CStr8 => split_nul(payload).map(|(text, rest)| (Self::Text(text), rest)),
+            InType::Str16 => {
+                let (text, rest) = split_counted(payload)?;
+                text.len().is_multiple_of(2).then_some((Self::Utf16(text), rest))
+            }
+            InType::Str8 => split_counted(payload).map(|(text, rest)| (Self::Text(text), rest)),
+            InType::Binary | InType::BinaryC => split_counted(payload).map(|(bytes, rest)| (Self::Binary(bytes), rest)),
+            InType::Guid => split_guid(payload).map(|(guid, rest)| (Self::Guid(guid), rest)),
+            InType::Sid => {
+                let authorities = usize::from(*payload.get(1)?);
+                let (sid, rest) = payload.split_at_checked(8 + 4 * authorities)?;
+                Some((Self::Sid(sid), rest))
+            }
+            _ => {
+                let (raw, rest) = payload.split_at_checked(in_type.fixed_size()?)?;
+                Some((Self::from_fixed(in_type, raw)?, rest))
+            }
+        }
+    }
+
+    fn from_fixed(in_type: InType, raw: &[u8]) -> Option<Self> {
+        Some(match in_type {
+            InType::I8 => Self::Signed(i8::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::I16 => Self::Signed(i16::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::I32 => Self::Signed(i32::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::I64 => Self::Signed(i64::from_le_bytes(raw.try_into().ok()?)),
+            InType::U8 => Self::Unsigned(u8::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::U16 => Self::Unsigned(u16::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::U32 => Self::Unsigned(u32::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::U64 => Self::Unsigned(u64::from_le_bytes(raw.try_into().ok()?)),
+            InType::Hex32 => Self::Hex(u32::from_le_bytes(raw.try_into().ok()?).into()),
+            InType::Hex64 => Self::Hex(u64::from_le_bytes(raw.try_into().ok()?)),
+            InType::F32 => Self::F32(f32::from_le_bytes(raw.try_into().ok()?)),
+            InType::F64 => Self::F64(f64::from_le_bytes(raw.try_into().ok()?)),
+            InType::Bool32 => Self::Bool32(i32::from_le_bytes(raw.try_into().ok()?)),
+            InType::FileTime => Self::FileTime(i64::from_le_bytes(raw.try_into().ok()?)),
+            InType::SystemTime => {
+                let mut parts = [0; 8];
+                for (part, bytes) in parts.iter_mut().zip(raw.chunks_exact(2)) {
+                    *part = u16::from_le_bytes(bytes.try_into().ok()?);
+                }
+                Self::SystemTime(parts)
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn split_counted(payload: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (size, rest) = split_u16(payload)?;
+    rest.split_at_checked(usize::from(size))
+}
+
+/// A plain rendition by encoding alone; text that is not valid shows replacement characters.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(value) | Self::FileTime(value) => write!(f, "{value}"),
+            Self::Unsigned(value) => write!(f, "{value}"),
+            Self::Hex(value) => write!(f, "{value:#x}"),
+            Self::F32(value) => write!(f, "{value}"),
+            Self::F64(value) => write!(f, "{value}"),
+            Self::Bool32(value) => write!(f, "{}", *value != 0),
+            Self::Utf16(text) => {
+                let units = text.chunks_exact(2).map(|unit| match unit {
+                    [low, high] => u16::from_le_bytes([*low, *high]),
+                    _ => 0,
+                });
+                char::decode_utf16(units)
+                    .try_for_each(|unit| write!(f, "{}", unit.unwrap_or(char::REPLACEMENT_CHARACTER)))
+            }
+            Self::Text(text) => text.utf8_chunks().try_for_each(|chunk| {
+                f.write_str(chunk.valid())?;
+                if chunk.invalid().is_empty() { Ok(()) } else { write!(f, "{}", char::REPLACEMENT_CHARACTER) }
+            }),
+            Self::Binary(bytes) | Self::Sid(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::Guid(guid) => write!(f, "{guid}"),
+            Self::SystemTime([year, month, _, day, hour, minute, second, millisecond]) => {
+                write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}")
+            }
+        }
+    }
+}

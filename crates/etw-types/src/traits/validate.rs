@@ -1,0 +1,113 @@
+//! Taking a traits blob apart.
+
+use super::{RECORD_HEADER, TraitType, TraitsError};
+use crate::Guid;
+use crate::bytes::{split_guid, split_nul, split_u16};
+
+/// A traits blob that was found to be well formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProviderTraits<'a> {
+    name: &'a [u8],
+    records: &'a [u8],
+}
+
+/// Checks a traits blob: size, name, and a chain of records that ends exactly at the end.
+///
+/// # Errors
+///
+/// What is wrong, and where.
+pub const fn validate(blob: &[u8]) -> Result<ProviderTraits<'_>, TraitsError> {
+    let Some((declared, body)) = split_u16(blob) else {
+        return Err(TraitsError::TooShort);
+    };
+    if body.is_empty() {
+        return Err(TraitsError::TooShort);
+    }
+    if declared as usize != blob.len() {
+        return Err(TraitsError::SizeMismatch { declared, actual: blob.len() });
+    }
+    let Some((name, records)) = split_nul(body) else {
+        return Err(TraitsError::UnterminatedName);
+    };
+    let mut rest = records;
+    while !rest.is_empty() {
+        match split_record(rest) {
+            Some((_, tail)) => rest = tail,
+            None => return Err(TraitsError::BadRecord { offset: blob.len() - rest.len() }),
+        }
+    }
+    Ok(ProviderTraits { name, records })
+}
+
+impl<'a> ProviderTraits<'a> {
+    /// The provider's name; UTF-8 by convention, not by check.
+    #[must_use]
+    pub const fn name(&self) -> &'a [u8] {
+        self.name
+    }
+
+    /// The provider's group: the first group record of the right size.
+    #[must_use]
+    pub fn group(&self) -> Option<Guid> {
+        self.first_guid(TraitType::Group)
+    }
+
+    /// The GUID under which decoding information is found.
+    #[must_use]
+    pub fn decode_guid(&self) -> Option<Guid> {
+        self.first_guid(TraitType::DecodeGuid)
+    }
+
+    /// The records, in their order.
+    #[must_use]
+    pub const fn records(&self) -> Records<'a> {
+        Records { rest: self.records }
+    }
+
+    fn first_guid(&self, kind: TraitType) -> Option<Guid> {
+        self.records()
+            .filter(|record| record.kind == kind && record.data.len() == 16)
+            .find_map(|record| split_guid(record.data).map(|(guid, _)| guid))
+    }
+}
+
+/// One record of a traits blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraitRecord<'a> {
+    /// What the data is.
+    pub kind: TraitType,
+    /// The data.
+    pub data: &'a [u8],
+}
+
+/// Iterator over the records of a traits blob.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = TraitRecord<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (record, rest) = split_record(self.rest)?;
+        self.rest = rest;
+        Some(record)
+    }
+}
+
+const fn split_record(bytes: &[u8]) -> Option<(TraitRecord<'_>, &[u8])> {
+    let Some((size, behind_size)) = split_u16(bytes) else {
+        return None;
+    };
+    let [kind, data @ ..] = behind_size else {
+        return None;
+    };
+    let Some(length) = (size as usize).checked_sub(RECORD_HEADER) else {
+        return None;
+    };
+    match data.split_at_checked(length) {
+        Some((data, rest)) => Some((TraitRecord { kind: TraitType::from_int(*kind), data }, rest)),
+        None => None,
+    }
+}
