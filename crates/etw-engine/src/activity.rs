@@ -1,0 +1,101 @@
+//! Activity ids: making new ones, and the one that each thread carries.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
+
+use etw_types::{Guid, NtStatus};
+
+use crate::log::Subject;
+use crate::sync::lock;
+use crate::{Engine, Routine};
+
+/// `EVENT_ACTIVITY_CTRL_GET_ID`.
+const GET: u32 = 1;
+/// `EVENT_ACTIVITY_CTRL_SET_ID`.
+const SET: u32 = 2;
+/// `EVENT_ACTIVITY_CTRL_CREATE_ID`.
+const CREATE: u32 = 3;
+/// `EVENT_ACTIVITY_CTRL_GET_SET_ID`.
+const GET_SET: u32 = 4;
+/// `EVENT_ACTIVITY_CTRL_CREATE_SET_ID`.
+const CREATE_SET: u32 = 5;
+
+/// Marks ids that an engine made; any fixed value would do.
+const MARK: u16 = 0xE700;
+
+/// The ids of one engine.
+#[derive(Default)]
+pub(crate) struct Activities {
+    created: AtomicU64,
+    threads: Mutex<HashMap<ThreadId, Guid>>,
+}
+
+impl Engine {
+    /// `EtwActivityIdControl`: 1 reads the thread's id into `id`, 2 sets it from `id`, 3 makes a new one, 4 sets it and
+    /// answers the old one, 5 sets a new one and answers the old one.
+    ///
+    /// Answers `InvalidParameter` for any other code, and `NotSupported` for all but 3 on system threads (see
+    /// [`Engine::set_system_threads`]). `id` then stays as it is.
+    pub fn activity_id_control(&self, code: u32, id: &mut Guid) -> NtStatus {
+        let stores = !self.inner().system_threads.load(Ordering::Relaxed);
+        self.activity_control(code, id, stores)
+    }
+
+    /// `EventActivityIdControl`: the same in user mode, where every thread has a place for its id.
+    pub fn user_activity_id_control(&self, code: u32, id: &mut Guid) -> NtStatus {
+        self.activity_control(code, id, true)
+    }
+
+    /// The id that the calling thread carries; zero at first. User mode writes it where a writer passes none.
+    #[must_use]
+    pub fn thread_activity(&self) -> Guid {
+        lock(&self.inner().activities.threads).get(&thread::current().id()).copied().unwrap_or(Guid::ZERO)
+    }
+
+    fn activity_control(&self, code: u32, id: &mut Guid, stores: bool) -> NtStatus {
+        let subject = Subject::Control(code);
+        self.run(Routine::ActivityIdControl, 0, subject, || match code {
+            CREATE => {
+                *id = self.create_activity();
+                NtStatus::Success
+            }
+            GET | SET | GET_SET | CREATE_SET if !stores => NtStatus::NotSupported,
+            GET => {
+                *id = self.thread_activity();
+                NtStatus::Success
+            }
+            SET => {
+                self.replace_activity(*id);
+                NtStatus::Success
+            }
+            GET_SET => {
+                *id = self.replace_activity(*id);
+                NtStatus::Success
+            }
+            CREATE_SET => {
+                *id = self.replace_activity(self.create_activity());
+                NtStatus::Success
+            }
+            _ => NtStatus::InvalidParameter,
+        })
+    }
+
+    fn replace_activity(&self, id: Guid) -> Guid {
+        lock(&self.inner().activities.threads).insert(thread::current().id(), id).unwrap_or(Guid::ZERO)
+    }
+
+    /// A new id: never zero, never the same again in this process.
+    fn create_activity(&self) -> Guid {
+        let inner = self.inner();
+        let count = inner.activities.created.fetch_add(1, Ordering::Relaxed);
+        let [a, b, c, d, e, f, g, h] = count.to_be_bytes();
+        Guid::from_fields(
+            u32::from_be_bytes([e, f, g, h]),
+            u16::from_be_bytes([c, d]),
+            MARK | u16::from_be_bytes([a, b]),
+            inner.number.to_be_bytes(),
+        )
+    }
+}

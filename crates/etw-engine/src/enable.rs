@@ -1,0 +1,191 @@
+//! What a session asks for, how the requests of several sessions merge, and which events pass.
+//!
+//! Pure values: nothing here locks or calls back.
+
+use etw_types::{Guid, Keyword, Level};
+
+/// Bits of [`Enable::property`] (`EVENT_ENABLE_PROPERTY_*`) that the engine acts on.
+pub mod property {
+    /// Leave out events without a keyword.
+    pub const IGNORE_KEYWORD_0: u32 = 0x10;
+    /// The GUID is a provider group's.
+    pub const PROVIDER_GROUP: u32 = 0x20;
+    /// Take events without a keyword. The engine adds this to every request without [`IGNORE_KEYWORD_0`]: kept as a
+    /// bit of permission, it merges like the masks do.
+    pub const ENABLE_KEYWORD_0: u32 = 0x40;
+}
+
+/// What a session enables: one provider, or every provider of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The registrations of this GUID.
+    Provider(Guid),
+    /// The registrations whose traits name this group.
+    Group(Guid),
+}
+
+impl From<Guid> for Target {
+    fn from(provider: Guid) -> Self {
+        Self::Provider(provider)
+    }
+}
+
+impl Target {
+    /// The target that `property` makes of this one: [`property::PROVIDER_GROUP`] turns a provider into a group.
+    pub(crate) const fn with_property(self, property: u32) -> Self {
+        match self {
+            Self::Provider(guid) if property & property::PROVIDER_GROUP != 0 => Self::Group(guid),
+            other => other,
+        }
+    }
+}
+
+/// Filter data that a session passes to a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// `EVENT_FILTER_TYPE_*`.
+    pub kind: u32,
+    /// The data, in a form that the provider and the session agreed on.
+    pub data: Vec<u8>,
+}
+
+/// A session's request to a provider. The default asks for everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Enable {
+    /// The most verbose level wanted; 0 stands for every level.
+    pub level: Level,
+    /// An event's keyword needs one of these bits; 0 stands for every bit.
+    pub any: u64,
+    /// An event's keyword needs all of these bits.
+    pub all: u64,
+    /// `EVENT_ENABLE_PROPERTY_*`; see [`property`].
+    pub property: u32,
+    /// Who asks, as the callback is told.
+    pub source: Guid,
+    /// Filter data for the callback.
+    pub filter: Option<Filter>,
+    /// Tells the callback level 0 and mask 0 as they are, where ETW itself would say 0xFF and all ones. Which events
+    /// the session captures does not change.
+    pub raw: bool,
+}
+
+/// A request as ETW keeps it: zeros replaced by what they stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    level: Level,
+    any: u64,
+    all: u64,
+    property: u32,
+    shows_level_0: bool,
+    shows_any_0: bool,
+}
+
+/// Level and masks as a callback is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) level: Level,
+    pub(crate) any: u64,
+    pub(crate) all: u64,
+}
+
+const EVERY_LEVEL: Level = Level::from_int(0xFF);
+
+impl Settings {
+    pub(crate) const fn new(enable: &Enable) -> Self {
+        let no_level = enable.level.as_int() == 0;
+        let no_any = enable.any == 0;
+        Self {
+            level: if no_level { EVERY_LEVEL } else { enable.level },
+            any: if no_any { u64::MAX } else { enable.any },
+            all: enable.all,
+            property: if enable.property & property::IGNORE_KEYWORD_0 == 0 {
+                enable.property | property::ENABLE_KEYWORD_0
+            } else {
+                enable.property & !property::ENABLE_KEYWORD_0
+            },
+            shows_level_0: enable.raw && no_level,
+            shows_any_0: enable.raw && no_any,
+        }
+    }
+
+    /// Both requests together: the higher level, bits of either `any`, bits of both `all`.
+    pub(crate) fn merge(self, other: Self) -> Self {
+        Self {
+            level: self.level.max(other.level),
+            any: self.any | other.any,
+            all: self.all & other.all,
+            property: self.property | other.property,
+            shows_level_0: self.shows_level_0 || other.shows_level_0,
+            shows_any_0: self.shows_any_0 || other.shows_any_0,
+        }
+    }
+
+    /// The kernel's own test of an event against a request.
+    pub(crate) fn passes(&self, level: Level, keyword: Keyword) -> bool {
+        let keyword = keyword.bits();
+        let by_level = level <= self.level || self.level.as_int() == 0;
+        let by_keyword = if keyword == 0 {
+            self.property & property::ENABLE_KEYWORD_0 != 0
+        } else {
+            keyword & self.any != 0 && keyword & self.all == self.all
+        };
+        by_level && by_keyword
+    }
+
+    pub(crate) fn shown(&self) -> Shown {
+        Shown {
+            level: if self.shows_level_0 { Level::LogAlways } else { self.level },
+            any: if self.shows_any_0 { 0 } else { self.any },
+            all: self.all,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::{Keyword, Level};
+
+    use super::{Enable, Settings, property};
+
+    fn settings(level: u8, any: u64, all: u64) -> Settings {
+        Settings::new(&Enable { level: Level::from_int(level), any, all, ..Enable::default() })
+    }
+
+    #[test]
+    fn zero_level_and_mask_become_everything() {
+        let shown = settings(0, 0, 0).shown();
+        assert_eq!((shown.level.as_int(), shown.any), (0xFF, u64::MAX));
+    }
+
+    #[test]
+    fn merging_takes_the_highest_level_any_or_and_all_and() {
+        let shown = settings(2, 0b01, 0b110).merge(settings(4, 0b10, 0b011)).shown();
+        assert_eq!((shown.level.as_int(), shown.any, shown.all), (4, 0b11, 0b010));
+    }
+
+    #[test]
+    fn events_pass_by_level_and_by_both_masks() {
+        let wanted = settings(3, 0b111, 0b001);
+        assert!(wanted.passes(Level::Warning, Keyword::from_bits(0b001)));
+        assert!(!wanted.passes(Level::Informational, Keyword::from_bits(0b001)));
+        assert!(!wanted.passes(Level::Warning, Keyword::from_bits(0b010)));
+        assert!(!wanted.passes(Level::Warning, Keyword::from_bits(0b1000)));
+        assert!(wanted.passes(Level::LogAlways, Keyword::NONE));
+    }
+
+    #[test]
+    fn events_without_keyword_can_be_left_out_and_merging_lets_them_in_again() {
+        let without = Settings::new(&Enable { property: property::IGNORE_KEYWORD_0, ..Enable::default() });
+        assert!(!without.passes(Level::Error, Keyword::NONE));
+        assert!(without.passes(Level::Error, Keyword::from_bits(1)));
+        assert!(without.merge(settings(0, 0, 0)).passes(Level::Error, Keyword::NONE));
+    }
+
+    #[test]
+    fn a_raw_request_shows_its_zeros_and_still_passes_everything() {
+        let raw = Settings::new(&Enable { raw: true, ..Enable::default() });
+        let shown = raw.merge(settings(3, 1, 0)).shown();
+        assert_eq!((shown.level.as_int(), shown.any), (0, 0));
+        assert!(raw.passes(Level::from_int(255), Keyword::from_bits(1 << 63)));
+    }
+}

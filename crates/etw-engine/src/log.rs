@@ -1,0 +1,154 @@
+//! The record of what was called and what went wrong.
+//!
+//! Both lists keep their oldest entries and are bounded, so that a long run cannot fill the memory.
+
+use std::sync::Mutex;
+
+use etw_types::{EventDescriptor, EventInfoClass, Guid, NtStatus};
+
+use crate::sync::lock;
+use crate::{Engine, Finding, Routine};
+
+/// How many calls and how many findings are kept.
+const KEPT: usize = 1 << 16;
+
+/// `STATUS_PENDING`: the status of a call that has not returned yet.
+const PENDING: NtStatus = NtStatus::from_int(0x103);
+
+/// One call of a routine, in the order in which calls began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The routine.
+    pub routine: Routine,
+    /// The registration handle: the argument, or for a successful registration the new one; 0 where there is none.
+    pub handle: u64,
+    /// What the call was about.
+    pub subject: Subject,
+    /// What the call answered; `STATUS_PENDING` (0x103) until it returns. A truth value is recorded as `Success` or
+    /// `Unsuccessful`, a lookup as `Success` or `EntryPointNotFound`.
+    pub status: NtStatus,
+}
+
+/// What a [`Call`] was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// Nothing but the handle.
+    None,
+    /// The GUID to register.
+    Provider(Guid),
+    /// The kind of information to set.
+    Class(EventInfoClass),
+    /// The event to write or to ask about.
+    Event(EventDescriptor),
+    /// The code of an activity id operation.
+    Control(u32),
+    /// The routine or module to look up.
+    Name(String),
+}
+
+/// A call that has begun: its position in the record, if it was still kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Begun(Option<u64>);
+
+/// The record of one engine.
+#[derive(Default)]
+pub(crate) struct Log {
+    calls: Mutex<Calls>,
+    findings: Mutex<Vec<Finding>>,
+}
+
+#[derive(Default)]
+struct Calls {
+    kept: Vec<Call>,
+    /// How many calls were cleared before the first kept one.
+    cleared: u64,
+    dropped: u64,
+}
+
+impl Log {
+    pub(crate) fn begin(&self, routine: Routine, handle: u64, subject: Subject) -> Begun {
+        let mut calls = lock(&self.calls);
+        if calls.kept.len() >= KEPT {
+            calls.dropped += 1;
+            return Begun(None);
+        }
+        let position = calls.cleared + calls.kept.len() as u64;
+        calls.kept.push(Call { routine, handle, subject, status: PENDING });
+        Begun(Some(position))
+    }
+
+    pub(crate) fn end(&self, begun: Begun, handle: Option<u64>, status: NtStatus) {
+        let mut calls = lock(&self.calls);
+        let index = begun
+            .0
+            .and_then(|position| position.checked_sub(calls.cleared))
+            .and_then(|index| usize::try_from(index).ok());
+        if let Some(call) = index.and_then(|index| calls.kept.get_mut(index)) {
+            call.status = status;
+            call.handle = handle.unwrap_or(call.handle);
+        }
+    }
+
+    pub(crate) fn find(&self, finding: Finding) {
+        let mut findings = lock(&self.findings);
+        if findings.len() < KEPT {
+            findings.push(finding);
+        }
+    }
+}
+
+impl Engine {
+    /// The calls so far, in the order in which they began. The first 65,536 are kept.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Call> {
+        lock(&self.inner().log.calls).kept.clone()
+    }
+
+    /// How many calls of `routine` are in the record.
+    #[must_use]
+    pub fn count_calls(&self, routine: Routine) -> usize {
+        let calls = lock(&self.inner().log.calls);
+        calls.kept.iter().filter(|call| call.routine == routine).count()
+    }
+
+    /// How many calls were not recorded because the record was full.
+    #[must_use]
+    pub fn calls_dropped(&self) -> u64 {
+        lock(&self.inner().log.calls).dropped
+    }
+
+    /// Forgets the calls so far.
+    pub fn clear_calls(&self) {
+        let mut calls = lock(&self.inner().log.calls);
+        calls.cleared += calls.kept.len() as u64;
+        calls.kept.clear();
+    }
+
+    /// The mistakes seen so far, oldest first.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        lock(&self.inner().log.findings).clone()
+    }
+
+    /// Records a call that is answered outside the engine, such as the lookup of a routine. A scripted failure of
+    /// `routine` takes the place of `body`.
+    pub fn record(&self, routine: Routine, subject: Subject, body: impl FnOnce() -> NtStatus) -> NtStatus {
+        self.run(routine, 0, subject, body)
+    }
+
+    /// Runs a routine: records it, and answers the scripted failure if there is one.
+    pub(crate) fn run(
+        &self,
+        routine: Routine,
+        handle: u64,
+        subject: Subject,
+        body: impl FnOnce() -> NtStatus,
+    ) -> NtStatus {
+        let inner = self.inner();
+        let begun = inner.log.begin(routine, handle, subject);
+        let status = inner.script.take(routine).unwrap_or_else(body);
+        inner.log.end(begun, None, status);
+        status
+    }
+}

@@ -1,0 +1,80 @@
+//! What a test scripts: failures to come, and routines that this system does not have.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Mutex;
+
+use etw_types::NtStatus;
+
+use crate::Engine;
+use crate::sync::lock;
+
+/// A routine of the provider interface, in kernel or user mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Routine {
+    /// `EtwRegister`, `EventRegister`.
+    Register,
+    /// `EtwUnregister`, `EventUnregister`.
+    Unregister,
+    /// `EtwSetInformation`, `EventSetInformation`.
+    SetInformation,
+    /// `EtwEventEnabled`, `EventEnabled`.
+    EventEnabled,
+    /// `EtwProviderEnabled`, `EventProviderEnabled`.
+    ProviderEnabled,
+    /// `EtwWrite`.
+    Write,
+    /// `EtwWriteTransfer`, `EventWriteTransfer`.
+    WriteTransfer,
+    /// `EtwWriteEx`, `EventWriteEx`.
+    WriteEx,
+    /// `EtwWriteString`, `EventWriteString`.
+    WriteString,
+    /// `EtwActivityIdControl`, `EventActivityIdControl`.
+    ActivityIdControl,
+    /// `MmGetSystemRoutineAddress`, `GetProcAddress`.
+    FindRoutine,
+    /// `GetModuleHandleExW`.
+    FindModule,
+    /// `FreeLibrary`.
+    FreeModule,
+}
+
+/// The script of one engine.
+#[derive(Default)]
+pub(crate) struct Script {
+    failures: Mutex<HashMap<Routine, VecDeque<NtStatus>>>,
+    hidden: Mutex<BTreeSet<String>>,
+}
+
+impl Script {
+    /// The status that the next call of `routine` has to answer, if one was scripted.
+    pub(crate) fn take(&self, routine: Routine) -> Option<NtStatus> {
+        lock(&self.failures).get_mut(&routine)?.pop_front()
+    }
+}
+
+impl Engine {
+    /// Makes the next call of `routine` do nothing and answer `status`. Several scripted answers queue up.
+    ///
+    /// The routines that answer a truth value answer no; those that answer an address answer none.
+    pub fn fail_next(&self, routine: Routine, status: NtStatus) {
+        lock(&self.inner().script.failures).entry(routine).or_default().push_back(status);
+    }
+
+    /// Makes lookups of the routine or module `name` fail, as on a Windows that does not have it.
+    pub fn hide_routine(&self, name: &str) {
+        lock(&self.inner().script.hidden).insert(name.to_ascii_lowercase());
+    }
+
+    /// Takes back [`Engine::hide_routine`].
+    pub fn show_routine(&self, name: &str) {
+        lock(&self.inner().script.hidden).remove(&name.to_ascii_lowercase());
+    }
+
+    /// Whether the routine or module `name` is hidden. Case does not matter.
+    #[must_use]
+    pub fn is_hidden(&self, name: &str) -> bool {
+        lock(&self.inner().script.hidden).contains(&name.to_ascii_lowercase())
+    }
+}

@@ -1,0 +1,48 @@
+//! Asking providers for their state.
+
+mod common;
+
+use common::{Note, PROVIDER, register};
+use etw_engine::{Enable, Engine};
+use etw_types::{ControlCode, Guid, Level, NtStatus};
+
+#[test]
+fn every_registration_is_asked_with_the_values_of_the_asking_session() {
+    let engine = Engine::new();
+    let (_, first) = register(&engine, PROVIDER);
+    let (_, second) = register(&engine, PROVIDER);
+    let (asking, other) = (engine.start_session("asking"), engine.start_session("other"));
+    let source = Guid::from_u128(9);
+    asking.enable(PROVIDER, Enable { level: Level::Error, any: 0b01, all: 0b01, source, ..Enable::default() });
+    other.enable(PROVIDER, Enable { level: Level::Verbose, any: 0b10, ..Enable::default() });
+    first.take();
+    second.take();
+
+    assert_eq!(asking.capture_state(PROVIDER), NtStatus::Success);
+    let expected = Note { control: ControlCode::CaptureState, source, ..Note::enabled(2, 0b01, 0b01) };
+    for notes in [first, second] {
+        assert_eq!(notes.take(), std::slice::from_ref(&expected));
+    }
+}
+
+#[test]
+fn a_session_that_did_not_enable_the_provider_asks_nobody() {
+    let engine = Engine::new();
+    let (_, notes) = register(&engine, PROVIDER);
+    engine.start_session("other").enable(PROVIDER, Enable::default());
+    notes.take();
+    assert_eq!(engine.start_session("s").capture_state(PROVIDER), NtStatus::Success);
+    assert_eq!(notes.take(), []);
+}
+
+#[test]
+fn asking_does_not_change_what_is_enabled() {
+    let engine = Engine::new();
+    let (_, notes) = register(&engine, PROVIDER);
+    let session = engine.start_session("s");
+    session.enable(PROVIDER, Enable { level: Level::Error, any: 3, ..Enable::default() });
+    session.capture_state(PROVIDER);
+    notes.take();
+    let (_, late) = register(&engine, PROVIDER);
+    assert_eq!(late.take(), [Note::enabled(2, 3, 0)]);
+}

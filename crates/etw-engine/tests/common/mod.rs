@@ -1,0 +1,80 @@
+//! What the scenarios share: a provider whose callback takes notes.
+#![allow(dead_code, reason = "each scenario uses a part")]
+
+use std::sync::{Arc, Mutex};
+
+use etw_engine::{Block, Callback, Engine, EventWrite, Notification};
+use etw_types::{ControlCode, EventDescriptor, Guid, Keyword, Level, NtStatus};
+
+pub(crate) const PROVIDER: Guid = Guid::from_name("Engine-Test");
+pub(crate) const OTHER: Guid = Guid::from_name("Engine-Test-Other");
+pub(crate) const GROUP: Guid = Guid::from_name("Engine-Test-Group");
+pub(crate) const NO_SUCH_SESSION: NtStatus = NtStatus::from_int(0xC000_0297);
+
+/// A notification as the callback saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) control: ControlCode,
+    pub(crate) level: u8,
+    pub(crate) any: u64,
+    pub(crate) all: u64,
+    pub(crate) source: Guid,
+    pub(crate) filter: Option<(u32, Vec<u8>)>,
+}
+
+impl Note {
+    pub(crate) fn of(notification: &Notification<'_>) -> Self {
+        Self {
+            control: notification.control,
+            level: notification.level.as_int(),
+            any: notification.any,
+            all: notification.all,
+            source: notification.source,
+            filter: notification.filter.map(|filter| (filter.kind, filter.data.clone())),
+        }
+    }
+
+    pub(crate) fn enabled(level: u8, any: u64, all: u64) -> Self {
+        Self { control: ControlCode::EnableProvider, level, any, all, source: Guid::ZERO, filter: None }
+    }
+
+    pub(crate) fn disabled() -> Self {
+        Self { control: ControlCode::DisableProvider, ..Self::enabled(0, 0, 0) }
+    }
+}
+
+/// The notes of one callback.
+#[derive(Clone, Default)]
+pub(crate) struct Notes(Arc<Mutex<Vec<Note>>>);
+
+impl Notes {
+    pub(crate) fn callback(&self) -> Callback {
+        let notes = self.clone();
+        Arc::new(move |notification| notes.add(Note::of(notification)))
+    }
+
+    pub(crate) fn add(&self, note: Note) {
+        self.0.lock().unwrap().push(note);
+    }
+
+    /// The notes since the last time.
+    pub(crate) fn take(&self) -> Vec<Note> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// Registers a GUID with a callback that takes notes.
+pub(crate) fn register(engine: &Engine, provider: Guid) -> (u64, Notes) {
+    let notes = Notes::default();
+    let handle = engine.register(provider, Some(notes.callback()), |_| {}).unwrap();
+    (handle, notes)
+}
+
+pub(crate) fn descriptor(level: Level, keyword: u64) -> EventDescriptor {
+    EventDescriptor::new(level, Keyword::from_bits(keyword))
+}
+
+/// Writes an event with one block of payload.
+pub(crate) fn write(engine: &Engine, handle: u64, level: Level, keyword: u64, payload: &[u8]) -> NtStatus {
+    engine.write(&EventWrite::new(handle, descriptor(level, keyword)), &[Block::data(payload)])
+}
