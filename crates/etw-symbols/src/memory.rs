@@ -1,0 +1,162 @@
+//! Reading what callers point at.
+//!
+//! Every pointer that crosses the ABI is checked for NULL and read here, unaligned, by copying. Nothing here writes.
+
+use std::ffi::{c_char, c_void};
+use std::slice;
+
+use etw_engine::{Block, BlockSource, Buffer};
+use etw_types::{EventDataDescriptor, UnicodeString};
+
+/// Units after which a string without an end is cut: more than any event can hold.
+const LONGEST_TEXT: usize = 0x8000;
+
+/// Pointers up to this one are ordinals or mistakes, not addresses.
+const LOWEST_ADDRESS: usize = 0x1_0000;
+
+/// Copies what `pointer` points at; `None` for NULL.
+///
+/// # Safety
+///
+/// `pointer` is NULL or readable for a `T`, aligned or not.
+pub(crate) unsafe fn read<T: Copy>(pointer: *const T) -> Option<T> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL, hence readable by this function's contract; alignment is not needed.
+    Some(unsafe { pointer.read_unaligned() })
+}
+
+/// Copies a NUL-terminated string, without its end; `None` for NULL.
+///
+/// # Safety
+///
+/// `text` is NULL or readable up to and including its first zero, or for [`LONGEST_TEXT`] units.
+unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Option<Vec<T>> {
+    if text.is_null() {
+        return None;
+    }
+    let mut units = Vec::new();
+    while units.len() < LONGEST_TEXT {
+        let next = text.wrapping_add(units.len());
+        // SAFETY: no zero was found before this unit, so it is part of the string.
+        let unit = unsafe { next.read_unaligned() };
+        if unit == T::default() {
+            break;
+        }
+        units.push(unit);
+    }
+    Some(units)
+}
+
+/// Copies a terminated UTF-16 string.
+///
+/// # Safety
+///
+/// `text` is NULL or readable up to and including its first zero, or for 0x8000 units.
+pub(crate) unsafe fn read_wide(text: *const u16) -> Option<Vec<u16>> {
+    // SAFETY: the same contract.
+    unsafe { read_terminated(text) }
+}
+
+/// Copies a terminated ASCII name; `None` for NULL, for an ordinal in place of a name, and for other characters.
+///
+/// # Safety
+///
+/// `name` is at most 0xFFFF, or readable up to and including its first zero.
+pub(crate) unsafe fn read_name(name: *const c_char) -> Option<String> {
+    if name.addr() < LOWEST_ADDRESS {
+        return None;
+    }
+    // SAFETY: an address, hence readable by this function's contract.
+    let bytes = unsafe { read_terminated(name.cast::<u8>()) }?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Copies a counted UTF-16 string; `None` where it is not well formed.
+///
+/// # Safety
+///
+/// `string` is NULL or readable, and its buffer is NULL or readable for its length.
+pub(crate) unsafe fn read_unicode(string: *const UnicodeString) -> Option<String> {
+    // SAFETY: the same contract.
+    let string = unsafe { read(string) }?;
+    let units = usize::from(string.length / 2);
+    if !string.length.is_multiple_of(2) || string.length > string.maximum_length || string.buffer.is_null() {
+        return None;
+    }
+    let text: Option<Vec<u16>> = (0..units)
+        .map(|index| {
+            let unit = string.buffer.wrapping_add(index);
+            // SAFETY: inside the length of the buffer.
+            unsafe { read(unit) }
+        })
+        .collect();
+    String::from_utf16(&text?).ok()
+}
+
+/// The buffer of a set-information call.
+///
+/// # Safety
+///
+/// `data` is NULL or, where `length` is at most [`Buffer::MAX`], readable for `length` bytes during `'a`.
+pub(crate) unsafe fn buffer<'a>(data: *const c_void, length: u32) -> Buffer<'a> {
+    match usize::try_from(length) {
+        _ if data.is_null() => Buffer::Null(length),
+        Ok(size) if length <= Buffer::MAX => {
+            // SAFETY: not NULL and short enough, hence readable by this function's contract.
+            Buffer::Bytes(unsafe { slice::from_raw_parts(data.cast::<u8>(), size) })
+        }
+        _ => Buffer::TooLong(length),
+    }
+}
+
+/// A caller's array of data descriptors. Nothing is read before the engine asks.
+pub(crate) struct RawBlocks {
+    descriptors: *const EventDataDescriptor<'static>,
+    count: u32,
+}
+
+impl RawBlocks {
+    /// Wraps an array.
+    ///
+    /// # Safety
+    ///
+    /// While this exists, `descriptors` is NULL or readable for the first 128 of `count` descriptors, and where all of
+    /// their sizes together are at most 64 KiB, each with a pointer that is not NULL is readable for its size.
+    pub(crate) const unsafe fn new(descriptors: *const EventDataDescriptor<'_>, count: u32) -> Self {
+        Self { descriptors: descriptors.cast(), count }
+    }
+
+    fn descriptor(&self, index: usize) -> Option<EventDataDescriptor<'static>> {
+        if self.descriptors.is_null() || index >= self.count() {
+            return None;
+        }
+        let descriptor = self.descriptors.wrapping_add(index);
+        // SAFETY: inside the array; the engine asks for no index above 127.
+        unsafe { read(descriptor) }
+    }
+}
+
+impl BlockSource for RawBlocks {
+    fn count(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(usize::MAX)
+    }
+
+    fn size(&self, index: usize) -> usize {
+        self.descriptor(index).map_or(0, |descriptor| usize::try_from(descriptor.size()).unwrap_or(usize::MAX))
+    }
+
+    fn block(&self, index: usize) -> Option<Block<'_>> {
+        let descriptor = self.descriptor(index)?;
+        let size = usize::try_from(descriptor.size()).ok()?;
+        let bytes = match descriptor.as_ptr() {
+            _ if size == 0 => &[],
+            pointer if pointer.is_null() => return None,
+            // SAFETY: not NULL, hence readable for its size by the contract of `new`; the engine asks for a block only
+            // after it found the sizes together to be small enough.
+            pointer => unsafe { slice::from_raw_parts(pointer, size) },
+        };
+        Some(Block::with_kind(bytes, descriptor.kind()))
+    }
+}
