@@ -1,0 +1,194 @@
+//! The expansion of `write_event!`.
+
+use etw_types::{Channel, Level, Opcode};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Expr;
+use syn::spanned::Spanned;
+
+use super::metadata::metadata;
+use super::payload::{Parameter, payload};
+use super::{at, values};
+use crate::model::{CHANNEL, Event, LEVEL, OPCODE};
+
+/// The keyword of an event that gives none: "uncategorised".
+const DEFAULT_KEYWORD: u64 = 1;
+
+/// How many parameters beside provider and event a function has before Clippy complains of their number.
+const LINTED_PARAMETERS: usize = 5;
+
+/// `write_event!`: test, and a cold outlined function behind it.
+pub(crate) fn write_event(event: &Event) -> TokenStream {
+    let level_and_keyword = level_and_keyword(event);
+    let provider = provider(event);
+    let enabled = enabled(event, &opcode(event), Ids::of(event));
+    let (items, call) = (enabled.items, enabled.call);
+    let local = quote_spanned!(Span::mixed_site()=> provider);
+    quote! {
+        {
+            #level_and_keyword
+            let #local = #provider;
+            if #local.enabled(__WDK_ETW_LEVEL, __WDK_ETW_KEYWORD) {
+                #items
+                #call
+            } else {
+                ::wdk_etw::__private::success(#local)
+            }
+        }
+    }
+}
+
+/// A reference to the event's provider; errors about its type point at its path.
+pub(super) fn provider(event: &Event) -> TokenStream {
+    let path = &event.provider;
+    quote_spanned!(at(path.span())=> ::wdk_etw::__private::provider(&#path))
+}
+
+/// The constants `__WDK_ETW_LEVEL` and `__WDK_ETW_KEYWORD`.
+pub(super) fn level_and_keyword(event: &Event) -> TokenStream {
+    let level = values::named(event.level.as_ref(), &LEVEL, Level::Verbose.as_int());
+    let keywords = event
+        .keywords
+        .iter()
+        .map(|(span, value)| quote_spanned!(at(*span)=> ::core::convert::identity::<::core::primitive::u64>(#value)));
+    let keyword = if event.keywords.is_empty() { quote!(#DEFAULT_KEYWORD) } else { quote!(#(#keywords)|*) };
+    quote! {
+        const __WDK_ETW_LEVEL: ::wdk_etw::Level = #level;
+        const __WDK_ETW_KEYWORD: ::core::primitive::u64 = #keyword;
+    }
+}
+
+/// The event's opcode, by default none.
+fn opcode(event: &Event) -> TokenStream {
+    values::named(event.opcode.as_ref(), &OPCODE, Opcode::Info.as_int())
+}
+
+/// The activity ids of an event: parameters of the outlined function, arguments of its call, and their use inside.
+#[derive(Default)]
+pub(super) struct Ids {
+    parameters: Vec<Parameter>,
+    activity: Option<TokenStream>,
+    related: Option<TokenStream>,
+}
+
+impl Ids {
+    /// From the event's options.
+    fn of(event: &Event) -> Self {
+        let mut ids = Self::default();
+        if let Some((span, value)) = &event.activity_id {
+            ids.set_activity(&id_bytes(*span, value));
+        }
+        ids.set_related(event);
+        ids
+    }
+
+    /// With an activity id that the expansion has at hand; `bytes` is a `[u8; 16]`.
+    pub(super) fn with_activity(event: &Event, bytes: &TokenStream) -> Self {
+        let mut ids = Self::default();
+        ids.set_activity(bytes);
+        ids.set_related(event);
+        ids
+    }
+
+    fn set_activity(&mut self, bytes: &TokenStream) {
+        let name = quote_spanned!(Span::mixed_site()=> activity);
+        self.activity = Some(self.add(name, bytes));
+    }
+
+    fn set_related(&mut self, event: &Event) {
+        if let Some((span, value)) = &event.related_id {
+            let name = quote_spanned!(Span::mixed_site()=> related);
+            self.related = Some(self.add(name, &id_bytes(*span, value)));
+        }
+    }
+
+    fn add(&mut self, name: TokenStream, bytes: &TokenStream) -> TokenStream {
+        self.parameters.push(Parameter {
+            name: name.clone(),
+            kind: quote!(&[::core::primitive::u8; 16]),
+            argument: quote!(&#bytes),
+        });
+        name
+    }
+}
+
+/// The user's id as `[u8; 16]`.
+fn id_bytes(span: Span, value: &Expr) -> TokenStream {
+    quote_spanned!(at(span)=> ::wdk_etw::__private::id_bytes(#value))
+}
+
+fn option(value: Option<&TokenStream>) -> TokenStream {
+    value.map_or_else(|| quote!(::core::option::Option::None), |value| quote!(::core::option::Option::Some(#value)))
+}
+
+/// What runs if the event is enabled.
+pub(super) struct Enabled {
+    /// The event's static and the outlined function.
+    pub(super) items: TokenStream,
+    /// The call of the function, an expression of the provider's status type.
+    pub(super) call: TokenStream,
+}
+
+/// The enabled half; `provider` and the constants of level and keyword are in scope.
+pub(super) fn enabled(event: &Event, opcode: &TokenStream, ids: Ids) -> Enabled {
+    let metadata = metadata(event, &event.fields);
+    let (metadata_items, metadata_bytes) = (metadata.items, metadata.bytes);
+    let descriptor = descriptor(event, opcode, event.id_version.as_ref());
+    let payload = payload(&event.fields);
+    let (activity, related) = (option(ids.activity.as_ref()), option(ids.related.as_ref()));
+    let parameters: Vec<Parameter> = ids.parameters.into_iter().chain(payload.parameters).collect();
+    // Values stay separate parameters: where a caller's own are in the same order, the call is a jump.
+    let lint = (parameters.len() > LINTED_PARAMETERS)
+        .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "one for each field")]));
+    let names = parameters.iter().map(|parameter| &parameter.name);
+    let kinds = parameters.iter().map(|parameter| &parameter.kind);
+    let arguments = parameters.iter().map(|parameter| &parameter.argument);
+    let (stores, statements, descriptors) = (payload.stores, payload.statements, payload.descriptors);
+    let provider = quote_spanned!(Span::mixed_site()=> provider);
+    let metadata_of = quote_spanned!(Span::mixed_site()=> event);
+    let items = quote! {
+        #metadata_items
+        static __WDK_ETW_EVENT: ::wdk_etw::__private::Event =
+            ::wdk_etw::__private::Event::new(#descriptor, #metadata_bytes);
+        #[cold]
+        #[inline(never)]
+        #lint
+        fn __wdk_etw_write<M: ::wdk_etw::Mode>(
+            #provider: &::wdk_etw::Provider<M>,
+            #metadata_of: &'static ::wdk_etw::__private::Event,
+            #(#names: #kinds),*
+        ) -> M::Status {
+            #(#stores)*
+            #(#statements)*
+            #provider.write_transfer(
+                #metadata_of.descriptor(),
+                #activity,
+                #related,
+                &[#provider.traits_descriptor(), #metadata_of.metadata(), #(#descriptors),*],
+            )
+        }
+    };
+    let call = quote!(__wdk_etw_write(#provider, &__WDK_ETW_EVENT, #(#arguments),*));
+    Enabled { items, call }
+}
+
+/// The event's descriptor, a constant.
+pub(super) fn descriptor(event: &Event, opcode: &TokenStream, id_version: Option<&(Expr, Expr)>) -> TokenStream {
+    let channel = values::named(event.channel.as_ref(), &CHANNEL, Channel::TraceLogging.as_int());
+    let (id, version) = match id_version {
+        Some((id, version)) => (quote!(#id), quote!(#version)),
+        None => (quote!(0), quote!(0)),
+    };
+    let task = event.task.as_ref().map_or_else(|| quote!(0), |task| quote!(#task));
+    quote! {
+        ::wdk_etw::EventDescriptor {
+            id: #id,
+            version: #version,
+            channel: #channel,
+            level: __WDK_ETW_LEVEL,
+            opcode: #opcode,
+            task: #task,
+            keyword: ::wdk_etw::Keyword::from_bits(__WDK_ETW_KEYWORD),
+        }
+    }
+}

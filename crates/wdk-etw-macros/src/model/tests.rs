@@ -1,0 +1,215 @@
+//! Tests of the checked model: what is accepted, what is refused, and what the message says.
+
+use std::fmt::Write as _;
+
+use super::table::{Arity, FieldType};
+use super::{Code, Event, EventKind, Mode, Provider, SetInformation, Shape, Tag};
+use crate::errors::Errors;
+use crate::parse::{EventSyntax, ProviderSyntax};
+
+fn check(kind: EventKind, source: &str) -> (Option<Event>, Vec<String>) {
+    let mut errors = Errors::default();
+    let tokens = source.parse().unwrap();
+    let event = EventSyntax::parse(tokens, &mut errors).map(|syntax| Event::check(syntax, kind, &mut errors));
+    (event, errors.messages())
+}
+
+fn accepted(source: &str) -> Event {
+    let (event, messages) = check(EventKind::Single, source);
+    assert_eq!(messages, Vec::<String>::new());
+    event.unwrap()
+}
+
+fn refused(source: &str) -> Vec<String> {
+    let (_, messages) = check(EventKind::Single, source);
+    assert!(!messages.is_empty(), "accepted: {source}");
+    messages
+}
+
+fn provider(source: &str) -> (Option<Provider>, Vec<String>) {
+    let mut errors = Errors::default();
+    let tokens = source.parse().unwrap();
+    let provider = ProviderSyntax::parse(tokens, &mut errors).map(|syntax| Provider::check(syntax, &mut errors));
+    (provider, errors.messages())
+}
+
+/// An event of `count` fields made by `field`.
+fn repeated(count: usize, field: &str) -> String {
+    let mut source = String::from("P, \"E\"");
+    for _ in 0..count {
+        write!(source, ", {field}").unwrap();
+    }
+    source
+}
+
+#[test]
+fn every_option_is_read() {
+    let event = accepted(
+        "crate::P, \"E\", level(Warning), keyword(1), keyword(2), opcode(Start), task(3), channel(11), \
+         id_version(4, 5), tag(6), activity_id(&a), related_id(&b), debug()",
+    );
+    assert!(matches!(event.level, Some((_, Code::Known(3)))));
+    assert!(matches!(event.opcode, Some((_, Code::Known(1)))));
+    assert!(matches!(event.channel, Some((_, Code::Known(11)))));
+    assert!(matches!(event.tag, Some(Tag::Known(6))));
+    assert_eq!(event.keywords.len(), 2);
+    assert!(event.task.is_some() && event.id_version.is_some());
+    assert!(event.activity_id.is_some() && event.related_id.is_some() && event.debug);
+}
+
+#[test]
+fn values_may_be_names_numbers_or_expressions() {
+    assert!(matches!(accepted("P, \"E\", level(Level::Warning)").level, Some((_, Code::Value(_)))));
+    assert!(matches!(accepted("P, \"E\", level(MY_LEVEL)").level, Some((_, Code::Value(_)))));
+    assert!(matches!(accepted("P, \"E\", level(1 + 2)").level, Some((_, Code::Number(_)))));
+    assert!(matches!(accepted("P, \"E\", level(0x03)").level, Some((_, Code::Known(3)))));
+    assert_eq!(refused("P, \"E\", level(256)"), ["Level has 8 bits: 0 to 255"]);
+}
+
+#[test]
+fn structs_are_flattened_with_their_field_count() {
+    let event = accepted(
+        "P, \"E\", struct(\"S\", tag(1), { u8(\"a\", &a), struct(\"T\", { u8(\"b\", &b) }), raw_data(c) }), u8(\"d\", &d)",
+    );
+    let counts: Vec<Option<u8>> = event
+        .fields
+        .iter()
+        .map(|field| match field.meta.as_ref().and_then(|meta| meta.out_type.as_ref()) {
+            Some(Code::Known(count)) => Some(*count),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(counts, [Some(2), None, Some(1), None, None, None]);
+}
+
+#[test]
+fn slices_exist_for_scalars_only() {
+    assert!(matches!(FieldType::find("u32_slice").map(|kind| kind.shape), Some(Shape::Slice(_))));
+    assert!(matches!(FieldType::find("raw_meta_slice").map(|kind| kind.shape), Some(Shape::RawMeta(Arity::Many))));
+    for name in ["str8_slice", "time32_slice", "irql_slice", "kernel_ptr_slice", "struct_slice", "u32_slice_slice"] {
+        assert!(FieldType::find(name).is_none(), "{name}");
+    }
+    assert_eq!(FieldType::all_names().count(), 112 + 5);
+}
+
+#[test]
+fn a_slip_in_a_name_is_answered_with_the_nearest() {
+    assert_eq!(refused("P, \"E\", u23(\"a\", &a)"), ["unknown field type `u23`; did you mean `u32`?"]);
+    assert_eq!(refused("P, \"E\", keywrod(1)"), ["unknown option `keywrod`; did you mean `keyword`?"]);
+    let messages = refused("P, \"E\", level(Waring)");
+    assert!(messages[0].starts_with("unknown Level `Waring`; did you mean `Warning`? The names are `LogAlways`, "));
+    let messages = refused("P, \"E\", frobnicated(1)");
+    assert!(messages[0].contains("options are `level`, `keyword`") && messages[0].contains("field types are `bool8`"));
+}
+
+#[test]
+fn all_errors_of_a_call_are_reported() {
+    let messages = refused(
+        "P, \"E\", u23(\"a\", &a), level(), tag(0x10000000), u32(\"b\"), u32(c, &c), u32 = 5, u8(\"d\", &d, blue(1))",
+    );
+    assert_eq!(messages.len(), 7, "{messages:#?}");
+}
+
+#[test]
+fn options_stand_once_and_outside_structs() {
+    assert_eq!(refused("P, \"E\", level(1), level(2)"), ["`level` is given twice"]);
+    assert_eq!(refused("P, \"E\", u8(\"a\", &a, tag(1), tag(2))"), ["`tag` is given twice"]);
+    assert_eq!(
+        refused("P, \"E\", struct(\"S\", { level(1) })"),
+        ["`level` is an option of the event and cannot stand inside `struct`"]
+    );
+    assert_eq!(
+        refused("P, \"E\", struct(\"S\", { raw_struct(\"R\", 1) })"),
+        ["`raw_struct` cannot stand inside `struct`; use `struct` here as well"]
+    );
+}
+
+#[test]
+fn names_have_no_nul() {
+    assert_eq!(refused("P, \"E\\0\"").len(), 1);
+    assert_eq!(refused("P, \"E\", u8(\"a\\0\", &a)").len(), 1);
+    assert_eq!(provider("P, \"N\\0\"").1.len(), 1);
+}
+
+#[test]
+fn an_event_has_at_most_128_fields() {
+    accepted(&repeated(128, "u8(\"a\", &a)"));
+    assert_eq!(refused(&repeated(130, "u8(\"a\", &a)")), ["an event has at most 128 fields"]);
+}
+
+#[test]
+fn a_struct_has_at_most_127_fields() {
+    let fields = |count: usize| format!("P, \"E\", struct(\"S\", {{ {} }})", "u8(\"a\", &a), ".repeat(count));
+    accepted(&fields(127));
+    assert_eq!(refused(&fields(128))[0], "a struct has at most 127 fields");
+    assert_eq!(refused("P, \"E\", raw_struct(\"R\", 128)"), ["a struct has at most 127 fields"]);
+}
+
+#[test]
+fn descriptors_are_counted_as_they_are_written() {
+    // Each string needs one for its bytes and one for its count; the two of the metadata make 128.
+    accepted(&repeated(63, "str8(\"a\", a)"));
+    assert!(refused(&repeated(64, "str8(\"a\", a)"))[0].starts_with("the event needs more than 128 data descriptors"));
+    // The count of a string shares a descriptor with the scalars before it.
+    accepted(&repeated(42, "u8(\"a\", &a), u8(\"b\", &b), str8(\"c\", c)"));
+    accepted(&repeated(126, "raw_field(\"a\", U8, a)"));
+    assert_eq!(refused(&repeated(127, "raw_field(\"a\", U8, a)")).len(), 1);
+}
+
+#[test]
+fn metadata_has_at_most_65535_bytes() {
+    // Size, tag, the name with its NUL: 5 bytes beside the name.
+    let named = |length: usize| format!("P, \"{}\"", "x".repeat(length - 4));
+    accepted(&named(65_535));
+    assert_eq!(refused(&named(65_536)).len(), 1);
+}
+
+#[test]
+fn an_activity_sets_opcode_and_id_itself() {
+    let (_, messages) = check(EventKind::Activity, "P, \"E\", opcode(Start), activity_id(&a), related_id(&b)");
+    assert_eq!(messages.len(), 2);
+    assert!(messages[0].starts_with("`start_activity!` sets `opcode` itself"));
+}
+
+#[test]
+fn provider_options_are_read() {
+    let (checked, messages) = provider(
+        "/// Text.\npub(crate) P, \"MyProvider\", id(\"20cf46dd-3b90-476c-94e9-4e74bbc30e31\"), \
+         groupid(\"{faaf2f619b2645919bb1b9b8bae2d34c}\"), group_name(\"abc1\"), mode(User), set_information(Direct), \
+         target_version(0x0A00), decode_id(\"20cf46dd-3b90-476c-94e9-4e74bbc30e31\"), custom_trait(128, b\"x\"), \
+         custom_trait(255, \"yz\")",
+    );
+    assert_eq!(messages, Vec::<String>::new());
+    let checked = checked.unwrap();
+    assert_eq!(checked.id.to_string(), "20cf46dd-3b90-476c-94e9-4e74bbc30e31");
+    assert_eq!(checked.mode, Mode::User);
+    assert!(matches!(checked.set_information, SetInformation::Chosen("Direct")));
+    let traits = etw_types::traits::validate(&checked.traits).unwrap();
+    assert_eq!(traits.name(), b"MyProvider");
+    assert_eq!(traits.group().unwrap().to_string(), "faaf2f61-9b26-4591-9bb1-b9b8bae2d34c");
+    assert!(checked.traits.ends_with(&[4, 0, 128, b'x', 5, 0, 255, b'y', b'z']));
+}
+
+#[test]
+fn provider_defaults_are_kernel_mode_lookup_and_the_id_of_the_name() {
+    let checked = provider("P, \"MyProvider\",").0.unwrap();
+    assert_eq!(checked.id.to_string(), "b3864c38-4273-58c5-545b-8b3608343471");
+    assert_eq!(checked.traits, b"\x0d\0MyProvider\0");
+    assert_eq!(checked.mode, Mode::Kernel);
+    assert!(matches!(checked.set_information, SetInformation::Chosen("Lookup")));
+    let by_version = provider("P, \"N\", target_version(VERSION)").0.unwrap();
+    assert!(matches!(by_version.set_information, SetInformation::ByVersion(..)));
+}
+
+#[test]
+fn provider_errors_name_what_is_allowed() {
+    let message = |source: &str| provider(source).1.join("; ");
+    assert_eq!(message("P, \"N\", mode(Boot)"), "expected one of `Kernel`, `User`");
+    assert_eq!(message("P, \"N\", guid(\"\")"), "unknown option `guid`; did you mean `id`?");
+    assert_eq!(message("P, \"N\", custom_trait(5, b\"\")"), "a custom trait's type is a number from 128 to 255");
+    assert_eq!(message("P, \"N\", group_name(\"Upper\")"), "a group name has only the letters a to z and digits");
+    assert!(message("P, \"N\", id(\"12\")").contains("not a GUID"));
+    assert!(message("P, \"N\", custom_trait(200, \"a\"), id(\"x\"), id(\"y\")").contains("not a GUID"));
+    assert!(!message(&format!("P, \"{}\"", "x".repeat(0x7FFD))).is_empty());
+    assert!(message(&format!("P, \"{}\"", "x".repeat(0x7FFC))).is_empty());
+}

@@ -1,0 +1,79 @@
+//! Syntax of `write_event!` and `start_activity!`: provider, event name, options and fields.
+
+use proc_macro2::Span;
+use syn::parse::{ParseStream, Parser};
+use syn::{Expr, LitStr, Token};
+
+use super::{Item, items, plain, string};
+use crate::errors::Errors;
+
+const PROVIDER: &str = "expected the provider's symbol or path, for example `MY_PROVIDER` or `crate::MY_PROVIDER`";
+const NAME: &str = "expected the event's name as a string literal, for example `\"DeviceAdded\"`";
+
+/// What stands in the parentheses of `write_event!`.
+pub(crate) struct EventSyntax {
+    /// The path of the provider.
+    pub(crate) provider: Expr,
+    /// The event's name.
+    pub(crate) name: LitStr,
+    /// Options and fields in the order of the source.
+    pub(crate) items: Vec<Item>,
+}
+
+impl EventSyntax {
+    /// Parses the macro's input; `None` if there is too little to go on (the errors say why).
+    pub(crate) fn parse(tokens: proc_macro2::TokenStream, errors: &mut Errors) -> Option<Self> {
+        let parser = |input: ParseStream<'_>| Ok(read(input, errors));
+        match Parser::parse2(parser, tokens) {
+            Ok(syntax) => syntax,
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+        }
+    }
+}
+
+fn read(input: ParseStream<'_>, errors: &mut Errors) -> Option<EventSyntax> {
+    if input.is_empty() {
+        errors.add(Span::call_site(), PROVIDER);
+        return None;
+    }
+    let provider = argument(input, PROVIDER, errors, |expr| match plain(&expr) {
+        Expr::Path(_) => Some(expr),
+        _ => None,
+    });
+    let name = argument(input, NAME, errors, |expr| string(&expr).cloned());
+    let items = items(input, errors);
+    Some(EventSyntax { provider: provider?, name: name?, items })
+}
+
+/// Parses one positional argument and its comma, and lets `accept` judge it.
+pub(super) fn argument<T>(
+    input: ParseStream<'_>,
+    expected: &str,
+    errors: &mut Errors,
+    accept: impl FnOnce(Expr) -> Option<T>,
+) -> Option<T> {
+    if input.is_empty() {
+        errors.add(Span::call_site(), expected);
+        return None;
+    }
+    let start = input.span();
+    let value = match input.parse::<Expr>() {
+        Ok(expr) => accept(expr),
+        Err(_) => None,
+    };
+    if value.is_none() {
+        errors.add(start, expected);
+        super::skip_past_comma(input);
+        return None;
+    }
+    if !input.is_empty() && !input.peek(Token![,]) {
+        errors.add(input.span(), "expected `,`");
+        super::skip_past_comma(input);
+    } else {
+        super::comma(input, errors);
+    }
+    value
+}
