@@ -1,0 +1,173 @@
+//! Kernel mode: the routines of ntoskrnl.exe.
+//!
+//! The declarations become imports of a driver's image only where they are called. Where nothing is Windows, the linker
+//! takes the symbols from whoever defines them: host tests link an ETW runtime that does.
+
+use core::ffi::c_void;
+use core::mem::transmute;
+use core::ptr;
+
+use etw_types::{EventDataDescriptor, EventDescriptor, Guid, NtStatus, UnicodeString};
+
+use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
+
+/// Kernel mode: calls `Etw*`, answers [`NtStatus`].
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel;
+
+// Signatures by the WDK's documentation of wdm.h.
+#[cfg_attr(windows, link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim"))]
+unsafe extern "system" {
+    fn EtwRegister(
+        ProviderId: *const Guid,
+        EnableCallback: Option<RawCallback>,
+        CallbackContext: *mut c_void,
+        RegHandle: *mut RegHandle,
+    ) -> NtStatus;
+    fn EtwUnregister(RegHandle: RegHandle) -> NtStatus;
+    fn EtwSetInformation(
+        RegHandle: RegHandle,
+        InformationClass: u32,
+        EventInformation: *const c_void,
+        InformationLength: u32,
+    ) -> NtStatus;
+    fn EtwWriteTransfer(
+        RegHandle: RegHandle,
+        EventDescriptor: *const EventDescriptor,
+        ActivityId: *const Guid,
+        RelatedActivityId: *const Guid,
+        UserDataCount: u32,
+        UserData: *const EventDataDescriptor<'_>,
+    ) -> NtStatus;
+    fn EtwWriteEx(
+        RegHandle: RegHandle,
+        EventDescriptor: *const EventDescriptor,
+        Filter: u64,
+        Flags: u32,
+        ActivityId: *const Guid,
+        RelatedActivityId: *const Guid,
+        UserDataCount: u32,
+        UserData: *const EventDataDescriptor<'_>,
+    ) -> NtStatus;
+    fn EtwWriteString(
+        RegHandle: RegHandle,
+        Level: u8,
+        Keyword: u64,
+        ActivityId: *const Guid,
+        String: *const u16,
+    ) -> NtStatus;
+    fn EtwEventEnabled(RegHandle: RegHandle, EventDescriptor: *const EventDescriptor) -> u8;
+    fn EtwProviderEnabled(RegHandle: RegHandle, Level: u8, Keyword: u64) -> u8;
+    fn EtwActivityIdControl(ControlCode: u32, ActivityId: *mut Guid) -> NtStatus;
+    fn MmGetSystemRoutineAddress(SystemRoutineName: *const UnicodeString) -> *const c_void;
+}
+
+/// The type of `EtwSetInformation` where it was looked up.
+type EtwSetInformationFn = unsafe extern "system" fn(RegHandle, u32, *const c_void, u32) -> NtStatus;
+
+/// `EtwSetInformation` in UTF-16, without a NUL: it is counted.
+static SET_INFORMATION: [u16; 17] = wide(b"EtwSetInformation");
+
+/// Bytes of that name.
+const SET_INFORMATION_SIZE: u16 = 34;
+
+impl Mode for Kernel {
+    type Status = NtStatus;
+
+    unsafe fn register(
+        id: *const Guid,
+        callback: RawCallback,
+        context: *mut c_void,
+        handle: *mut RegHandle,
+    ) -> NtStatus {
+        // SAFETY: the caller passes pointers that are valid for the call, and a callback and context that stay valid
+        // until `unregister`.
+        unsafe { EtwRegister(id, Some(callback), context, handle) }
+    }
+
+    unsafe fn unregister(handle: RegHandle) -> NtStatus {
+        // SAFETY: the routine checks the handle against 0; the caller passes 0 or a handle from `register`.
+        unsafe { EtwUnregister(handle) }
+    }
+
+    unsafe fn set_information_off(_: RegHandle, _: u32, _: *const c_void, _: u32) -> NtStatus {
+        NtStatus::EntryPointNotFound
+    }
+
+    unsafe fn set_information_direct(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> NtStatus {
+        // SAFETY: the caller passes 0 or a live handle, and `length` readable bytes at `data`.
+        unsafe { EtwSetInformation(handle, class, data, length) }
+    }
+
+    /// The routine is looked up each time, as `TraceLoggingSetInformation` does: a provider calls this once or twice in
+    /// its life. The lookup comes before the handle is looked at, so a missing routine wins over a missing registration.
+    unsafe fn set_information_lookup(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> NtStatus {
+        let name = UnicodeString {
+            length: SET_INFORMATION_SIZE,
+            maximum_length: SET_INFORMATION_SIZE,
+            buffer: ptr::from_ref(&SET_INFORMATION).cast(),
+        };
+        // SAFETY: the name is a valid counted string that outlives the call.
+        let routine = unsafe { MmGetSystemRoutineAddress(&raw const name) };
+        if routine.is_null() {
+            return NtStatus::NotSupported;
+        }
+        // SAFETY: a non-null answer is the address of the routine of that name, which has this documented signature.
+        let set_information = unsafe { transmute::<*const c_void, EtwSetInformationFn>(routine) };
+        // SAFETY: the caller passes 0 or a live handle, and `length` readable bytes at `data`.
+        unsafe { set_information(handle, class, data, length) }
+    }
+
+    #[inline]
+    unsafe fn write_transfer(
+        handle: RegHandle,
+        descriptor: *const EventDescriptor,
+        activity: *const Guid,
+        related: *const Guid,
+        count: u32,
+        data: *const EventDataDescriptor<'_>,
+    ) -> NtStatus {
+        // SAFETY: the caller passes 0 or a live handle, and pointers that are null where allowed or valid for the call.
+        unsafe { EtwWriteTransfer(handle, descriptor, activity, related, count, data) }
+    }
+
+    unsafe fn write_ex(
+        handle: RegHandle,
+        descriptor: *const EventDescriptor,
+        filter: u64,
+        flags: u32,
+        activity: *const Guid,
+        related: *const Guid,
+        count: u32,
+        data: *const EventDataDescriptor<'_>,
+    ) -> NtStatus {
+        // SAFETY: as for `write_transfer`.
+        unsafe { EtwWriteEx(handle, descriptor, filter, flags, activity, related, count, data) }
+    }
+
+    unsafe fn write_string(
+        handle: RegHandle,
+        level: u8,
+        keyword: u64,
+        activity: *const Guid,
+        text: *const u16,
+    ) -> NtStatus {
+        // SAFETY: the caller passes 0 or a live handle, and text that ends with a NUL.
+        unsafe { EtwWriteString(handle, level, keyword, activity, text) }
+    }
+
+    unsafe fn event_enabled(handle: RegHandle, descriptor: *const EventDescriptor) -> bool {
+        // SAFETY: the caller passes 0 or a live handle, and a valid descriptor.
+        unsafe { EtwEventEnabled(handle, descriptor) != 0 }
+    }
+
+    unsafe fn provider_enabled(handle: RegHandle, level: u8, keyword: u64) -> bool {
+        // SAFETY: the caller passes 0 or a live handle.
+        unsafe { EtwProviderEnabled(handle, level, keyword) != 0 }
+    }
+
+    unsafe fn create_activity_id(id: *mut Guid) -> NtStatus {
+        // SAFETY: the caller passes a place for an id.
+        unsafe { EtwActivityIdControl(CREATE_ID, id) }
+    }
+}

@@ -1,0 +1,61 @@
+//! TraceLogging events whose schema is known only at run time.
+
+use etw_types::tracelogging::{BuildError, EventBuilder};
+use etw_types::{DataKind, EventDataDescriptor, EventDescriptor, Guid};
+
+use crate::backend::{Mode, Status};
+use crate::provider::Provider;
+
+impl<M: Mode> Provider<M> {
+    /// Writes a TraceLogging event that was assembled in the caller's buffers.
+    ///
+    /// For a schema that is known at compile time, [`write_event!`](crate::write_event) is cheaper and checks more. Ask
+    /// [`enabled`](Self::enabled) before assembling: the fields are encoded either way. Answers success without writing
+    /// where the provider is not registered or no session wants the event.
+    ///
+    /// ```
+    /// use wdk_etw::tracelogging::EventBuilder;
+    /// use wdk_etw::{EventDescriptor, Keyword, Level};
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use etw_symbols as _;
+    /// # let (register, value) = ("STATUS", 7);
+    /// const REGISTER: EventDescriptor = EventDescriptor::new(Level::Verbose, Keyword::from_bits(1));
+    /// if PROVIDER.enabled(REGISTER.level, REGISTER.keyword) {
+    ///     let (mut metadata, mut payload) = ([0; 128], [0; 64]);
+    ///     let event = EventBuilder::new(&mut metadata, &mut payload, "Register", 0).hex32(register, value);
+    ///     PROVIDER.write_built(&REGISTER, None, None, event);
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_BUFFER_TOO_SMALL` (user mode: `ERROR_INSUFFICIENT_BUFFER`) where a buffer was full, and
+    /// `STATUS_INVALID_PARAMETER` where a name, a tag, a count or a type is out of its limits: nothing is written then.
+    /// Otherwise as for [`write`](Self::write).
+    ///
+    /// # IRQL
+    ///
+    /// Any; above `APC_LEVEL` the buffers must be resident.
+    pub fn write_built(
+        &self,
+        descriptor: &EventDescriptor,
+        activity: Option<&Guid>,
+        related: Option<&Guid>,
+        event: EventBuilder<'_>,
+    ) -> M::Status {
+        match event.finish() {
+            Ok((metadata, payload)) => self.write(
+                descriptor,
+                activity,
+                related,
+                &[
+                    self.traits_descriptor(),
+                    EventDataDescriptor::with_kind(metadata, DataKind::EventMetadata),
+                    EventDataDescriptor::new(payload),
+                ],
+            ),
+            Err(BuildError::MetadataFull | BuildError::PayloadFull) => M::Status::BUFFER_TOO_SMALL,
+            Err(_) => M::Status::INVALID_PARAMETER,
+        }
+    }
+}

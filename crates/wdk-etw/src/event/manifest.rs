@@ -1,0 +1,194 @@
+//! Events by descriptor: manifest-style events, strings, and the system's own answers to "is it enabled?".
+
+use core::ptr;
+
+use etw_types::tracelogging::MAX_DESCRIPTORS;
+use etw_types::{EventDataDescriptor, EventDescriptor, Guid, Keyword, Level};
+
+use crate::backend::{Mode, Status};
+use crate::provider::Provider;
+
+/// `EVENT_WRITE_FLAG_*`: how [`Provider::write_ex`] writes.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WriteFlags(u32);
+
+impl WriteFlags {
+    /// No flag.
+    pub const NONE: Self = Self(0);
+    /// The event must not fault (`EVENT_WRITE_FLAG_NO_FAULTING`): its data is resident.
+    pub const NO_FAULTING: Self = Self(1);
+    /// Only for in-process sessions (`EVENT_WRITE_FLAG_INPRIVATE`).
+    pub const IN_PRIVATE: Self = Self(2);
+
+    /// Wraps raw flags.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// The raw flags.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+/// A null pointer for `None`.
+fn optional(id: Option<&Guid>) -> *const Guid {
+    id.map_or(ptr::null(), ptr::from_ref)
+}
+
+/// # Events by descriptor
+///
+/// For events whose schema lives in a manifest, and for those that are assembled at run time. All of these answer success
+/// without doing anything where the provider is not registered or no session wants the event.
+///
+/// In kernel mode an absent activity id is recorded as a zero GUID (in user mode, as the thread's current activity): pass
+/// the id. Data must be resident above `APC_LEVEL`, and in system address space always. A descriptor's bytes are read
+/// twice by the kernel, so nobody may change them during the call; a shared borrow sees to that.
+impl<M: Mode> Provider<M> {
+    /// Writes an event (`EtwWriteTransfer`).
+    ///
+    /// ```
+    /// use wdk_etw::{Channel, EventDataDescriptor, EventDescriptor, Keyword, Level};
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use etw_symbols as _;
+    /// const STARTED: EventDescriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1))
+    ///     .with_id_version(100, 0)
+    ///     .with_channel(Channel::TraceClassic);
+    /// let count = 3_u32.to_le_bytes();
+    /// PROVIDER.write(&STARTED, None, None, &[EventDataDescriptor::new(&count)]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_INVALID_PARAMETER` for more than 128 descriptors; `STATUS_INTEGER_OVERFLOW` or `STATUS_BUFFER_OVERFLOW` for
+    /// an event over 64 KiB or over the session's buffer; `STATUS_NO_MEMORY` where the session's buffers are full.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn write(
+        &self,
+        descriptor: &EventDescriptor,
+        activity: Option<&Guid>,
+        related: Option<&Guid>,
+        data: &[EventDataDescriptor<'_>],
+    ) -> M::Status {
+        let count = match self.admit(descriptor, data) {
+            Ok(count) => count,
+            Err(status) => return status,
+        };
+        // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); all pointers are
+        // null where allowed or made from references that outlive the call.
+        unsafe {
+            M::write_transfer(self.handle(), descriptor, optional(activity), optional(related), count, data.as_ptr())
+        }
+    }
+
+    /// Writes an event with a filter and flags (`EtwWriteEx`, Windows 7 and later).
+    ///
+    /// `filter` names sessions to leave out, as `EtwWriteEx` documents; 0 leaves out none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](Self::write).
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn write_ex(
+        &self,
+        descriptor: &EventDescriptor,
+        filter: u64,
+        flags: WriteFlags,
+        activity: Option<&Guid>,
+        related: Option<&Guid>,
+        data: &[EventDataDescriptor<'_>],
+    ) -> M::Status {
+        let count = match self.admit(descriptor, data) {
+            Ok(count) => count,
+            Err(status) => return status,
+        };
+        // SAFETY: as in `write`.
+        unsafe {
+            M::write_ex(
+                self.handle(),
+                descriptor,
+                filter,
+                flags.bits(),
+                optional(activity),
+                optional(related),
+                count,
+                data.as_ptr(),
+            )
+        }
+    }
+
+    /// Writes a string as an event of its own (`EtwWriteString`).
+    ///
+    /// `text` is UTF-16 and ends with a NUL. User mode has no way to pass an activity id here: the thread's current
+    /// activity is used.
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_INVALID_PARAMETER` where `text` does not end with a NUL; otherwise as for [`write`](Self::write).
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn write_string(
+        &self,
+        level: Level,
+        keyword: impl Into<Keyword>,
+        activity: Option<&Guid>,
+        text: &[u16],
+    ) -> M::Status {
+        let keyword = keyword.into();
+        if text.last() != Some(&0) {
+            return M::Status::INVALID_PARAMETER;
+        }
+        if !self.enabled(level, keyword) {
+            return M::Status::SUCCESS;
+        }
+        // SAFETY: the handle is 0 or live; the text ends with a NUL within the slice.
+        unsafe { M::write_string(self.handle(), level.as_int(), keyword.bits(), optional(activity), text.as_ptr()) }
+    }
+
+    /// Asks ETW whether some session wants an event with this descriptor (`EtwEventEnabled`).
+    ///
+    /// [`enabled`](Self::enabled) answers nearly the same from the provider's own state, without a call; this one knows
+    /// each session's properties.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub fn event_enabled(&self, descriptor: &EventDescriptor) -> bool {
+        // SAFETY: the handle is 0 or live; the descriptor is a reference.
+        unsafe { M::event_enabled(self.handle(), descriptor) }
+    }
+
+    /// Asks ETW whether some session wants events of this level and keyword (`EtwProviderEnabled`).
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub fn provider_enabled(&self, level: Level, keyword: impl Into<Keyword>) -> bool {
+        // SAFETY: the handle is 0 or live.
+        unsafe { M::provider_enabled(self.handle(), level.as_int(), keyword.into().bits()) }
+    }
+
+    /// The number of descriptors of an event that is to be written, or the status that ends the call.
+    fn admit(&self, descriptor: &EventDescriptor, data: &[EventDataDescriptor<'_>]) -> Result<u32, M::Status> {
+        if !self.enabled(descriptor.level, descriptor.keyword) {
+            return Err(M::Status::SUCCESS);
+        }
+        match u32::try_from(data.len()) {
+            Ok(count) if data.len() <= MAX_DESCRIPTORS => Ok(count),
+            _ => Err(M::Status::INVALID_PARAMETER),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How a macro takes the value of a field: by reference for most types, by value for pointers.
+
+use core::ptr::NonNull;
+
+use etw_types::{Guid, NtStatus};
+
+/// The value behind a reference. Its parameter is where a reference to something that derefs to `T` is coerced.
+#[must_use]
+#[inline(always)]
+pub const fn value<T: Copy>(value: &T) -> T {
+    *value
+}
+
+/// What an `ntstatus` field takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an NTSTATUS",
+    label = "an `ntstatus` field takes a reference to an `NtStatus` or an `i32`"
+)]
+pub trait StatusValue: Copy {
+    /// The code.
+    fn code(self) -> u32;
+}
+
+impl StatusValue for NtStatus {
+    #[inline(always)]
+    fn code(self) -> u32 {
+        self.as_int()
+    }
+}
+
+impl StatusValue for i32 {
+    #[inline(always)]
+    fn code(self) -> u32 {
+        self.cast_unsigned()
+    }
+}
+
+/// The code of a status.
+#[must_use]
+#[inline(always)]
+pub fn ntstatus<T: StatusValue>(status: &T) -> u32 {
+    status.code()
+}
+
+/// What a `kernel_ptr` field takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a raw pointer",
+    label = "a `kernel_ptr` field takes a `*const T`, a `*mut T` or a `NonNull<T>` by value"
+)]
+pub trait KernelPointer {
+    /// The address it holds.
+    fn address(self) -> usize;
+}
+
+impl<T: ?Sized> KernelPointer for *const T {
+    #[inline(always)]
+    fn address(self) -> usize {
+        self.cast::<()>().addr()
+    }
+}
+
+impl<T: ?Sized> KernelPointer for *mut T {
+    #[inline(always)]
+    fn address(self) -> usize {
+        self.cast::<()>().addr()
+    }
+}
+
+impl<T: ?Sized> KernelPointer for NonNull<T> {
+    #[inline(always)]
+    fn address(self) -> usize {
+        self.addr().get()
+    }
+}
+
+/// The address in a pointer.
+#[must_use]
+#[inline(always)]
+pub fn address<P: KernelPointer>(pointer: P) -> usize {
+    pointer.address()
+}
+
+/// What `activity_id` and `related_id` take.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an activity id",
+    label = "an activity id is a reference to a `Guid` or to a `[u8; 16]`"
+)]
+pub trait ActivityId {
+    /// The bytes, as they lie in memory.
+    fn bytes(&self) -> [u8; 16];
+}
+
+impl ActivityId for Guid {
+    #[inline(always)]
+    fn bytes(&self) -> [u8; 16] {
+        self.to_bytes_le()
+    }
+}
+
+impl ActivityId for [u8; 16] {
+    #[inline(always)]
+    fn bytes(&self) -> [u8; 16] {
+        *self
+    }
+}
+
+impl<T: ActivityId + ?Sized> ActivityId for &T {
+    #[inline(always)]
+    fn bytes(&self) -> [u8; 16] {
+        (**self).bytes()
+    }
+}
+
+/// The bytes of an id.
+#[must_use]
+#[inline(always)]
+pub fn id_bytes<T: ActivityId + ?Sized>(id: &T) -> [u8; 16] {
+    id.bytes()
+}

@@ -1,0 +1,46 @@
+//! What the macros' expansions call. Not for use by hand, and free to change in any version.
+//!
+//! Owns nothing of its own but glue: every item is a re-export, or turns a checked model into a constant.
+
+pub use etw_types::tracelogging::{
+    Piece, filetime_from_duration_after_1970, filetime_from_duration_before_1970, filetime_from_time32,
+    filetime_from_time64, pieces_len,
+};
+
+pub use crate::event::data::Event;
+pub use crate::event::native_string::{StringPointer, ansi_string, unicode_string};
+pub use crate::event::packed::{Pair, Scalar, slice_descriptor, value_descriptor};
+pub use crate::event::text::{byte_count, element_count, elements, sid, until_nul, utf8, utf16};
+pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, value};
+
+use etw_types::tracelogging::encode_pieces;
+
+use crate::{Mode, Provider, Status};
+
+/// The metadata made of `pieces`, for a constant.
+///
+/// # Panics
+///
+/// Where it is larger than 65535 bytes; in a constant that is a compile error.
+#[must_use]
+#[expect(clippy::panic, reason = "evaluated in constants only")]
+pub const fn metadata<const N: usize>(pieces: &[Piece<'_>]) -> [u8; N] {
+    match encode_pieces(pieces) {
+        Some(metadata) => metadata,
+        None => panic!("the event's metadata (its name, field names and types) is larger than 65535 bytes"),
+    }
+}
+
+/// The provider that a macro was given. Its parameter is where anything else is refused, once.
+#[must_use]
+#[inline(always)]
+pub const fn provider<M: Mode>(provider: &Provider<M>) -> &Provider<M> {
+    provider
+}
+
+/// The answer of an event that no session wants.
+#[must_use]
+#[inline(always)]
+pub const fn success<M: Mode>(_provider: &Provider<M>) -> M::Status {
+    M::Status::SUCCESS
+}

@@ -1,0 +1,185 @@
+//! What a provider is told when sessions come and go.
+
+use core::ffi::c_void;
+use core::mem::transmute;
+use core::ptr;
+use core::slice;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use etw_types::{ControlCode, EventFilterDescriptor, Guid, Keyword, Level};
+
+use super::Provider;
+use crate::backend::Mode;
+
+/// A driver's own enable callback.
+///
+/// It runs inside ETW, possibly inside [`Provider::register`], under a lock of the provider's id: it must be short, must
+/// not block, and must not register or unregister a provider of that id (the kernel would deadlock; inside `register`
+/// this crate answers "busy" instead). It may write events.
+///
+/// # IRQL
+///
+/// Called at `PASSIVE_LEVEL` or `APC_LEVEL`.
+pub type EnableCallback = fn(&EnableRequest<'_>);
+
+/// What a session asks of a provider.
+#[derive(Clone, Copy, Debug)]
+pub struct EnableRequest<'a> {
+    source: Guid,
+    control: ControlCode,
+    level: Level,
+    match_any: Keyword,
+    match_all: Keyword,
+    filter: Option<FilterData<'a>>,
+    context: usize,
+}
+
+impl<'a> EnableRequest<'a> {
+    /// Who asked: an id that the session's controller chose, often zero.
+    #[must_use]
+    pub fn source(&self) -> &Guid {
+        &self.source
+    }
+
+    /// Enable, disable, or capture state (write a rundown).
+    #[must_use]
+    pub fn control(&self) -> ControlCode {
+        self.control
+    }
+
+    /// The most verbose level that is wanted. 0 and 255 stand for every level.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Keyword bits of which an event needs one.
+    #[must_use]
+    pub fn match_any(&self) -> Keyword {
+        self.match_any
+    }
+
+    /// Keyword bits of which an event needs all.
+    #[must_use]
+    pub fn match_all(&self) -> Keyword {
+        self.match_all
+    }
+
+    /// Filter data for the provider, where the session passed any.
+    #[must_use]
+    pub fn filter(&self) -> Option<FilterData<'a>> {
+        self.filter
+    }
+
+    /// The value given to [`Provider::register_with_callback`].
+    #[must_use]
+    pub fn context(&self) -> usize {
+        self.context
+    }
+}
+
+/// Filter data that a session passes to a provider. It lives only during the callback.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterData<'a> {
+    kind: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> FilterData<'a> {
+    /// `EVENT_FILTER_TYPE_*`, or the provider's own type.
+    #[must_use]
+    pub fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    /// The data. Its content comes from whoever controls the session: check it.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// # Safety
+    ///
+    /// `descriptor` is null, or valid for `'a` with the bytes it describes.
+    unsafe fn from_raw(descriptor: *const EventFilterDescriptor) -> Option<Self> {
+        // SAFETY: null or valid by this function's contract.
+        let descriptor = unsafe { descriptor.as_ref() }?;
+        let bytes = match usize::try_from(descriptor.size) {
+            Ok(size) if size != 0 && !descriptor.ptr.is_null() => {
+                // SAFETY: ETW passes `size` bytes at `ptr`, which live as long as the callback.
+                unsafe { slice::from_raw_parts(descriptor.ptr, size) }
+            }
+            _ => &[],
+        };
+        Some(Self { kind: descriptor.kind, bytes })
+    }
+}
+
+/// The driver's callback and its context, replaced at each registration.
+#[derive(Debug)]
+pub(super) struct CallbackSlot {
+    /// An [`EnableCallback`], or null.
+    function: AtomicPtr<()>,
+    context: AtomicUsize,
+}
+
+impl CallbackSlot {
+    pub(super) const fn new() -> Self {
+        Self { function: AtomicPtr::new(ptr::null_mut()), context: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn set(&self, callback: Option<EnableCallback>, context: usize) {
+        let function = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
+        self.context.store(context, Ordering::Relaxed);
+        self.function.store(function, Ordering::Release);
+    }
+
+    fn get(&self) -> Option<(EnableCallback, usize)> {
+        let function = self.function.load(Ordering::Acquire);
+        // SAFETY: the pointer is null, which is `None`, or was made from an `EnableCallback` in `set`.
+        let callback = unsafe { transmute::<*mut (), Option<EnableCallback>>(function) }?;
+        Some((callback, self.context.load(Ordering::Relaxed)))
+    }
+}
+
+/// What ETW calls.
+///
+/// # Safety
+///
+/// `context` is the `&'static Provider<M>` that was registered; `source` and `filter` are null or valid for the call.
+pub(super) unsafe extern "system" fn on_control<M: Mode>(
+    source: *const Guid,
+    control: u32,
+    level: u8,
+    match_any: u64,
+    match_all: u64,
+    filter: *const EventFilterDescriptor,
+    context: *mut c_void,
+) {
+    // SAFETY: by this function's contract; only shared references to the provider exist.
+    let Some(provider) = (unsafe { context.cast_const().cast::<Provider<M>>().as_ref() }) else {
+        return;
+    };
+    let control = ControlCode::from_int(control);
+    match control {
+        ControlCode::DisableProvider => provider.enable.disable(),
+        ControlCode::EnableProvider => provider.enable.enable(level, match_any, match_all),
+        _ => {}
+    }
+    let Some((callback, context)) = provider.callback.get() else {
+        return;
+    };
+    // SAFETY: null or valid by this function's contract.
+    let source = unsafe { source.as_ref() }.copied().unwrap_or_default();
+    // SAFETY: null or valid by this function's contract; the view ends with the callback.
+    let filter = unsafe { FilterData::from_raw(filter) };
+    callback(&EnableRequest {
+        source,
+        control,
+        level: Level::from_int(level),
+        match_any: Keyword::from_bits(match_any),
+        match_all: Keyword::from_bits(match_all),
+        filter,
+        context,
+    });
+}

@@ -1,0 +1,115 @@
+//! Setting information on a registration: `EtwSetInformation` and its absence.
+
+use core::ffi::c_void;
+use core::ptr;
+
+use etw_types::EventInfoClass;
+
+use super::Provider;
+use crate::backend::Mode;
+
+/// How a provider reaches `EtwSetInformation` (in user mode `EventSetInformation`).
+///
+/// The routine does not exist on every Windows that can run a driver: Windows 7 lacks it. The three ways are those that
+/// `TraceLoggingSetInformation` documents for its macro `TLG_HAVE_EVENT_SET_INFORMATION` (0, 1 and 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetInformationMode {
+    /// Never call it. Kernel mode answers `STATUS_ENTRYPOINT_NOT_FOUND`, user mode
+    /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
+    Off,
+    /// Import it: the image does not load where it is missing.
+    Direct,
+    /// Find it at run time. Where it is missing, kernel mode answers `STATUS_NOT_SUPPORTED`, user mode
+    /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
+    Lookup,
+}
+
+impl SetInformationMode {
+    /// The first `NTDDI_VERSION` for which the headers import the routine.
+    const DIRECT_FROM_NTDDI: u32 = 0x0604_0000;
+    /// The first `WINVER` for which the headers import the function.
+    const DIRECT_FROM_WINVER: u32 = 0x0602;
+
+    /// The documented default for a driver that targets `ntddi_version` and later.
+    #[must_use]
+    pub const fn for_ntddi(ntddi_version: u32) -> Self {
+        if ntddi_version < Self::DIRECT_FROM_NTDDI { Self::Lookup } else { Self::Direct }
+    }
+
+    /// The documented default for a program that targets `winver` and later.
+    #[must_use]
+    pub const fn for_winver(winver: u32) -> Self {
+        if winver < Self::DIRECT_FROM_WINVER { Self::Lookup } else { Self::Direct }
+    }
+}
+
+/// # Setting information
+///
+/// All of these answer what the routine answers, or what the provider's [`SetInformationMode`] prescribes without it. On a
+/// provider that is not registered the handle passed is 0, so kernel mode answers `STATUS_INVALID_HANDLE` — but
+/// `STATUS_NOT_SUPPORTED` where the routine is missing (it is looked up first) and `STATUS_ENTRYPOINT_NOT_FOUND` where the
+/// mode is off.
+impl<M: Mode> Provider<M> {
+    /// Performs any operation of [`EventInfoClass`].
+    ///
+    /// Empty `data` is passed as a null pointer and length 0, which is what operations without data want.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn set_information(&self, class: EventInfoClass, data: &[u8]) -> M::Status {
+        let Ok(length) = u32::try_from(data.len()) else {
+            return <M::Status as crate::Status>::INVALID_PARAMETER;
+        };
+        let pointer = if data.is_empty() { ptr::null() } else { data.as_ptr().cast::<c_void>() };
+        // SAFETY: the handle is 0 or that of this registration (`register`'s contract keeps it alive during the call),
+        // and `data` is readable for `length` bytes.
+        unsafe { (self.set_information)(self.lifecycle.handle(), class.as_int(), pointer, length) }
+    }
+
+    /// Sets the provider's traits from a blob (see [`etw_types::traits`]). Registering does this already; ETW refuses a
+    /// second blob for the same registration with `STATUS_UNSUCCESSFUL`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn set_traits(&self, traits: &[u8]) -> M::Status {
+        self.set_information(EventInfoClass::SetTraits, traits)
+    }
+
+    /// Sets whether ETW looks at the type of this provider's data descriptors. Setting the traits switches it on.
+    ///
+    /// Switched off, the metadata of TraceLogging events is stored with their payload, and decoders find it by channel 11.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn use_descriptor_type(&self, on: bool) -> M::Status {
+        self.set_information(EventInfoClass::UseDescriptorType, &[u8::from(on)])
+    }
+
+    /// Asks ETW to put the path of this image into the sessions that collect from this provider, so that decoders find
+    /// manifest resources in it. Older systems answer `STATUS_INVALID_DEVICE_REQUEST` in kernel mode.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn track_binary(&self) -> M::Status {
+        self.set_information(EventInfoClass::BinaryTrackInfo, &[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SetInformationMode;
+
+    #[test]
+    fn the_default_follows_the_documented_versions() {
+        assert_eq!(SetInformationMode::for_ntddi(0x0601_0000), SetInformationMode::Lookup);
+        assert_eq!(SetInformationMode::for_ntddi(0x0603_0000), SetInformationMode::Lookup);
+        assert_eq!(SetInformationMode::for_ntddi(0x0604_0000), SetInformationMode::Direct);
+        assert_eq!(SetInformationMode::for_ntddi(0x0A00_0000), SetInformationMode::Direct);
+        assert_eq!(SetInformationMode::for_winver(0x0601), SetInformationMode::Lookup);
+        assert_eq!(SetInformationMode::for_winver(0x0602), SetInformationMode::Direct);
+    }
+}

@@ -1,0 +1,208 @@
+//! A provider: a static that a driver registers, asks whether an event is wanted, and writes through.
+
+mod callback;
+mod information;
+mod registration;
+mod state;
+mod sync;
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use etw_types::{DataKind, EventDataDescriptor, EventDescriptor, Guid, Keyword, Level, traits};
+
+use crate::backend::kernel::Kernel;
+use crate::backend::{Mode, SetInformationFn};
+use callback::CallbackSlot;
+use state::{EnableState, Lifecycle};
+use sync::{AtomicU32, AtomicU64, Ordering};
+
+pub use callback::{EnableCallback, EnableRequest, FilterData};
+pub use information::SetInformationMode;
+pub use registration::Registration;
+
+/// An ETW provider, usually a `static` made by [`define_provider!`](crate::define_provider).
+///
+/// It starts out unregistered. Unregistered, it is a quiet no-op: [`enabled`](Self::enabled) answers `false`, events are
+/// not written (and their fields not evaluated), [`unregister`](Self::unregister) does nothing.
+///
+/// All methods take `&self`; all state is atomic; nothing locks, allocates or panics.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{Guid, Level, Provider, SetInformationMode};
+///
+/// // What `define_provider!(PROVIDER, "MyProvider")` makes, written out.
+/// static PROVIDER: Provider =
+///     Provider::new(Guid::from_name("MyProvider"), b"\x0d\0MyProvider\0", SetInformationMode::Lookup);
+/// assert!(!PROVIDER.enabled(Level::Critical, 0));
+/// assert_eq!(PROVIDER.name(), "MyProvider");
+/// ```
+pub struct Provider<M: Mode = Kernel> {
+    enable: EnableState,
+    lifecycle: Lifecycle,
+    /// The traits, ready to be the first descriptor of an event.
+    traits: EventDataDescriptor<'static>,
+    set_information: SetInformationFn<M::Status>,
+    traits_blob: &'static [u8],
+    id: Guid,
+    traits_status: LastStatus,
+    callback: CallbackSlot,
+    mode: PhantomData<fn() -> M>,
+}
+
+// SAFETY: everything that changes is atomic. The one member that is not `Sync` by itself is the traits' descriptor: it
+// never changes, and points at bytes that are `'static` and never change.
+unsafe impl<M: Mode> Sync for Provider<M> {}
+
+// SAFETY: as above; nothing is tied to a thread.
+unsafe impl<M: Mode> Send for Provider<M> {}
+
+impl<M: Mode> Provider<M> {
+    /// Makes a provider; prefer [`define_provider!`](crate::define_provider), which checks and encodes the traits.
+    ///
+    /// `traits` is a provider-traits blob ([`etw_types::traits`]). It is not looked at here: ETW answers
+    /// `STATUS_FILE_CORRUPT_ERROR` to a malformed one, which [`traits_status`](Self::traits_status) shows.
+    ///
+    /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
+    #[must_use]
+    pub const fn new(id: Guid, traits: &'static [u8], mode: SetInformationMode) -> Self {
+        Self {
+            enable: EnableState {
+                level_plus_1: AtomicU32::new(0),
+                any: AtomicU64::new(0),
+                all: AtomicU64::new(0),
+                single: AtomicU64::new(0),
+            },
+            lifecycle: Lifecycle { phase: AtomicU32::new(0), handle: AtomicU64::new(0) },
+            traits: EventDataDescriptor::with_kind(traits, DataKind::ProviderMetadata),
+            set_information: match mode {
+                SetInformationMode::Off => M::set_information_off,
+                SetInformationMode::Direct => M::set_information_direct,
+                SetInformationMode::Lookup => M::set_information_lookup,
+            },
+            traits_blob: traits,
+            id,
+            traits_status: LastStatus::new(),
+            callback: CallbackSlot::new(),
+            mode: PhantomData,
+        }
+    }
+
+    /// The provider's id (its control GUID).
+    #[must_use]
+    pub const fn id(&self) -> &Guid {
+        &self.id
+    }
+
+    /// The provider's name by its traits; empty where they are malformed or the name is not UTF-8.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        traits::validate(self.traits_blob)
+            .ok()
+            .and_then(|traits| core::str::from_utf8(traits.name()).ok())
+            .unwrap_or_default()
+    }
+
+    /// The provider's traits blob.
+    #[must_use]
+    pub const fn traits(&self) -> &'static [u8] {
+        self.traits_blob
+    }
+
+    /// Whether a registration is in force: it has a handle.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn is_registered(&self) -> bool {
+        self.lifecycle.handle() != 0
+    }
+
+    /// Whether some session wants events of this level and keyword. `false` where the provider is not registered.
+    ///
+    /// A session that asks for level 0 (or 255) gets every level. An event without keyword passes every mask; another
+    /// needs one bit of the session's any-mask and all bits of its all-mask. Several sessions are merged by ETW: this can
+    /// be true for an event that no single session wants, and ETW then drops it.
+    ///
+    /// [`write_event!`](crate::write_event) asks this by itself. With constant arguments it costs a load, a compare and a
+    /// branch where the level is not enabled, and one more load for a keyword of one bit.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[inline(always)]
+    pub fn enabled(&self, level: Level, keyword: impl Into<Keyword>) -> bool {
+        self.enable.wants(level.as_int(), keyword.into().bits())
+    }
+
+    /// The first descriptor of a TraceLogging event.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn traits_descriptor(&self) -> EventDataDescriptor<'static> {
+        self.traits
+    }
+
+    /// `EtwWriteTransfer` as the macros call it: they have counted the descriptors.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn write_transfer(
+        &self,
+        descriptor: &EventDescriptor,
+        activity: Option<&[u8; 16]>,
+        related: Option<&[u8; 16]>,
+        data: &[EventDataDescriptor<'_>],
+    ) -> M::Status {
+        #[expect(clippy::cast_possible_truncation, reason = "callers have at most 128 descriptors")]
+        let count = data.len() as u32;
+        // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); ids are null or
+        // 16 readable bytes, which x86-64 and ARM64 read at any alignment; each descriptor's bytes outlive the call.
+        unsafe {
+            M::write_transfer(
+                self.lifecycle.handle(),
+                descriptor,
+                activity.map_or(core::ptr::null(), |id| id.as_ptr().cast()),
+                related.map_or(core::ptr::null(), |id| id.as_ptr().cast()),
+                count,
+                data.as_ptr(),
+            )
+        }
+    }
+
+    /// The registration handle, for the calls in other modules; 0 where there is none.
+    #[inline]
+    pub(crate) fn handle(&self) -> u64 {
+        self.lifecycle.handle()
+    }
+}
+
+impl<M: Mode> fmt::Debug for Provider<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider")
+            .field("name", &self.name())
+            .field("id", &self.id)
+            .field("registered", &self.is_registered())
+            .field("traits_status", &self.traits_status())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A status that was seen, or none yet.
+struct LastStatus(AtomicU64);
+
+impl LastStatus {
+    /// Above every code.
+    const NONE: u64 = 1 << 32;
+
+    const fn new() -> Self {
+        Self(AtomicU64::new(Self::NONE))
+    }
+
+    fn set(&self, code: u32) {
+        self.0.store(u64::from(code), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<u32> {
+        u32::try_from(self.0.load(Ordering::Relaxed)).ok()
+    }
+}

@@ -1,0 +1,218 @@
+//! Registering, unregistering, and a registration that ends with its scope.
+
+use core::fmt;
+use core::ptr;
+
+use etw_types::EventInfoClass;
+
+use super::Provider;
+use super::callback::{EnableCallback, on_control};
+use super::state::Refusal;
+use crate::backend::{Mode, Status};
+
+/// # Registration
+///
+/// `register` and `unregister` are a pair; [`register_scoped`](Self::register_scoped) ties the second to a value's end.
+/// They can be called from any thread and in any order: what cannot be done is answered with a status.
+impl<M: Mode> Provider<M> {
+    /// Registers the provider with ETW and sets its traits.
+    ///
+    /// The status is that of the registration. Setting the traits can fail where the registration succeeds (on a Windows
+    /// without `EtwSetInformation`, say); events are written all the same, and [`traits_status`](Self::traits_status)
+    /// tells.
+    ///
+    /// ETW can call back before this returns: if a session is waiting for this provider, its events are on from that
+    /// moment.
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) where it is registered; `STATUS_DEVICE_BUSY`
+    /// (`ERROR_BUSY`) while another call registers or unregisters it; otherwise what ETW answers. After an error of ETW the
+    /// provider is not registered.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    ///
+    /// # Safety
+    ///
+    /// 1. The provider is unregistered before the image that contains it is unloaded: ETW keeps calling into it.
+    /// 2. While [`unregister`](Self::unregister) runs, no other thread writes through this provider or sets information on
+    ///    it: ETW frees the registration without waiting for writers. In a driver, unregister in the unload routine, when
+    ///    its devices, timers and threads are gone.
+    pub unsafe fn register(&'static self) -> M::Status {
+        self.register_inner(None, 0)
+    }
+
+    /// Registers the provider like [`register`](Self::register), with a callback of the driver's own.
+    ///
+    /// `context` is handed to each call. The callback can run before this returns.
+    ///
+    /// # Errors
+    ///
+    /// As for `register`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    ///
+    /// # Safety
+    ///
+    /// As for `register`.
+    pub unsafe fn register_with_callback(&'static self, callback: EnableCallback, context: usize) -> M::Status {
+        self.register_inner(Some(callback), context)
+    }
+
+    /// Registers the provider until the answer is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`register`](Self::register).
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`, here and where the registration is dropped.
+    ///
+    /// # Safety
+    ///
+    /// As for `register`, where dropping the registration takes the place of `unregister`.
+    pub unsafe fn register_scoped(&'static self) -> Result<Registration<M>, M::Status> {
+        let status = self.register_inner(None, 0);
+        if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
+    }
+
+    /// Like [`register_scoped`](Self::register_scoped), with a callback of the driver's own.
+    ///
+    /// # Errors
+    ///
+    /// As for [`register`](Self::register).
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`, here and where the registration is dropped.
+    ///
+    /// # Safety
+    ///
+    /// As for `register_scoped`.
+    pub unsafe fn register_scoped_with_callback(
+        &'static self,
+        callback: EnableCallback,
+        context: usize,
+    ) -> Result<Registration<M>, M::Status> {
+        let status = self.register_inner(Some(callback), context);
+        if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
+    }
+
+    /// Ends the registration. Does nothing, successfully, where there is none.
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_DEVICE_BUSY` (user mode: `ERROR_BUSY`) while another call registers or unregisters the provider, also where
+    /// that call is further up the stack of this thread, in whose callback this was called. What ETW answers otherwise; the
+    /// provider then stays registered, so that the call can be repeated.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`. Not from the provider's own enable callback: the kernel holds a lock there that this needs.
+    pub fn unregister(&self) -> M::Status {
+        match self.lifecycle.begin_unregister() {
+            Ok(()) => {}
+            Err(Refusal::NothingToDo) => return M::Status::SUCCESS,
+            Err(Refusal::Busy) => return M::Status::BUSY,
+        }
+        self.enable.disable();
+        let handle = self.lifecycle.take_handle();
+        // SAFETY: the handle came from a successful registration and is given back once: `begin_unregister` let this
+        // call alone through.
+        let status = unsafe { M::unregister(handle) };
+        if status.is_success() {
+            // A callback that came just before the end may have enabled the provider again.
+            self.enable.disable();
+            self.lifecycle.end_idle();
+        } else {
+            self.lifecycle.restore_handle(handle);
+            self.lifecycle.end_registered();
+        }
+        status
+    }
+
+    /// The status of setting the traits in the last successful registration; `None` before the first.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn traits_status(&self) -> Option<M::Status> {
+        self.traits_status.get().map(M::Status::from_code)
+    }
+
+    fn register_inner(&'static self, callback: Option<EnableCallback>, context: usize) -> M::Status {
+        match self.lifecycle.begin_register() {
+            Ok(()) => {}
+            Err(Refusal::NothingToDo) => return M::Status::ALREADY_REGISTERED,
+            Err(Refusal::Busy) => return M::Status::BUSY,
+        }
+        self.callback.set(callback, context);
+        // SAFETY: the id and the handle's place live as long as this static provider; the callback takes exactly this
+        // context, and `register`'s contract ends the registration before the image goes. ETW writes the handle with one
+        // aligned store, which other threads read as an atomic.
+        let status = unsafe {
+            M::register(
+                &raw const self.id,
+                on_control::<M>,
+                ptr::from_ref(self).cast_mut().cast(),
+                self.lifecycle.handle.as_ptr(),
+            )
+        };
+        if status.is_success() {
+            let traits = self.set_information(EventInfoClass::SetTraits, self.traits());
+            self.traits_status.set(traits.code());
+            self.lifecycle.end_registered();
+        } else {
+            self.enable.disable();
+            self.lifecycle.end_idle();
+        }
+        status
+    }
+}
+
+/// A registration that ends when it is dropped.
+///
+/// Made by [`Provider::register_scoped`], whose contract says when dropping is allowed.
+#[must_use = "the provider is unregistered when this is dropped"]
+pub struct Registration<M: Mode> {
+    provider: &'static Provider<M>,
+}
+
+impl<M: Mode> Registration<M> {
+    /// The provider.
+    #[must_use]
+    pub fn provider(&self) -> &'static Provider<M> {
+        self.provider
+    }
+
+    /// Ends the registration now, and tells how that went. A failed end is tried again on drop.
+    ///
+    /// # Errors
+    ///
+    /// The status of [`Provider::unregister`] and the registration.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn end(self) -> Result<(), (M::Status, Self)> {
+        let status = self.provider.unregister();
+        if status.is_success() { Ok(()) } else { Err((status, self)) }
+    }
+}
+
+impl<M: Mode> Drop for Registration<M> {
+    fn drop(&mut self) {
+        let _ = self.provider.unregister();
+    }
+}
+
+impl<M: Mode> fmt::Debug for Registration<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registration").field(self.provider).finish()
+    }
+}

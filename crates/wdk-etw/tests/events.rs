@@ -1,0 +1,172 @@
+//! What the event macros do at run time, seen from a session.
+
+use std::cell::Cell;
+
+use etw_engine::{CapturedEvent, Enable, Session};
+use etw_symbols::{Entered, Host};
+use wdk_etw::{
+    Guid, Level, Mode, NtStatus, Opcode, Provider, define_provider, provider_enabled, start_activity, write_event,
+};
+
+/// A provider under a session of its own, on a host of its own; unregistered at the end.
+struct Traced {
+    provider: &'static Provider,
+    session: Session,
+    host: Host,
+    _entered: Entered,
+}
+
+impl Traced {
+    fn new(provider: &'static Provider, level: Level) -> Self {
+        let host = Host::new();
+        let entered = host.enter();
+        let session = host.engine().start_session("events");
+        // SAFETY: unregistered when this is dropped; a test is not unloaded before.
+        assert_eq!(unsafe { provider.register() }, NtStatus::Success);
+        assert!(session.enable(*provider.id(), Enable { level, any: 0x1, ..Enable::default() }).is_success());
+        Self { provider, session, host, _entered: entered }
+    }
+
+    fn events(&self) -> Vec<CapturedEvent> {
+        self.session.take_events()
+    }
+}
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        let _ = self.provider.unregister();
+        assert_eq!(self.host.engine().findings(), []);
+    }
+}
+
+#[test]
+fn a_disabled_event_evaluates_no_field() {
+    define_provider!(PROVIDER, "Events.Disabled");
+    let evaluated = Cell::new(0);
+    let value = || {
+        evaluated.set(evaluated.get() + 1);
+        &5_u32
+    };
+    // Not registered.
+    assert_eq!(write_event!(PROVIDER, "Event", u32("Field", value())), NtStatus::Success);
+    assert!(!provider_enabled!(PROVIDER, Level::Critical, 1));
+
+    let traced = Traced::new(&PROVIDER, Level::Warning);
+    // Level and keyword of no interest.
+    assert_eq!(write_event!(PROVIDER, "Event", level(Informational), u32("Field", value())), NtStatus::Success);
+    assert_eq!(write_event!(PROVIDER, "Event", level(Error), keyword(2), u32("Field", value())), NtStatus::Success);
+    let _ = start_activity!(PROVIDER, "Activity", level(Verbose), u32("Field", value()));
+    assert_eq!(evaluated.get(), 0);
+    assert!(traced.events().is_empty());
+
+    assert_eq!(write_event!(PROVIDER, "Event", level(Error), u32("Field", value())), NtStatus::Success);
+    assert!(provider_enabled!(PROVIDER, Level::Warning, 1));
+    assert_eq!(evaluated.get(), 1);
+    assert_eq!(traced.events().len(), 1);
+}
+
+#[test]
+fn ids_come_first_and_fields_follow_in_their_order() {
+    define_provider!(PROVIDER, "Events.Order");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    let order = Cell::new(0_u8);
+    let next = || {
+        order.set(order.get() + 1);
+        order.get()
+    };
+    write_event!(
+        PROVIDER,
+        "Event",
+        u8("First", &next()),
+        activity_id(&[next(); 16]),
+        struct("Struct", { u8_slice("Second", &[next()]), raw_data(&[next()]) }),
+        related_id(&[next(); 16]),
+    );
+    let events = traced.events();
+    assert_eq!(events[0].activity.to_bytes_le(), [1; 16]);
+    assert_eq!(events[0].related.map(|id| id.to_bytes_le()), Some([2; 16]));
+    assert_eq!(events[0].payload, [3, 1, 0, 4, 5]);
+}
+
+#[test]
+fn the_status_of_the_write_is_answered() {
+    define_provider!(PROVIDER, "Events.Status");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    traced.host.engine().fail_next(etw_engine::Routine::WriteTransfer, NtStatus::NoMemory);
+    assert_eq!(write_event!(PROVIDER, "Event", u8("Field", &1)), NtStatus::NoMemory);
+    assert_eq!(write_event!(PROVIDER, "Event", win_sid("Sid", &[1, 1])), NtStatus::InvalidSid);
+    assert_eq!(write_event!(PROVIDER, "Event", win_sid("Sid", &[])), NtStatus::InvalidSid);
+    assert!(traced.events().is_empty());
+}
+
+#[test]
+fn an_activity_has_a_start_and_a_stop_with_one_id() {
+    define_provider!(PROVIDER, "Events.Activity");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    let parent = Guid::from_u128(7);
+    {
+        let scope = start_activity!(
+            PROVIDER,
+            "Transfer",
+            level(Warning),
+            task(9),
+            tag(0x0FE0_0000),
+            id_version(5, 1),
+            related_id(&parent),
+            u16("Length", &0x1234),
+        );
+        assert!(scope.is_active());
+        write_event!(PROVIDER, "Step", activity_id(scope.id()), u8("Field", &1));
+    }
+    let events = traced.events();
+    assert_eq!(events.len(), 3);
+    let opcodes: Vec<Opcode> = events.iter().map(|event| event.descriptor.opcode).collect();
+    assert_eq!(opcodes, [Opcode::Start, Opcode::Info, Opcode::Stop]);
+    assert_ne!(events[0].activity, Guid::ZERO);
+    assert!(events.iter().all(|event| event.activity == events[0].activity));
+    assert_eq!([events[0].related, events[1].related, events[2].related], [Some(parent), None, None]);
+    assert_eq!(events[0].payload, [0x34, 0x12]);
+    assert_eq!(events[2].payload, []);
+    assert_eq!(events[2].metadata.as_deref(), Some(&b"\x0c\0\x7fTransfer\0"[..]));
+    let stop = events[2].descriptor;
+    assert_eq!((stop.id, stop.version, stop.task, stop.level), (0, 0, 9, Level::Warning));
+}
+
+#[test]
+fn an_activity_of_which_nobody_saw_the_start_has_no_stop() {
+    define_provider!(PROVIDER, "Events.Inactive");
+    let before = start_activity!(PROVIDER, "Activity");
+    assert!(!before.is_active());
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    drop(before);
+    assert!(traced.events().is_empty());
+}
+
+#[test]
+fn a_user_mode_provider_answers_an_hresult() {
+    define_provider!(PROVIDER, "Events.User", mode(User));
+    let status: wdk_etw::HResult = write_event!(PROVIDER, "Event", win_sid("Sid", &[]));
+    assert!(status.is_success());
+    let scope: wdk_etw::ActivityScope<wdk_etw::User> = start_activity!(PROVIDER, "Event");
+    assert!(!scope.is_active());
+}
+
+#[test]
+fn a_provider_may_be_a_variable_of_any_mode() {
+    fn log<M: Mode>(provider: &Provider<M>, value: u16) -> M::Status {
+        write_event!(provider, "Event", u16("Field", &value))
+    }
+    define_provider!(PROVIDER, "Events.Variable");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    assert_eq!(log(&PROVIDER, 7), NtStatus::Success);
+    assert_eq!(traced.events()[0].payload, [7, 0]);
+}
+
+#[test]
+fn filetimes_of_system_times() {
+    use std::time::{Duration, SystemTime};
+    let one_second = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    assert_eq!(wdk_etw::win_filetime_from_systemtime!(one_second), 116_444_736_010_000_000);
+    let early = SystemTime::UNIX_EPOCH - Duration::from_secs(20_000_000_000);
+    assert_eq!(wdk_etw::win_filetime_from_systemtime!(early), 0);
+}
