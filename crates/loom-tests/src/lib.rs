@@ -1,0 +1,16 @@
+//! The provider's shared state under a model checker.
+//!
+//! `wdk-etw`'s `provider/state.rs` is compiled here a second time, with loom's atomics next to it instead of the real
+//! ones. Loom then runs each test below under every order in which its threads' operations can be seen.
+#![cfg(test)]
+
+#[path = "../../wdk-etw/src/provider/state.rs"]
+mod state;
+
+/// What `state.rs` finds as `super::sync`.
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+}
+
+mod enable;
+mod lifecycle;
