@@ -1,0 +1,18 @@
+//! Link arguments: every image is a driver but `user`, which is a program without a C runtime.
+
+const DRIVERS: [&str; 7] = ["direct", "fields", "lifecycle", "lookup", "manifest", "off", "panicking"];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    for driver in DRIVERS {
+        for argument in ["/DRIVER", "/SUBSYSTEM:NATIVE", "/ENTRY:DriverEntry"] {
+            println!("cargo::rustc-link-arg-bin={driver}={argument}");
+        }
+    }
+    for argument in ["/SUBSYSTEM:CONSOLE", "/ENTRY:start"] {
+        println!("cargo::rustc-link-arg-bin=user={argument}");
+    }
+    for argument in ["/NODEFAULTLIB", "/OPT:REF,ICF", "/DYNAMICBASE"] {
+        println!("cargo::rustc-link-arg-bins={argument}");
+    }
+}

@@ -1,0 +1,59 @@
+//! One cargo invocation for all images, once per test program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::image::Image;
+use crate::toolchain::{TARGET, Toolchain};
+
+static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+
+/// The image of this name; the first call builds all of them.
+///
+/// # Panics
+///
+/// When the images cannot be built or this one is not among them: a test that looks at nothing must not pass.
+#[must_use]
+pub fn image(name: &str) -> Image {
+    let folder = match FOLDER.get_or_init(build) {
+        Ok(folder) => folder,
+        Err(reason) => panic!("no image to inspect: {reason}"),
+    };
+    let path = folder.join(format!("{name}.exe"));
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) => panic!("{}: {error}", path.display()),
+    };
+    match Image::parse(&bytes) {
+        Ok(image) => image,
+        Err(error) => panic!("{}: {error}", path.display()),
+    }
+}
+
+fn build() -> Result<PathBuf, String> {
+    let toolchain = Toolchain::find()?;
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = here.ancestors().nth(2).unwrap_or(here);
+    let target_dir = root.join("target").join("images");
+    let output = Command::new(&toolchain.cargo)
+        .args(["build", "--release", "--locked", "--target", TARGET])
+        .args(&toolchain.args)
+        .arg("--manifest-path")
+        .arg(here.join("images").join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target_dir)
+        // Flags of the host's test run are not for drivers.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("CARGO_BUILD_TARGET")
+        .envs(toolchain.env)
+        .output()
+        .map_err(|error| format!("{} could not be started: {error}", toolchain.cargo))?;
+    if output.status.success() {
+        Ok(target_dir.join(TARGET).join("release"))
+    } else {
+        Err(format!("cargo build of crates/image-tests/images failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+    }
+}

@@ -1,0 +1,11 @@
+//! Builds the release images under `images/` for Windows and reads what is in them.
+//!
+//! The images are the proof of promises that no host test can give: which routines a driver imports, and that no
+//! path of it ends in a panic. Nothing here runs an image.
+
+mod build;
+mod image;
+mod toolchain;
+
+pub use build::image;
+pub use image::Image;

@@ -1,0 +1,92 @@
+//! How to compile for Windows: as `cargo xtask` found out, else with the toolchain that runs the tests.
+
+use std::env;
+use std::fs;
+use std::process::Command;
+
+/// The target of every image.
+pub(crate) const TARGET: &str = "x86_64-pc-windows-msvc";
+
+/// A cargo that can build for [`TARGET`], with what it needs to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Toolchain {
+    pub(crate) cargo: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+}
+
+impl Toolchain {
+    /// What set-up left in the environment, or the toolchain in use if it has the target.
+    pub(crate) fn find() -> Result<Self, String> {
+        if let Some(told) = Self::from_variables(|name| env::var(name).ok()) {
+            return Ok(told);
+        }
+        if has_target() {
+            return Ok(Self {
+                cargo: env::var("CARGO").unwrap_or_else(|_| String::from("cargo")),
+                args: Vec::new(),
+                env: vec![(String::from("CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER"), String::from("rust-lld"))],
+            });
+        }
+        Err(format!("this machine cannot compile for {TARGET} yet; run `cargo xtask test`, which sets it up"))
+    }
+
+    /// Reads the variables that `cargo xtask test` sets; lists have one item a line.
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let lines = |name: &str| -> Vec<String> {
+            let text = variable(name).unwrap_or_default();
+            text.lines().map(String::from).collect()
+        };
+        Some(Self {
+            cargo: variable("WDK_ETW_WINDOWS_CARGO")?,
+            args: lines("WDK_ETW_WINDOWS_ARGS"),
+            env: lines("WDK_ETW_WINDOWS_ENV")
+                .iter()
+                .filter_map(|line| line.split_once('='))
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect(),
+        })
+    }
+}
+
+/// Whether the compiler in use comes with `core` for the target.
+fn has_target() -> bool {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
+    let folder = match &output {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout),
+        _ => return false,
+    };
+    fs::read_dir(folder.trim())
+        .is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Toolchain;
+
+    #[test]
+    fn variables_of_the_set_up_are_understood() {
+        let told = Toolchain::from_variables(|name| {
+            let value = match name {
+                "WDK_ETW_WINDOWS_CARGO" => "/usr/bin/cargo",
+                "WDK_ETW_WINDOWS_ARGS" => "-Zbuild-std=core\n--verbose",
+                "WDK_ETW_WINDOWS_ENV" => "RUSTC=/usr/bin/rustc\nFLAGS=-C x=y",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        });
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let expected = Toolchain {
+            cargo: "/usr/bin/cargo".into(),
+            args: vec!["-Zbuild-std=core".into(), "--verbose".into()],
+            env: vec![pair("RUSTC", "/usr/bin/rustc"), pair("FLAGS", "-C x=y")],
+        };
+        assert_eq!(told, Some(expected));
+    }
+
+    #[test]
+    fn without_a_cargo_nothing_was_told() {
+        assert_eq!(Toolchain::from_variables(|_| None), None);
+    }
+}
