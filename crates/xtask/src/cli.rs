@@ -1,0 +1,221 @@
+//! The command line: what may be written, its help texts, and errors that say what was meant.
+//!
+//! Parsing is pure; nothing is printed or run here.
+
+use std::fmt::Write as _;
+
+use crate::commands::COMMANDS;
+use crate::context::Context;
+use crate::error::Error;
+use crate::suggest::nearest;
+
+/// One command of `cargo xtask`.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    /// One line, for the list of commands.
+    pub(crate) summary: &'static str,
+    /// What the command does, for its own `--help`.
+    pub(crate) details: &'static str,
+    pub(crate) flags: &'static [Flag],
+    pub(crate) run: fn(&Context) -> Result<(), Error>,
+}
+
+/// A flag without a value.
+pub(crate) struct Flag {
+    /// With its dashes.
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+}
+
+/// What a command line asks for.
+pub(crate) enum Invocation {
+    /// Print this text and end.
+    Help(String),
+    /// Run a command with the flags that were given.
+    Run { command: &'static Command, flags: Vec<&'static str> },
+}
+
+const ENVIRONMENT: &str = "\
+Environment:
+  WDK_ETW_TOOLCHAIN=rustup|debian
+      Forces how code for Windows is compiled. `rustup`: the installed toolchain
+      with its target x86_64-pc-windows-msvc. `debian`: the packages rustc-web,
+      cargo-web, rust-web-src and lld. Unset: the first, and the second where
+      rustup is missing or cannot download.
+  NO_COLOR
+      Set to anything: no bold text on a terminal.
+";
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 success; 1 a step failed; 2 wrong usage, or something is missing
+that could not be installed (the message says how to get it).
+";
+
+/// Understands the words after `cargo xtask`.
+pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, Error> {
+    let Some((first, rest)) = arguments.split_first() else {
+        return Ok(Invocation::Help(overview()));
+    };
+    match first.as_str() {
+        "--help" | "-h" => Ok(Invocation::Help(overview())),
+        "help" => match rest {
+            [] => Ok(Invocation::Help(overview())),
+            [name] => Ok(Invocation::Help(help_of(find(name)?))),
+            [_, extra, ..] => Err(Error::Usage(format!("unexpected argument `{extra}`"))),
+        },
+        flag if flag.starts_with('-') => Err(Error::Usage(format!(
+            "unknown flag `{flag}` before a command\nrun `cargo xtask --help` for the list of commands"
+        ))),
+        name => parse_command(find(name)?, rest),
+    }
+}
+
+fn find(name: &str) -> Result<&'static Command, Error> {
+    if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
+        return Ok(command);
+    }
+    let mut text = format!("unknown command `{name}`");
+    push_suggestion(&mut text, name, COMMANDS.iter().map(|command| command.name));
+    text.push_str("\nrun `cargo xtask --help` for the list of commands");
+    Err(Error::Usage(text))
+}
+
+fn parse_command(command: &'static Command, arguments: &[String]) -> Result<Invocation, Error> {
+    let mut flags = Vec::new();
+    for argument in arguments {
+        if argument == "--help" || argument == "-h" {
+            return Ok(Invocation::Help(help_of(command)));
+        }
+        if let Some(flag) = command.flags.iter().find(|flag| flag.name == argument) {
+            flags.push(flag.name);
+            continue;
+        }
+        let kind = if argument.starts_with('-') { "unknown flag" } else { "unexpected argument" };
+        let mut text = format!("{kind} `{argument}` for `cargo xtask {}`", command.name);
+        let known = command.flags.iter().map(|flag| flag.name);
+        push_suggestion(&mut text, argument, known.chain(["--help"]));
+        let _ = write!(text, "\nrun `cargo xtask {} --help`", command.name);
+        return Err(Error::Usage(text));
+    }
+    Ok(Invocation::Run { command, flags })
+}
+
+fn push_suggestion<'a>(text: &mut String, word: &str, known: impl IntoIterator<Item = &'a str>) {
+    if let Some(meant) = nearest(word, known) {
+        let _ = write!(text, "; did you mean `{meant}`?");
+    }
+}
+
+fn overview() -> String {
+    let mut text = String::from("Usage: cargo xtask <command> [flags]\n\nCommands:\n");
+    for command in COMMANDS {
+        let _ = writeln!(text, "  {:<8} {}", command.name, command.summary);
+    }
+    text.push_str("\n`cargo xtask <command> --help` tells more about one of them.\n\n");
+    text + ENVIRONMENT + "\n" + EXIT_CODES
+}
+
+fn help_of(command: &Command) -> String {
+    let usage = if command.flags.is_empty() { "" } else { " [flags]" };
+    let mut text =
+        format!("{}\n\nUsage: cargo xtask {}{usage}\n\n{}\nFlags:\n", command.summary, command.name, command.details);
+    let help = Flag { name: "--help", summary: "prints this text (also -h)" };
+    for flag in command.flags.iter().chain([&help]) {
+        let _ = writeln!(text, "  {:<12} {}", flag.name, flag.summary);
+    }
+    text + "\n" + ENVIRONMENT + "\n" + EXIT_CODES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMANDS, Invocation, parse};
+    use crate::error::Error;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    fn help(line: &str) -> String {
+        match parse(&words(line)) {
+            Ok(Invocation::Help(text)) => text,
+            Ok(Invocation::Run { command, .. }) => panic!("{line}: runs {}", command.name),
+            Err(error) => panic!("{line}: {error}"),
+        }
+    }
+
+    fn error(line: &str) -> Error {
+        match parse(&words(line)) {
+            Err(error) => error,
+            Ok(_) => panic!("{line}: accepted"),
+        }
+    }
+
+    #[test]
+    fn nothing_and_help_list_every_command() {
+        for line in ["", "--help", "-h", "help"] {
+            let text = help(line);
+            for command in COMMANDS {
+                assert!(text.contains(command.name), "{line}: {}", command.name);
+            }
+            assert!(text.contains("WDK_ETW_TOOLCHAIN"));
+        }
+    }
+
+    #[test]
+    fn every_command_has_its_own_help() {
+        for command in COMMANDS {
+            let text = help(&format!("{} --help", command.name));
+            assert!(text.contains(command.summary));
+            assert!(text.contains(&format!("Usage: cargo xtask {}", command.name)));
+            assert_eq!(text, help(&format!("{} -h", command.name)));
+            assert_eq!(text, help(&format!("help {}", command.name)));
+            for flag in command.flags {
+                assert!(text.contains(flag.name), "{} {}", command.name, flag.name);
+            }
+        }
+    }
+
+    #[test]
+    fn help_fits_a_terminal() {
+        for command in COMMANDS {
+            for line in help(&format!("help {}", command.name)).lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.name);
+            }
+        }
+        assert!(help("").lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn flags_reach_the_command() {
+        match parse(&words("test --no-miri")) {
+            Ok(Invocation::Run { command, flags }) => {
+                assert_eq!(command.name, "test");
+                assert_eq!(flags, ["--no-miri"]);
+            }
+            _ => panic!("not understood"),
+        }
+    }
+
+    #[test]
+    fn a_mistyped_command_is_answered_with_the_right_one() {
+        let error = error("tset");
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("unknown command `tset`"));
+        assert!(error.to_string().contains("did you mean `test`?"));
+    }
+
+    #[test]
+    fn a_word_like_no_command_gets_no_suggestion() {
+        assert!(!error("frobnicate").to_string().contains("did you mean"));
+    }
+
+    #[test]
+    fn unknown_flags_and_stray_arguments_are_errors() {
+        let typo = error("test --no-mri");
+        assert_eq!(typo.exit_code(), 2);
+        assert!(typo.to_string().contains("did you mean `--no-miri`?"));
+        assert!(error("demo now").to_string().contains("`now`"));
+        assert!(error("--verbose test").to_string().contains("`--verbose`"));
+        assert!(error("help test lint").to_string().contains("`lint`"));
+    }
+}

@@ -1,0 +1,12 @@
+//! The table of commands; each has a module of its own.
+
+mod build;
+mod ci;
+mod demo;
+mod lint;
+mod test;
+
+use crate::cli::Command;
+
+/// In the order of the help text.
+pub(crate) static COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, lint::COMMAND, ci::COMMAND, build::COMMAND];

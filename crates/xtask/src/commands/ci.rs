@@ -1,0 +1,24 @@
+//! `cargo xtask ci`: lint and test in one go.
+
+use super::{lint, test};
+use crate::cli::Command;
+use crate::context::Context;
+use crate::error::Error;
+use crate::steps::run_all;
+
+pub(super) const COMMAND: Command = Command {
+    name: "ci",
+    summary: "Runs `lint` and `test`",
+    details: "\
+All steps of `lint`, then all steps of `test`, with one summary.
+",
+    flags: test::COMMAND.flags,
+    run,
+};
+
+fn run(context: &Context) -> Result<(), Error> {
+    let mut steps = lint::STEPS.to_vec();
+    // Both begin with the same set-up.
+    steps.extend(test::STEPS.iter().filter(|step| step.name != "set-up"));
+    run_all(context, &steps)
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask test`: every test there is.
+
+use super::build::SETUP;
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use crate::error::Error;
+use crate::setup::{WindowsToolchain, note};
+use crate::steps::{Outcome, Step, run_all};
+
+pub(super) const COMMAND: Command = Command {
+    name: "test",
+    summary: "Runs every test",
+    details: "\
+Installs what is missing, then runs the unit, integration and documentation
+tests of all crates (some of them build and inspect images for Windows, some
+are loom models), and Miri where a nightly toolchain with it can be had.
+",
+    flags: &[Flag { name: NO_MIRI, summary: "leaves Miri out, which takes longest" }],
+    run,
+};
+
+const NO_MIRI: &str = "--no-miri";
+
+/// Miri checks what touches raw memory; the rest has no unsafe code.
+const MIRI_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
+
+pub(super) const STEPS: [Step; 3] = [
+    SETUP,
+    Step::new("tests", "all crates, with their documentation", workspace),
+    Step::new("miri", "undefined behaviour in what a driver links", miri),
+];
+
+fn run(context: &Context) -> Result<(), Error> {
+    run_all(context, &STEPS)
+}
+
+fn workspace(context: &Context) -> Result<Outcome, Error> {
+    let windows = context.windows.get().map(WindowsToolchain::to_env);
+    let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
+    cargo.args(["test", "--workspace", "--no-fail-fast"]).run()?;
+    Ok(Outcome::Passed)
+}
+
+fn miri(context: &Context) -> Result<Outcome, Error> {
+    if context.has_flag(NO_MIRI) {
+        return Ok(Outcome::Skipped(format!("{NO_MIRI} was given")));
+    }
+    let Ok(toolchains) = context.tool("rustup").args(["toolchain", "list"]).capture() else {
+        return Ok(Outcome::Skipped("rustup is not installed".into()));
+    };
+    let Some(nightly) = pick_nightly(&toolchains) else {
+        return Ok(Outcome::Skipped("no nightly toolchain (rustup toolchain install nightly)".into()));
+    };
+    let components = ["component", "add", "miri", "rust-src", "--toolchain"];
+    let added = context.tool("rustup").args(components).args([nightly]);
+    if let Err(error) = added.capture() {
+        let reason = error.to_string();
+        let last = reason.lines().last().unwrap_or_default();
+        return Ok(Outcome::Skipped(format!("{nightly} has no Miri: {last}")));
+    }
+    note(&format!("using {nightly}"));
+    context
+        .tool("rustup")
+        // Property tests look for their folder, which isolation forbids; few cases, as each takes long.
+        .env("MIRIFLAGS", "-Zmiri-disable-isolation")
+        .env("PROPTEST_CASES", "4")
+        .hidden_env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
+        .args(["run", nightly, "cargo", "miri", "test", "--lib", "--tests"])
+        .args(MIRI_CRATES)
+        .run()?;
+    Ok(Outcome::Passed)
+}
+
+/// The plain nightly if there is one, else the newest dated one, of `rustup toolchain list`.
+fn pick_nightly(list: &str) -> Option<&str> {
+    let mut nightlies: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| name.starts_with("nightly-"))
+        .collect();
+    let is_dated = |name: &&str| name["nightly-".len()..].starts_with(|c: char| c.is_ascii_digit());
+    if let Some(plain) = nightlies.iter().find(|name| !is_dated(name)) {
+        return Some(plain);
+    }
+    nightlies.sort_unstable();
+    nightlies.pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pick_nightly;
+
+    #[test]
+    fn the_plain_nightly_is_preferred() {
+        let list = "stable-x86_64-unknown-linux-gnu (active, default)\n\
+                    nightly-2026-01-02-x86_64-unknown-linux-gnu\n\
+                    nightly-x86_64-unknown-linux-gnu\n";
+        assert_eq!(pick_nightly(list), Some("nightly-x86_64-unknown-linux-gnu"));
+    }
+
+    #[test]
+    fn of_dated_nightlies_the_newest_is_taken() {
+        let list = "nightly-2026-01-02-x\nnightly-2026-03-01-x (default)\nnightly-2025-12-31-x\n";
+        assert_eq!(pick_nightly(list), Some("nightly-2026-03-01-x"));
+    }
+
+    #[test]
+    fn without_a_nightly_there_is_none() {
+        assert_eq!(pick_nightly("stable-x86_64-unknown-linux-gnu\n1.95.0-x\n"), None);
+        assert_eq!(pick_nightly("no installed toolchains\n"), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Running other programs: one builder, and errors that show the command as one would type it.
+//!
+//! Children stay in our process group, so Ctrl-C ends them together with us.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use crate::error::Error;
+
+/// A program with its arguments and environment.
+pub(crate) struct Tool {
+    command: Command,
+    shown_env: Vec<(String, String)>,
+}
+
+impl Tool {
+    pub(crate) fn new(program: impl Into<OsString>) -> Self {
+        Self { command: Command::new(program.into()), shown_env: Vec::new() }
+    }
+
+    pub(crate) fn current_dir(mut self, dir: &Path) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// An environment variable that belongs to the command: it is shown with it.
+    pub(crate) fn env(mut self, key: &str, value: &str) -> Self {
+        self.command.env(key, value);
+        self.shown_env.push((key.into(), value.into()));
+        self
+    }
+
+    /// An environment variable the reader need not see.
+    pub(crate) fn hidden_env(mut self, key: &str, value: &str) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    /// Keeps a variable of ours from the program.
+    pub(crate) fn env_remove(mut self, key: &str) -> Self {
+        self.command.env_remove(key);
+        self
+    }
+
+    /// Runs with our own standard streams.
+    pub(crate) fn run(mut self) -> Result<(), Error> {
+        let result = self.command.status();
+        match result {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.failure(status, "")),
+            Err(error) => Err(self.not_started(&error)),
+        }
+    }
+
+    /// Runs silently; what the program wrote to standard output is the answer, and its messages are part of the
+    /// error when it fails.
+    pub(crate) fn capture(mut self) -> Result<String, Error> {
+        // The messages are for a reader who wants the reason, not where in the program it arose.
+        self.command.env("RUST_BACKTRACE", "0");
+        let output = self.output().map_err(|error| self.not_started(&error))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(self.failure(output.status, messages.trim_end()))
+    }
+
+    /// Whether the program can be started and ends with success; its output is dropped.
+    pub(crate) fn succeeds(mut self) -> bool {
+        self.output().is_ok_and(|output| output.status.success())
+    }
+
+    fn output(&mut self) -> io::Result<Output> {
+        self.command.stdin(Stdio::null()).output()
+    }
+
+    fn failure(&self, status: ExitStatus, messages: &str) -> Error {
+        let how = match status.code() {
+            Some(code) => format!("exit code {code}"),
+            None => status.to_string(),
+        };
+        let separator = if messages.is_empty() { "" } else { "\n" };
+        Error::Failed(format!("`{self}` failed ({how}){separator}{messages}"))
+    }
+
+    fn not_started(&self, error: &io::Error) -> Error {
+        let program = self.command.get_program().to_string_lossy();
+        if error.kind() == ErrorKind::NotFound {
+            Error::Missing(format!("`{program}` is not installed (needed for `{self}`)"))
+        } else {
+            Error::Failed(format!("`{self}` could not be started: {error}"))
+        }
+    }
+}
+
+/// The command as one would type it at the repository's root.
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (key, value) in &self.shown_env {
+            write!(f, "{key}={} ", quoted(value))?;
+        }
+        let program = Path::new(self.command.get_program());
+        let name = program.file_name().unwrap_or(program.as_os_str());
+        f.write_str(&quoted(&name.to_string_lossy()))?;
+        for argument in self.command.get_args() {
+            write!(f, " {}", quoted(&argument.to_string_lossy()))?;
+        }
+        Ok(())
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%\\".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tool;
+    use crate::error::Error;
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        let tool = Tool::new("/some/where/cargo")
+            .env("RUSTFLAGS", "--cfg loom")
+            .hidden_env("SECRET", "x")
+            .args(["test", "it's"]);
+        assert_eq!(tool.to_string(), r"RUSTFLAGS='--cfg loom' cargo test 'it'\''s'");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = Tool::new("no-such-program-here").run().unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("`no-such-program-here`"));
+    }
+
+    #[test]
+    fn a_failing_program_is_reported_with_its_exit_code_and_messages() {
+        let error = Tool::new("rustc").args(["--no-such-flag"]).capture();
+        let Err(Error::Failed(text)) = error else {
+            panic!("{error:?}");
+        };
+        assert!(text.starts_with("`rustc --no-such-flag` failed (exit code 1)\n"));
+        assert!(text.contains("no-such-flag"));
+    }
+}

@@ -1,0 +1,168 @@
+//! Set-up: finds what is needed to compile for Windows, installs what is missing, and says so.
+//!
+//! [`plan`] decides from facts alone; [`system`] gathers the facts and acts. No file of the repository is touched.
+
+mod plan;
+mod system;
+
+use std::env;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::process::Tool;
+use plan::{Decision, Rights, Route, decide};
+
+/// The target every driver image is built for.
+pub(crate) const TARGET: &str = "x86_64-pc-windows-msvc";
+
+/// The variable that forces a route.
+const FORCE: &str = "WDK_ETW_TOOLCHAIN";
+
+/// How to run cargo so that it compiles for Windows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WindowsToolchain {
+    /// In words, for the reader.
+    pub(crate) description: String,
+    cargo: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl WindowsToolchain {
+    /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
+    pub(crate) fn cargo(&self, context: &Context, command: &str) -> Tool {
+        let tool = context
+            .tool(&self.cargo)
+            .args([command, "--target", TARGET])
+            .args(&self.args)
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS");
+        self.env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
+    }
+
+    /// The same for tests that build images themselves: they read these variables. Lists have one item a line.
+    pub(crate) fn to_env(&self) -> [(&'static str, String); 3] {
+        let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        [
+            ("WDK_ETW_WINDOWS_CARGO", self.cargo.clone()),
+            ("WDK_ETW_WINDOWS_ARGS", self.args.join("\n")),
+            ("WDK_ETW_WINDOWS_ENV", pairs.join("\n")),
+        ]
+    }
+
+    /// Whether the target's libraries are compiled with every build.
+    pub(crate) fn builds_core(&self) -> bool {
+        !self.args.is_empty()
+    }
+
+    fn rustup(cargo: &str, linker: &str) -> Self {
+        Self {
+            description: format!("the installed toolchain's own target {TARGET}, linker {linker}"),
+            cargo: cargo.to_owned(),
+            args: Vec::new(),
+            env: vec![linker_variable(linker)],
+        }
+    }
+
+    fn debian() -> Self {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        Self {
+            description: String::from(
+                "Debian's rustc-web, which compiles core and alloc from rust-web-src, linker lld-link",
+            ),
+            cargo: String::from(system::DEBIAN_CARGO),
+            args: vec![String::from("-Zbuild-std=core,alloc,panic_abort")],
+            env: vec![
+                pair("RUSTC", system::DEBIAN_RUSTC),
+                // build-std is unstable; Debian ships no nightly.
+                pair("RUSTC_BOOTSTRAP", "1"),
+                linker_variable("lld-link"),
+            ],
+        }
+    }
+}
+
+fn linker_variable(linker: &str) -> (String, String) {
+    let key = format!("CARGO_TARGET_{}_LINKER", TARGET.to_uppercase().replace('-', "_"));
+    (key, linker.to_owned())
+}
+
+/// Makes sure that code for Windows can be built, and answers how.
+pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Error> {
+    let forced = match env::var(FORCE) {
+        Ok(value) => Route::parse(&value).map_err(|text| Error::Usage(format!("{FORCE}: {text}")))?,
+        Err(_) => None,
+    };
+    let mut facts = system::gather(context, forced);
+    loop {
+        match decide(&facts) {
+            Decision::Use(Route::Rustup) => {
+                let cargo = env::var("CARGO").unwrap_or_else(|_| String::from("cargo"));
+                return Ok(WindowsToolchain::rustup(&cargo, system::linker(context)));
+            }
+            Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
+            Decision::AddTarget => {
+                note(&format!("installing the Rust target {TARGET} with rustup"));
+                match system::add_target(context) {
+                    Ok(()) => facts.target_installed = system::has_target(context),
+                    Err(error) => note(&format!("that did not work: {error}")),
+                }
+                facts.rustup = false;
+            }
+            Decision::AptInstall { packages, rights } => {
+                note(&format!(
+                    "installing {} with apt-get{}",
+                    packages.join(", "),
+                    if rights == Rights::Sudo { " (sudo)" } else { "" }
+                ));
+                system::apt_install(context, &packages, rights)?;
+                facts.missing_packages = system::missing_packages(context);
+                facts.rights = Rights::None;
+            }
+            Decision::GiveUp(text) => return Err(Error::Missing(text)),
+        }
+    }
+}
+
+/// Installs a rustup component such as clippy when `probe` does not run.
+pub(crate) fn ensure_component(context: &Context, name: &str, probe: Tool) -> Result<(), Error> {
+    if probe.succeeds() {
+        return Ok(());
+    }
+    note(&format!("installing the Rust component {name} with rustup"));
+    context
+        .tool("rustup")
+        .args(["component", "add", name])
+        .capture()
+        .map(drop)
+        .map_err(|error| Error::Missing(format!("{name} is missing and could not be added: {error}")))
+}
+
+/// Tells what is going on inside a step, indented below its title.
+pub(crate) fn note(text: &str) {
+    for line in text.lines() {
+        println!("      {line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WindowsToolchain;
+
+    #[test]
+    fn tests_are_told_how_to_build_with_the_installed_toolchain() {
+        let [cargo, args, env] = WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env();
+        assert_eq!(cargo, ("WDK_ETW_WINDOWS_CARGO", "/bin/cargo".into()));
+        assert_eq!(args, ("WDK_ETW_WINDOWS_ARGS", String::new()));
+        let linker = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld";
+        assert_eq!(env, ("WDK_ETW_WINDOWS_ENV", linker.into()));
+    }
+
+    #[test]
+    fn tests_are_told_to_build_core_with_debians_compiler() {
+        let [cargo, args, env] = WindowsToolchain::debian().to_env();
+        assert_eq!(cargo.1, "/usr/bin/cargo");
+        assert_eq!(args.1, "-Zbuild-std=core,alloc,panic_abort");
+        assert!(env.1.contains("RUSTC=/usr/bin/rustc\nRUSTC_BOOTSTRAP=1\n"));
+    }
+}
