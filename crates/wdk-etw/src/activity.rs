@@ -75,24 +75,40 @@ impl<M: Mode> ActivityScope<M> {
     }
 
     /// The activity's id; zero where the scope is inactive.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn id(&self) -> &Guid {
         &self.id
     }
 
     /// Whether the start event was enabled.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.stop.is_some()
     }
 
     /// Ends the activity now, and answers the status of writing the stop event: success where nothing was written.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[expect(clippy::must_use_candidate, reason = "a failure to trace is usually ignored")]
     pub fn stop(mut self) -> M::Status {
         self.write_stop()
     }
 
     /// Gives up the scope without a stop event, and answers the id: for work that ends elsewhere.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn into_id(mut self) -> Guid {
         self.stop = None;

@@ -33,6 +33,7 @@ fn pieces_make_the_documented_bytes() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn metadata_over_64_kib_is_refused() {
     let name = vec![b'x'; 0xFFFF];
     assert_eq!(pieces_len(&[Piece::Bytes(&name)]), 0x1_0001);
@@ -140,6 +141,7 @@ fn malformed_metadata_is_named() {
 
 /// Constant counts of nested empty structs multiply: 65535 × 65535 × … without a byte of payload.
 #[test]
+#[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn counts_that_multiply_without_bytes_are_stopped() {
     let mut metadata = b"\0\0\0E\0".to_vec();
     for _ in 0..4 {
@@ -194,6 +196,7 @@ fn a_builder_fails_cleanly_at_every_buffer_length() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn a_builder_keeps_its_first_error() {
     let (mut metadata, mut payload) = ([0; 4096], [0; 512]);
     let event = EventBuilder::new(&mut metadata, &mut payload, "E\0", 0).structure("s", 128, 0);

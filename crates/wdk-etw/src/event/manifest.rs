@@ -22,12 +22,20 @@ impl WriteFlags {
     pub const IN_PRIVATE: Self = Self(2);
 
     /// Wraps raw flags.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
     /// The raw flags.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0

@@ -36,42 +36,70 @@ pub struct EnableRequest<'a> {
 
 impl<'a> EnableRequest<'a> {
     /// Who asked: an id that the session's controller chose, often zero.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn source(&self) -> &Guid {
         &self.source
     }
 
     /// Enable, disable, or capture state (write a rundown).
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn control(&self) -> ControlCode {
         self.control
     }
 
     /// The most verbose level that is wanted. 0 and 255 stand for every level.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
     /// Keyword bits of which an event needs one.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn match_any(&self) -> Keyword {
         self.match_any
     }
 
     /// Keyword bits of which an event needs all.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn match_all(&self) -> Keyword {
         self.match_all
     }
 
     /// Filter data for the provider, where the session passed any.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn filter(&self) -> Option<FilterData<'a>> {
         self.filter
     }
 
     /// The value given to [`Provider::register_with_callback`].
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn context(&self) -> usize {
         self.context
@@ -87,12 +115,20 @@ pub struct FilterData<'a> {
 
 impl<'a> FilterData<'a> {
     /// `EVENT_FILTER_TYPE_*`, or the provider's own type.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn kind(&self) -> u32 {
         self.kind
     }
 
     /// The data. Its content comes from whoever controls the session: check it.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

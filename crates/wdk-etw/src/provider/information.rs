@@ -31,12 +31,20 @@ impl SetInformationMode {
     const DIRECT_FROM_WINVER: u32 = 0x0602;
 
     /// The documented default for a driver that targets `ntddi_version` and later.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn for_ntddi(ntddi_version: u32) -> Self {
         if ntddi_version < Self::DIRECT_FROM_NTDDI { Self::Lookup } else { Self::Direct }
     }
 
     /// The documented default for a program that targets `winver` and later.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn for_winver(winver: u32) -> Self {
         if winver < Self::DIRECT_FROM_WINVER { Self::Lookup } else { Self::Direct }

@@ -65,6 +65,10 @@ impl<M: Mode> Provider<M> {
     /// `STATUS_FILE_CORRUPT_ERROR` to a malformed one, which [`traits_status`](Self::traits_status) shows.
     ///
     /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn new(id: Guid, traits: &'static [u8], mode: SetInformationMode) -> Self {
         Self {
@@ -90,12 +94,20 @@ impl<M: Mode> Provider<M> {
     }
 
     /// The provider's id (its control GUID).
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn id(&self) -> &Guid {
         &self.id
     }
 
     /// The provider's name by its traits; empty where they are malformed or the name is not UTF-8.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn name(&self) -> &'static str {
         traits::validate(self.traits_blob)
@@ -105,6 +117,10 @@ impl<M: Mode> Provider<M> {
     }
 
     /// The provider's traits blob.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub const fn traits(&self) -> &'static [u8] {
         self.traits_blob

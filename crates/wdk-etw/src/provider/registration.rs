@@ -185,6 +185,10 @@ pub struct Registration<M: Mode> {
 
 impl<M: Mode> Registration<M> {
     /// The provider.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     pub fn provider(&self) -> &'static Provider<M> {
         self.provider

@@ -1,5 +1,7 @@
 //! `cargo xtask lint`: formatting, clippy and rustdoc, with every warning an error.
 
+mod irql;
+
 use super::build::{IMAGES_MANIFEST, SETUP};
 use crate::cli::Command;
 use crate::context::Context;
@@ -13,7 +15,8 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Checks the formatting of all sources, runs clippy on the host and for Windows
 (the code behind cfg(windows) is seen only there), and builds the
-documentation; every warning is an error. Missing components are installed.
+documentation; every warning is an error. Public functions of wdk-etw must say
+at which IRQL they may be called. Missing components are installed.
 ",
     flags: &[],
     run,
@@ -23,12 +26,13 @@ documentation; every warning is an error. Missing components are installed.
 const DRIVER_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
-pub(super) const STEPS: [Step; 5] = [
+pub(super) const STEPS: [Step; 6] = [
     SETUP,
     Step::new("fmt", "formatting of all sources", format),
     Step::new("clippy", "all crates and targets on this host", clippy),
     Step::new("clippy-windows", "what a driver links", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
+    Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
