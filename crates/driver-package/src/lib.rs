@@ -1,0 +1,44 @@
+//! Driver images as files: what is in them, and whether Windows would load them.
+//!
+//! [`Image`] is the model of a PE file, read from bytes that nobody vouches for: whatever they are, the answer is a
+//! model or an [`Error`] that names the damaged field, never a panic and never unbounded work. [`Image::verdict`] holds
+//! the model against [`rules`], each of which says what Windows does about it and where that is written.
+//! [`report`] turns both into a table for people or JSON for programs.
+//!
+//! This crate has no `unsafe` code, loads nothing and runs nothing of what it reads.
+//!
+//! ```
+//! use driver_package::{Image, Target};
+//!
+//! let error = Image::parse(b"MZ, but nothing more").unwrap_err();
+//! assert_eq!(error.field(), "DOS header");
+//!
+//! # let bytes = b"";
+//! if let Ok(image) = Image::parse(bytes) {
+//!     for finding in image.verdict(Target::default()).findings() {
+//!         println!("{}: {}", finding.rule.id, finding.found);
+//!     }
+//! }
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss
+    )
+)]
+
+mod error;
+pub mod pe;
+pub mod report;
+pub mod rules;
+
+pub use error::Error;
+pub use pe::Image;
+pub use rules::{Finding, Severity, Target, Verdict};

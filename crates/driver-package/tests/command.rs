@@ -1,0 +1,127 @@
+//! The program as a user sees it: text, JSON, messages and exit codes.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{Driver, tools};
+
+fn inspect(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_driver-package");
+    Command::new(program).current_dir(folder).arg("inspect").args(arguments).output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn messages(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_good_driver_is_described_and_accepted() {
+    let folder = tools::folder("command-good");
+    fs::write(folder.join("good.sys"), Driver::default().build()).unwrap();
+    let output = inspect(&folder, &["good.sys"]);
+    let text = out(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(!text.contains('\u{1b}'), "escape codes where there is no terminal");
+    for part in [
+        "good.sys\n  machine          x64 (0x8664), PE32+\n",
+        "  entry            0x1010 in .text (r-x): FxDriverEntry (by its exports)\n",
+        "    WDFLDR.SYS (2)\n      WdfVersionBind\n",
+        "  Windows would load it\n    nothing to object to\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_refused_driver_is_exit_code_1_with_the_reason() {
+    let folder = tools::folder("command-refused");
+    fs::write(folder.join("bad.sys"), Driver { subsystem: 3, ..Driver::default() }.build()).unwrap();
+    let output = inspect(&folder, &["bad.sys"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(out(&output).contains("REFUSED  subsystem: it is Windows console (3)"));
+}
+
+#[test]
+fn a_damaged_file_is_exit_code_2_and_the_others_are_still_shown() {
+    let folder = tools::folder("command-damaged");
+    let good = Driver::default().build();
+    fs::write(folder.join("good.sys"), &good).unwrap();
+    fs::write(folder.join("cut.sys"), &good[..0x100]).unwrap();
+    let output = inspect(&folder, &["cut.sys", "none.sys", "good.sys"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = messages(&output);
+    assert!(text.contains("error: cut.sys: optional header: "), "{text}");
+    assert!(text.contains("error: none.sys: "), "{text}");
+    assert!(out(&output).starts_with("good.sys\n"));
+}
+
+#[test]
+fn a_map_beside_the_image_names_its_entry_point() {
+    let folder = tools::folder("command-map");
+    fs::write(folder.join("a.sys"), Driver { exports: vec![], ..Driver::default() }.build()).unwrap();
+    let map = " 0001:00000010  FromTheMap  0000000140001010 f  a.obj\n entry point at        0001:00000010\n";
+    fs::write(folder.join("a.map"), map).unwrap();
+    assert!(out(&inspect(&folder, &["a.sys"])).contains("FromTheMap (by its map)"));
+    fs::rename(folder.join("a.map"), folder.join("b.map")).unwrap();
+    assert!(!out(&inspect(&folder, &["a.sys"])).contains("FromTheMap"));
+    assert!(out(&inspect(&folder, &["--map", "b.map", "a.sys"])).contains("FromTheMap"));
+    assert_eq!(inspect(&folder, &["--map", "c.map", "a.sys"]).status.code(), Some(2));
+}
+
+#[test]
+fn json_is_a_list_that_other_programs_read() {
+    let folder = tools::folder("command-json");
+    fs::write(folder.join("a.sys"), Driver::default().build()).unwrap();
+    fs::write(folder.join("b.sys"), Driver { tls: true, pdb: "C:\\a \"b\".pdb", ..Driver::default() }.build()).unwrap();
+    let output = inspect(&folder, &["--json", "a.sys", "b.sys"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(messages(&output).contains("b.sys: refused: tls: "));
+    let text = out(&output);
+    assert!(text.starts_with("[\n{\n  \"file\": \"a.sys\",\n"));
+    assert!(text.contains(r#""pdb": "C:\\a \"b\".pdb""#));
+    if tools::is_there("python3", &["--version"]) {
+        fs::write(folder.join("out.json"), &text).unwrap();
+        let script = "import json,sys; a,b=json.load(open(sys.argv[1])); print(a['loadable'], b['loadable'], \
+                      b['findings'][0]['rule'], a['entry']['symbol'], len(a['sections']))";
+        let file = folder.join("out.json");
+        let read = tools::run("python3", &["-c", script, file.to_str().unwrap()]).unwrap();
+        assert_eq!(read.trim(), "True False tls FxDriverEntry 5");
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_help_is_not() {
+    let folder = tools::folder("command-usage");
+    for (arguments, text) in [
+        (&["--jsn", "a.sys"][..], "unknown flag `--jsn`"),
+        (&[], "no file given"),
+        (&["--windows", "eleven", "a.sys"], "`eleven` is no version"),
+        (&["a.sys", "--windows"], "`--windows` needs a value"),
+        (&["--map", "a.map", "a.sys", "b.sys"], "single file"),
+    ] {
+        let output = inspect(&folder, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(messages(&output).contains(text), "{arguments:?}: {}", messages(&output));
+    }
+    let help = inspect(&folder, &["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(out(&help).lines().all(|line| line.chars().count() <= 80));
+    let rules = out(&inspect(&folder, &["--rules"]));
+    assert!(rules.contains("writable-code (refused)"));
+}
+
+#[test]
+fn an_older_windows_can_be_asked_for() {
+    let folder = tools::folder("command-windows");
+    fs::write(folder.join("a.sys"), Driver::default().build()).unwrap();
+    let output = inspect(&folder, &["--windows", "6.1", "a.sys"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(out(&output).contains("subsystem-version: it needs 10.0, Windows is 6.1"));
+}

@@ -1,0 +1,50 @@
+//! Other programs that read PE files, where they are installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a program printed, or why it was left out.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{program}: {}", messages.lines().last().unwrap_or_default()))
+    }
+}
+
+/// Whether the program is there at all, with a word on standard error where it is not.
+pub(crate) fn is_there(program: &str, probe: &[&str]) -> bool {
+    match run(program, probe) {
+        Ok(_) => true,
+        Err(reason) => {
+            eprintln!("skipped the comparison with {program} {}: {reason}", probe.join(" "));
+            false
+        }
+    }
+}
+
+/// A folder of the test's own, emptied first.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Images that a real linker made in earlier builds of this repository.
+pub(crate) fn linked_images() -> Vec<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let folders =
+        ["images/x86_64-pc-windows-msvc/release", "driver/x64", "driver/arm64"].map(|folder| target.join(folder));
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let is_image = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "exe" || extension == "sys");
+    let mut images: Vec<_> = entries.map(|entry| entry.path()).filter(is_image).collect();
+    images.sort();
+    if images.is_empty() {
+        eprintln!("no linked image to compare with: `cargo xtask build` makes some");
+    }
+    images
+}
