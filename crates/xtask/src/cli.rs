@@ -20,19 +20,35 @@ pub(crate) struct Command {
     pub(crate) run: fn(&Context) -> Result<(), Error>,
 }
 
-/// A flag without a value.
+/// Something that may follow a command's name.
 pub(crate) struct Flag {
-    /// With its dashes.
+    /// `--flag` with its dashes; `--flag VALUE` when a word has to follow; `WORD` without dashes for words that are
+    /// not flags, as many as are given.
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
+}
+
+impl Flag {
+    /// The name without that of the value.
+    fn word(&self) -> &'static str {
+        self.name.split(' ').next().unwrap_or(self.name)
+    }
+
+    fn takes_value(&self) -> bool {
+        self.name.contains(' ')
+    }
+
+    fn is_operand(&self) -> bool {
+        !self.name.starts_with('-')
+    }
 }
 
 /// What a command line asks for.
 pub(crate) enum Invocation {
     /// Print this text and end.
     Help(String),
-    /// Run a command with the flags that were given.
-    Run { command: &'static Command, flags: Vec<&'static str> },
+    /// Run a command with the flags that were given, and all words behind its name as they were written.
+    Run { command: &'static Command, flags: Vec<&'static str>, words: Vec<String> },
 }
 
 const ENVIRONMENT: &str = "\
@@ -82,22 +98,30 @@ fn find(name: &str) -> Result<&'static Command, Error> {
 
 fn parse_command(command: &'static Command, arguments: &[String]) -> Result<Invocation, Error> {
     let mut flags = Vec::new();
-    for argument in arguments {
+    let takes_operands = command.flags.iter().any(Flag::is_operand);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
         if argument == "--help" || argument == "-h" {
             return Ok(Invocation::Help(help_of(command)));
         }
-        if let Some(flag) = command.flags.iter().find(|flag| flag.name == argument) {
-            flags.push(flag.name);
+        if let Some(flag) = command.flags.iter().find(|flag| flag.word() == argument && !flag.is_operand()) {
+            flags.push(flag.word());
+            if flag.takes_value() && rest.next().is_none() {
+                return Err(Error::Usage(format!("`{argument}` needs a value: {}", flag.name)));
+            }
+            continue;
+        }
+        if takes_operands && !argument.starts_with('-') {
             continue;
         }
         let kind = if argument.starts_with('-') { "unknown flag" } else { "unexpected argument" };
         let mut text = format!("{kind} `{argument}` for `cargo xtask {}`", command.name);
-        let known = command.flags.iter().map(|flag| flag.name);
+        let known = command.flags.iter().filter(|flag| !flag.is_operand()).map(Flag::word);
         push_suggestion(&mut text, argument, known.chain(["--help"]));
         let _ = write!(text, "\nrun `cargo xtask {} --help`", command.name);
         return Err(Error::Usage(text));
     }
-    Ok(Invocation::Run { command, flags })
+    Ok(Invocation::Run { command, flags, words: arguments.to_vec() })
 }
 
 fn push_suggestion<'a>(text: &mut String, word: &str, known: impl IntoIterator<Item = &'a str>) {
@@ -116,12 +140,19 @@ fn overview() -> String {
 }
 
 fn help_of(command: &Command) -> String {
-    let usage = if command.flags.is_empty() { "" } else { " [flags]" };
+    let operand = command.flags.iter().find(|flag| flag.is_operand());
+    let usage = match (operand, command.flags) {
+        (Some(operand), _) => format!(" [flags] {}", operand.name),
+        (None, []) => String::new(),
+        (None, _) => String::from(" [flags]"),
+    };
     let mut text =
         format!("{}\n\nUsage: cargo xtask {}{usage}\n\n{}\nFlags:\n", command.summary, command.name, command.details);
     let help = Flag { name: "--help", summary: "prints this text (also -h)" };
-    for flag in command.flags.iter().chain([&help]) {
-        let _ = writeln!(text, "  {:<12} {}", flag.name, flag.summary);
+    let flags = command.flags.iter().chain([&help]);
+    let width = flags.clone().map(|flag| flag.name.len()).fold(12, usize::max);
+    for flag in flags {
+        let _ = writeln!(text, "  {:<width$} {}", flag.name, flag.summary);
     }
     text + "\n" + ENVIRONMENT + "\n" + EXIT_CODES
 }
@@ -188,12 +219,26 @@ mod tests {
     #[test]
     fn flags_reach_the_command() {
         match parse(&words("test --no-miri")) {
-            Ok(Invocation::Run { command, flags }) => {
+            Ok(Invocation::Run { command, flags, .. }) => {
                 assert_eq!(command.name, "test");
                 assert_eq!(flags, ["--no-miri"]);
             }
             _ => panic!("not understood"),
         }
+    }
+
+    #[test]
+    fn values_and_files_reach_the_command_as_they_were_written() {
+        match parse(&words("inspect --windows 10.0 a.sys --json b.sys")) {
+            Ok(Invocation::Run { flags, words: given, .. }) => {
+                assert_eq!(flags, ["--windows", "--json"]);
+                assert_eq!(given, words("--windows 10.0 a.sys --json b.sys"));
+            }
+            _ => panic!("not understood"),
+        }
+        assert!(help("inspect --help").contains("Usage: cargo xtask inspect [flags] FILE...\n"));
+        assert!(error("inspect a.sys --map").to_string().contains("`--map` needs a value: --map FILE"));
+        assert!(error("inspect --jason a.sys").to_string().contains("did you mean `--json`?"));
     }
 
     #[test]

@@ -3,10 +3,12 @@
 mod build;
 mod ci;
 mod demo;
+mod inspect;
 mod lint;
 mod test;
 
 use crate::cli::Command;
 
 /// In the order of the help text.
-pub(crate) static COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, lint::COMMAND, ci::COMMAND, build::COMMAND];
+pub(crate) static COMMANDS: &[Command] =
+    &[demo::COMMAND, test::COMMAND, lint::COMMAND, ci::COMMAND, build::COMMAND, inspect::COMMAND];

@@ -13,6 +13,7 @@ pub(crate) struct Context {
     root: PathBuf,
     cargo: OsString,
     flags: Vec<&'static str>,
+    words: Vec<String>,
     /// Filled by the set-up step, used by those after it.
     pub(crate) windows: OnceCell<WindowsToolchain>,
 }
@@ -25,8 +26,19 @@ impl Context {
             root: root.to_path_buf(),
             cargo: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
             flags,
+            words: Vec::new(),
             windows: OnceCell::new(),
         }
+    }
+
+    /// Adds the words behind the command's name, for commands that hand them on.
+    pub(crate) fn with_words(self, words: Vec<String>) -> Self {
+        Self { words, ..self }
+    }
+
+    /// Everything behind the command's name, as it was written.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
     }
 
     /// A path inside the repository.

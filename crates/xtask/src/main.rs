@@ -25,7 +25,9 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            if !matches!(error, Error::Said(_)) {
+                eprintln!("error: {error}");
+            }
             ExitCode::from(error.exit_code())
         }
     }
@@ -37,6 +39,6 @@ fn run(arguments: &[String]) -> Result<(), Error> {
             print!("{text}");
             Ok(())
         }
-        Invocation::Run { command, flags } => (command.run)(&Context::new(flags)),
+        Invocation::Run { command, flags, words } => (command.run)(&Context::new(flags).with_words(words)),
     }
 }

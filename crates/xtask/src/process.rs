@@ -60,6 +60,20 @@ impl Tool {
         }
     }
 
+    /// Runs with our own standard streams a program whose exit codes 1 and 2 mean the same as ours.
+    pub(crate) fn run_ours(mut self) -> Result<(), Error> {
+        let result = self.command.status();
+        match result.as_ref().map(ExitStatus::code) {
+            Ok(Some(0)) => Ok(()),
+            Ok(Some(1)) => Err(Error::Said(1)),
+            Ok(Some(2)) => Err(Error::Said(2)),
+            _ => match result {
+                Ok(status) => Err(self.failure(status, "")),
+                Err(error) => Err(self.not_started(&error)),
+            },
+        }
+    }
+
     /// Runs silently; what the program wrote to standard output is the answer, and its messages are part of the
     /// error when it fails.
     pub(crate) fn capture(mut self) -> Result<String, Error> {
@@ -138,6 +152,14 @@ mod tests {
             .hidden_env("SECRET", "x")
             .args(["test", "it's"]);
         assert_eq!(tool.to_string(), r"RUSTFLAGS='--cfg loom' cargo test 'it'\''s'");
+    }
+
+    #[test]
+    fn a_program_of_ours_keeps_its_exit_code() {
+        let ours = |arguments: &[&str]| Tool::new("rustc").args(arguments).run_ours();
+        assert_eq!(ours(&["--version"]), Ok(()));
+        assert_eq!(ours(&["--no-such-flag"]), Err(Error::Said(1)));
+        assert_eq!(Error::Said(2).exit_code(), 2);
     }
 
     #[test]

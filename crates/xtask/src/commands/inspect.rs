@@ -1,0 +1,42 @@
+//! `cargo xtask inspect`: what is in a driver image, and whether Windows would load it.
+//!
+//! The work is done by `driver-package`, which is built when needed; its exit code is ours.
+
+use std::path::Path;
+
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use crate::error::Error;
+
+pub(super) const COMMAND: Command = Command {
+    name: "inspect",
+    summary: "Shows driver images and whether Windows would load them",
+    details: "\
+Prints machine, subsystem, entry point, flags, sections with their rights,
+imports, exports, checksum and signature of each file, and every rule that it
+breaks. Ends with 1 when Windows would refuse one of them, with 2 when one is no
+intact image.
+",
+    flags: &[
+        Flag { name: "FILE...", summary: "images: .sys, .dll or .exe" },
+        Flag { name: "--json", summary: "prints JSON, a list with one object for each file" },
+        Flag { name: "--map FILE", summary: "takes the entry point's name from this linker map" },
+        Flag { name: "--windows MAJ.MIN", summary: "the Windows that is to load it (10.0)" },
+        Flag { name: "--rules", summary: "prints every rule, its reason and its source" },
+    ],
+    run,
+};
+
+fn run(context: &Context) -> Result<(), Error> {
+    let manifest = context.path("Cargo.toml");
+    let build = ["run", "--quiet", "--package", "driver-package", "--manifest-path"];
+    context
+        .cargo()
+        // Files are relative to where the user is.
+        .current_dir(Path::new("."))
+        .args(build)
+        .args([manifest])
+        .args(["--", "inspect"])
+        .args(context.words())
+        .run_ours()
+}
