@@ -1,0 +1,155 @@
+//! The devices of this driver, in a table that anybody can read at any IRQL.
+//!
+//! A capture-state request comes on a thread of ETW's, with no device in its hands, and wants an event for each device.
+//! The framework has no way to enumerate a driver's devices, and a lock would make the callback wait. So each device has
+//! a slot of atomics in a static table; nothing here allocates or waits, and no WDK type is needed.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::time::Duration;
+
+use crate::ioctl::Statistics;
+
+/// Devices that the table has room for.
+const CAPACITY: usize = 16;
+
+/// Where a device is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum State {
+    /// Nobody has this slot.
+    Free = 0,
+    /// Added, not powered.
+    Added = 1,
+    /// In D0.
+    Working = 2,
+    /// Out of D0.
+    Stopped = 3,
+}
+
+impl State {
+    fn from_raw(raw: u32) -> Self {
+        match raw {
+            1 => Self::Added,
+            2 => Self::Working,
+            3 => Self::Stopped,
+            _ => Self::Free,
+        }
+    }
+
+    /// For people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Added => "added",
+            Self::Working => "working",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// What is known of one device.
+#[derive(Debug)]
+pub(crate) struct Device {
+    id: AtomicU32,
+    state: AtomicU32,
+    interval_ms: AtomicU32,
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    ticks: AtomicU64,
+}
+
+static DEVICES: [Device; CAPACITY] = [const { Device::free() }; CAPACITY];
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+/// Takes a slot for a new device; `None` where all are taken.
+pub(crate) fn add() -> Option<&'static Device> {
+    let device = DEVICES.iter().find(|device| {
+        let (free, added) = (State::Free as u32, State::Added as u32);
+        device.state.compare_exchange(free, added, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    })?;
+    device.reset(NEXT_ID.fetch_add(1, Ordering::Relaxed));
+    Some(device)
+}
+
+/// The devices that are there now.
+pub(crate) fn all() -> impl Iterator<Item = &'static Device> {
+    DEVICES.iter().filter(|device| device.state() != State::Free)
+}
+
+impl Device {
+    const DEFAULT_INTERVAL_MS: u32 = 1000;
+
+    const fn free() -> Self {
+        Self {
+            id: AtomicU32::new(0),
+            state: AtomicU32::new(State::Free as u32),
+            interval_ms: AtomicU32::new(Self::DEFAULT_INTERVAL_MS),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            ticks: AtomicU64::new(0),
+        }
+    }
+
+    fn reset(&self, id: u32) {
+        self.interval_ms.store(Self::DEFAULT_INTERVAL_MS, Ordering::Relaxed);
+        for counter in [&self.requests, &self.bytes, &self.ticks] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.id.store(id, Ordering::Release);
+    }
+
+    /// Gives the slot back.
+    pub(crate) fn remove(&self) {
+        self.state.store(State::Free as u32, Ordering::Release);
+    }
+
+    /// A number that no other device of this boot has.
+    pub(crate) fn id(&self) -> u32 {
+        self.id.load(Ordering::Acquire)
+    }
+
+    /// Where the device is in its life.
+    pub(crate) fn state(&self) -> State {
+        State::from_raw(self.state.load(Ordering::Acquire))
+    }
+
+    /// Notes where the device is in its life.
+    pub(crate) fn set_state(&self, state: State) {
+        self.state.store(state as u32, Ordering::Release);
+    }
+
+    /// The time between two ticks.
+    pub(crate) fn interval(&self) -> Duration {
+        Duration::from_millis(self.interval_ms.load(Ordering::Relaxed).into())
+    }
+
+    /// Changes the time between two ticks.
+    pub(crate) fn set_interval(&self, interval: Duration) {
+        let milliseconds = u32::try_from(interval.as_millis()).unwrap_or(Self::DEFAULT_INTERVAL_MS);
+        self.interval_ms.store(milliseconds, Ordering::Relaxed);
+    }
+
+    /// Counts a request.
+    pub(crate) fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that were echoed.
+    pub(crate) fn count_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts a tick, and answers how many there were.
+    pub(crate) fn count_tick(&self) -> u64 {
+        self.ticks.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What was counted.
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics {
+            requests: self.requests.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            ticks: self.ticks.load(Ordering::Relaxed),
+        }
+    }
+}

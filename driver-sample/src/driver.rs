@@ -1,0 +1,44 @@
+//! The driver's beginning and end.
+
+use wdk_etw::NtStatus;
+use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
+
+use crate::device;
+use crate::events;
+use crate::wdf::{DeviceInit, DriverEvents, create_driver};
+
+/// The driver as the framework sees it.
+struct Sample;
+
+impl DriverEvents for Sample {
+    fn device_add(init: DeviceInit<'_>) -> Result<(), NtStatus> {
+        device::add(init)
+    }
+
+    fn unload() {
+        events::driver_unload();
+        // Last: nothing of this driver runs any more that could write.
+        events::shut_down();
+    }
+}
+
+/// Where the system enters the driver.
+///
+/// # Safety
+///
+/// Called by the system, once, with its driver object and the path of its registry key.
+#[unsafe(export_name = "DriverEntry")]
+pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, registry_path: PCUNICODE_STRING) -> NTSTATUS {
+    // First, so that everything below is traced.
+    // SAFETY: shut down in `unload`, or below where that will not be called.
+    let startup = unsafe { events::start_up() };
+    // SAFETY: the arguments are the system's, and this is `DriverEntry`.
+    let created = unsafe { create_driver::<Sample>(driver, registry_path) };
+    let status = created.err().unwrap_or(NtStatus::Success);
+    // SAFETY: the system's path is valid during this call.
+    unsafe { events::driver_entry(&startup, registry_path, status) };
+    if created.is_err() {
+        events::shut_down();
+    }
+    status.as_signed()
+}

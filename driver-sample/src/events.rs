@@ -1,0 +1,195 @@
+//! Everything this driver traces: the provider, its keywords, and a function for each event.
+//!
+//! Events are functions so that the rest of the driver reads as what it does. They inline to the test of the enable
+//! state, so an event that nobody wants costs a load, a compare and a branch.
+
+use wdk_etw::{
+    ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, write_event,
+};
+use wdk_sys::PCUNICODE_STRING;
+
+use crate::devices::{self, Device};
+
+define_provider!(
+    /// This driver's provider. Its id follows from its name: `tracelog -guid *WdkEtw.DriverSample` finds it.
+    ///
+    /// `EtwSetInformation` is looked up at run time (the default), so the driver also loads where Windows lacks it.
+    PROVIDER,
+    "WdkEtw.DriverSample",
+    group_id("5d2b7c3f-0a7e-4f0a-9c39-0f6f6e1f1b52")
+);
+
+/// Loading, unloading, and who listens.
+const LIFECYCLE: u64 = 0x1;
+/// `PnP` and power.
+const POWER: u64 = 0x2;
+/// Requests.
+const REQUESTS: u64 = 0x4;
+/// The timer.
+const TIMER: u64 = 0x8;
+
+/// How the provider came up: every status, for `DriverEntry`'s event.
+pub(crate) struct Startup {
+    register: NtStatus,
+    traits: NtStatus,
+    descriptor_types: NtStatus,
+}
+
+/// Registers the provider, and switches descriptor types on.
+///
+/// A failure to trace is not a failure of the driver: the statuses are reported, and it goes on.
+///
+/// # Safety
+///
+/// [`shut_down`] is called before the driver unloads, when nothing else of it runs.
+pub(crate) unsafe fn start_up() -> Startup {
+    // SAFETY: by this function's contract the provider is unregistered before the image goes, with no writer left.
+    let register = unsafe { PROVIDER.register_with_callback(on_enable, 0) };
+    Startup {
+        register,
+        traits: PROVIDER.traits_status().unwrap_or(register),
+        descriptor_types: PROVIDER.use_descriptor_type(true),
+    }
+}
+
+/// Unregisters the provider.
+pub(crate) fn shut_down() {
+    let _ = PROVIDER.unregister();
+}
+
+/// `DriverEntry` ran.
+///
+/// # Safety
+///
+/// `registry_path` is null or a valid string.
+pub(crate) unsafe fn driver_entry(startup: &Startup, registry_path: PCUNICODE_STRING, status: NtStatus) {
+    // SAFETY: `unicode_string` reads the string, which is null or valid by this function's contract.
+    unsafe {
+        write_event!(
+            PROVIDER,
+            "DriverEntry",
+            level(Informational),
+            keyword(LIFECYCLE),
+            str8("Version", env!("CARGO_PKG_VERSION")),
+            unicode_string("RegistryPath", registry_path),
+            ntstatus("Register", &startup.register),
+            ntstatus("SetTraits", &startup.traits),
+            ntstatus("UseDescriptorType", &startup.descriptor_types),
+            ntstatus("Status", &status),
+        );
+    }
+}
+
+/// The driver is about to unload.
+pub(crate) fn driver_unload() {
+    write_event!(PROVIDER, "DriverUnload", level(Informational), keyword(LIFECYCLE));
+}
+
+/// `EvtDriverDeviceAdd` ran.
+pub(crate) fn device_add(id: u32, status: NtStatus) {
+    write_event!(
+        PROVIDER,
+        "DeviceAdd",
+        level(Informational),
+        keyword(POWER),
+        u32("Device", &id),
+        ntstatus("Status", &status),
+    );
+}
+
+/// A `PnP` or power callback ran.
+pub(crate) fn power(callback: &str, device: &Device, power_state: u32) {
+    write_event!(
+        PROVIDER,
+        "Power",
+        level(Informational),
+        keyword(POWER),
+        str8("Callback", callback),
+        u32("Device", &device.id()),
+        u32("PowerState", &power_state),
+    );
+}
+
+/// A request begins: the activity under which it is traced.
+pub(crate) fn request_start(device: &Device, code: u32, input: usize, output: usize) -> ActivityScope {
+    start_activity!(
+        PROVIDER,
+        "Request",
+        level(Informational),
+        keyword(REQUESTS),
+        u32("Device", &device.id()),
+        u32_hex("Code", &code),
+        usize("InputLength", &input),
+        usize("OutputLength", &output),
+    )
+}
+
+/// A request was refused.
+pub(crate) fn request_refused(activity: &Guid, code: u32, status: NtStatus) {
+    write_event!(
+        PROVIDER,
+        "RequestRefused",
+        level(Warning),
+        keyword(REQUESTS),
+        activity_id(activity),
+        u32_hex("Code", &code),
+        ntstatus("Status", &status),
+    );
+}
+
+/// A request ends: the stop of its activity, with what came of it.
+pub(crate) fn request_stop(activity: ActivityScope, status: NtStatus, information: usize) {
+    let id = activity.into_id();
+    write_event!(
+        PROVIDER,
+        "Request",
+        level(Informational),
+        keyword(REQUESTS),
+        opcode(Stop),
+        activity_id(&id),
+        ntstatus("Status", &status),
+        usize("Information", &information),
+    );
+}
+
+/// The timer ticked. Runs at `DISPATCH_LEVEL`.
+pub(crate) fn tick(device: &Device, ticks: u64) {
+    write_event!(PROVIDER, "Tick", level(Verbose), keyword(TIMER), u32("Device", &device.id()), u64("Ticks", &ticks),);
+}
+
+/// A session came, went, or asks for the driver's state.
+fn on_enable(request: &EnableRequest<'_>) {
+    if request.control() == ControlCode::CaptureState {
+        devices::all().for_each(rundown);
+        return;
+    }
+    write_event!(
+        PROVIDER,
+        "Enable",
+        level(Informational),
+        keyword(LIFECYCLE),
+        u32("Control", &request.control().as_int()),
+        u8("Level", &request.level().as_int()),
+        u64_hex("MatchAny", &request.match_any().bits()),
+        u64_hex("MatchAll", &request.match_all().bits()),
+    );
+}
+
+/// One device, as a capture-state request sees it.
+fn rundown(device: &Device) {
+    let statistics = device.statistics();
+    write_event!(
+        PROVIDER,
+        "DeviceState",
+        level(Informational),
+        keyword(LIFECYCLE),
+        opcode(DC_Start),
+        u32("Device", &device.id()),
+        str8("State", device.state().name()),
+        struct("Statistics", {
+            u64("Requests", &statistics.requests),
+            u64("Bytes", &statistics.bytes),
+            u64("Ticks", &statistics.ticks),
+        }),
+    );
+}

@@ -1,0 +1,57 @@
+//! Control requests: each is an activity, from start to stop.
+
+use wdk_etw::NtStatus;
+
+use crate::device::SampleDevice;
+use crate::events;
+use crate::ioctl::{Command, Refusal};
+use crate::wdf::{ControlEvents, Request};
+
+impl From<Refusal> for NtStatus {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::UnknownCode => Self::InvalidDeviceRequest,
+            Refusal::BufferTooSmall => Self::BufferTooSmall,
+            Refusal::BadInterval => Self::InvalidParameter,
+        }
+    }
+}
+
+impl ControlEvents for SampleDevice {
+    fn device_control(&self, mut request: Request, code: u32) {
+        let activity = events::request_start(self.device, code, request.input_length(), request.output_length());
+        self.device.count_request();
+        let result = self.serve(&mut request, code);
+        let (status, information) = match result {
+            Ok(information) => (NtStatus::Success, information),
+            Err(status) => {
+                events::request_refused(activity.id(), code, status);
+                (status, 0)
+            }
+        };
+        // Before the request is completed: the client may act on the answer at once, and the trace should show the stop
+        // first.
+        events::request_stop(activity, status, information);
+        request.complete(status, information);
+    }
+}
+
+impl SampleDevice {
+    /// Does what is asked, and answers how many bytes of the output count.
+    fn serve(&self, request: &mut Request, code: u32) -> Result<usize, NtStatus> {
+        let output_length = request.output_length();
+        match Command::parse(code, request.input()?, output_length)? {
+            Command::Echo => {
+                let length = request.reply_with_input()?;
+                self.device.count_bytes(u64::try_from(length).unwrap_or_default());
+                Ok(length)
+            }
+            Command::GetStatistics => request.reply(&self.device.statistics().encode()),
+            Command::SetInterval(interval) => {
+                self.device.set_interval(interval);
+                self.restart_timer();
+                Ok(0)
+            }
+        }
+    }
+}
