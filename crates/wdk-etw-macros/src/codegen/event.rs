@@ -168,7 +168,7 @@ pub(super) fn enabled(event: &Event, opcode: &TokenStream, ids: Ids) -> Enabled 
             )
         }
     };
-    let call = quote!(__wdk_etw_write(#provider, &__WDK_ETW_EVENT, #(#arguments),*));
+    let call = quote!(__wdk_etw_write(#provider, __WDK_ETW_EVENT.opaque(), #(#arguments),*));
     Enabled { items, call }
 }
 

@@ -22,6 +22,19 @@ impl Event {
         Self { descriptor, metadata: EventDataDescriptor::with_kind(metadata, DataKind::EventMetadata) }
     }
 
+    /// This event, by a reference of which the compiler does not know where it points.
+    ///
+    /// An event's outlined function has one caller, so the compiler would build the event's address into it, and no two
+    /// such functions would be alike. Without that knowledge, all events of one signature share one function: in an image
+    /// of a hundred events with a `u32`, a `u64` and a string, an event's code shrinks from 176 to 48 bytes.
+    #[must_use]
+    #[inline(always)]
+    pub fn opaque(&'static self) -> &'static Self {
+        let pointer = opaque(self);
+        // SAFETY: `opaque` answers the address it was given.
+        unsafe { &*pointer }
+    }
+
     /// The event's fixed attributes.
     #[must_use]
     #[inline(always)]
@@ -35,4 +48,24 @@ impl Event {
     pub const fn metadata(&self) -> EventDataDescriptor<'static> {
         self.metadata
     }
+}
+
+/// The same address, through a register that the compiler does not look into.
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+#[inline(always)]
+#[expect(clippy::pointers_in_nomem_asm_block, reason = "the pointer passes through; nothing is read or written")]
+fn opaque(event: *const Event) -> *const Event {
+    let mut pointer = event;
+    // SAFETY: there is no instruction, so the register keeps its value and nothing else is touched.
+    unsafe {
+        core::arch::asm!("/* {0} */", inout(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
+/// Elsewhere (an interpreter has no registers) functions are not shared.
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+#[inline(always)]
+fn opaque(event: *const Event) -> *const Event {
+    event
 }
