@@ -1,0 +1,195 @@
+//! From a record to names and values.
+//!
+//! A TraceLogging event carries its own schema; `etw-types` reads the schema and walks the payload, this module builds a tree
+//! of it and says how each value is shown ([`Scalar`]). Nothing is lost: what could not be decoded stays as bytes. Manifest,
+//! MOF and WPP events need files that a trace does not contain, so they are header and bytes.
+
+mod reencode;
+mod tree;
+mod value;
+
+use std::fmt;
+
+use etw_types::tracelogging::{self, DecodeError, Metadata};
+use etw_types::{Channel, traits};
+
+pub use reencode::{Reencoded, reencode};
+pub use tree::{Field, Node};
+pub use value::Scalar;
+
+use crate::format::bytes::u16_at;
+use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
+use crate::format::extended::ExtendedType;
+use crate::format::record::Layout;
+use crate::read::event::Event;
+use tree::TreeBuilder;
+use value::text::name_text;
+
+/// What kind of event a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An event with its schema.
+    TraceLogging,
+    /// An event whose schema is in a manifest, or a string.
+    Manifest,
+    /// A classic event whose schema is a MOF class.
+    Mof,
+    /// A WPP message.
+    Wpp,
+    /// An event of the kernel or of the session itself, or a record of an unknown type.
+    System,
+}
+
+impl Kind {
+    pub(crate) fn of(event: &Event) -> Self {
+        let header = &event.header;
+        match header.layout {
+            Layout::Event if event.item(ExtendedType::EVENT_SCHEMA_TL).is_some() => Self::TraceLogging,
+            Layout::Event if header.flags & FLAG_TRACE_MESSAGE != 0 => Self::Wpp,
+            Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => Self::Mof,
+            Layout::Event if header.descriptor.channel == Channel::TraceLogging => Self::TraceLogging,
+            Layout::Event => Self::Manifest,
+            Layout::Full | Layout::Instance => Self::Mof,
+            Layout::Message => Self::Wpp,
+            _ => Self::System,
+        }
+    }
+
+    /// The word for it in exports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TraceLogging => "tracelogging",
+            Self::Manifest => "manifest",
+            Self::Mof => "mof",
+            Self::Wpp => "wpp",
+            Self::System => "system",
+        }
+    }
+}
+
+/// The parts of a TraceLogging event, wherever they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts<'a> {
+    /// The provider's traits, with their size prefix.
+    pub traits: Option<&'a [u8]>,
+    /// The event's metadata, with its size prefix.
+    pub metadata: &'a [u8],
+    /// The values.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// Finds the parts: in extended items, or (where the provider has no descriptor types) at the start of the payload.
+    #[must_use]
+    pub fn of(event: &'a Event) -> Option<Self> {
+        if let Some(metadata) = event.item(ExtendedType::EVENT_SCHEMA_TL) {
+            let traits = event.item(ExtendedType::PROV_TRAITS);
+            return Some(Self { traits, metadata, payload: event.payload() });
+        }
+        if event.kind() != Kind::TraceLogging {
+            return None;
+        }
+        let (traits, rest) = split_sized(event.payload())?;
+        let (metadata, payload) = split_sized(rest)?;
+        Some(Self { traits: Some(traits), metadata, payload })
+    }
+
+    /// The provider's name, also where later traits are malformed.
+    #[must_use]
+    pub fn provider_name(&self) -> Option<String> {
+        let blob = self.traits?;
+        let name = match traits::validate(blob) {
+            Ok(traits) => traits.name(),
+            Err(_) => blob.get(2..)?.split(|byte| *byte == 0).next()?,
+        };
+        (!name.is_empty()).then(|| name_text(name))
+    }
+}
+
+/// Splits a blob that starts with its size.
+fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let size = usize::from(u16_at(bytes, 0)?);
+    (size > 2).then(|| bytes.split_at_checked(size))?
+}
+
+/// What an event says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decoded {
+    /// The provider's name, where the event carries it.
+    pub provider: Option<String>,
+    /// The event's name, where the event carries it.
+    pub event: Option<String>,
+    /// The event's tag.
+    pub tag: u32,
+    /// The fields.
+    pub fields: Vec<Field>,
+    /// The event's data where not all of it was decoded.
+    pub raw: Option<Vec<u8>>,
+    /// Why not, for an event that has a schema.
+    pub error: Option<DecodeError>,
+}
+
+/// Decodes an event as far as it describes itself.
+#[must_use]
+pub fn decode(event: &Event) -> Decoded {
+    let raw = || Some(event.payload().to_vec());
+    if event.header.layout == Layout::Event && event.header.flags & FLAG_STRING_ONLY != 0 {
+        let payload = event.payload();
+        let units = payload.as_chunks::<2>().0;
+        let end = units.iter().position(|unit| *unit == [0, 0]);
+        let text = payload.get(..end.unwrap_or(units.len()) * 2).unwrap_or_default();
+        let whole = end.is_some_and(|end| (end + 1) * 2 == payload.len());
+        return Decoded {
+            fields: vec![Field::string("message", text)],
+            raw: if whole { None } else { raw() },
+            ..Decoded::default()
+        };
+    }
+    let Some(parts) = Parts::of(event) else {
+        return Decoded { raw: raw(), ..Decoded::default() };
+    };
+    let mut decoded = Decoded { provider: parts.provider_name(), ..Decoded::default() };
+    let metadata = match Metadata::parse(parts.metadata) {
+        Ok((metadata, _)) => metadata,
+        Err(error) => return Decoded { raw: raw(), error: Some(error.into()), ..decoded },
+    };
+    decoded.event = Some(name_text(metadata.name()));
+    decoded.tag = metadata.tag();
+    let mut builder = TreeBuilder::default();
+    match tracelogging::decode(&metadata, parts.payload, &mut builder) {
+        Ok([]) => {}
+        Ok(_) => decoded.raw = raw(),
+        Err(error) => {
+            decoded.raw = raw();
+            decoded.error = Some(error);
+        }
+    }
+    decoded.fields = builder.finish();
+    decoded
+}
+
+/// `provider/event name=value …` in one line.
+impl fmt::Display for Decoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.provider, &self.event) {
+            (Some(provider), Some(event)) => write!(f, "{provider}/{event}")?,
+            (Some(name), None) | (None, Some(name)) => f.write_str(name)?,
+            (None, None) => f.write_str("(undecoded)")?,
+        }
+        if self.tag != 0 {
+            write!(f, " tag={:#x}", self.tag)?;
+        }
+        for field in &self.fields {
+            write!(f, " {field}")?;
+        }
+        if let Some(error) = self.error {
+            write!(f, " ({error})")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! What events look like when they are decoded.
+
+use etw_types::tracelogging::{DecodeError, EventBuilder, MetadataError, Piece, encode_pieces, pieces_len};
+use etw_types::{Channel, EventDescriptor, Guid, InType, OutType};
+
+use super::{Kind, Node, Parts, Scalar, reencode};
+use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
+use crate::testing::{TRAITS, descriptor, event_of, read, read_record, trace_logging};
+use crate::{EventData, ExtendedItem, ExtendedType};
+
+/// The text of one field of this type.
+fn shown(in_type: InType, out_type: OutType, value: &[u8]) -> String {
+    let event = trace_logging("E", |builder| builder.field("f", in_type, out_type, 0, value));
+    let decoded = event.decode();
+    assert_eq!(decoded.error, None, "{in_type:?} {out_type:?}");
+    let parts = Parts::of(&event).unwrap();
+    let again = reencode(&parts).unwrap();
+    assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (parts.metadata, parts.payload));
+    decoded.fields[0].node.to_string()
+}
+
+fn counted(bytes: &[u8]) -> Vec<u8> {
+    [&u16::try_from(bytes.len()).unwrap().to_le_bytes()[..], bytes].concat()
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn integers_follow_the_wish_of_the_provider() {
+    for (in_type, out_type, value, text) in [
+        (InType::I8, OutType::Default, &[0xFF][..], "-1"),
+        (InType::U8, OutType::Default, &[0xFF], "255"),
+        (InType::I8, OutType::Hex, &[0xFF], "0xff"),
+        (InType::I8, OutType::Unsigned, &[0xFF], "255"),
+        (InType::U8, OutType::Signed, &[0xFF], "-1"),
+        (InType::U8, OutType::Boolean, &[1], "true"),
+        (InType::U8, OutType::Boolean, &[2], "2"),
+        (InType::U8, OutType::String, b"A", "A"),
+        (InType::U8, OutType::String, &[0x80], "128"),
+        (InType::U16, OutType::String, &[0xFC, 0], "ü"),
+        (InType::U16, OutType::String, &[0, 0xD8], "55296"),
+        (InType::U16, OutType::Port, &[0x1F, 0x90], "8080"),
+        (InType::I16, OutType::Default, &[0xFE, 0xFF], "-2"),
+        (InType::U32, OutType::Pid, &[4, 0, 0, 0], "4"),
+        (InType::U32, OutType::Tid, &[8, 0, 0, 0], "8"),
+        (InType::U32, OutType::IPv4, &[127, 0, 0, 1], "127.0.0.1"),
+        (InType::U32, OutType::Win32Error, &[5, 0, 0, 0], "5 ERROR_ACCESS_DENIED"),
+        (InType::U32, OutType::NtStatus, &[0xBB, 0, 0, 0xC0], "0xC00000BB STATUS_NOT_SUPPORTED"),
+        (InType::Hex32, OutType::NtStatus, &[0xBB, 0, 0, 0xC0], "0xC00000BB STATUS_NOT_SUPPORTED"),
+        (InType::I32, OutType::HResult, &[5, 0, 7, 0x80], "0x80070005 ERROR_ACCESS_DENIED"),
+        (InType::I32, OutType::HResult, &[1, 2, 3, 0x84], "0x84030201"),
+        (InType::Hex32, OutType::Default, &[0x10, 0, 0, 0], "0x10"),
+        (InType::Hex64, OutType::CodePointer, &[0, 0, 0, 0, 0, 0, 0, 0x80], "0x8000000000000000"),
+        (InType::Hex32, OutType::Pid, &[0x10, 0, 0, 0], "16"),
+        (InType::U64, OutType::Default, &[0xFF; 8], "18446744073709551615"),
+        (InType::I64, OutType::Default, &[0xFF; 8], "-1"),
+        (InType::I64, OutType::DateTimeUtc, &[0; 8], "1601-01-01T00:00:00.0000000Z"),
+        (InType::Bool32, OutType::Default, &[1, 0, 0, 0], "true"),
+        (InType::Bool32, OutType::Default, &[0xFF; 4], "-1"),
+        (InType::F32, OutType::Default, &[0, 0, 0x80, 0x3F], "1"),
+        (InType::F64, OutType::Default, &[0, 0, 0, 0, 0, 0, 0xF8, 0x7F], "NaN"),
+    ] {
+        assert_eq!(shown(in_type, out_type, value), text, "{in_type:?} {out_type:?} {value:x?}");
+    }
+}
+
+#[test]
+fn text_keeps_what_is_not_text() {
+    for (in_type, out_type, value, text) in [
+        (InType::CStr16, OutType::Default, [utf16("grün"), vec![0, 0]].concat(), "grün"),
+        (InType::CStr16, OutType::Xml, [utf16("<a/>"), vec![0, 0]].concat(), "<a/>"),
+        (InType::CStr8, OutType::Default, b"two words\0".to_vec(), "\"two words\""),
+        (InType::Str16, OutType::Default, counted(&utf16("a\0b")), "\"a\\0b\""),
+        (InType::Str16, OutType::Json, counted(&utf16("{}")), "\"{}\""),
+        (InType::Str16, OutType::Default, counted(&[0, 0xD8]), "\u{FFFD}(bytes 00d8)"),
+        (InType::Str8, OutType::Utf8, counted("grün".as_bytes()), "grün"),
+        (InType::Str8, OutType::Default, counted(&[0xFF]), "\u{FFFD}(bytes ff)"),
+        (InType::Str8, OutType::NoPrint, counted(b"x"), "x"),
+    ] {
+        assert_eq!(shown(in_type, out_type, &value), text, "{in_type:?} {out_type:?}");
+    }
+}
+
+#[test]
+fn bytes_are_addresses_dates_and_identifiers() {
+    let v4 = [2, 0, 0x1F, 0x90, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut v4_odd = v4;
+    v4_odd[15] = 1;
+    let mut v6 = [0; 28];
+    v6[..4].copy_from_slice(&[23, 0, 0, 80]);
+    v6[23] = 1;
+    let mut v6_scope = v6;
+    v6_scope[24] = 9;
+    let sid = [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 32, 2, 0, 0];
+    let saturday = [0xE8, 7, 2, 0, 6, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0];
+    let mut not_a_date = saturday;
+    not_a_date[4] = 5;
+    for (in_type, out_type, value, text) in [
+        (InType::Binary, OutType::Default, counted(&[1, 0xAB]), "01ab"),
+        (InType::BinaryC, OutType::Pkcs7WithTypeInfo, counted(&[]), ""),
+        (InType::Binary, OutType::IPv4, counted(&[1, 2, 3, 4]), "1.2.3.4"),
+        (InType::Binary, OutType::IPv6, counted(&[0; 16]), "::"),
+        (InType::Binary, OutType::IPv6, counted(&[0; 3]), "000000"),
+        (InType::Binary, OutType::SocketAddress, counted(&v4), "10.0.0.1:8080"),
+        (InType::Binary, OutType::SocketAddress, counted(&v4_odd), "02001f900a0000010000000000000001"),
+        (InType::BinaryC, OutType::SocketAddress, counted(&v6), "[::1]:80"),
+        (InType::BinaryC, OutType::SocketAddress, counted(&v6_scope), "[::1%9]:80"),
+        (InType::Guid, OutType::Default, (0..16).collect(), "03020100-0504-0706-0809-0a0b0c0d0e0f"),
+        (InType::FileTime, OutType::Default, 1_i64.to_le_bytes().to_vec(), "1601-01-01T00:00:00.0000001Z"),
+        (InType::FileTime, OutType::DateTimeUtc, (-1_i64).to_le_bytes().to_vec(), "-1"),
+        (InType::SystemTime, OutType::Default, saturday.to_vec(), "2024-02-03T04:05:06.007Z"),
+        (InType::SystemTime, OutType::Default, not_a_date.to_vec(), "[2024, 2, 5, 3, 4, 5, 6, 7]"),
+        (InType::Sid, OutType::Default, sid.to_vec(), "S-1-5-32-544"),
+        (InType::Sid, OutType::Default, vec![1, 0, 1, 0, 0, 0, 0, 0], "S-1-0x010000000000"),
+    ] {
+        assert_eq!(shown(in_type, out_type, &value), text, "{in_type:?} {out_type:?}");
+    }
+}
+
+#[test]
+fn arrays_and_structs_nest() {
+    let event = trace_logging("E", |builder| {
+        builder
+            .array("numbers", InType::U16, OutType::Hex, 0, 2, &[1, 0, 2, 0])
+            .array("none", InType::U8, OutType::Default, 0, 0, &[])
+            .array("letters", InType::U8, OutType::String, 0, 2, b"hi")
+            .structure("outer", 2, 0x0020_0000)
+            .u8("first", 1)
+            .structure("inner", 1, 0)
+            .field("second", InType::U8, OutType::Default, 0x0FFF_FFFF, &[2])
+    });
+    assert_eq!(
+        event.decode().to_string(),
+        "TestProvider/E numbers=[0x1, 0x2] none=[] letters=hi outer[tag=0x200000]={first=1 inner={second[tag=0xfffffff]=2}}"
+    );
+}
+
+#[test]
+fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
+    const PIECES: &[Piece<'_>] = &[
+        // The event's tag in two bytes although it is zero, as older headers write it.
+        Piece::Bytes(
+            b"\x80\x00E\0fixed\0\x24\x02\x00custom\0\x74\x01\x00!points\0\xD8\x82\x00x\0\x04y\0\x84\x04none\0\x58",
+        ),
+        Piece::Bytes(b"after\0\x04"),
+    ];
+    const METADATA: [u8; pieces_len(PIECES)] = match encode_pieces(PIECES) {
+        Some(metadata) => metadata,
+        None => panic!("another length"),
+    };
+    let payload = [7, 8, 2, 0, 0xAA, 0xBB, 2, 0, 1, 0x10, 2, 0x20, 0, 0, 9];
+    let event = event_of(&METADATA, &payload);
+    let decoded = event.decode();
+    assert_eq!(
+        decoded.to_string(),
+        "TestProvider/E fixed=[7, 8] custom=aabb points=[{x=1 y=0x10}, {x=2 y=0x20}] none=[] after=9"
+    );
+    assert_eq!(decoded.raw, None);
+    let Node::Custom { description, .. } = &decoded.fields[1].node else { panic!("not custom") };
+    assert_eq!(description, b"!");
+    let again = reencode(&Parts::of(&event).unwrap()).unwrap();
+    assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&METADATA[..], &payload[..]));
+}
+
+#[test]
+fn metadata_at_the_start_of_the_payload_is_found() {
+    let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+    let (metadata, payload) = EventBuilder::new(&mut metadata, &mut payload, "E", 0).u8("f", 1).finish().unwrap();
+    let data = [TRAITS, metadata, payload].concat();
+    let event = read(&EventData { descriptor: descriptor(), payload: &data, ..EventData::default() });
+    assert_eq!(event.kind(), Kind::TraceLogging);
+    assert_eq!(event.decode().to_string(), "TestProvider/E f=1");
+    let other = EventDescriptor { channel: Channel::from_int(16), ..descriptor() };
+    let event = read(&EventData { descriptor: other, payload: &data, ..EventData::default() });
+    assert_eq!((event.kind(), event.decode().raw), (Kind::Manifest, Some(data)));
+}
+
+#[test]
+fn what_does_not_decode_stays_as_bytes() {
+    let event = event_of(b"\x0b\x00\x00E\0a\0\x04b\0\x08", &[5, 1, 2]);
+    let decoded = event.decode();
+    assert_eq!(decoded.error, Some(DecodeError::Payload));
+    assert_eq!(decoded.raw.as_deref(), Some(&[5, 1, 2][..]));
+    assert_eq!(decoded.fields[0].node, Node::Value(Scalar::Integer(5)));
+    let event = event_of(b"\xFF\x00\x00E\0", &[5]);
+    assert_eq!(event.decode().error, Some(DecodeError::Metadata(MetadataError::Truncated)));
+    let event = event_of(b"\x05\x00\x00E\0", &[5]);
+    assert_eq!((event.decode().error, event.decode().raw), (None, Some(vec![5])), "data that no field describes");
+}
+
+#[test]
+fn strings_and_related_activities_are_shown() {
+    let related = Guid::from_u128(7).to_bytes_le();
+    let items = [ExtendedItem { kind: ExtendedType::RELATED_ACTIVITY_ID, data: &related }];
+    let text = [utf16("hello"), vec![0, 0]].concat();
+    let data = EventData { flags: FLAG_STRING_ONLY, items: &items, payload: &text, ..EventData::default() };
+    let event = read(&data);
+    assert_eq!(event.related(), Some(Guid::from_u128(7)));
+    assert_eq!((event.kind(), event.decode().raw), (Kind::Manifest, None));
+    assert_eq!(event.decode().fields[0].to_string(), "message=hello");
+    for (payload, raw) in
+        [(&text[..10], true), (&text[..11], true), (&[&text[..], b"x"].concat(), true), (&text, false)]
+    {
+        let decoded = read(&EventData { flags: FLAG_STRING_ONLY, payload, ..EventData::default() }).decode();
+        assert_eq!(decoded.fields[0].to_string(), "message=hello");
+        assert_eq!(decoded.raw.is_some(), raw, "{payload:?}");
+    }
+    let classic = read(&EventData { flags: FLAG_CLASSIC_HEADER, ..EventData::default() });
+    assert_eq!(classic.kind(), Kind::Mof);
+}
+
+#[test]
+fn older_records_have_what_their_headers_have() {
+    let mut system = vec![2, 0, 2, 0xC0, 0x24, 0, 0x01, 0x03, 9, 0, 0, 0, 4, 0, 0, 0];
+    system.resize(0x24, 0);
+    let event = read_record(&system, 0);
+    assert_eq!((event.kind(), event.header.descriptor.id), (Kind::System, 0x0301));
+    assert_eq!((event.header.thread_id, event.header.process_id, event.payload().len()), (Some(9), Some(4), 4));
+    let mut full = vec![0x32, 0, 20, 0xC0, 33, 2, 1, 0];
+    full.resize(0x32, 0x11);
+    let event = read_record(&full, 0);
+    assert_eq!((event.kind(), event.header.descriptor.opcode.as_int()), (Kind::Mof, 33));
+    assert_eq!(event.header.provider, Some(Guid::from_bytes_le([0x11; 16])));
+    let event = read_record(&[0x0A, 0, 0, 0x90, 5, 0, 0, 0, 0xAB, 0xCD], 0);
+    assert_eq!((event.kind(), event.header.descriptor.id, event.payload()), (Kind::Wpp, 5, &[0xAB, 0xCD][..]));
+    let event = read_record(&[0x09, 0, 13, 0xC0, 5, 0, 0, 0, 1], 0);
+    assert_eq!((event.kind(), event.payload()), (Kind::System, &[1][..]));
+}
+
+#[test]
+fn names_that_are_not_utf8_are_escaped() {
+    let event = event_of(b"\x08\x00\x00E\xFF\0a\0", &[]);
+    assert_eq!(event.decode().event.as_deref(), Some("E\\xff"));
+    assert_eq!(event.decode().error, Some(DecodeError::Metadata(MetadataError::MissingType)));
+}

@@ -1,0 +1,170 @@
+//! The fields of an event as a tree.
+
+use std::fmt;
+
+use etw_types::tracelogging::{self, Count, Value, Visitor};
+use etw_types::{InType, OutType};
+
+use super::value::text::name_text;
+use super::value::{Scalar, show};
+use crate::format::bytes::hex;
+
+/// A field and what it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name; bytes that are not UTF-8 are escaped.
+    pub name: String,
+    /// The provider's own mark on it.
+    pub tag: u32,
+    /// Encoding of a value.
+    pub in_type: InType,
+    /// Presentation of a value; for a struct the number of its fields.
+    pub out_type: OutType,
+    /// What it holds.
+    pub node: Node,
+}
+
+/// What a field holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// A value.
+    Value(Scalar),
+    /// Values or structs.
+    Array(Vec<Node>),
+    /// Fields.
+    Struct(Vec<Field>),
+    /// Bytes in an encoding of the provider's own, and its description.
+    Custom {
+        /// What the metadata says about the encoding.
+        description: Vec<u8>,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Field {
+    /// A field of UTF-16 text that no metadata describes.
+    pub(crate) fn string(name: &str, utf16: &[u8]) -> Self {
+        let node = Node::Value(show(InType::CStr16, OutType::Default, Value::Utf16(utf16)));
+        Self { name: name.into(), tag: 0, in_type: InType::CStr16, out_type: OutType::Default, node }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.tag != 0 {
+            write!(f, "[tag={:#x}]", self.tag)?;
+        }
+        if self.out_type == OutType::NoPrint && self.in_type != InType::Struct {
+            return f.write_str("=(not printed)");
+        }
+        write!(f, "={}", self.node)
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => value.fmt(f),
+            Self::Array(nodes) => {
+                f.write_str("[")?;
+                for (index, node) in nodes.iter().enumerate() {
+                    write!(f, "{}{node}", if index == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+            Self::Struct(fields) => {
+                f.write_str("{")?;
+                for (index, field) in fields.iter().enumerate() {
+                    write!(f, "{}{field}", if index == 0 { "" } else { " " })?;
+                }
+                f.write_str("}")
+            }
+            Self::Custom { bytes, .. } => f.write_str(&hex(bytes)),
+        }
+    }
+}
+
+/// An array or a struct that is not complete yet.
+enum Open {
+    Array(Vec<Node>),
+    Struct(Vec<Field>),
+}
+
+/// Builds the tree while `etw-types` walks the payload.
+#[derive(Default)]
+pub(super) struct TreeBuilder {
+    fields: Vec<Field>,
+    open: Vec<(Field, Open)>,
+}
+
+impl TreeBuilder {
+    /// The fields. What an error left open is closed as it is.
+    pub(super) fn finish(mut self) -> Vec<Field> {
+        while !self.open.is_empty() {
+            self.close();
+        }
+        self.fields
+    }
+
+    fn add(&mut self, field: Field) {
+        match self.open.last_mut() {
+            None => self.fields.push(field),
+            Some((_, Open::Array(nodes))) => nodes.push(field.node),
+            Some((_, Open::Struct(fields))) => fields.push(field),
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((mut field, open)) = self.open.pop() {
+            field.node = match open {
+                Open::Array(nodes) => joined(&field, &nodes).unwrap_or(Node::Array(nodes)),
+                Open::Struct(fields) => Node::Struct(fields),
+            };
+            self.add(field);
+        }
+    }
+}
+
+/// An array of characters as the text that it is; `None` for any other, and where one of them is no character.
+fn joined(field: &Field, nodes: &[Node]) -> Option<Node> {
+    let is_text = matches!(field.out_type, OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json);
+    let is_unit = matches!(field.in_type, InType::I8 | InType::U8 | InType::U16);
+    let character = |node: &Node| if let Node::Value(Scalar::Text(text)) = node { Some(text.clone()) } else { None };
+    (is_text && is_unit).then_some(())?;
+    nodes.iter().map(character).collect::<Option<String>>().map(|text| Node::Value(Scalar::Text(text)))
+}
+
+fn new_field(field: &tracelogging::Field<'_>, node: Node) -> Field {
+    Field { name: name_text(field.name), tag: field.tag, in_type: field.in_type, out_type: field.out_type, node }
+}
+
+impl<'a> Visitor<'a> for TreeBuilder {
+    fn value(&mut self, field: &tracelogging::Field<'a>, value: Value<'a>) {
+        let node = Node::Value(show(field.in_type, field.out_type, value));
+        self.add(new_field(field, node));
+    }
+
+    fn begin_array(&mut self, field: &tracelogging::Field<'a>, _count: u16) {
+        self.open.push((new_field(field, Node::Array(Vec::new())), Open::Array(Vec::new())));
+    }
+
+    fn end_array(&mut self, _field: &tracelogging::Field<'a>) {
+        self.close();
+    }
+
+    fn begin_struct(&mut self, field: &tracelogging::Field<'a>) {
+        self.open.push((new_field(field, Node::Struct(Vec::new())), Open::Struct(Vec::new())));
+    }
+
+    fn end_struct(&mut self, _field: &tracelogging::Field<'a>) {
+        self.close();
+    }
+
+    fn custom(&mut self, field: &tracelogging::Field<'a>, bytes: &'a [u8]) {
+        let description = if let Count::Custom(description) = field.count { description } else { &[] };
+        let node = Node::Custom { description: description.to_vec(), bytes: bytes.to_vec() };
+        self.add(new_field(field, node));
+    }
+}

@@ -1,0 +1,44 @@
+//! Text in its two encodings, and names.
+
+use std::fmt;
+
+use super::Scalar;
+
+/// UTF-16LE.
+pub(super) fn utf16(bytes: &[u8]) -> Scalar {
+    let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+    match String::from_utf16(&units) {
+        Ok(text) if bytes.len().is_multiple_of(2) => Scalar::Text(text),
+        _ => Scalar::BadText { text: String::from_utf16_lossy(&units), bytes: bytes.to_vec() },
+    }
+}
+
+/// Bytes of text. Where the provider does not say UTF-8 they are in a code page that the trace does not name; what is not
+/// UTF-8 keeps its bytes.
+pub(super) fn utf8(bytes: &[u8]) -> Scalar {
+    match str::from_utf8(bytes) {
+        Ok(text) => Scalar::Text(text.into()),
+        Err(_) => Scalar::BadText { text: String::from_utf8_lossy(bytes).into_owned(), bytes: bytes.to_vec() },
+    }
+}
+
+/// A name of a provider, an event or a field. Bytes that are not UTF-8 are shown as `\xNN`.
+pub(in crate::decode) fn name_text(name: &[u8]) -> String {
+    use fmt::Write;
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// Writes text, in quotes and escaped where it would not be told from what is around it.
+pub(super) fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let plain =
+        |character: char| !character.is_whitespace() && !character.is_control() && !"\"=,[]{}()".contains(character);
+    if !text.is_empty() && text.chars().all(plain) { f.write_str(text) } else { write!(f, "{text:?}") }
+}

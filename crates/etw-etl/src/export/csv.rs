@@ -1,0 +1,55 @@
+//! CSV by RFC 4180, with the columns of the JSON export. An absent value is an empty cell; fields are JSON in one cell.
+
+use super::json;
+use crate::decode::Decoded;
+use crate::format::bytes::hex;
+use crate::read::event::Event;
+
+pub(super) const COLUMNS: &str = "time,provider,provider_id,event,kind,id,version,channel,level,opcode,task,keyword,\
+                                  pid,tid,cpu,activity,related,fields,raw\r\n";
+
+pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
+    let header = &event.header;
+    let descriptor = &header.descriptor;
+    let mut fields = String::new();
+    json::fields(&mut fields, &decoded.fields);
+    let optional = |value: Option<String>| value.unwrap_or_default();
+    let cells = [
+        header.time.to_string(),
+        optional(decoded.provider.clone()),
+        optional(header.provider.map(|id| id.to_string())),
+        optional(decoded.event.clone()),
+        event.kind().as_str().to_owned(),
+        descriptor.id.to_string(),
+        descriptor.version.to_string(),
+        descriptor.channel.as_int().to_string(),
+        descriptor.level.as_int().to_string(),
+        descriptor.opcode.as_int().to_string(),
+        descriptor.task.to_string(),
+        format!("{:#x}", descriptor.keyword.bits()),
+        optional(header.process_id.map(|id| id.to_string())),
+        optional(header.thread_id.map(|id| id.to_string())),
+        header.cpu.to_string(),
+        optional(header.activity.map(|id| id.to_string())),
+        optional(event.related().map(|id| id.to_string())),
+        fields,
+        optional(decoded.raw.as_deref().map(hex)),
+    ];
+    for (index, cell) in cells.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        push_cell(out, cell);
+    }
+    out.push_str("\r\n");
+}
+
+fn push_cell(out: &mut String, cell: &str) {
+    if cell.contains([',', '"', '\r', '\n']) {
+        out.push('"');
+        out.push_str(&cell.replace('"', "\"\""));
+        out.push('"');
+    } else {
+        out.push_str(cell);
+    }
+}

@@ -1,0 +1,109 @@
+//! JSON, written by hand: objects here have keys in the order of the schema and numbers that must not pass through `f64`,
+//! which is most of what a serialisation crate would have to be talked out of.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::decode::{Field, Node, Scalar};
+use crate::format::bytes::hex;
+
+/// Largest whole number that every JSON reader keeps: 2^53 - 1. Numbers beyond it are written as strings.
+const MAX_SAFE: u128 = (1 << 53) - 1;
+
+/// Appends a string in quotes.
+pub(super) fn string(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if u32::from(control) < 0x20 => push(out, format_args!("\\u{:04x}", u32::from(control))),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+/// Appends anything that can be formatted.
+pub(super) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+/// Appends fields as an object in their order. The second field of a name is called `name#2`, as objects have no two.
+pub(super) fn fields(out: &mut String, fields: &[Field]) {
+    let mut seen: HashMap<&str, u32> = HashMap::new();
+    out.push('{');
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        let times = seen.entry(&field.name).or_default();
+        *times += 1;
+        if *times == 1 {
+            string(out, &field.name);
+        } else {
+            string(out, &format!("{}#{times}", field.name));
+        }
+        out.push(':');
+        node(out, &field.node);
+    }
+    out.push('}');
+}
+
+fn node(out: &mut String, value: &Node) {
+    match value {
+        Node::Value(value) => scalar(out, value),
+        Node::Array(nodes) => {
+            out.push('[');
+            for (index, element) in nodes.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                node(out, element);
+            }
+            out.push(']');
+        }
+        Node::Struct(members) => fields(out, members),
+        Node::Custom { description, bytes } => {
+            push(out, format_args!("{{\"custom\":\"{}\",\"bytes\":\"{}\"}}", hex(description), hex(bytes)));
+        }
+    }
+}
+
+fn scalar(out: &mut String, value: &Scalar) {
+    match value {
+        Scalar::Bool(value) => push(out, format_args!("{value}")),
+        Scalar::Integer(value) if value.unsigned_abs() <= MAX_SAFE => push(out, format_args!("{value}")),
+        Scalar::Integer(value) => push(out, format_args!("\"{value}\"")),
+        // The shortest digits that read back as the same number of this width.
+        Scalar::F32(value) if value.is_finite() => push(out, format_args!("{value:?}")),
+        Scalar::F64(value) if value.is_finite() => push(out, format_args!("{value:?}")),
+        Scalar::F32(value) => {
+            special(out, (*value).into(), value.to_bits().into(), value.to_bits() == f32::NAN.to_bits());
+        }
+        Scalar::F64(value) => special(out, *value, value.to_bits(), value.to_bits() == f64::NAN.to_bits()),
+        Scalar::Text(text) | Scalar::Word(text) => string(out, text),
+        Scalar::BadText { text, bytes } => {
+            out.push_str("{\"text\":");
+            string(out, text);
+            push(out, format_args!(",\"bytes\":\"{}\"}}", hex(bytes)));
+        }
+        Scalar::Numbers(numbers) => {
+            let numbers: Vec<String> = numbers.iter().map(u16::to_string).collect();
+            push(out, format_args!("[{}]", numbers.join(",")));
+        }
+    }
+}
+
+/// Infinities and NaN as strings; a NaN that is not the usual one with its bits.
+fn special(out: &mut String, value: f64, bits: u64, usual: bool) {
+    match (value.is_nan(), usual) {
+        (true, true) => out.push_str("\"NaN\""),
+        (true, false) => push(out, format_args!("\"NaN({bits:#x})\"")),
+        (false, _) => push(out, format_args!("\"{}Infinity\"", if value < 0.0 { "-" } else { "" })),
+    }
+}

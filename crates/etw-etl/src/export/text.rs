@@ -1,0 +1,51 @@
+//! A line for a reader: when, where, what.
+
+use super::json::push;
+use crate::decode::{Decoded, Kind};
+use crate::format::bytes::hex;
+use crate::read::event::Event;
+
+/// Most bytes of undecoded data in a line.
+const MAX_RAW: usize = 64;
+
+pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
+    let header = &event.header;
+    let descriptor = &header.descriptor;
+    let id = |value: Option<u32>| value.map_or_else(|| "-".into(), |value| value.to_string());
+    push(out, format_args!("{} {}:{} cpu{} ", header.time, id(header.process_id), id(header.thread_id), header.cpu));
+    if event.kind() == Kind::TraceLogging && decoded.event.is_some() {
+        push(out, format_args!("{decoded}"));
+    } else {
+        out.push_str(event.kind().as_str());
+        if let Some(provider) = header.provider {
+            push(out, format_args!(" {provider}"));
+        }
+        push(out, format_args!(" id={} version={}", descriptor.id, descriptor.version));
+        decoded.fields.iter().for_each(|field| push(out, format_args!(" {field}")));
+    }
+    push(out, format_args!(" level={}", descriptor.level.as_int()));
+    if descriptor.opcode.as_int() != 0 {
+        push(out, format_args!(" opcode={}", descriptor.opcode.as_int()));
+    }
+    if descriptor.task != 0 {
+        push(out, format_args!(" task={}", descriptor.task));
+    }
+    if descriptor.keyword.bits() != 0 {
+        push(out, format_args!(" keyword={:#x}", descriptor.keyword.bits()));
+    }
+    if let Some(activity) = header.activity {
+        push(out, format_args!(" activity={activity}"));
+    }
+    if let Some(related) = event.related() {
+        push(out, format_args!(" related={related}"));
+    }
+    if let Some(raw) = &decoded.raw {
+        let shown = raw.get(..MAX_RAW).unwrap_or(raw);
+        let more = raw.len() - shown.len();
+        push(out, format_args!(" raw={}", hex(shown)));
+        if more > 0 {
+            push(out, format_args!("…(+{more} bytes)"));
+        }
+    }
+    out.push('\n');
+}

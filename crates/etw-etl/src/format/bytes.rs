@@ -1,0 +1,86 @@
+//! Little-endian integers at offsets: reading that answers `None` behind the end, writing that stops there.
+
+use etw_types::Guid;
+
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..)?.first_chunk().copied()
+}
+
+pub(crate) fn u8_at(bytes: &[u8], offset: usize) -> Option<u8> {
+    bytes.get(offset).copied()
+}
+
+pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    array_at(bytes, offset).map(u16::from_le_bytes)
+}
+
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    array_at(bytes, offset).map(u32::from_le_bytes)
+}
+
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    array_at(bytes, offset).map(u64::from_le_bytes)
+}
+
+pub(crate) fn i64_at(bytes: &[u8], offset: usize) -> Option<i64> {
+    array_at(bytes, offset).map(i64::from_le_bytes)
+}
+
+pub(crate) fn guid_at(bytes: &[u8], offset: usize) -> Option<Guid> {
+    array_at(bytes, offset).map(Guid::from_bytes_le)
+}
+
+/// Copies `value` to `offset`. What lies behind the end is left out; layouts here are as large as their fields.
+pub(crate) fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
+    for (place, byte) in bytes.iter_mut().skip(offset).zip(value) {
+        *place = *byte;
+    }
+}
+
+/// UTF-16 text up to its NUL or the end, and the bytes behind it. Invalid units become replacement characters.
+pub(crate) fn split_utf16z(bytes: &[u8]) -> (String, &[u8]) {
+    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+    let length = units.clone().take_while(|unit| *unit != 0).count();
+    let text = char::decode_utf16(units.take(length)).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+    (text.collect(), bytes.get(length * 2 + 2..).unwrap_or_default())
+}
+
+/// `text` in UTF-16 with its NUL.
+pub(crate) fn utf16z(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hex, put, split_utf16z, u32_at, utf16z};
+
+    #[test]
+    fn nothing_is_read_or_written_behind_the_end() {
+        let mut bytes = [0; 6];
+        put(&mut bytes, 4, &0x1122_3344_u32.to_le_bytes());
+        assert_eq!(bytes, [0, 0, 0, 0, 0x44, 0x33]);
+        assert_eq!(u32_at(&bytes, 2), Some(0x3344_0000));
+        assert_eq!(u32_at(&bytes, 3), None);
+        assert_eq!(u32_at(&bytes, usize::MAX), None);
+    }
+
+    #[test]
+    fn names_round_trip_and_may_lack_their_end() {
+        let mut bytes = utf16z("Sitzung ü");
+        bytes.extend(utf16z("x.etl"));
+        let (first, rest) = split_utf16z(&bytes);
+        assert_eq!((first.as_str(), split_utf16z(rest).0.as_str()), ("Sitzung ü", "x.etl"));
+        assert_eq!(split_utf16z(&[b'a', 0, b'b']).0, "a");
+        assert_eq!(hex(&[0, 0xAB]), "00ab");
+    }
+}

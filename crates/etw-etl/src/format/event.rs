@@ -1,0 +1,126 @@
+//! `EVENT_HEADER`: the header of TraceLogging and manifest events.
+
+use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+
+use super::bytes::{guid_at, put, u8_at, u16_at, u32_at, u64_at};
+
+/// Bytes of the header.
+pub const SIZE: usize = 0x50;
+/// Header type with its marker, of 64-bit systems.
+pub const TYPE_64: u16 = 0xC013;
+/// Header type with its marker, of 32-bit systems.
+pub const TYPE_32: u16 = 0xC012;
+/// Flag: extended items follow the header.
+pub const FLAG_EXTENDED_INFO: u16 = 0x0001;
+/// Flag: the data is a NUL-terminated UTF-16 string.
+pub const FLAG_STRING_ONLY: u16 = 0x0004;
+/// Flag: written by `TraceMessage`.
+pub const FLAG_TRACE_MESSAGE: u16 = 0x0008;
+/// Flag: the two processor times are one of another unit.
+pub const FLAG_NO_CPUTIME: u16 = 0x0010;
+/// Flag: written by a 32-bit process.
+pub const FLAG_32_BIT_HEADER: u16 = 0x0020;
+/// Flag: written by a 64-bit process.
+pub const FLAG_64_BIT_HEADER: u16 = 0x0040;
+/// Flag: a classic (MOF) event in this header.
+pub const FLAG_CLASSIC_HEADER: u16 = 0x0100;
+
+/// The header of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventHeader {
+    /// Bytes of header, extended items and data; not rounded up.
+    pub size: u16,
+    /// [`TYPE_64`] or [`TYPE_32`].
+    pub header_type: u16,
+    /// Flags.
+    pub flags: u16,
+    /// `EVENT_HEADER_PROPERTY_*`.
+    pub property: u16,
+    /// The writing thread.
+    pub thread_id: u32,
+    /// The writing process.
+    pub process_id: u32,
+    /// When, in the clock of the session.
+    pub timestamp: u64,
+    /// The provider.
+    pub provider: Guid,
+    /// Id, version, channel, level, opcode, task, keyword.
+    pub descriptor: EventDescriptor,
+    /// Time of the thread in kernel mode.
+    pub kernel_time: u32,
+    /// Time of the thread in user mode.
+    pub user_time: u32,
+    /// The activity; zero for none.
+    pub activity: Guid,
+}
+
+impl EventHeader {
+    /// Takes a header apart. `None` where there are fewer bytes than [`SIZE`].
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            size: u16_at(bytes, 0x00)?,
+            header_type: u16_at(bytes, 0x02)?,
+            flags: u16_at(bytes, 0x04)?,
+            property: u16_at(bytes, 0x06)?,
+            thread_id: u32_at(bytes, 0x08)?,
+            process_id: u32_at(bytes, 0x0C)?,
+            timestamp: u64_at(bytes, 0x10)?,
+            provider: guid_at(bytes, 0x18)?,
+            descriptor: EventDescriptor {
+                id: u16_at(bytes, 0x28)?,
+                version: u8_at(bytes, 0x2A)?,
+                channel: Channel::from_int(u8_at(bytes, 0x2B)?),
+                level: Level::from_int(u8_at(bytes, 0x2C)?),
+                opcode: Opcode::from_int(u8_at(bytes, 0x2D)?),
+                task: u16_at(bytes, 0x2E)?,
+                keyword: Keyword::from_bits(u64_at(bytes, 0x30)?),
+            },
+            kernel_time: u32_at(bytes, 0x38)?,
+            user_time: u32_at(bytes, 0x3C)?,
+            activity: guid_at(bytes, 0x40)?,
+        })
+    }
+
+    /// The header as it stands in a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        let descriptor = &self.descriptor;
+        put(&mut bytes, 0x00, &self.size.to_le_bytes());
+        put(&mut bytes, 0x02, &self.header_type.to_le_bytes());
+        put(&mut bytes, 0x04, &self.flags.to_le_bytes());
+        put(&mut bytes, 0x06, &self.property.to_le_bytes());
+        put(&mut bytes, 0x08, &self.thread_id.to_le_bytes());
+        put(&mut bytes, 0x0C, &self.process_id.to_le_bytes());
+        put(&mut bytes, 0x10, &self.timestamp.to_le_bytes());
+        put(&mut bytes, 0x18, &self.provider.to_bytes_le());
+        put(&mut bytes, 0x28, &descriptor.id.to_le_bytes());
+        put(
+            &mut bytes,
+            0x2A,
+            &[descriptor.version, descriptor.channel.as_int(), descriptor.level.as_int(), descriptor.opcode.as_int()],
+        );
+        put(&mut bytes, 0x2E, &descriptor.task.to_le_bytes());
+        put(&mut bytes, 0x30, &descriptor.keyword.bits().to_le_bytes());
+        put(&mut bytes, 0x38, &self.kernel_time.to_le_bytes());
+        put(&mut bytes, 0x3C, &self.user_time.to_le_bytes());
+        put(&mut bytes, 0x40, &self.activity.to_bytes_le());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventHeader, SIZE};
+
+    #[test]
+    fn every_byte_of_a_header_survives() {
+        let mut bytes = [0_u8; SIZE];
+        for (value, byte) in (1..).zip(&mut bytes) {
+            *byte = value;
+        }
+        assert_eq!(EventHeader::parse(&bytes).map(|header| header.to_bytes()), Some(bytes));
+        assert_eq!(EventHeader::parse(&bytes[..SIZE - 1]), None);
+    }
+}

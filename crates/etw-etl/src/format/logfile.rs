@@ -1,0 +1,225 @@
+//! `TRACE_LOGFILE_HEADER`: the first record of a file, with its clock, its sizes and its names.
+
+use super::bytes::{array_at, i64_at, put, split_utf16z, u32_at, u64_at, utf16z};
+
+/// Bytes of the body on 64-bit systems, without the names.
+pub const SIZE_64: usize = 0x118;
+/// Bytes of the body on 32-bit systems, without the names.
+pub const SIZE_32: usize = 0x110;
+/// Bytes of `TIME_ZONE_INFORMATION`.
+pub const TIME_ZONE_SIZE: usize = 172;
+/// Offset of the end time in the body.
+pub const END_TIME_OFFSET: usize = 0x10;
+/// Mode: the file ends when it is full.
+pub const MODE_SEQUENTIAL: u32 = 0x0000_0001;
+/// Mode: the oldest buffers are overwritten when the file is full.
+pub const MODE_CIRCULAR: u32 = 0x0000_0002;
+/// Mode: another file is begun when one is full.
+pub const MODE_NEWFILE: u32 = 0x0000_0008;
+/// Mode: the maximum size is in KiB.
+pub const MODE_USE_KBYTES: u32 = 0x0000_2000;
+/// Mode: buffers are compressed.
+pub const MODE_COMPRESSED: u32 = 0x0400_0000;
+
+/// The logfile header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogfileHeader {
+    /// Bytes of a buffer.
+    pub buffer_size: u32,
+    /// Major and minor version, sub-version, sub-minor version.
+    pub version: [u8; 4],
+    /// Build of the operating system.
+    pub provider_version: u32,
+    /// Number of processors.
+    pub processors: u32,
+    /// When the session stopped, 100 ns since 1601.
+    pub end_time: i64,
+    /// Timer interval, 100 ns.
+    pub timer_resolution: u32,
+    /// Largest size of the file in MiB, or in KiB with that mode; 0 for none.
+    pub maximum_file_size: u32,
+    /// `LogFileMode`.
+    pub log_file_mode: u32,
+    /// Buffers written, the first one included.
+    pub buffers_written: u32,
+    /// Buffers at the start.
+    pub start_buffers: u32,
+    /// Bytes of a pointer where the file was written.
+    pub pointer_size: u32,
+    /// Events lost.
+    pub events_lost: u32,
+    /// Speed of the processors.
+    pub cpu_mhz: u32,
+    /// Place of the former pointer to the session's name.
+    pub logger_name_pointer: u64,
+    /// Place of the former pointer to the file's name.
+    pub file_name_pointer: u64,
+    /// `TIME_ZONE_INFORMATION`.
+    pub time_zone: [u8; TIME_ZONE_SIZE],
+    /// When the system was started, 100 ns since 1601.
+    pub boot_time: i64,
+    /// Ticks of the performance counter in a second.
+    pub perf_freq: u64,
+    /// When the session started, 100 ns since 1601.
+    pub start_time: i64,
+    /// The clock of the time stamps: 1 performance counter, 2 system time, 3 cycles.
+    pub clock_type: u32,
+    /// Buffers lost.
+    pub buffers_lost: u32,
+    /// Name of the session.
+    pub logger_name: String,
+    /// Name of the file when it was written.
+    pub file_name: String,
+}
+
+impl Default for LogfileHeader {
+    /// A header whose time stamps are 100 ns since 1601: what a reader assumes when a file's own is damaged.
+    fn default() -> Self {
+        Self {
+            buffer_size: 0,
+            version: [10, 0, 1, 5],
+            provider_version: 0,
+            processors: 1,
+            end_time: 0,
+            timer_resolution: 156_250,
+            maximum_file_size: 0,
+            log_file_mode: 0,
+            buffers_written: 1,
+            start_buffers: 1,
+            pointer_size: 8,
+            events_lost: 0,
+            cpu_mhz: 1000,
+            logger_name_pointer: 0,
+            file_name_pointer: 0,
+            time_zone: [0; TIME_ZONE_SIZE],
+            boot_time: 0,
+            perf_freq: 10_000_000,
+            start_time: 0,
+            clock_type: 2,
+            buffers_lost: 0,
+            logger_name: String::new(),
+            file_name: String::new(),
+        }
+    }
+}
+
+/// Offsets of what lies behind the two pointers.
+struct Offsets {
+    second_name: usize,
+    time_zone: usize,
+    boot_time: usize,
+    names: usize,
+}
+
+impl Offsets {
+    const fn of(pointer_size: u32) -> Self {
+        if pointer_size == 4 {
+            Self { second_name: 0x3C, time_zone: 0x40, boot_time: 0xF0, names: SIZE_32 }
+        } else {
+            Self { second_name: 0x40, time_zone: 0x48, boot_time: 0xF8, names: SIZE_64 }
+        }
+    }
+}
+
+impl LogfileHeader {
+    /// Takes a body apart (without the record's own header). `None` where it is too short.
+    #[must_use]
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let pointer_size = u32_at(body, 0x2C)?;
+        let at = Offsets::of(pointer_size);
+        let pointer =
+            |offset| if pointer_size == 4 { u32_at(body, offset).map(u64::from) } else { u64_at(body, offset) };
+        let (logger_name, rest) = split_utf16z(body.get(at.names..)?);
+        Some(Self {
+            buffer_size: u32_at(body, 0x00)?,
+            version: array_at(body, 0x04)?,
+            provider_version: u32_at(body, 0x08)?,
+            processors: u32_at(body, 0x0C)?,
+            end_time: i64_at(body, END_TIME_OFFSET)?,
+            timer_resolution: u32_at(body, 0x18)?,
+            maximum_file_size: u32_at(body, 0x1C)?,
+            log_file_mode: u32_at(body, 0x20)?,
+            buffers_written: u32_at(body, 0x24)?,
+            start_buffers: u32_at(body, 0x28)?,
+            pointer_size,
+            events_lost: u32_at(body, 0x30)?,
+            cpu_mhz: u32_at(body, 0x34)?,
+            logger_name_pointer: pointer(0x38)?,
+            file_name_pointer: pointer(at.second_name)?,
+            time_zone: array_at(body, at.time_zone)?,
+            boot_time: i64_at(body, at.boot_time)?,
+            perf_freq: u64_at(body, at.boot_time + 0x08)?,
+            start_time: i64_at(body, at.boot_time + 0x10)?,
+            clock_type: u32_at(body, at.boot_time + 0x18)?,
+            buffers_lost: u32_at(body, at.boot_time + 0x1C)?,
+            logger_name,
+            file_name: split_utf16z(rest).0,
+        })
+    }
+
+    /// The body as it stands in a file, names included.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let at = Offsets::of(self.pointer_size);
+        let pointer_size = if self.pointer_size == 4 { 4 } else { 8 };
+        let mut bytes = vec![0; at.names];
+        for (offset, value) in [
+            (0x00, self.buffer_size),
+            (0x04, u32::from_le_bytes(self.version)),
+            (0x08, self.provider_version),
+            (0x0C, self.processors),
+            (0x18, self.timer_resolution),
+            (0x1C, self.maximum_file_size),
+            (0x20, self.log_file_mode),
+            (0x24, self.buffers_written),
+            (0x28, self.start_buffers),
+            (0x2C, self.pointer_size),
+            (0x30, self.events_lost),
+            (0x34, self.cpu_mhz),
+            (at.boot_time + 0x18, self.clock_type),
+            (at.boot_time + 0x1C, self.buffers_lost),
+        ] {
+            put(&mut bytes, offset, &value.to_le_bytes());
+        }
+        put(&mut bytes, END_TIME_OFFSET, &self.end_time.to_le_bytes());
+        let pointers = [(0x38, self.logger_name_pointer), (at.second_name, self.file_name_pointer)];
+        for (offset, pointer) in pointers {
+            put(&mut bytes, offset, pointer.to_le_bytes().get(..pointer_size).unwrap_or_default());
+        }
+        put(&mut bytes, at.time_zone, &self.time_zone);
+        put(&mut bytes, at.boot_time, &self.boot_time.to_le_bytes());
+        put(&mut bytes, at.boot_time + 0x08, &self.perf_freq.to_le_bytes());
+        put(&mut bytes, at.boot_time + 0x10, &self.start_time.to_le_bytes());
+        bytes.extend(utf16z(&self.logger_name));
+        bytes.extend(utf16z(&self.file_name));
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LogfileHeader, SIZE_32, SIZE_64};
+
+    #[test]
+    fn both_pointer_sizes_round_trip() {
+        for (pointer_size, size) in [(4, SIZE_32), (8, SIZE_64)] {
+            let header = LogfileHeader {
+                pointer_size,
+                boot_time: 1,
+                perf_freq: 2,
+                start_time: 3,
+                clock_type: 1,
+                buffers_lost: 5,
+                logger_name_pointer: 10,
+                file_name_pointer: 7,
+                logger_name: "session".into(),
+                file_name: "C:\\ü.etl".into(),
+                ..LogfileHeader::default()
+            };
+            let bytes = header.to_bytes();
+            assert_eq!(bytes.len(), size + 2 * ("session".len() + 1 + "C:\\ü.etl".chars().count() + 1));
+            assert_eq!(LogfileHeader::parse(&bytes), Some(header));
+            assert_eq!(LogfileHeader::parse(&bytes[..size - 1]), None);
+        }
+    }
+}

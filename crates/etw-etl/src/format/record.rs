@@ -1,0 +1,156 @@
+//! Where a record starts and ends: the marker and the size that every header type has in its own place.
+
+use super::bytes::{u8_at, u16_at};
+use super::{classic, event, message};
+
+/// Marker bit: the record has a header of this family.
+pub const MARKER_HEADER: u8 = 0x80;
+/// Marker bit: the header type says which layout.
+pub const MARKER_EVENT_TRACE: u8 = 0x40;
+/// Marker bit: a WPP message.
+pub const MARKER_MESSAGE: u8 = 0x10;
+
+/// The layout of a record's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// `EVENT_HEADER`: TraceLogging and manifest events.
+    Event,
+    /// `SYSTEM_TRACE_HEADER`: kernel events and the logfile header.
+    System,
+    /// `SYSTEM_TRACE_HEADER` without processor times.
+    Compact,
+    /// `PERFINFO_TRACE_HEADER`: kernel events with a time and nothing else.
+    PerfInfo,
+    /// `EVENT_TRACE_HEADER`: classic (MOF) events.
+    Full,
+    /// `EVENT_INSTANCE_GUID_HEADER`: classic events about instances.
+    Instance,
+    /// `MESSAGE_TRACE_HEADER`: WPP messages.
+    Message,
+    /// Another header: its size is known, its layout is not.
+    Foreign,
+}
+
+impl Layout {
+    /// Bytes of the header, and of the smallest record.
+    #[must_use]
+    pub const fn header_size(self) -> usize {
+        match self {
+            Self::Event => event::SIZE,
+            Self::System => classic::SYSTEM_SIZE,
+            Self::Compact => classic::COMPACT_SIZE,
+            Self::PerfInfo => classic::PERFINFO_SIZE,
+            Self::Full => classic::FULL_SIZE,
+            Self::Instance => classic::INSTANCE_SIZE,
+            Self::Message => message::SIZE,
+            Self::Foreign => 8,
+        }
+    }
+
+    const fn from_type(header_type: u8) -> Self {
+        match header_type {
+            1 | 2 => Self::System,
+            3 | 4 => Self::Compact,
+            10 | 20 => Self::Full,
+            11 | 21 => Self::Instance,
+            16 | 17 => Self::PerfInfo,
+            18 | 19 => Self::Event,
+            _ => Self::Foreign,
+        }
+    }
+
+    /// Whether the header type is one that 32-bit systems write.
+    pub(crate) const fn is_32_bit(header_type: u8) -> bool {
+        matches!(header_type, 1 | 3 | 10 | 11 | 16 | 18)
+    }
+}
+
+/// What stands at a place in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A record of this layout and size.
+    Record(Layout, usize),
+    /// The filling behind the last record, or the end of the bytes.
+    End,
+    /// Something that is not a record, or one that does not fit.
+    Bad,
+}
+
+/// Looks at the bytes of a buffer from some record on to their end.
+#[must_use]
+pub fn next(bytes: &[u8]) -> Next {
+    let Some(&[first, second, header_type, marker]) = bytes.first_chunk() else {
+        return if bytes.iter().all(|byte| *byte == 0xFF) { Next::End } else { Next::Bad };
+    };
+    if [first, second, header_type, marker] == [0xFF; 4] {
+        return Next::End;
+    }
+    let layout = if marker & MARKER_HEADER == 0 {
+        return Next::Bad;
+    } else if marker & MARKER_EVENT_TRACE != 0 {
+        Layout::from_type(header_type)
+    } else if marker & MARKER_MESSAGE != 0 {
+        Layout::Message
+    } else {
+        Layout::Foreign
+    };
+    let place = match layout {
+        Layout::System | Layout::Compact | Layout::PerfInfo => 4,
+        _ => 0,
+    };
+    match u16_at(bytes, place).map(usize::from) {
+        Some(size) if size >= layout.header_size() && size <= bytes.len() => Next::Record(layout, size),
+        _ => Next::Bad,
+    }
+}
+
+/// The header type of a record: a byte that only layouts of the event-trace family have.
+pub(crate) fn header_type(record: &[u8]) -> u8 {
+    u8_at(record, 2).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, Next, next};
+
+    fn record(header: [u8; 8], size: usize) -> Vec<u8> {
+        let mut bytes = header.to_vec();
+        bytes.resize(size, 0);
+        bytes
+    }
+
+    #[test]
+    fn the_size_stands_where_the_header_type_puts_it() {
+        for (header_type, layout, at_four, size) in [
+            (1, Layout::System, true, 0x28),
+            (4, Layout::Compact, true, 0x20),
+            (17, Layout::PerfInfo, true, 0x18),
+            (20, Layout::Full, false, 0x38),
+            (21, Layout::Instance, false, 0x48),
+            (19, Layout::Event, false, 0x58),
+            (13, Layout::Foreign, false, 0x10),
+        ] {
+            let size_byte = u8::try_from(size).unwrap();
+            let header = if at_four {
+                [2, 0, header_type, 0xC0, size_byte, 0, 0, 0]
+            } else {
+                [size_byte, 0, header_type, 0xC0, 0, 0, 0, 0]
+            };
+            assert_eq!(next(&record(header, 0x60)), Next::Record(layout, size), "{header_type}");
+            assert_eq!(next(&record(header, size - 1)), Next::Bad, "{header_type} cut");
+        }
+        assert_eq!(next(&record([0x3C, 0, 0, 0x90, 1, 0, 2, 0], 0x60)), Next::Record(Layout::Message, 0x3C));
+        assert_eq!(next(&record([0x10, 0, 7, 0x80, 1, 0, 2, 0], 0x60)), Next::Record(Layout::Foreign, 0x10));
+    }
+
+    #[test]
+    fn filling_ends_a_buffer_and_anything_else_is_bad() {
+        assert_eq!(next(&[]), Next::End);
+        assert_eq!(next(&[0xFF; 3]), Next::End);
+        assert_eq!(next(&[0xFF; 16]), Next::End);
+        assert_eq!(next(&[0; 16]), Next::Bad);
+        assert_eq!(next(&[0, 0]), Next::Bad);
+        assert_eq!(next(&record([0, 0, 19, 0xC0, 0, 0, 0, 0], 0x60)), Next::Bad);
+    }
+}

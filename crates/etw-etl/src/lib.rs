@@ -1,0 +1,72 @@
+//! Reading, writing and decoding `.etl` trace files, on any host.
+//!
+//! This crate owns the file format: raw layouts ([`mod@format`]), a [`Writer`] that leaves a readable file whatever happens to its
+//! process, a [`Reader`] that gives the events of a file in the order of time, the decoding of TraceLogging events ([`decode`])
+//! and exports ([`export`]). It never trusts its input: no bytes make it panic, loop or use memory without bound, and what it
+//! could not read is reported. It contains no `unsafe` and calls nothing of Windows.
+//!
+//! The layouts follow files captured on Windows and public declarations; they are for little-endian files of 64-bit systems,
+//! and reading knows 32-bit ones as well.
+//!
+//! ```
+//! use etw_etl::{Event, EventData, ExtendedItem, Reader, Writer, WriterOptions};
+//! use etw_types::tracelogging::EventBuilder;
+//! use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level};
+//!
+//! let path = std::env::temp_dir().join(format!("etw-etl-doc-{}.etl", std::process::id()));
+//! let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+//! let (metadata, payload) =
+//!     EventBuilder::new(&mut metadata, &mut payload, "Read", 0).u32("Length", 512).finish()?;
+//!
+//! let mut writer = Writer::create(&path, WriterOptions::default())?;
+//! let items = ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+//! let event = EventData {
+//!     provider: Guid::from_name("MyDriver"),
+//!     descriptor: EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging),
+//!     items: &items,
+//!     payload,
+//!     ..EventData::default()
+//! };
+//! writer.write(0, &event)?;
+//! writer.close()?;
+//!
+//! let mut reader = Reader::open(&path)?;
+//! let event = reader.find(Event::is_trace_logging).ok_or("no event")?;
+//! assert_eq!(event.decode().to_string(), "MyDriver/Read Length=512");
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+pub mod decode;
+mod error;
+pub mod export;
+pub mod format;
+mod read;
+#[cfg(test)]
+mod testing;
+mod time;
+mod write;
+
+pub use decode::{Decoded, Kind};
+pub use error::Error;
+pub use export::{Exporter, Format};
+pub use format::extended::{ExtendedItem, ExtendedType};
+pub use read::event::{Event, Header};
+pub use read::report::{Loss, LossReason, Report};
+pub use read::{Reader, ReaderOptions};
+pub use time::{Clock, ClockKind, FileTime};
+pub use write::Writer;
+pub use write::buffer::{Buffer, Full};
+pub use write::event::EventData;
+pub use write::options::{FileMode, WriterOptions};
+pub use write::outcome::{BufferOutcome, Summary};

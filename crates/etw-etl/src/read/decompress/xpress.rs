@@ -1,0 +1,54 @@
+//! Plain LZ77 of [MS-XCA]: flag words, literals and 16-bit matches with lengths that grow.
+
+use super::{Damaged, Input, Output};
+
+pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged> {
+    let mut input = Input::new(packed);
+    let mut flags = 0_u32;
+    let mut flags_left = 0;
+    let mut half = None;
+    while !out.is_full() {
+        if flags_left == 0 {
+            flags = input.dword()?;
+            flags_left = 32;
+        }
+        flags_left -= 1;
+        if flags >> flags_left & 1 == 0 {
+            out.literal(input.byte()?)?;
+        } else {
+            let token = input.word()?;
+            let length = length(token & 7, &mut input, &mut half)?;
+            out.copy(usize::from(token >> 3) + 1, length)?;
+        }
+    }
+    Ok(())
+}
+
+/// The length of a match. Two long ones share a byte of half-lengths: `half` is the upper one that is still unused.
+fn length(short: u16, input: &mut Input<'_>, half: &mut Option<u8>) -> Result<usize, Damaged> {
+    let mut length = usize::from(short);
+    if length == 7 {
+        let nibble = if let Some(upper) = half.take() {
+            upper
+        } else {
+            let byte = input.byte()?;
+            *half = Some(byte >> 4);
+            byte & 0x0F
+        };
+        length = usize::from(nibble);
+        if length == 15 {
+            length = usize::from(input.byte()?);
+            if length == 255 {
+                let mut long = u32::from(input.word()?);
+                if long == 0 {
+                    long = input.dword()?;
+                }
+                let long = usize::try_from(long).map_err(|_| Damaged)?;
+                length = long.checked_sub(15 + 7).ok_or(Damaged)?;
+            }
+            length += 15;
+        }
+        length += 7;
+    }
+    Ok(length + 3)
+}

@@ -1,0 +1,75 @@
+//! The first pass over a file: where its buffers are, what each starts with, and what is lost.
+
+use std::io::{Read, Seek};
+
+use super::report::{LossReason, Report};
+use super::source::{Found, Source};
+use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
+
+/// Bytes of a buffer's header.
+const HEADER: u64 = 0x48;
+
+/// A buffer that has records. 16 bytes for each buffer of a file are all that reading keeps of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    /// The earliest time stamp.
+    pub(crate) first: u64,
+    /// Offset in the file.
+    pub(crate) offset: u64,
+}
+
+/// Finds all buffers, the earliest first.
+pub(crate) fn index<R: Read + Seek>(source: &mut Source<R>, header: &LogfileHeader, report: &mut Report) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut offset = 0;
+    while offset < source.length {
+        let left = source.length - offset;
+        let next = match source.buffer(offset) {
+            Ok(Found::Buffer(buffer, size, loss)) => {
+                report.buffers += 1;
+                report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
+                entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset }));
+                if let Some((place, bytes, reason)) = loss {
+                    report.lose(place, bytes, reason);
+                }
+                Some(offset.saturating_add(size))
+            }
+            Ok(Found::Packed(size, reason)) => {
+                report.buffers += 1;
+                report.lose(offset, size.min(left), reason);
+                Some(offset.saturating_add(size))
+            }
+            Ok(Found::Unwritten) => {
+                let next = behind(offset, header);
+                report.unwritten_bytes += next.unwrap_or(source.length).min(source.length) - offset;
+                next
+            }
+            Ok(Found::Bad) => {
+                let next = behind(offset, header);
+                let reason = if left < HEADER { LossReason::Truncated } else { LossReason::BadBufferHeader };
+                report.lose(offset, next.unwrap_or(source.length).min(source.length) - offset, reason);
+                next
+            }
+            Err(error) => {
+                let next = behind(offset, header);
+                let bytes = next.unwrap_or(source.length).min(source.length) - offset;
+                report.lose(offset, bytes, LossReason::Unreadable(error.to_string()));
+                next
+            }
+        };
+        let Some(next) = next else { break };
+        offset = next;
+    }
+    entries.sort_unstable();
+    entries
+}
+
+/// Where the next buffer can be behind a place that holds none: at a multiple of the buffers' size. Compressed buffers have
+/// sizes of their own, so there is no such place.
+fn behind(offset: u64, header: &LogfileHeader) -> Option<u64> {
+    let stride = u64::from(header.buffer_size);
+    if stride < HEADER || header.log_file_mode & MODE_COMPRESSED != 0 {
+        return None;
+    }
+    offset.saturating_add(1).checked_next_multiple_of(stride)
+}

@@ -1,0 +1,216 @@
+//! Reading a file: its events in the order of time, across buffers, with bounded memory.
+//!
+//! Buffers of several processors overlap in time. A first pass notes the earliest time stamp of every buffer; the second
+//! opens a buffer when its time has come and takes the earliest event of all open ones. Open buffers are in memory up to a
+//! limit; beyond it the one that is needed last is dropped and read again later. So the order holds for any file, and a file
+//! whose buffers all overlap costs time, not memory.
+
+mod decompress;
+pub(crate) mod event;
+mod index;
+mod records;
+pub(crate) mod report;
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::format::buffer::{self, BufferHeader};
+use crate::format::bytes::u64_at;
+use crate::format::classic::SYSTEM_SIZE;
+use crate::format::logfile::LogfileHeader;
+use crate::format::record::{self, Layout, Next};
+use crate::time::Clock;
+use event::Event;
+use index::{Entry, index};
+use records::Buffer;
+use report::{LossReason, Report};
+use source::{Found, Source};
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReaderOptions {
+    /// Memory for buffers, about, in bytes; one buffer is always held.
+    pub memory: usize,
+}
+
+impl Default for ReaderOptions {
+    fn default() -> Self {
+        Self { memory: 64 * 1024 * 1024 }
+    }
+}
+
+/// A file being read. As an iterator it gives every record, the logfile header included, the earliest first.
+#[derive(Debug)]
+pub struct Reader<R = File> {
+    source: Source<R>,
+    options: ReaderOptions,
+    header: LogfileHeader,
+    clock: Clock,
+    report: Report,
+    entries: Vec<Entry>,
+    /// How many of the entries were opened.
+    opened: usize,
+    /// Open buffers: time stamp of the next record, number of the entry, number of the record.
+    open: BTreeSet<(u64, usize, usize)>,
+    /// Those of them that are in memory.
+    loaded: BTreeMap<(u64, usize), Buffer>,
+    held: usize,
+}
+
+impl Reader<File> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be opened or read, or does not start with a buffer. Damage further on is in the
+    /// [`report`](Self::report).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_with(path, ReaderOptions::default())
+    }
+
+    /// Opens a file with options.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: ReaderOptions) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        Self::build(file, path, options)
+    }
+}
+
+impl<R: Read + Seek> Reader<R> {
+    /// Reads a trace from anything that can be read and sought, such as bytes in a `Cursor`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open); the path in the error says that there is none.
+    pub fn new(file: R, options: ReaderOptions) -> Result<Self, Error> {
+        Self::build(file, Path::new("(a stream)"), options)
+    }
+
+    fn build(file: R, path: &Path, options: ReaderOptions) -> Result<Self, Error> {
+        let mut source = Source::new(file).map_err(Error::io("read", path))?;
+        let mut report = Report::default();
+        let start = source.bytes(0, buffer::SIZE + usize::from(u16::MAX)).map_err(Error::io("read", path))?;
+        let not = |reason| Error::NotATrace { path: path.to_owned(), reason };
+        let first = BufferHeader::parse(&start).ok_or_else(|| not("it is shorter than a buffer header"))?;
+        if !matches!(source.buffer(0).map_err(Error::io("read", path))?, Found::Buffer(..) | Found::Packed(..)) {
+            return Err(not("it does not start with a buffer"));
+        }
+        let [low, high, ..] = first.state.to_le_bytes();
+        source.compression = u16::from_le_bytes([low, high]);
+        let (header, clock) = logfile_header(&start).unwrap_or_else(|| {
+            report.lose(0, 0, LossReason::NoLogfileHeader);
+            let header = LogfileHeader { buffer_size: first.size, ..LogfileHeader::default() };
+            let clock = Clock::of(&header, 0);
+            (header, clock)
+        });
+        report.events_lost = header.events_lost;
+        report.buffers_lost = header.buffers_lost;
+        let entries = index(&mut source, &header, &mut report);
+        let (open, loaded) = (BTreeSet::new(), BTreeMap::new());
+        Ok(Self { source, options, header, clock, report, entries, opened: 0, open, loaded, held: 0 })
+    }
+
+    /// The logfile header; assumptions in its place where the file's own is damaged.
+    #[must_use]
+    pub const fn header(&self) -> &LogfileHeader {
+        &self.header
+    }
+
+    /// How the time stamps become moments.
+    #[must_use]
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What is in the file and what is lost of it. Complete from the start.
+    #[must_use]
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Memory that buffers hold at the moment.
+    #[must_use]
+    pub const fn memory_held(&self) -> usize {
+        self.held
+    }
+
+    /// Opens the buffers whose time has come.
+    fn open_due(&mut self) {
+        while let Some(entry) = self.entries.get(self.opened) {
+            if self.open.first().is_some_and(|(stamp, ..)| *stamp < entry.first) {
+                break;
+            }
+            self.open.insert((entry.first, self.opened, 0));
+            self.opened += 1;
+        }
+    }
+
+    /// Takes an open buffer out of memory, or reads it once more.
+    fn load(&mut self, stamp: u64, number: usize) -> Option<Buffer> {
+        if let Some(buffer) = self.loaded.remove(&(stamp, number)) {
+            self.held -= buffer.cost();
+            return Some(buffer);
+        }
+        let offset = self.entries.get(number)?.offset;
+        match self.source.buffer(offset) {
+            Ok(Found::Buffer(buffer, ..)) => Some(buffer),
+            Ok(_) => {
+                self.report.lose(offset, 0, LossReason::Unreadable("the file changed".into()));
+                None
+            }
+            Err(error) => {
+                self.report.lose(offset, 0, LossReason::Unreadable(error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// Keeps a buffer for its next record; drops those that are needed last where there is no room.
+    fn keep(&mut self, stamp: u64, number: usize, buffer: Buffer) {
+        self.held += buffer.cost();
+        self.loaded.insert((stamp, number), buffer);
+        while self.held > self.options.memory && self.loaded.len() > 1 {
+            if let Some((_, dropped)) = self.loaded.pop_last() {
+                self.held -= dropped.cost();
+            }
+        }
+    }
+}
+
+impl<R: Read + Seek> Iterator for Reader<R> {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            self.open_due();
+            let (stamp, number, position) = self.open.pop_first()?;
+            let Some(buffer) = self.load(stamp, number) else { continue };
+            let Some(slot) = buffer.slots.get(position).copied() else { continue };
+            let event = Event::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
+            if let Some(next) = buffer.slots.get(position + 1).map(|next| next.stamp) {
+                self.open.insert((next, number, position + 1));
+                self.keep(next, number, buffer);
+            }
+            return Some(event);
+        }
+    }
+}
+
+/// The logfile header and its clock from the bytes of a file's first buffer.
+fn logfile_header(start: &[u8]) -> Option<(LogfileHeader, Clock)> {
+    let records = start.get(buffer::SIZE..)?;
+    let Next::Record(Layout::System, size) = record::next(records) else {
+        return None;
+    };
+    let header = LogfileHeader::parse(records.get(SYSTEM_SIZE..size)?)?;
+    let clock = Clock::of(&header, u64_at(records, 0x10)?);
+    Some((header, clock))
+}

@@ -1,0 +1,80 @@
+//! The records of one buffer in memory.
+
+use crate::format::ALIGNMENT;
+use crate::format::buffer::{self, BufferHeader};
+use crate::format::bytes::u64_at;
+use crate::format::message::MessageHeader;
+use crate::format::record::{self, Layout, Next};
+
+/// Where a record stands in its buffer, and when it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) stamp: u64,
+    offset: u32,
+    size: u16,
+    pub(crate) layout: Layout,
+}
+
+/// A buffer, unpacked, and its records in the order of time.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) cpu: u16,
+    bytes: Vec<u8>,
+    pub(crate) slots: Vec<Slot>,
+    /// Where something stands that is not a record.
+    pub(crate) bad: Option<usize>,
+}
+
+impl Buffer {
+    /// Finds the records of a buffer of which `bytes` are used, header included.
+    pub(crate) fn new(header: &BufferHeader, bytes: Vec<u8>) -> Self {
+        let (mut slots, bad) = walk(&bytes);
+        // Stable: records of one moment stay as they were written.
+        if !slots.is_sorted_by_key(|slot| slot.stamp) {
+            slots.sort_by_key(|slot| slot.stamp);
+        }
+        Self { cpu: header.cpu(), bytes, slots, bad }
+    }
+
+    /// The bytes of a record.
+    pub(crate) fn record(&self, slot: Slot) -> &[u8] {
+        let start = usize::try_from(slot.offset).unwrap_or(usize::MAX);
+        self.bytes.get(start..).and_then(|rest| rest.get(..usize::from(slot.size))).unwrap_or_default()
+    }
+
+    /// Memory that this buffer holds.
+    pub(crate) fn cost(&self) -> usize {
+        size_of::<Self>() + self.bytes.capacity() + self.slots.capacity() * size_of::<Slot>()
+    }
+}
+
+fn walk(bytes: &[u8]) -> (Vec<Slot>, Option<usize>) {
+    let mut slots = Vec::new();
+    let mut offset = buffer::SIZE;
+    let mut previous = 0;
+    loop {
+        let rest = bytes.get(offset..).unwrap_or_default();
+        let (layout, size) = match record::next(rest) {
+            Next::Record(layout, size) => (layout, size),
+            Next::End => return (slots, None),
+            Next::Bad => return (slots, Some(offset)),
+        };
+        let (Ok(place), Ok(length)) = (u32::try_from(offset), u16::try_from(size)) else {
+            return (slots, Some(offset));
+        };
+        // A message without a time, or a record of an unknown layout, belongs behind its predecessor.
+        let stamp = stamp(layout, rest).unwrap_or(previous);
+        previous = stamp;
+        slots.push(Slot { stamp, offset: place, size: length, layout });
+        offset += size.next_multiple_of(ALIGNMENT);
+    }
+}
+
+fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
+    match layout {
+        Layout::PerfInfo => u64_at(record, 0x08),
+        Layout::Message => MessageHeader::parse(record)?.timestamp,
+        Layout::Foreign => None,
+        _ => u64_at(record, 0x10),
+    }
+}

@@ -1,0 +1,112 @@
+//! Buffers of a file, one at a time: read, unpacked and taken apart.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::decompress;
+use super::records::Buffer;
+use super::report::LossReason;
+use crate::format::buffer::{self, BufferHeader, MAX_BUFFER_SIZE};
+
+/// A file, its length and how its buffers are compressed.
+#[derive(Debug)]
+pub(crate) struct Source<R> {
+    pub(crate) file: R,
+    pub(crate) length: u64,
+    /// `COMPRESSION_FORMAT_*`: the lower half of the first buffer's state.
+    pub(crate) compression: u16,
+}
+
+/// What stands at an offset.
+pub(crate) enum Found {
+    /// A buffer and the bytes to the next one. A loss of the given number of bytes at the given offset may have happened.
+    Buffer(Buffer, u64, Option<(u64, u64, LossReason)>),
+    /// A buffer that could not be unpacked, and the bytes to the next one.
+    Packed(u64, LossReason),
+    /// A place that was never written.
+    Unwritten,
+    /// Not a buffer.
+    Bad,
+}
+
+impl<R: Read + Seek> Source<R> {
+    pub(crate) fn new(mut file: R) -> io::Result<Self> {
+        let length = file.seek(SeekFrom::End(0))?;
+        Ok(Self { file, length, compression: 0 })
+    }
+
+    /// At most `most` bytes from `offset` on; fewer at the end of the file. Memory follows what is there, not what is asked.
+    pub(crate) fn bytes(&mut self, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        let there = self.length.saturating_sub(offset);
+        let most = u64::try_from(most).unwrap_or(u64::MAX).min(there);
+        let mut bytes = Vec::with_capacity(usize::try_from(most).unwrap_or_default());
+        self.file.seek(SeekFrom::Start(offset))?;
+        (&mut self.file).take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads the buffer at `offset`.
+    pub(crate) fn buffer(&mut self, offset: u64) -> io::Result<Found> {
+        let start = self.bytes(offset, buffer::SIZE)?;
+        let Some(header) = BufferHeader::parse(&start) else {
+            return Ok(Found::Bad);
+        };
+        let size = usize::try_from(header.size).unwrap_or(usize::MAX);
+        if start.iter().all(|byte| *byte == 0) {
+            return Ok(Found::Unwritten);
+        }
+        if !(buffer::SIZE..=MAX_BUFFER_SIZE).contains(&size) {
+            return Ok(Found::Bad);
+        }
+        if header.is_compressed() { self.packed(offset, &header, size) } else { self.plain(offset, &header, size) }
+    }
+
+    fn plain(&mut self, offset: u64, header: &BufferHeader, size: usize) -> io::Result<Found> {
+        let Some(used) = header.used(size) else {
+            return Ok(Found::Bad);
+        };
+        let bytes = self.bytes(offset, used)?;
+        let missing = used - bytes.len().min(used);
+        let cut = (missing > 0).then(|| (offset + count(bytes.len()), count(missing), LossReason::Truncated));
+        let buffer = Buffer::new(header, bytes);
+        let bad = buffer.bad.map(|place| (offset + count(place), count(used - place.min(used)), LossReason::BadRecord));
+        // A record that the end of the file cuts is not a bad one.
+        let loss = match (bad, cut) {
+            (Some((place, bytes, _)), Some(_)) => Some((place, bytes, LossReason::Truncated)),
+            (bad, cut) => bad.or(cut),
+        };
+        Ok(Found::Buffer(buffer, count(size), loss))
+    }
+
+    fn packed(&mut self, offset: u64, header: &BufferHeader, size: usize) -> io::Result<Found> {
+        let disk = count(size);
+        let bytes = self.bytes(offset, size)?;
+        let Some((start, packed)) = bytes.split_at_checked(buffer::SIZE) else {
+            return Ok(Found::Bad);
+        };
+        let whole = usize::try_from(header.filled).unwrap_or(usize::MAX);
+        let Some(unpacked) = whole.checked_sub(buffer::SIZE).filter(|_| whole <= MAX_BUFFER_SIZE) else {
+            return Ok(Found::Packed(disk, LossReason::BadCompression));
+        };
+        let truncated = bytes.len() < size;
+        let mut out = start.to_vec();
+        let end = match decompress::append(self.compression, packed, unpacked, &mut out) {
+            Ok(()) => None,
+            Err(reason) if out.len() == buffer::SIZE => return Ok(Found::Packed(disk, reason)),
+            Err(reason) => Some(if truncated { LossReason::Truncated } else { reason }),
+        };
+        let there = out.len();
+        let buffer = Buffer::new(header, out);
+        // Offsets within a compressed buffer have no place in the file: losses are at its start.
+        let rest = |place: usize| count(whole - place.min(whole));
+        let loss = match (end, buffer.bad) {
+            (Some(reason), bad) => Some((offset, rest(bad.unwrap_or(there)), reason)),
+            (None, Some(place)) => Some((offset, rest(place), LossReason::BadRecord)),
+            (None, None) => None,
+        };
+        Ok(Found::Buffer(buffer, disk, loss))
+    }
+}
+
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

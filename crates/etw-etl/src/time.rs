@@ -1,0 +1,208 @@
+//! Clocks and dates: from a session's time stamps to RFC 3339.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use etw_types::tracelogging::{filetime_from_duration_after_1970, filetime_from_duration_before_1970};
+
+use crate::format::logfile::LogfileHeader;
+
+/// 100 ns in a second.
+const PER_SECOND: i64 = 10_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+/// Days from 0000-03-01 to 1601-01-01 in the proleptic Gregorian calendar.
+const DAYS_TO_1601: i64 = 584_694;
+/// Days of 400 years.
+const DAYS_PER_ERA: i64 = 146_097;
+
+/// A moment: 100 ns since 1601, UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileTime(pub i64);
+
+impl FileTime {
+    /// The present moment.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(after) => filetime_from_duration_after_1970(after),
+            Err(before) => filetime_from_duration_before_1970(before.duration()),
+        })
+    }
+
+    /// RFC 3339 with seven digits of a second. `None` before 1601 and behind the year 9999, which RFC 3339 does not have.
+    #[must_use]
+    pub fn to_rfc3339(self) -> Option<String> {
+        let seconds = self.0.div_euclid(PER_SECOND);
+        let fraction = self.0.rem_euclid(PER_SECOND);
+        let (year, month, day) = date(seconds.div_euclid(SECONDS_PER_DAY));
+        let second = seconds.rem_euclid(SECONDS_PER_DAY);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        (self.0 >= 0 && year <= 9999)
+            .then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"))
+    }
+}
+
+/// RFC 3339, or the bare number in words where there is no such date.
+impl fmt::Display for FileTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to_rfc3339() {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "filetime:{}", self.0),
+        }
+    }
+}
+
+/// Year, month and day of a number of days since 1601. The year is counted from March, so that the leap day is its last.
+fn date(days_since_1601: i64) -> (i64, i64, i64) {
+    let days = days_since_1601 + DAYS_TO_1601;
+    let era = days.div_euclid(DAYS_PER_ERA);
+    let day_of_era = days.rem_euclid(DAYS_PER_ERA);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+/// Day of the week (0 is Sunday) of a date, or `None` where there is no such date from 1601 to 30827.
+pub(crate) fn weekday(year: u16, month: u16, day: u16) -> Option<u16> {
+    if !(1601..=30827).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (from_march, shifted) = if month > 2 { (i64::from(year), month - 3) } else { (i64::from(year) - 1, month + 9) };
+    let days = 365 * from_march + from_march / 4 - from_march / 100
+        + from_march / 400
+        + (153 * i64::from(shifted) + 2) / 5
+        + i64::from(day)
+        - 1
+        - DAYS_TO_1601;
+    // A day that the month does not have comes back as another date.
+    let exists = date(days) == (i64::from(year), i64::from(month), i64::from(day));
+    // 1601-01-01 was a Monday.
+    exists.then(|| u16::try_from((days + 1).rem_euclid(7)).unwrap_or_default())
+}
+
+/// What the time stamps of a session count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockKind {
+    /// Ticks of the performance counter.
+    #[default]
+    PerformanceCounter,
+    /// 100 ns since 1601.
+    SystemTime,
+    /// Cycles of the processor.
+    Cycles,
+}
+
+impl ClockKind {
+    /// The number in a logfile header.
+    #[must_use]
+    pub const fn as_int(self) -> u32 {
+        match self {
+            Self::PerformanceCounter => 1,
+            Self::SystemTime => 2,
+            Self::Cycles => 3,
+        }
+    }
+}
+
+/// How time stamps become moments: a moment, the stamp at that moment, and how many stamps a second has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// What time stamps count.
+    pub kind: ClockKind,
+    /// Time stamps in a second.
+    pub frequency: u64,
+    /// When the session started.
+    pub start: FileTime,
+    /// The time stamp at that moment.
+    pub start_stamp: u64,
+}
+
+impl Default for Clock {
+    /// 100 ns ticks that start at zero, now.
+    fn default() -> Self {
+        Self { kind: ClockKind::PerformanceCounter, frequency: 10_000_000, start: FileTime::now(), start_stamp: 0 }
+    }
+}
+
+impl Clock {
+    /// The clock that a logfile header describes; `start_stamp` is the time stamp of its record.
+    #[must_use]
+    pub fn of(header: &LogfileHeader, start_stamp: u64) -> Self {
+        let start = FileTime(header.start_time);
+        match header.clock_type {
+            2 => Self { kind: ClockKind::SystemTime, frequency: 10_000_000, start, start_stamp },
+            3 => {
+                let frequency = u64::from(header.cpu_mhz) * 1_000_000;
+                Self { kind: ClockKind::Cycles, frequency, start, start_stamp }
+            }
+            _ => Self { kind: ClockKind::PerformanceCounter, frequency: header.perf_freq, start, start_stamp },
+        }
+    }
+
+    /// The moment of a time stamp. System time is its own; a frequency of zero leaves the start.
+    #[must_use]
+    pub fn time(&self, stamp: u64) -> FileTime {
+        if self.kind == ClockKind::SystemTime {
+            return FileTime(i64::try_from(stamp).unwrap_or(i64::MAX));
+        }
+        let ticks = (i128::from(stamp) - i128::from(self.start_stamp)) * i128::from(PER_SECOND);
+        let passed = ticks.checked_div_euclid(i128::from(self.frequency)).unwrap_or_default();
+        let time = i128::from(self.start.0) + passed;
+        FileTime(i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX }))
+    }
+
+    /// The time stamp of a moment so long after the session's start.
+    #[must_use]
+    pub fn stamp_after(&self, passed: Duration) -> u64 {
+        let ticks = passed.as_nanos() * u128::from(self.frequency) / 1_000_000_000;
+        self.start_stamp.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Clock, ClockKind, FileTime, weekday};
+
+    #[test]
+    fn moments_are_rfc_3339_as_far_as_that_reaches() {
+        for (ticks, text) in [
+            (0, "1601-01-01T00:00:00.0000000Z"),
+            (116_444_736_000_000_000, "1970-01-01T00:00:00.0000000Z"),
+            (134_105_812_840_355_567, "2025-12-19T01:28:04.0355567Z"),
+            (125_963_423_999_999_999, "2000-02-29T23:59:59.9999999Z"),
+            (2_650_467_743_999_999_999, "9999-12-31T23:59:59.9999999Z"),
+            (2_650_467_744_000_000_000, "filetime:2650467744000000000"),
+            (-1, "filetime:-1"),
+            (i64::MAX, "filetime:9223372036854775807"),
+            (i64::MIN, "filetime:-9223372036854775808"),
+        ] {
+            assert_eq!(FileTime(ticks).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn dates_that_do_not_exist_have_no_weekday() {
+        assert_eq!(weekday(2024, 2, 29), Some(4));
+        assert_eq!(weekday(1601, 1, 1), Some(1));
+        assert_eq!(weekday(2023, 2, 29), None);
+        assert_eq!(weekday(2023, 4, 31), None);
+        assert_eq!(weekday(0, 0, 0), None);
+    }
+
+    #[test]
+    fn stamps_become_moments_by_their_clock() {
+        let clock = Clock { frequency: 2_500_000, start: FileTime(1000), start_stamp: 50, ..Clock::default() };
+        assert_eq!(clock.time(50), FileTime(1000));
+        assert_eq!(clock.time(2_500_050), FileTime(10_001_000));
+        assert_eq!(clock.time(0), FileTime(800), "an event may be older than the file");
+        assert_eq!(clock.stamp_after(Duration::from_secs(1)), 2_500_050);
+        assert_eq!(Clock { frequency: 0, ..clock }.time(99), FileTime(1000));
+        assert_eq!(Clock { kind: ClockKind::SystemTime, ..clock }.time(77), FileTime(77));
+        assert_eq!(Clock { frequency: 1, ..clock }.time(u64::MAX), FileTime(i64::MAX));
+    }
+}

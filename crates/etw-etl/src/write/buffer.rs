@@ -1,0 +1,139 @@
+//! A buffer being filled.
+
+use std::fmt;
+
+use super::event::{EventData, MAX_RECORD};
+use crate::format::ALIGNMENT;
+use crate::format::buffer::{self, BufferHeader, FLAG_PROCESSOR_INDEX, STATE_FLUSH};
+
+/// A record does not fit into what is left of a buffer. Into an empty one it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the event does not fit into the buffer")
+    }
+}
+
+impl std::error::Error for Full {}
+
+/// Records of one processor, up to the size of a buffer.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+    size: usize,
+    used: usize,
+    cpu: u16,
+    events: u32,
+    last_stamp: u64,
+}
+
+impl Buffer {
+    /// An empty buffer. Memory is taken with the first record.
+    #[must_use]
+    pub fn new(size: u32, cpu: u16) -> Self {
+        let size = usize::try_from(size).unwrap_or_default();
+        Self { bytes: Vec::new(), size, used: buffer::SIZE, cpu, events: 0, last_stamp: 0 }
+    }
+
+    /// Appends an event.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`], and the buffer is as it was.
+    pub fn push(&mut self, event: &EventData<'_>) -> Result<(), Full> {
+        let length = event.encoded_len();
+        let place = self.room(length)?;
+        event.encode(place).ok_or(Full)?;
+        self.took(length, event.timestamp);
+        Ok(())
+    }
+
+    /// Appends a record of any header type; its bytes are taken as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`], and the buffer is as it was.
+    pub fn push_record(&mut self, record: &[u8], stamp: u64) -> Result<(), Full> {
+        self.room(record.len())?.copy_from_slice(record);
+        self.took(record.len(), stamp);
+        Ok(())
+    }
+
+    /// Events in the buffer.
+    #[must_use]
+    pub const fn events(&self) -> u32 {
+        self.events
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.events == 0
+    }
+
+    /// The processor.
+    #[must_use]
+    pub const fn cpu(&self) -> u16 {
+        self.cpu
+    }
+
+    /// The time stamp of the latest event.
+    #[must_use]
+    pub const fn last_stamp(&self) -> u64 {
+        self.last_stamp
+    }
+
+    /// Forgets the events.
+    pub const fn clear(&mut self) {
+        self.used = buffer::SIZE;
+        self.events = 0;
+        self.last_stamp = 0;
+    }
+
+    /// The buffer as it goes to a file, with this flush time, number and flags.
+    pub(crate) fn finish(&mut self, stamp: u64, sequence: u64, logger_id: u16, flags: u16, kind: u16) -> &[u8] {
+        let used = u32::try_from(self.used).unwrap_or(u32::MAX);
+        let header = BufferHeader {
+            size: u32::try_from(self.size).unwrap_or(u32::MAX),
+            saved_offset: used,
+            current_offset: used,
+            timestamp: stamp,
+            sequence,
+            processor: self.cpu,
+            logger_id,
+            state: STATE_FLUSH,
+            filled: used,
+            flags: flags | FLAG_PROCESSOR_INDEX,
+            kind,
+            ..BufferHeader::default()
+        };
+        self.bytes.resize(self.size, 0xFF);
+        if let Some(place) = self.bytes.first_chunk_mut() {
+            *place = header.to_bytes();
+        }
+        if let Some(rest) = self.bytes.get_mut(self.used..) {
+            rest.fill(0xFF);
+        }
+        &self.bytes
+    }
+
+    fn room(&mut self, length: usize) -> Result<&mut [u8], Full> {
+        if length > MAX_RECORD || self.used + length > self.size {
+            return Err(Full);
+        }
+        self.bytes.resize(self.size, 0xFF);
+        self.bytes.get_mut(self.used..self.used + length).ok_or(Full)
+    }
+
+    fn took(&mut self, length: usize, stamp: u64) {
+        let end = (self.used + length).next_multiple_of(ALIGNMENT).min(self.size);
+        if let Some(gap) = self.bytes.get_mut(self.used + length..end) {
+            gap.fill(0xFF);
+        }
+        self.used = end;
+        self.events = self.events.saturating_add(1);
+        self.last_stamp = self.last_stamp.max(stamp);
+    }
+}

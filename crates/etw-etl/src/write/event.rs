@@ -1,0 +1,78 @@
+//! An event to be written.
+
+use etw_types::{EventDescriptor, Guid};
+
+use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO, SIZE, TYPE_32, TYPE_64};
+use crate::format::extended::ExtendedItem;
+
+/// Most bytes of a record: its size is a `u16`.
+pub(crate) const MAX_RECORD: usize = 0xFFFF;
+
+/// An event as it goes to a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventData<'a> {
+    /// The provider.
+    pub provider: Guid,
+    /// Id, version, channel, level, opcode, task, keyword.
+    pub descriptor: EventDescriptor,
+    /// `EVENT_HEADER_FLAG_*`; whether there are extended items is added.
+    pub flags: u16,
+    /// `EVENT_HEADER_PROPERTY_*`.
+    pub property: u16,
+    /// Whether a 32-bit system wrote it.
+    pub is_32_bit: bool,
+    /// The writing thread.
+    pub thread_id: u32,
+    /// The writing process.
+    pub process_id: u32,
+    /// When, in the clock of the session.
+    pub timestamp: u64,
+    /// Time of the thread in kernel mode.
+    pub kernel_time: u32,
+    /// Time of the thread in user mode.
+    pub user_time: u32,
+    /// The activity; zero for none.
+    pub activity: Guid,
+    /// Extended items, in their order. For TraceLogging: [`ExtendedItem::trace_logging`].
+    pub items: &'a [ExtendedItem<'a>],
+    /// The event's own data.
+    pub payload: &'a [u8],
+}
+
+impl EventData<'_> {
+    /// Bytes of the event in a trace, without the filling up to the next one.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        let items: usize = self.items.iter().map(ExtendedItem::encoded_len).sum();
+        SIZE + items + self.payload.len()
+    }
+
+    /// Writes the event to the front of `out` and answers its bytes; `None` where it does not fit or has more than 65535.
+    pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
+        let length = self.encoded_len();
+        let out = out.get_mut(..length)?;
+        let flags = if self.items.is_empty() { self.flags } else { self.flags | FLAG_EXTENDED_INFO };
+        let header = EventHeader {
+            size: u16::try_from(length).ok()?,
+            header_type: if self.is_32_bit { TYPE_32 } else { TYPE_64 },
+            flags,
+            property: self.property,
+            thread_id: self.thread_id,
+            process_id: self.process_id,
+            timestamp: self.timestamp,
+            provider: self.provider,
+            descriptor: self.descriptor,
+            kernel_time: self.kernel_time,
+            user_time: self.user_time,
+            activity: self.activity,
+        };
+        let (place, mut rest) = out.split_at_mut_checked(SIZE)?;
+        place.copy_from_slice(&header.to_bytes());
+        for (index, item) in self.items.iter().enumerate() {
+            let used = item.encode(index + 1 < self.items.len(), rest)?;
+            rest = rest.split_at_mut_checked(used)?.1;
+        }
+        rest.get_mut(..self.payload.len())?.copy_from_slice(self.payload);
+        Some(length)
+    }
+}

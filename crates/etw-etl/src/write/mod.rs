@@ -1,0 +1,252 @@
+//! Writing a trace: buffers of every processor, written out one by one.
+//!
+//! Memory is one buffer for each processor. Every buffer that was written decodes, whatever happens afterwards: the file's
+//! header is brought up to date behind it, and a write that fails is taken back. Nothing here knows providers or sessions.
+
+pub(crate) mod buffer;
+pub(crate) mod event;
+mod file;
+pub(crate) mod options;
+pub(crate) mod outcome;
+mod storage;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::time::FileTime;
+use buffer::Buffer;
+use event::{EventData, MAX_RECORD};
+use file::TraceFile;
+use options::{FileMode, WriterOptions};
+use outcome::{BufferOutcome, Summary};
+use storage::Opener;
+
+/// Writes a trace.
+pub struct Writer {
+    options: WriterOptions,
+    pattern: PathBuf,
+    opener: Opener,
+    file: TraceFile,
+    buffers: Vec<Buffer>,
+    /// Buffers in the present file, overwritten ones included.
+    in_file: u64,
+    sequence: u64,
+    summary: Summary,
+    closed: bool,
+}
+
+impl Writer {
+    /// Creates the file (the first one where there will be several) and writes its header.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Options`], or what the system answered.
+    pub fn create(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
+        Self::with_opener(path.as_ref(), options, storage::system())
+    }
+
+    fn with_opener(pattern: &Path, options: WriterOptions, mut opener: Opener) -> Result<Self, Error> {
+        options.check(pattern)?;
+        let path = options.path(pattern, 1);
+        let file = TraceFile::create(&mut opener, path.clone(), &options)?;
+        let summary = Summary { path, files: 1, events: 0, events_lost: 0, buffers: 0 };
+        let pattern = pattern.to_owned();
+        Ok(Self {
+            options,
+            pattern,
+            opener,
+            file,
+            buffers: Vec::new(),
+            in_file: 0,
+            sequence: 0,
+            summary,
+            closed: false,
+        })
+    }
+
+    /// Takes an event into the buffer of a processor; a buffer that is full is written out first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EventTooLarge`], and nothing changed; or the buffer could not be written: its events are then counted as
+    /// lost, the new one is taken.
+    pub fn write(&mut self, cpu: u16, event: &EventData<'_>) -> Result<(), Error> {
+        let (size, limit) = (event.encoded_len(), self.options.room().min(MAX_RECORD));
+        if size > limit {
+            return Err(Error::EventTooLarge { size, limit });
+        }
+        let number = usize::from(cpu);
+        let from = self.buffers.len();
+        let buffer_size = self.options.buffer_size;
+        self.buffers.extend((from..=number).map(|index| Buffer::new(buffer_size, index.try_into().unwrap_or(cpu))));
+        let mut result = Ok(());
+        if self.push(number, event).is_err() {
+            result = self.flush_cpu(cpu).map(drop);
+            // The buffer is empty now, and the event is not larger than that.
+            let _ = self.push(number, event);
+        }
+        result
+    }
+
+    fn push(&mut self, number: usize, event: &EventData<'_>) -> Result<(), buffer::Full> {
+        self.buffers.get_mut(number).ok_or(buffer::Full)?.push(event)
+    }
+
+    /// Writes out what the buffer of one processor holds.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered; the events are counted as lost.
+    pub fn flush_cpu(&mut self, cpu: u16) -> Result<BufferOutcome, Error> {
+        let Some(place) = self.buffers.get_mut(usize::from(cpu)) else {
+            return Ok(BufferOutcome::Empty);
+        };
+        let mut buffer = std::mem::replace(place, Buffer::new(self.options.buffer_size, cpu));
+        let stamp = buffer.last_stamp();
+        let result = self.write_buffer(&mut buffer, stamp);
+        if let Some(place) = self.buffers.get_mut(usize::from(cpu)) {
+            *place = buffer;
+        }
+        result
+    }
+
+    /// Writes out what the buffers of all processors hold.
+    ///
+    /// # Errors
+    ///
+    /// The first failure; the other buffers were tried nevertheless.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        let mut result = Ok(());
+        for cpu in (0..=u16::MAX).take(self.buffers.len()) {
+            result = result.and(self.flush_cpu(cpu).map(drop));
+        }
+        result
+    }
+
+    /// Writes a buffer that the caller filled, with the time stamp of its flush, and clears it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Options`] where its size is not that of the file's buffers, or what the system answered: the events are then
+    /// counted as lost.
+    pub fn write_buffer(&mut self, buffer: &mut Buffer, stamp: u64) -> Result<BufferOutcome, Error> {
+        if buffer.is_empty() {
+            return Ok(BufferOutcome::Empty);
+        }
+        let events = u64::from(buffer.events());
+        let result = self.place_buffer(buffer, stamp);
+        buffer.clear();
+        match result {
+            Ok(BufferOutcome::Written | BufferOutcome::Overwrote) => {
+                self.summary.events += events;
+                self.summary.buffers += 1;
+            }
+            _ => self.add_lost(events, 1),
+        }
+        result
+    }
+
+    fn place_buffer(&mut self, buffer: &mut Buffer, stamp: u64) -> Result<BufferOutcome, Error> {
+        let cpus = u32::from(buffer.cpu()) + 1;
+        let sequence = self.sequence + 1;
+        let bytes = buffer.finish(stamp, sequence, self.options.logger_id, 0, 0);
+        let size = u64::from(self.options.buffer_size);
+        if u64::try_from(bytes.len()) != Ok(size) {
+            return Err(Error::Options("the buffer has another size than those of the file"));
+        }
+        let is_full = self.options.mode.max_bytes().is_some_and(|most| self.file.length + size > most);
+        let mut offset = self.file.length;
+        let mut outcome = BufferOutcome::Written;
+        match self.options.mode {
+            FileMode::Sequential { .. } if is_full => return Ok(BufferOutcome::FileFull),
+            FileMode::NewFile { .. } if is_full => self.next_file()?,
+            FileMode::Circular { max_bytes } if is_full => {
+                // The first buffer stays: it is the header.
+                let places = max_bytes / size - 1;
+                offset = size * (1 + self.in_file % places);
+                outcome = BufferOutcome::Overwrote;
+            }
+            _ => {}
+        }
+        if matches!(self.options.mode, FileMode::NewFile { .. }) {
+            offset = self.file.length;
+        }
+        self.file.header.processors = self.file.header.processors.max(cpus);
+        self.file.put(offset, bytes, self.options.clock.time(stamp))?;
+        self.sequence = sequence;
+        self.in_file += 1;
+        Ok(outcome)
+    }
+
+    fn next_file(&mut self) -> Result<(), Error> {
+        self.file.finish(None)?;
+        let number = self.summary.files + 1;
+        let path = self.options.path(&self.pattern, number);
+        let mut file = TraceFile::create(&mut self.opener, path.clone(), &self.options)?;
+        file.header.events_lost = self.file.header.events_lost;
+        file.header.buffers_lost = self.file.header.buffers_lost;
+        self.file = file;
+        self.summary.files = number;
+        self.summary.path = path;
+        self.in_file = 0;
+        Ok(())
+    }
+
+    /// Counts events and buffers that never reached this writer.
+    pub fn add_lost(&mut self, events: u64, buffers: u32) {
+        self.summary.events_lost = self.summary.events_lost.saturating_add(events);
+        let header = &mut self.file.header;
+        header.events_lost = u32::try_from(self.summary.events_lost).unwrap_or(u32::MAX);
+        header.buffers_lost = header.buffers_lost.saturating_add(buffers);
+    }
+
+    /// What was done so far. Events in buffers that were not written out yet are not in it.
+    #[must_use]
+    pub const fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Writes everything out and ends the trace now.
+    ///
+    /// # Errors
+    ///
+    /// As for [`close_at`](Self::close_at).
+    pub fn close(self) -> Result<Summary, Error> {
+        self.close_at(FileTime::now())
+    }
+
+    /// Writes everything out and ends the trace at the given moment. A writer that is dropped does the same, without an
+    /// answer.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered; what could be written is readable.
+    pub fn close_at(mut self, end: FileTime) -> Result<Summary, Error> {
+        self.finish(Some(end))?;
+        Ok(self.summary.clone())
+    }
+
+    fn finish(&mut self, end: Option<FileTime>) -> Result<(), Error> {
+        self.closed = true;
+        let flushed = self.flush();
+        flushed.and(self.file.finish(end))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.closed {
+            // Nobody is left to be told.
+            let _ = self.finish(None);
+        }
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("options", &self.options).field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! Where a file's bytes go: the system's files, or what a test puts in their place.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// A file that is written at offsets.
+pub(crate) trait Storage: Send {
+    /// Writes all bytes at an offset, or fails.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+    /// Waits until what was written will survive the system.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Storage for File {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.seek(SeekFrom::Start(offset))?;
+        self.write_all(bytes)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+/// Creates files.
+pub(crate) type Opener = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Storage>> + Send>;
+
+/// Creates files of the system; one that exists is emptied.
+pub(crate) fn system() -> Opener {
+    Box::new(|path| File::create(path).map(|file| Box::new(file) as Box<dyn Storage>))
+}

@@ -1,0 +1,128 @@
+//! Layouts that our writer does not write: files of 32-bit systems, compressed files, records of other types.
+
+mod common;
+
+use std::fs;
+use std::io::Cursor;
+
+use common::{START, corpus_file, folder, options, provider};
+use etw_etl::format::buffer::{self, BufferHeader};
+use etw_etl::format::classic::SystemHeader;
+use etw_etl::format::logfile::LogfileHeader;
+use etw_etl::format::record::Layout;
+use etw_etl::{Buffer, Event, EventData, Kind, LossReason, Reader, ReaderOptions, Writer};
+
+fn read(bytes: &[u8]) -> Reader<Cursor<&[u8]>> {
+    Reader::new(Cursor::new(bytes), ReaderOptions::default()).unwrap()
+}
+
+/// A buffer with these records, as systems before the processor index wrote it.
+fn old_buffer(records: &[Vec<u8>], processor: u16, kind: u16) -> Vec<u8> {
+    let mut body = Vec::new();
+    for record in records {
+        body.extend(record);
+        body.resize(body.len().next_multiple_of(8), 0xFF);
+    }
+    let filled = u32::try_from(buffer::SIZE + body.len()).unwrap();
+    let header = BufferHeader { size: 1024, filled, processor, kind, state: 3, ..BufferHeader::default() };
+    let mut bytes = header.to_bytes().to_vec();
+    bytes.extend(body);
+    bytes.resize(1024, 0xFF);
+    bytes
+}
+
+#[test]
+fn a_file_of_an_old_32_bit_system_is_read() {
+    let header = LogfileHeader {
+        buffer_size: 1024,
+        pointer_size: 4,
+        start_time: START.0,
+        perf_freq: 3_579_545,
+        clock_type: 1,
+        logger_name: "old".into(),
+        ..LogfileHeader::default()
+    };
+    let body = header.to_bytes();
+    let size = u16::try_from(0x20 + body.len()).unwrap();
+    let prefix = SystemHeader { version: 2, header_type: 0xC001, size, timestamp: 100, ..SystemHeader::default() };
+    let first = [&prefix.to_bytes()[..], &body].concat();
+    let mut event = vec![0; 0x50];
+    EventData { provider: provider(), timestamp: 100 + 3_579_545, is_32_bit: true, ..EventData::default() }
+        .encode(&mut event)
+        .unwrap();
+    // The upper byte of the processor is an alignment.
+    let bytes = [old_buffer(&[first], 0, 4), old_buffer(&[event], 0x0802, 0)].concat();
+    let mut reader = read(&bytes);
+    assert!(reader.report().is_whole(), "{}", reader.report());
+    assert_eq!((reader.header().logger_name.as_str(), reader.header().pointer_size), ("old", 4));
+    assert!(reader.next().unwrap().header.is_32_bit);
+    let event = reader.next().unwrap();
+    assert_eq!((event.header.cpu, event.header.is_32_bit, event.header.time.0), (2, true, START.0 + 10_000_000));
+}
+
+/// The same bytes in a format of literals only, which every unpacker of plain LZ77 takes.
+fn pack(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks(32).flat_map(|chunk| [&[0; 4], chunk].concat()).collect()
+}
+
+/// A file with all buffers but the first compressed.
+fn compressed(plain: &[u8], format: u32) -> Vec<u8> {
+    let mut bytes = plain[..1024].to_vec();
+    let set_state = |bytes: &mut [u8]| bytes[0x2C..0x30].copy_from_slice(&format.to_le_bytes());
+    set_state(&mut bytes);
+    // LogFileMode in the logfile header.
+    bytes[0x48 + 0x20 + 0x23] |= 0x04;
+    for buffer in plain[1024..].chunks(1024) {
+        let mut header = BufferHeader::parse(buffer).unwrap();
+        let packed = pack(&buffer[buffer::SIZE..usize::try_from(header.filled).unwrap()]);
+        header.size = u32::try_from(buffer::SIZE + packed.len()).unwrap();
+        header.flags |= buffer::FLAG_COMPRESSED;
+        bytes.extend(header.to_bytes());
+        bytes.extend(packed);
+    }
+    bytes
+}
+
+#[test]
+fn a_compressed_file_gives_the_events_of_the_plain_one() {
+    let plain = fs::read(corpus_file("simple.etl")).unwrap();
+    let packed = compressed(&plain, 3);
+    assert!(read(&packed).report().is_whole());
+    let records = |bytes| -> Vec<Vec<u8>> { read(bytes).skip(1).map(|event| event.record().to_vec()).collect() };
+    assert_eq!(records(&packed), records(&plain));
+    // Cut within the last buffer, what was unpacked before the cut is there.
+    let cut = read(&packed[..packed.len() - 100]);
+    assert_eq!(cut.report().losses[0].reason, LossReason::Truncated);
+    let all = read(&packed).count();
+    assert!((all - 3..all).contains(&cut.count()));
+}
+
+#[test]
+fn an_unknown_compression_is_named_and_costs_the_buffers_only() {
+    let plain = fs::read(corpus_file("simple.etl")).unwrap();
+    let reader = read(&compressed(&plain, 9)).report().clone();
+    assert!(reader.losses.iter().all(|loss| loss.reason == LossReason::UnknownCompression(9)));
+    assert_eq!((reader.events, reader.buffers), (2, 7));
+}
+
+#[test]
+fn records_of_other_types_stand_between_events() {
+    let path = folder("foreign").join("a.etl");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    let mut buffer = Buffer::new(1024, 0);
+    buffer.push(&EventData { timestamp: 1_000_010, ..EventData::default() }).unwrap();
+    // An error record, a message without a time, a kernel event with a time and nothing else.
+    buffer.push_record(&[0x0B, 0, 13, 0xC0, 1, 0, 0, 0, 1, 2, 3], 0).unwrap();
+    buffer.push_record(&[0x0A, 0, 0, 0x90, 5, 0, 0, 0, 0xAB, 0xCD], 0).unwrap();
+    let perfinfo = [&[2, 0, 0x11, 0xC0, 0x14, 0, 0x24, 0x05][..], &1_000_005_u64.to_le_bytes(), &[9; 4]].concat();
+    buffer.push_record(&perfinfo, 1_000_005).unwrap();
+    buffer.push(&EventData { timestamp: 1_000_020, ..EventData::default() }).unwrap();
+    writer.write_buffer(&mut buffer, 1_000_020).unwrap();
+    writer.close().unwrap();
+    let events: Vec<Event> = Reader::open(&path).unwrap().skip(2).collect();
+    let layouts: Vec<Layout> = events.iter().map(|event| event.header.layout).collect();
+    assert_eq!(layouts, [Layout::PerfInfo, Layout::Event, Layout::Foreign, Layout::Message, Layout::Event]);
+    assert_eq!(events[0].payload(), [9; 4]);
+    assert_eq!((events[2].kind(), events[2].payload()), (Kind::System, &[1, 2, 3][..]));
+    assert_eq!(events[3].header.stamp, 1_000_010, "behind its predecessor");
+}

@@ -1,0 +1,130 @@
+//! Readers that others wrote open our files and find what we wrote.
+//!
+//! Two readers from the Python package index, in a virtual environment under the build folder. Where Python or the index
+//! is not to be had the tests say so and pass. A file captured on Windows goes through the same scripts, so that a script
+//! that finds nothing anywhere is noticed.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use common::{folder, genuine};
+use etw_etl::{Event, Reader};
+use serde_json::Value;
+
+/// Bytes of an event's header.
+const HEADER: usize = 0x50;
+const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
+
+/// The interpreter of the environment, or why there is none.
+static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-etl-witnesses");
+    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let importable = |python: &Path| run(Command::new(python).args(["-c", "import dissect.etl, etl.etl"])).is_ok();
+    if !importable(&python) {
+        let host = if cfg!(windows) { "python" } else { "python3" };
+        run(Command::new(host).args(["-m", "venv"]).arg(&environment))?;
+        let install =
+            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout", "15"];
+        run(Command::new(&python).args(install).args(PACKAGES))?;
+    }
+    Ok(python)
+});
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    }
+}
+
+/// What a script finds in a trace; `None`, and a word about it, where it cannot be run.
+fn witness(script: &str, trace: &Path) -> Option<Value> {
+    let python = match &*PYTHON {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("skipped: no environment with the readers: {reason}");
+            return None;
+        }
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness").join(script);
+    let found = run(Command::new(python).arg(script).arg(trace)).unwrap_or_else(|error| panic!("{error}"));
+    Some(serde_json::from_str(&found).unwrap())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}
+
+fn event_records(trace: &Path) -> Vec<Event> {
+    Reader::open(trace).unwrap().filter(|event| event.header.provider.is_some()).collect()
+}
+
+/// Checks what dissect.etl found against what we wrote or read.
+fn dissect_agrees(trace: &Path) {
+    let Some(found) = witness("dissect_reader.py", trace) else { return };
+    let reader = Reader::open(trace).unwrap();
+    assert_eq!(found["session"], reader.header().logger_name.as_str());
+    assert_eq!(found["file"], reader.header().file_name.as_str());
+    assert_eq!(found["start"], reader.header().start_time);
+    let theirs = found["events"].as_array().unwrap();
+    let ours = event_records(trace);
+    assert_eq!(theirs.len(), ours.len(), "{}", trace.display());
+    for event in &ours {
+        // They read in the order of the file, we in that of time: an event is found by its bytes.
+        let rest = hex(&event.record()[HEADER..]);
+        let time = event.header.time.to_string();
+        let matching = theirs.iter().find(|other| {
+            other["payload"] == rest.as_str()
+                && other["time"].as_str().is_some_and(|other| time.starts_with(&other[..19]))
+        });
+        let other = matching.unwrap_or_else(|| panic!("not found: {}", event.decode()));
+        assert_eq!(other["provider_bytes"], hex(&event.header.provider.unwrap().to_bytes_le()));
+        assert_eq!(other["pid"], event.header.process_id.unwrap());
+        assert_eq!(other["tid"], event.header.thread_id.unwrap());
+        if event.is_trace_logging() && event.items().count() > 0 {
+            assert_eq!(other["provider"], event.decode().provider.unwrap());
+            assert_eq!(other["schema"], hex(event.item(etw_etl::ExtendedType::EVENT_SCHEMA_TL).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn dissect_reads_every_event_of_our_files() {
+    let folder = folder("witnesses-dissect");
+    for (name, make) in common::CORPUS {
+        let trace = folder.join(name);
+        make(&trace);
+        dissect_agrees(&trace);
+    }
+    if let Some(captured) = genuine() {
+        dissect_agrees(&captured.join("airbus_lxcore_kernel.etl"));
+    }
+}
+
+#[test]
+fn etl_parser_finds_the_names_and_values_that_we_wrote() {
+    let trace = folder("witnesses-etl-parser").join("simple.etl");
+    common::write_simple(&trace);
+    let Some(found) = witness("etl_parser_reader.py", &trace) else { return };
+    let events = found.as_array().unwrap();
+    assert_eq!(events.len(), 20);
+    for number in 0..20_u64 {
+        let event = events.iter().find(|event| event["fields"]["Number"] == number).unwrap();
+        assert_eq!(event["event"], format!("Simple{}", number % 2));
+        assert_eq!((&event["pid"], &event["tid"]), (&Value::from(4), &Value::from(100 + number % 3)));
+        let fields = &event["fields"];
+        assert_eq!((&fields["Signed"], &fields["Large"]), (&Value::from(-5), &Value::from(u64::MAX - number)));
+        assert_eq!(fields["Name"], format!("name {number}"));
+        // It takes one byte of the count for the text's, in captured files as well.
+        assert_eq!(fields["Text"], format!("\0text {number}"));
+    }
+}
