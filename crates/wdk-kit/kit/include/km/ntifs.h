@@ -1,0 +1,4 @@
+/* What file system drivers include. The kit has the part that device drivers share with them. */
+#pragma once
+
+#include "ntddk.h"

@@ -1,0 +1,18 @@
+// The stack probe of ARM64 code: called with the size of a frame in x15, in units of 16 bytes, before the frame exists.
+// Touches every page of it from the top down, so that a guard page is met in order; changes x16 and x17 only.
+
+    .text
+    .globl __chkstk
+    .p2align 2
+__chkstk:
+    mov x16, sp
+    sub x17, x16, x15, lsl #4
+1:
+    sub x16, x16, #0x1000
+    cmp x16, x17
+    b.ls 2f
+    ldr xzr, [x16]
+    b 1b
+2:
+    ldr xzr, [x17]
+    ret

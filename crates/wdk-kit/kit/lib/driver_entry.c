@@ -1,0 +1,94 @@
+/* FxDriverEntry: the entry point of a KMDF driver.
+ *
+ * It asks the framework's loader to bind the driver to the framework, calls DriverEntry, and sees to it that the driver
+ * is unbound again: when DriverEntry fails, or when the driver is unloaded. Written from the public descriptions of the
+ * bind structures (github.com/microsoft/Windows-Driver-Frameworks, fxldr.h and wdfglobals.h). */
+
+#define WDF_STUB
+#include "wdm.h"
+#include "wdf.h"
+
+typedef struct {
+    ULONG Size;
+    PCWSTR Component;
+    ULONG Major;
+    ULONG Minor;
+    ULONG Build;
+    ULONG FunctionCount;
+    /* Where the framework stores the address of its table. */
+    const WDFFUNC **Functions;
+    PVOID Module;
+    /* The rest lets a driver run on a framework older than the one it was built for. */
+    ULONG *MinimumVersionRequired;
+    BOOLEAN *ClientVersionHigherThanFramework;
+    ULONG *FunctionCountPointer;
+    ULONG *StructureCountPointer;
+    WDF_STRUCT_INFO *Structures;
+} BIND_INFO;
+
+_Static_assert(sizeof(BIND_INFO) == 0x58, "size of the bind information");
+_Static_assert(__builtin_offsetof(BIND_INFO, Functions) == 32, "place of the function table");
+
+NTSTATUS WdfVersionBind(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath, BIND_INFO *Info, PWDF_DRIVER_GLOBALS *Globals);
+NTSTATUS WdfVersionUnbind(PUNICODE_STRING RegistryPath, BIND_INFO *Info, PWDF_DRIVER_GLOBALS Globals);
+NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
+
+const WDFFUNC *WdfFunctions_01033;
+PWDF_DRIVER_GLOBALS WdfDriverGlobals;
+BOOLEAN WdfClientVersionHigherThanFramework;
+ULONG WdfFunctionCount = WdfFunctionTableNumEntries;
+ULONG WdfStructureCount;
+WDF_STRUCT_INFO WdfStructures;
+
+/* Defined by wdf.h in the driver's own build. */
+extern ULONG WdfMinimumVersionRequired;
+
+static BIND_INFO Bind = {
+    .Size = sizeof(BIND_INFO),
+    .Component = L"KmdfLibrary",
+    .Major = 1,
+    .Minor = 33,
+    .Build = 0,
+    .FunctionCount = WdfFunctionTableNumEntries,
+    .Functions = &WdfFunctions_01033,
+    .MinimumVersionRequired = &WdfMinimumVersionRequired,
+    .ClientVersionHigherThanFramework = &WdfClientVersionHigherThanFramework,
+    .FunctionCountPointer = &WdfFunctionCount,
+    .StructureCountPointer = &WdfStructureCount,
+    .Structures = &WdfStructures,
+};
+
+/* The registry path outlives DriverEntry here: unloading needs it, and the caller's copy is gone by then. */
+static WCHAR RegistryPathBuffer[320];
+static UNICODE_STRING RegistryPathCopy = {.MaximumLength = sizeof(RegistryPathBuffer), .Buffer = RegistryPathBuffer};
+
+static PDRIVER_UNLOAD DriverUnload;
+
+static VOID NTAPI Unload(PDRIVER_OBJECT DriverObject)
+{
+    if (DriverUnload != NULL) {
+        DriverUnload(DriverObject);
+    }
+    WdfVersionUnbind(&RegistryPathCopy, &Bind, WdfDriverGlobals);
+}
+
+NTSTATUS NTAPI FxDriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
+{
+    NTSTATUS status;
+
+    RtlCopyUnicodeString(&RegistryPathCopy, RegistryPath);
+    status = WdfVersionBind(DriverObject, &RegistryPathCopy, &Bind, &WdfDriverGlobals);
+    if (status < 0) {
+        return status;
+    }
+    status = DriverEntry(DriverObject, RegistryPath);
+    if (status < 0) {
+        WdfVersionUnbind(&RegistryPathCopy, &Bind, WdfDriverGlobals);
+        return status;
+    }
+    if (WdfDriverGlobals->DisplaceDriverUnload) {
+        DriverUnload = DriverObject->DriverUnload;
+        DriverObject->DriverUnload = Unload;
+    }
+    return status;
+}

@@ -1,0 +1,224 @@
+//! A test driver without a framework: a named device, dispatch routines, a deferred procedure call on a timer, a work
+//! item, and an unload routine.
+
+#![no_std]
+
+extern crate alloc;
+extern crate wdk_panic;
+
+use alloc::boxed::Box;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use wdk_alloc::WdkAllocator;
+use wdk_sys::ntddk::{
+    IoAllocateWorkItem, IoCreateDevice, IoCreateSymbolicLink, IoDeleteDevice, IoDeleteSymbolicLink, IoFreeWorkItem,
+    IoQueueWorkItem, IofCompleteRequest, KeCancelTimer, KeFlushQueuedDpcs, KeInitializeDpc, KeInitializeTimer,
+    KeQuerySystemTimePrecise, KeSetTimerEx, RtlInitUnicodeString,
+};
+use wdk_sys::{
+    _WORK_QUEUE_TYPE, CCHAR, DEVICE_OBJECT, DO_DEVICE_INITIALIZING, DRIVER_OBJECT, FILE_ANY_ACCESS,
+    FILE_DEVICE_SECURE_OPEN, FILE_DEVICE_UNKNOWN, IO_NO_INCREMENT, IRP, IRP_MJ_CLOSE, IRP_MJ_CREATE,
+    IRP_MJ_DEVICE_CONTROL, KDPC, KTIMER, LARGE_INTEGER, METHOD_BUFFERED, NT_SUCCESS, NTSTATUS, PCUNICODE_STRING,
+    PDEVICE_OBJECT, PIO_WORKITEM, PVOID, STATUS_BUFFER_TOO_SMALL, STATUS_INSUFFICIENT_RESOURCES,
+    STATUS_INVALID_DEVICE_REQUEST, STATUS_SUCCESS, ULONG, ULONG_PTR, UNICODE_STRING,
+};
+
+#[global_allocator]
+static ALLOCATOR: WdkAllocator = WdkAllocator;
+
+const QUERY_TIME: ULONG = (FILE_DEVICE_UNKNOWN << 16) | (FILE_ANY_ACCESS << 14) | (0x801 << 2) | METHOD_BUFFERED;
+
+/// Who waited gets no better priority.
+#[expect(clippy::cast_possible_truncation, reason = "zero")]
+const NO_INCREMENT: CCHAR = IO_NO_INCREMENT as CCHAR;
+/// The size of a device's extension: a pointer to its state.
+const EXTENSION: ULONG = 8;
+
+/// What the device's extension points to; timer and call must not move.
+struct State {
+    timer: KTIMER,
+    dpc: KDPC,
+    work: PIO_WORKITEM,
+    ticks: AtomicU32,
+}
+
+/// ASCII text as terminated UTF-16.
+macro_rules! wide {
+    ($text:literal) => {
+        const { &units::<{ $text.len() + 1 }>($text) }
+    };
+}
+
+const fn units<const N: usize>(text: &str) -> [u16; N] {
+    let mut units = [0; N];
+    let mut at = 0;
+    while at < text.len() {
+        units[at] = text.as_bytes()[at] as u16;
+        at += 1;
+    }
+    units
+}
+
+static DEVICE: &[u16] = wide!("\\Device\\KitWdm");
+static LINK: &[u16] = wide!("\\DosDevices\\KitWdm");
+
+fn string(units: &'static [u16]) -> UNICODE_STRING {
+    let mut string = UNICODE_STRING::default();
+    // SAFETY: the text is terminated and static.
+    unsafe { RtlInitUnicodeString(&raw mut string, units.as_ptr()) };
+    string
+}
+
+/// The driver's entry point.
+///
+/// # Safety
+///
+/// Called by the system.
+#[unsafe(export_name = "DriverEntry")]
+pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS {
+    driver.DriverUnload = Some(unload);
+    driver.MajorFunction[IRP_MJ_CREATE as usize] = Some(open_or_close);
+    driver.MajorFunction[IRP_MJ_CLOSE as usize] = Some(open_or_close);
+    driver.MajorFunction[IRP_MJ_DEVICE_CONTROL as usize] = Some(control);
+
+    let (mut name, mut link) = (string(DEVICE), string(LINK));
+    let mut device: PDEVICE_OBJECT = ptr::null_mut();
+    // SAFETY: all pointers are valid for the call.
+    let status = unsafe {
+        IoCreateDevice(
+            driver,
+            EXTENSION,
+            &raw mut name,
+            FILE_DEVICE_UNKNOWN,
+            FILE_DEVICE_SECURE_OPEN,
+            0,
+            &raw mut device,
+        )
+    };
+    if !NT_SUCCESS(status) {
+        return status;
+    }
+    // SAFETY: both strings are valid.
+    let status = unsafe { IoCreateSymbolicLink(&raw mut link, &raw mut name) };
+    let status = if NT_SUCCESS(status) { start(device) } else { status };
+    if !NT_SUCCESS(status) {
+        // SAFETY: nobody has opened it yet.
+        unsafe { IoDeleteDevice(device) };
+        return status;
+    }
+    // SAFETY: the device exists.
+    unsafe { (*device).Flags &= !DO_DEVICE_INITIALIZING };
+    STATUS_SUCCESS
+}
+
+/// The state of a device.
+fn state(device: PDEVICE_OBJECT) -> *mut State {
+    // SAFETY: the device exists.
+    let extension = unsafe { (*device).DeviceExtension };
+    // SAFETY: it has room for one pointer, which `start` writes.
+    unsafe { extension.cast::<*mut State>().read() }
+}
+
+fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
+    // SAFETY: the device exists.
+    let work = unsafe { IoAllocateWorkItem(device) };
+    if work.is_null() {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    let fresh = State { timer: KTIMER::default(), dpc: KDPC::default(), work, ticks: AtomicU32::new(0) };
+    // The driver keeps it, at this place, until it is unloaded.
+    let state = Box::leak(Box::new(fresh));
+    let (timer, dpc) = (&raw mut state.timer, &raw mut state.dpc);
+    // SAFETY: the device exists.
+    let extension = unsafe { (*device).DeviceExtension };
+    // SAFETY: it has room for one pointer.
+    unsafe { extension.cast::<*mut State>().write(state) };
+    // SAFETY: the timer stays where it is.
+    unsafe { KeInitializeTimer(timer) };
+    // SAFETY: as before.
+    unsafe { KeInitializeDpc(dpc, Some(tick), device.cast()) };
+    let due = LARGE_INTEGER { QuadPart: -10_000_000 };
+    // SAFETY: both were initialised above.
+    unsafe { KeSetTimerEx(timer, due, 1000, dpc) };
+    STATUS_SUCCESS
+}
+
+unsafe extern "C" fn tick(_: *mut KDPC, device: PVOID, _: PVOID, _: PVOID) {
+    let state = state(device.cast());
+    // SAFETY: the state outlives the timer.
+    let ticks = unsafe { &(*state).ticks };
+    // SAFETY: as before.
+    let work = unsafe { (*state).work };
+    if ticks.fetch_add(1, Ordering::Relaxed) == 0 {
+        // SAFETY: queued once.
+        unsafe { IoQueueWorkItem(work, Some(report), _WORK_QUEUE_TYPE::DelayedWorkQueue, ptr::null_mut()) };
+    }
+}
+
+unsafe extern "C" fn report(device: PDEVICE_OBJECT, _: PVOID) {
+    // SAFETY: the state outlives the work item.
+    let ticks = unsafe { &(*state(device)).ticks }.load(Ordering::Relaxed);
+    wdk::println!("wdm: {ticks} ticks");
+}
+
+unsafe extern "C" fn open_or_close(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
+    complete(irp, STATUS_SUCCESS, 0)
+}
+
+unsafe extern "C" fn control(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
+    // SAFETY: the request is ours.
+    let tail = unsafe { &(*irp).Tail };
+    // SAFETY: while a driver has a request, this part of it is in use.
+    let overlay = unsafe { &tail.Overlay };
+    // SAFETY: a request that reaches a driver has a current stack location.
+    let stack = unsafe { overlay.__bindgen_anon_2.__bindgen_anon_1.CurrentStackLocation };
+    // SAFETY: as before.
+    let parameters = unsafe { &(*stack).Parameters };
+    // SAFETY: the request is a device control.
+    let parameters = unsafe { parameters.DeviceIoControl };
+    if parameters.IoControlCode != QUERY_TIME {
+        return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
+    }
+    if (parameters.OutputBufferLength as usize) < size_of::<LARGE_INTEGER>() {
+        return complete(irp, STATUS_BUFFER_TOO_SMALL, 0);
+    }
+    // SAFETY: the request is ours.
+    let associated = unsafe { &(*irp).AssociatedIrp };
+    // SAFETY: a buffered control code has a system buffer of at least the output's length.
+    let buffer = unsafe { associated.SystemBuffer };
+    // SAFETY: checked above.
+    unsafe { KeQuerySystemTimePrecise(buffer.cast()) };
+    complete(irp, STATUS_SUCCESS, size_of::<LARGE_INTEGER>() as ULONG_PTR)
+}
+
+fn complete(irp: *mut IRP, status: NTSTATUS, information: ULONG_PTR) -> NTSTATUS {
+    // SAFETY: the request is ours until it is completed.
+    let result = unsafe { &mut (*irp).IoStatus };
+    result.__bindgen_anon_1.Status = status;
+    result.Information = information;
+    // SAFETY: each request is completed once.
+    unsafe { IofCompleteRequest(irp, NO_INCREMENT) };
+    status
+}
+
+unsafe extern "C" fn unload(driver: *mut DRIVER_OBJECT) {
+    // SAFETY: the system passes our driver object.
+    let device = unsafe { (*driver).DeviceObject };
+    let mut link = string(LINK);
+    // SAFETY: the link was made at start.
+    let _ = unsafe { IoDeleteSymbolicLink(&raw mut link) };
+    let state = state(device);
+    // SAFETY: the state is there until the end of this routine.
+    let timer = unsafe { &raw mut (*state).timer };
+    // SAFETY: the timer was initialised at start.
+    unsafe { KeCancelTimer(timer) };
+    // SAFETY: at PASSIVE_LEVEL; afterwards no call is under way.
+    unsafe { KeFlushQueuedDpcs() };
+    // SAFETY: nothing refers to the state any more.
+    let state = unsafe { Box::from_raw(state) };
+    // SAFETY: allocated at start.
+    unsafe { IoFreeWorkItem(state.work) };
+    // SAFETY: the last use of the device.
+    unsafe { IoDeleteDevice(device) };
+}

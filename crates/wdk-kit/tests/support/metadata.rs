@@ -1,0 +1,92 @@
+//! windows-sys: where its sources are, and what the kernel-mode parts of it declare.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::MetadataCommand;
+
+use super::module::Module;
+
+/// The modules that know kernel-mode declarations, the more specific first. Each is a Cargo feature as well.
+const MODULES: [&str; 22] = [
+    "Wdk::Foundation",
+    "Wdk::System::SystemServices",
+    "Wdk::Storage::FileSystem",
+    "Wdk::System::IO",
+    "Wdk::System::Memory",
+    "Wdk::System::Registry",
+    "Wdk::System::SystemInformation",
+    "Wdk::System::Threading",
+    "Win32::Foundation",
+    "Win32::Security",
+    "Win32::System::Kernel",
+    "Win32::System::Power",
+    "Win32::System::IO",
+    "Win32::System::Diagnostics::Etw",
+    "Win32::Storage::FileSystem",
+    "Win32::System::SystemServices",
+    "Win32::System::SystemInformation",
+    "Win32::System::Registry",
+    "Win32::System::WindowsProgramming",
+    "Win32::System::Ioctl",
+    "Win32::Devices::Properties",
+    "Win32::System::Threading",
+];
+
+/// Microsoft's metadata as windows-sys publishes it.
+pub(crate) struct Metadata {
+    pub(crate) version: String,
+    /// Each with its path inside of the crate.
+    pub(crate) modules: Vec<(&'static str, Module)>,
+}
+
+/// The platform of this machine's compiler.
+fn host() -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = std::process::Command::new(rustc).arg("-vV").output().expect("rustc runs");
+    let version = String::from_utf8(output.stdout).expect("rustc prints UTF-8");
+    version.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned()
+}
+
+impl Metadata {
+    /// Reads the sources that Cargo downloaded for the tests.
+    pub(crate) fn read(processor: &str) -> Self {
+        let metadata = MetadataCommand::new()
+            .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+            // Packages for other platforms may never have been fetched; asking for this one alone needs no network.
+            .other_options([String::from("--offline"), String::from("--filter-platform"), host()])
+            .exec()
+            .unwrap();
+        let package = metadata
+            .packages
+            .iter()
+            .find(|package| package.name == "windows-sys" && package.version.minor == 61)
+            .expect("a dependency of the tests");
+        let folder: PathBuf = package.manifest_path.parent().unwrap().join("src/Windows").into();
+        let features: BTreeSet<String> = MODULES.iter().copied().map(feature).collect();
+        let modules = MODULES.map(|path| {
+            let file = folder.join(path.replace("::", "/")).join("mod.rs");
+            let text = fs::read_to_string(&file).unwrap();
+            (path, Module::parse(&text, |condition| is_wanted(condition, &features, processor)))
+        });
+        Self { version: package.version.to_string(), modules: modules.into() }
+    }
+
+    /// The features that the modules are behind.
+    pub(crate) fn features() -> Vec<String> {
+        MODULES.iter().copied().map(feature).collect()
+    }
+}
+
+fn feature(module: &str) -> String {
+    module.replace("::", "_")
+}
+
+/// Whether a declaration exists with these features on this processor.
+fn is_wanted(condition: &str, features: &BTreeSet<String>, processor: &str) -> bool {
+    let named = condition.split("feature = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let processors: Vec<&str> =
+        condition.split("target_arch = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    named.into_iter().all(|name| features.contains(name)) && (processors.is_empty() || processors.contains(&processor))
+}

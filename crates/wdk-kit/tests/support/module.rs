@@ -1,0 +1,144 @@
+//! What a generated Rust file declares: records with their fields, constants, routines with their parameter counts.
+//!
+//! Both files are written by programs, one declaration or field a line, which is all that this relies on.
+
+use std::collections::BTreeMap;
+
+/// One file's declarations by name.
+#[derive(Default)]
+pub(crate) struct Module {
+    /// Structures and unions.
+    pub(crate) records: BTreeMap<String, Vec<Field>>,
+    /// Other names of types.
+    pub(crate) aliases: BTreeMap<String, String>,
+    /// Constants, with the path to each.
+    pub(crate) constants: BTreeMap<String, String>,
+    /// Routines: parameter count, and the module that exports it where that is known.
+    pub(crate) routines: BTreeMap<String, (usize, Option<String>)>,
+}
+
+/// A field's name and type.
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+}
+
+impl Module {
+    /// Reads one file; `wanted` decides by its `#[cfg]` whether a declaration counts.
+    pub(crate) fn parse(text: &str, wanted: impl Fn(&str) -> bool) -> Self {
+        let mut module = Self::default();
+        let mut condition = String::new();
+        let mut inside = String::new();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let code = line.trim();
+            if code.starts_with("#[") {
+                if code.starts_with("#[cfg(") {
+                    code.clone_into(&mut condition);
+                }
+                continue;
+            }
+            let counts = wanted(&std::mem::take(&mut condition));
+            if let Some(name) = record_name(code) {
+                let fields = lines.by_ref().map(str::trim).take_while(|line| *line != "}").filter_map(field).collect();
+                if counts {
+                    module.records.insert(name.to_owned(), fields);
+                }
+            } else if let Some(name) = code.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(" {")) {
+                inside = format!("{name}::");
+            } else if line == "}" {
+                inside.clear();
+            } else if let Some((name, value)) = code.strip_prefix("pub type ").and_then(|rest| rest.split_once(" = ")) {
+                module.aliases.insert(name.to_owned(), value.trim_end_matches(';').to_owned());
+            } else if let Some((name, _)) = code.strip_prefix("pub const ").and_then(|rest| rest.split_once(": ")) {
+                if counts {
+                    module.constants.insert(name.to_owned(), format!("{inside}{name}"));
+                }
+            } else if let Some((exporter, rest)) =
+                code.strip_prefix("windows_link::link!(\"").and_then(|r| r.split_once('"'))
+            {
+                if let Some((_, declaration)) = rest.split_once(" fn ") {
+                    module.add_routine(declaration, Some(exporter.to_owned()));
+                }
+            } else if let Some(start) = code.strip_prefix("pub fn ") {
+                let mut declaration = start.to_owned();
+                while !declaration.ends_with(';') && !declaration.ends_with('{') {
+                    let Some(next) = lines.next() else { break };
+                    declaration.push_str(next.trim());
+                }
+                module.add_routine(&declaration, None);
+            }
+        }
+        module
+    }
+
+    fn add_routine(&mut self, declaration: &str, exporter: Option<String>) {
+        if let Some((name, rest)) = declaration.split_once('(') {
+            self.routines.insert(name.trim().to_owned(), (count_parameters(rest), exporter));
+        }
+    }
+
+    /// The record that a name stands for.
+    pub(crate) fn record<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        let mut name = name;
+        for _ in 0..8 {
+            if self.records.contains_key(name) {
+                return Some(name);
+            }
+            name = self.aliases.get(name)?;
+        }
+        None
+    }
+
+    /// Every field, also of records inside, as a path without the anonymous parts and the path as it is written.
+    pub(crate) fn paths(&self, record: &str) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        self.collect(record, record, "", "", &mut found);
+        found
+    }
+
+    fn collect(&self, top: &str, record: &str, shown: &str, written: &str, found: &mut BTreeMap<String, String>) {
+        for field in &self.records[record] {
+            let join = |path: &str| if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
+            let anonymous = field.name.starts_with("Anonymous") || field.name.starts_with("__bindgen_anon");
+            let (inner_shown, inner_written) = (if anonymous { shown.to_owned() } else { join(shown) }, join(written));
+            if !anonymous && !field.name.contains("bitfield") {
+                found.insert(inner_shown.clone(), inner_written.clone());
+            }
+            // Records inside are those named after the one around them.
+            if field.kind.starts_with(&format!("{top}_")) && self.records.contains_key(&field.kind) {
+                self.collect(top, &field.kind, &inner_shown, &inner_written, found);
+            }
+        }
+    }
+}
+
+fn record_name(code: &str) -> Option<&str> {
+    let rest = code.strip_prefix("pub struct ").or_else(|| code.strip_prefix("pub union "))?;
+    rest.strip_suffix(" {")
+}
+
+fn field(line: &str) -> Option<Field> {
+    let (name, kind) = line.strip_prefix("pub ")?.split_once(": ")?;
+    Some(Field { name: name.trim_start_matches("r#").to_owned(), kind: kind.trim_end_matches(',').to_owned() })
+}
+
+/// The number of parameters in what follows an opening parenthesis.
+fn count_parameters(text: &str) -> usize {
+    let (mut depth, mut count, mut pending) = (0_u32, 0, false);
+    for c in text.chars() {
+        match c {
+            ')' if depth == 0 => break,
+            '(' | '[' | '<' => depth += 1,
+            ')' | ']' | '>' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                count += usize::from(pending);
+                pending = false;
+                continue;
+            }
+            _ => {}
+        }
+        pending |= !c.is_whitespace();
+    }
+    count + usize::from(pending)
+}
