@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod context;
+mod driver;
 mod error;
 mod process;
 mod setup;

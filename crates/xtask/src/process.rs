@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{ChildStderr, Command, ExitStatus, Output, Stdio};
 
 use crate::error::Error;
 
@@ -72,6 +72,38 @@ impl Tool {
                 Err(error) => Err(self.not_started(&error)),
             },
         }
+    }
+
+    /// Runs in our place where the system can do that, so that Ctrl-C and the exit code are the program's own affair;
+    /// elsewhere as [`run_ours`](Self::run_ours).
+    pub(crate) fn replace_ourselves(self) -> Result<(), Error> {
+        #[cfg(unix)]
+        {
+            let mut this = self;
+            let error = std::os::unix::process::CommandExt::exec(&mut this.command);
+            Err(this.not_started(&error))
+        }
+        #[cfg(not(unix))]
+        self.run_ours()
+    }
+
+    /// Runs with our own standard output; standard error goes to `reader`, which has to read all of it.
+    pub(crate) fn run_with_errors(mut self, reader: impl FnOnce(&mut ChildStderr)) -> Result<(), Error> {
+        let child = self.command.stderr(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| self.not_started(&error))?;
+        if let Some(stream) = &mut child.stderr {
+            reader(stream);
+        }
+        match child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.failure(status, "")),
+            Err(error) => Err(self.not_started(&error)),
+        }
+    }
+
+    /// Whether the program can be started at all, however it ends.
+    pub(crate) fn starts(mut self) -> bool {
+        self.output().is_ok()
     }
 
     /// Runs silently; what the program wrote to standard output is the answer, and its messages are part of the

@@ -4,12 +4,15 @@
 
 mod plan;
 mod system;
+mod verifiers;
 
 use std::env;
 
 use crate::context::Context;
 use crate::error::Error;
 use crate::process::Tool;
+pub(crate) use verifiers::ensure as ensure_verifiers;
+
 use plan::{Decision, Rights, Route, decide};
 
 /// The target every driver image is built for.
@@ -31,9 +34,14 @@ pub(crate) struct WindowsToolchain {
 impl WindowsToolchain {
     /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
     pub(crate) fn cargo(&self, context: &Context, command: &str) -> Tool {
+        self.cargo_for(context, command, TARGET)
+    }
+
+    /// The same for another target.
+    pub(crate) fn cargo_for(&self, context: &Context, command: &str, target: &str) -> Tool {
         let tool = context
             .tool(&self.cargo)
-            .args([command, "--target", TARGET])
+            .args([command, "--target", target])
             .args(&self.args)
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -50,6 +58,22 @@ impl WindowsToolchain {
         ]
     }
 
+    /// Installs another target's libraries where they are not compiled with every build.
+    pub(crate) fn ensure_target(&self, context: &Context, target: &str) -> Result<(), Error> {
+        if self.builds_core() || system::has_target(context, target) {
+            return Ok(());
+        }
+        note(&format!("installing the Rust target {target} with rustup"));
+        system::add_target(context, target).map_err(|error| {
+            Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
+        })
+    }
+
+    /// Whether the linker is LLVM's own and not the toolchain's.
+    pub(crate) fn needs_lld(&self) -> bool {
+        self.env.iter().any(|(_, value)| value == "lld-link")
+    }
+
     /// Whether the target's libraries are compiled with every build.
     pub(crate) fn builds_core(&self) -> bool {
         !self.args.is_empty()
@@ -60,7 +84,7 @@ impl WindowsToolchain {
             description: format!("the installed toolchain's own target {TARGET}, linker {linker}"),
             cargo: cargo.to_owned(),
             args: Vec::new(),
-            env: vec![linker_variable(linker)],
+            env: linker_variables(linker).into(),
         }
     }
 
@@ -72,19 +96,23 @@ impl WindowsToolchain {
             ),
             cargo: String::from(system::DEBIAN_CARGO),
             args: vec![String::from("-Zbuild-std=core,alloc,panic_abort")],
-            env: vec![
+            env: [
                 pair("RUSTC", system::DEBIAN_RUSTC),
                 // build-std is unstable; Debian ships no nightly.
                 pair("RUSTC_BOOTSTRAP", "1"),
-                linker_variable("lld-link"),
-            ],
+            ]
+            .into_iter()
+            .chain(linker_variables("lld-link"))
+            .collect(),
         }
     }
 }
 
-fn linker_variable(linker: &str) -> (String, String) {
-    let key = format!("CARGO_TARGET_{}_LINKER", TARGET.to_uppercase().replace('-', "_"));
-    (key, linker.to_owned())
+fn linker_variables(linker: &str) -> [(String, String); 2] {
+    [TARGET, "aarch64-pc-windows-msvc"].map(|target| {
+        let key = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+        (key, linker.to_owned())
+    })
 }
 
 /// Makes sure that code for Windows can be built, and answers how.
@@ -103,8 +131,8 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
             Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
             Decision::AddTarget => {
                 note(&format!("installing the Rust target {TARGET} with rustup"));
-                match system::add_target(context) {
-                    Ok(()) => facts.target_installed = system::has_target(context),
+                match system::add_target(context, TARGET) {
+                    Ok(()) => facts.target_installed = system::has_target(context, TARGET),
                     Err(error) => note(&format!("that did not work: {error}")),
                 }
                 facts.rustup = false;
@@ -122,6 +150,21 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
             Decision::GiveUp(text) => return Err(Error::Missing(text)),
         }
     }
+}
+
+/// Installs Debian packages, or says how to.
+pub(crate) fn ensure_packages(context: &Context, packages: &[&'static str]) -> Result<(), Error> {
+    let list = packages.join(" ");
+    let rights = system::rights(context);
+    if rights == Rights::None || !system::has_apt(context) {
+        return Err(Error::Missing(format!(
+            "drivers need {list} (the names of Debian's packages); run: \
+             sudo apt-get update && sudo apt-get install --yes {list}"
+        )));
+    }
+    let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
+    note(&format!("installing {} with apt-get{how}", packages.join(", ")));
+    system::apt_install(context, packages, rights)
 }
 
 /// Installs a rustup component such as clippy when `probe` does not run.
@@ -154,8 +197,9 @@ mod tests {
         let [cargo, args, env] = WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env();
         assert_eq!(cargo, ("WDK_ETW_WINDOWS_CARGO", "/bin/cargo".into()));
         assert_eq!(args, ("WDK_ETW_WINDOWS_ARGS", String::new()));
-        let linker = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld";
-        assert_eq!(env, ("WDK_ETW_WINDOWS_ENV", linker.into()));
+        let linkers = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld\n\
+                       CARGO_TARGET_AARCH64_PC_WINDOWS_MSVC_LINKER=rust-lld";
+        assert_eq!(env, ("WDK_ETW_WINDOWS_ENV", linkers.into()));
     }
 
     #[test]

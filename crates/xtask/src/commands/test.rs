@@ -1,10 +1,10 @@
 //! `cargo xtask test`: every test there is.
 
-use super::build::SETUP;
+use super::build::{SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::error::Error;
-use crate::setup::{WindowsToolchain, note};
+use crate::setup::{self, WindowsToolchain, note};
 use crate::steps::{Outcome, Step, run_all};
 
 pub(super) const COMMAND: Command = Command {
@@ -24,14 +24,23 @@ const NO_MIRI: &str = "--no-miri";
 /// Miri checks what touches raw memory; the rest has no unsafe code.
 const MIRI_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
 
-pub(super) const STEPS: [Step; 3] = [
+pub(super) const STEPS: [Step; 5] = [
     SETUP,
+    TOOLS,
+    Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
     Step::new("tests", "all crates, with their documentation", workspace),
     Step::new("miri", "undefined behaviour in what a driver links", miri),
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
     run_all(context, &STEPS)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
+fn verifiers(context: &Context) -> Result<Outcome, Error> {
+    let without = setup::ensure_verifiers(context);
+    let reason = format!("tests go on without {}", without.join("; without "));
+    Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {
@@ -72,7 +81,7 @@ fn miri(context: &Context) -> Result<Outcome, Error> {
 }
 
 /// The plain nightly if there is one, else the newest dated one, of `rustup toolchain list`.
-fn pick_nightly(list: &str) -> Option<&str> {
+pub(super) fn pick_nightly(list: &str) -> Option<&str> {
     let mut nightlies: Vec<&str> = list
         .lines()
         .filter_map(|line| line.split_whitespace().next())

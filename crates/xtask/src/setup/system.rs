@@ -17,7 +17,7 @@ pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 pub(super) fn gather(context: &Context, forced: Option<Route>) -> Facts {
     Facts {
         forced,
-        target_installed: has_target(context),
+        target_installed: has_target(context, TARGET),
         rustup: context.tool("rustup").args(["--version"]).succeeds(),
         missing_packages: missing_packages(context),
         rights: rights(context),
@@ -25,8 +25,8 @@ pub(super) fn gather(context: &Context, forced: Option<Route>) -> Facts {
 }
 
 /// Whether the compiler in use comes with `core` for the target.
-pub(super) fn has_target(context: &Context) -> bool {
-    let answer = rustc(context).args(["--print", "target-libdir", "--target", TARGET]).capture();
+pub(super) fn has_target(context: &Context, target: &str) -> bool {
+    let answer = rustc(context).args(["--print", "target-libdir", "--target", target]).capture();
     let Ok(entries) = answer.map(|path| fs::read_dir(path.trim())) else {
         return false;
     };
@@ -47,21 +47,24 @@ fn rustc(context: &Context) -> Tool {
     context.tool(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-pub(super) fn add_target(context: &Context) -> Result<(), Error> {
-    context.tool("rustup").args(["target", "add", TARGET]).capture().map(drop)
+pub(super) fn add_target(context: &Context, target: &str) -> Result<(), Error> {
+    context.tool("rustup").args(["target", "add", target]).capture().map(drop)
 }
 
 /// The packages that are not installed; `None` where the system has no apt-get.
 pub(super) fn missing_packages(context: &Context) -> Option<Vec<&'static str>> {
-    let has_apt = context.tool("apt-get").args(["--version"]).succeeds();
     let is_missing = |package: &&str| {
         let query = ["--show", "--showformat=${db:Status-Status}", *package];
         context.tool("dpkg-query").args(query).capture() != Ok(String::from("installed"))
     };
-    has_apt.then(|| PACKAGES.into_iter().filter(is_missing).collect())
+    has_apt(context).then(|| PACKAGES.into_iter().filter(is_missing).collect())
 }
 
-fn rights(context: &Context) -> Rights {
+pub(super) fn has_apt(context: &Context) -> bool {
+    context.tool("apt-get").args(["--version"]).succeeds()
+}
+
+pub(super) fn rights(context: &Context) -> Rights {
     let user = context.tool("id").args(["-u"]).capture();
     if user.is_ok_and(|id| id.trim() == "0") {
         Rights::Root

@@ -1,0 +1,30 @@
+//! The processors that drivers are built for.
+
+/// A processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arch {
+    X64,
+    Arm64,
+}
+
+impl Arch {
+    /// As on the command line and in `target/driver`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::X64 => "x64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::X64, Self::Arm64].into_iter().find(|arch| arch.name() == name)
+    }
+
+    /// Rust's name for it.
+    pub(crate) fn triple(self) -> &'static str {
+        match self {
+            Self::X64 => "x86_64-pc-windows-msvc",
+            Self::Arm64 => "aarch64-pc-windows-msvc",
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The C compiler, LLVM's tools and libclang, which bindings and the kit's libraries are made with.
+
+use std::env;
+use std::path::Path;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::setup::{self, WindowsToolchain};
+
+/// Programs that are run, and the package that has each on Debian and Ubuntu.
+const PROGRAMS: [(&str, &str); 3] = [("clang", "clang"), ("llvm-dlltool", "llvm"), ("llvm-lib", "llvm")];
+/// Bindgen loads this one; it is no program that could be asked.
+const LIBCLANG: &str = "libclang-dev";
+
+/// Finds them, or installs the packages they are in.
+pub(super) fn ensure(context: &Context) -> Result<(), Error> {
+    let linker = context.windows.get().is_some_and(WindowsToolchain::needs_lld).then_some(("lld-link", "lld"));
+    let mut missing: Vec<&'static str> = PROGRAMS
+        .into_iter()
+        .chain(linker)
+        .filter(|(program, _)| !context.tool(*program).args(["--version"]).starts())
+        .map(|(_, package)| package)
+        .collect();
+    missing.dedup();
+    if !has_libclang(context) {
+        missing.push(LIBCLANG);
+    }
+    if missing.is_empty() { Ok(()) } else { setup::ensure_packages(context, &missing) }
+}
+
+/// Where bindgen looks too: a path of one's own, the dynamic linker's list, LLVM's folder.
+fn has_libclang(context: &Context) -> bool {
+    let said = |program: &str, argument: &str| context.tool(program).args([argument]).capture().unwrap_or_default();
+    env::var_os("LIBCLANG_PATH").is_some()
+        || ["ldconfig", "/sbin/ldconfig"].iter().any(|program| names_libclang(&said(program, "-p")))
+        || Path::new(said("llvm-config", "--libdir").trim()).join("libclang.so").exists()
+}
+
+/// `libclang.so` or one with a version, but not libclang-cpp.
+fn names_libclang(list: &str) -> bool {
+    let mut after = list.lines().filter_map(|line| line.trim().strip_prefix("libclang"));
+    after.any(|rest| rest.starts_with(".so") || rest.strip_prefix('-').is_some_and(|r| r.starts_with(char::is_numeric)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_libclang;
+
+    #[test]
+    fn the_library_is_told_from_its_namesake() {
+        assert!(names_libclang("\tlibclang-14.so.13 (libc6,x86-64) => /lib/libclang-14.so.13\n"));
+        assert!(names_libclang("\tlibclang.so (libc6,x86-64) => /lib/libclang.so\n"));
+        assert!(!names_libclang("\tlibclang-cpp.so.14 (libc6,x86-64) => /lib/libclang-cpp.so.14\n"));
+    }
+}

@@ -1,0 +1,173 @@
+//! Programs of others that tests ask for a second opinion: on signatures, catalogs and PowerShell.
+//!
+//! [`plan`] decides from facts alone. Nothing here is needed to build, so nothing here fails: what cannot be had is
+//! named, and the tests that want it are skipped with the reason.
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::process::Tool;
+
+use super::plan::Rights;
+use super::{note, system};
+
+/// Programs, how to ask whether each is there, and the Debian package that has it.
+const PROGRAMS: [(&str, &str, &str); 3] = [
+    ("osslsigncode", "--version", "osslsigncode"),
+    ("sbverify", "--version", "sbsigntool"),
+    ("openssl", "version", "openssl"),
+];
+/// Python's packages, at the versions that the tests were written against, and what to import to see that they work.
+const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24", "tree-sitter-powershell>=0.25"];
+const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter_powershell";
+/// Where they go: a Python of the repository's own, out of the user's way.
+const FOLDER: &str = "target/verifiers";
+
+/// What is known about this machine.
+#[derive(Clone, Debug)]
+struct Facts {
+    /// Debian packages whose program is missing.
+    packages: Vec<&'static str>,
+    has_apt: bool,
+    rights: Rights,
+    python: Python,
+}
+
+/// The Python that has the modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Python {
+    Ready,
+    /// There is one that can make environments.
+    CanBeMade,
+    /// There is one, but Debian keeps that part of it in a package.
+    WithoutVenv,
+    Missing,
+}
+
+/// What to do, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Action {
+    AptInstall(Vec<&'static str>, Rights),
+    MakePython,
+    /// Leave this out, for the reason given.
+    Without(String),
+}
+
+fn plan(facts: &Facts) -> Vec<Action> {
+    let can_install = facts.has_apt && facts.rights != Rights::None;
+    let mut packages = facts.packages.clone();
+    if can_install && facts.python == Python::WithoutVenv {
+        packages.push("python3-venv");
+    }
+    if can_install && facts.python == Python::Missing {
+        packages.extend(["python3", "python3-venv"]);
+    }
+    let mut actions = Vec::new();
+    if !packages.is_empty() {
+        actions.push(if can_install {
+            Action::AptInstall(packages, facts.rights)
+        } else {
+            Action::Without(format!("{0} (sudo apt-get install {0})", packages.join(" ")))
+        });
+    }
+    match facts.python {
+        Python::Ready => {}
+        Python::WithoutVenv | Python::Missing if !can_install => {
+            actions.push(Action::Without(format!("{} (they need python3 with venv)", MODULES.join(" "))));
+        }
+        _ => actions.push(Action::MakePython),
+    }
+    actions
+}
+
+/// Finds or installs them; answers what could not be had.
+pub(crate) fn ensure(context: &Context) -> Vec<String> {
+    let mut without = Vec::new();
+    for action in plan(&gather(context)) {
+        match action {
+            Action::AptInstall(packages, rights) => {
+                let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
+                note(&format!("installing {} with apt-get{how}", packages.join(", ")));
+                if let Err(error) = system::apt_install(context, &packages, rights) {
+                    without.push(format!("{}: {}", packages.join(" "), last_line(&error)));
+                }
+            }
+            Action::MakePython => {
+                note(&format!("installing {} with pip into {FOLDER}", MODULES.join(", ")));
+                if let Err(error) = make_python(context) {
+                    without.push(format!("{}: {}", MODULES.join(" "), last_line(&error)));
+                }
+            }
+            Action::Without(what) => without.push(what),
+        }
+    }
+    without
+}
+
+fn gather(context: &Context) -> Facts {
+    let is_missing = |(program, probe, _): &(&str, &str, &str)| !context.tool(*program).args([*probe]).starts();
+    let python = if own_python(context).args(["-c", IMPORT]).succeeds() {
+        Python::Ready
+    } else if context.tool("python3").args(["-c", "import ensurepip, venv"]).succeeds() {
+        Python::CanBeMade
+    } else if context.tool("python3").args(["--version"]).succeeds() {
+        Python::WithoutVenv
+    } else {
+        Python::Missing
+    };
+    Facts {
+        packages: PROGRAMS.iter().filter(|each| is_missing(each)).map(|(_, _, package)| *package).collect(),
+        has_apt: system::has_apt(context),
+        rights: system::rights(context),
+        python,
+    }
+}
+
+fn own_python(context: &Context) -> Tool {
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    context.tool(context.path(FOLDER).join(folder).join("python"))
+}
+
+fn make_python(context: &Context) -> Result<(), Error> {
+    context.tool("python3").args(["-m", "venv", "--clear", FOLDER]).capture()?;
+    let quiet = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"];
+    own_python(context).args(quiet).args(MODULES).capture()?;
+    own_python(context).args(["-c", IMPORT]).capture().map(drop)
+}
+
+fn last_line(error: &Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Facts, Python, plan};
+    use crate::setup::plan::Rights;
+
+    fn fresh() -> Facts {
+        Facts { packages: vec!["sbsigntool"], has_apt: true, rights: Rights::Root, python: Python::CanBeMade }
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        assert_eq!(plan(&Facts { packages: vec![], python: Python::Ready, ..fresh() }), []);
+    }
+
+    #[test]
+    fn what_is_missing_is_installed_with_the_rights_there_are() {
+        let install = Action::AptInstall(vec!["sbsigntool"], Rights::Root);
+        assert_eq!(plan(&fresh()), [install, Action::MakePython]);
+        let install = Action::AptInstall(vec!["sbsigntool", "python3-venv"], Rights::Sudo);
+        let facts = Facts { rights: Rights::Sudo, python: Python::WithoutVenv, ..fresh() };
+        assert_eq!(plan(&facts), [install, Action::MakePython]);
+    }
+
+    #[test]
+    fn without_rights_the_rest_is_done_and_the_command_is_named() {
+        let actions = plan(&Facts { rights: Rights::None, ..fresh() });
+        assert_eq!(actions[1..], [Action::MakePython]);
+        let Action::Without(text) = &actions[0] else { panic!("{actions:?}") };
+        assert!(text.contains("sudo apt-get install sbsigntool"));
+        let actions = plan(&Facts { has_apt: false, packages: vec![], python: Python::Missing, ..fresh() });
+        assert!(matches!(&actions[..], [Action::Without(text)] if text.contains("signify")), "{actions:?}");
+    }
+}
