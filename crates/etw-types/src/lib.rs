@@ -36,6 +36,7 @@ mod event;
 mod guid;
 mod information;
 mod native_string;
+pub mod session;
 mod status;
 pub mod tracelogging;
 pub mod traits;

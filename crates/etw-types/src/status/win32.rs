@@ -8,6 +8,7 @@ status_newtype! {
     /// A Win32 error code, as user-mode ETW functions return it.
     Win32Error {
         Success = 0 "ERROR_SUCCESS",
+        InvalidFunction = 1 "ERROR_INVALID_FUNCTION",
         FileNotFound = 2 "ERROR_FILE_NOT_FOUND",
         AccessDenied = 5 "ERROR_ACCESS_DENIED",
         InvalidHandle = 6 "ERROR_INVALID_HANDLE",
@@ -17,20 +18,27 @@ status_newtype! {
         GenFailure = 31 "ERROR_GEN_FAILURE",
         NotSupported = 50 "ERROR_NOT_SUPPORTED",
         InvalidParameter = 87 "ERROR_INVALID_PARAMETER",
+        DiskFull = 112 "ERROR_DISK_FULL",
         CallNotImplemented = 120 "ERROR_CALL_NOT_IMPLEMENTED",
         InsufficientBuffer = 122 "ERROR_INSUFFICIENT_BUFFER",
         ModNotFound = 126 "ERROR_MOD_NOT_FOUND",
         ProcNotFound = 127 "ERROR_PROC_NOT_FOUND",
+        BadPathname = 161 "ERROR_BAD_PATHNAME",
         Busy = 170 "ERROR_BUSY",
         AlreadyExists = 183 "ERROR_ALREADY_EXISTS",
         MoreData = 234 "ERROR_MORE_DATA",
         ArithmeticOverflow = 534 "ERROR_ARITHMETIC_OVERFLOW",
         PossibleDeadlock = 1131 "ERROR_POSSIBLE_DEADLOCK",
         NotFound = 1168 "ERROR_NOT_FOUND",
+        Cancelled = 1223 "ERROR_CANCELLED",
         AlreadyRegistered = 1242 "ERROR_ALREADY_REGISTERED",
+        PrivilegeNotHeld = 1314 "ERROR_PRIVILEGE_NOT_HELD",
         InvalidSid = 1337 "ERROR_INVALID_SID",
         FileCorrupt = 1392 "ERROR_FILE_CORRUPT",
         NoSystemResources = 1450 "ERROR_NO_SYSTEM_RESOURCES",
+        Timeout = 1460 "ERROR_TIMEOUT",
+        ActiveConnections = 2402 "ERROR_ACTIVE_CONNECTIONS",
+        WmiInstanceNotFound = 4201 "ERROR_WMI_INSTANCE_NOT_FOUND",
     }
 }
 

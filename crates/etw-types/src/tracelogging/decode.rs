@@ -60,8 +60,12 @@ pub trait Visitor<'a> {
 
 /// Depth of structs that is still walked: an event has at most 128 fields.
 const MAX_DEPTH: u32 = 128;
-/// Values without bytes (empty structs) that one event may have: as many as the largest payload has bytes.
-const MAX_VALUES: u32 = 0x1_0000;
+/// Values, structs and arrays that one event may have: four for each byte of the largest payload, as structs around a value
+/// have no bytes of their own.
+const MAX_VALUES: u32 = 0x4_0000;
+/// Bytes of metadata that are walked for one event. Members are walked again for each struct of an array; as many structs
+/// as a payload has bytes stay below it with a name of 60 letters.
+const MAX_WALKED: u32 = 0x40_0000;
 
 /// Walks `payload` by `metadata` and tells `visitor` what is there. Answers the bytes behind the last field.
 ///
@@ -73,10 +77,10 @@ pub fn decode<'a>(
     payload: &'a [u8],
     visitor: &mut dyn Visitor<'a>,
 ) -> Result<&'a [u8], DecodeError> {
-    let mut walk = Walk { payload, visitor, values_left: MAX_VALUES };
+    let mut walk = Walk { payload, visitor, values_left: MAX_VALUES, metadata_left: MAX_WALKED };
     let mut fields = metadata.fields();
-    while let Some(field) = fields.next() {
-        walk.field(&field?, &mut fields, 0)?;
+    while let Some(field) = walk.next(&mut fields)? {
+        walk.field(&field, &mut fields, 0)?;
     }
     Ok(walk.payload)
 }
@@ -85,14 +89,35 @@ struct Walk<'a, 'v> {
     payload: &'a [u8],
     visitor: &'v mut dyn Visitor<'a>,
     values_left: u32,
+    metadata_left: u32,
 }
 
 impl<'a> Walk<'a, '_> {
+    /// The next field of the metadata.
+    fn next(&mut self, fields: &mut Fields<'a>) -> Result<Option<Field<'a>>, DecodeError> {
+        let before = fields.bytes_left();
+        let field = fields.next().transpose()?;
+        let walked = u32::try_from(before - fields.bytes_left()).unwrap_or(u32::MAX);
+        self.metadata_left = self.metadata_left.checked_sub(walked).ok_or(DecodeError::TooManyValues)?;
+        Ok(field)
+    }
+
+    /// The next field of a struct.
+    fn member(&mut self, fields: &mut Fields<'a>) -> Result<Field<'a>, DecodeError> {
+        self.next(fields)?.ok_or(DecodeError::MissingStructFields)
+    }
+
+    fn spend_value(&mut self) -> Result<(), DecodeError> {
+        self.values_left = self.values_left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
+        Ok(())
+    }
+
     /// Walks one field; takes the fields of a struct from `later`.
     fn field(&mut self, field: &Field<'a>, later: &mut Fields<'a>, depth: u32) -> Result<(), DecodeError> {
         if depth >= MAX_DEPTH {
             return Err(DecodeError::TooDeep);
         }
+        self.spend_value()?;
         let count = match field.count {
             Count::One => return self.one(field, later, depth),
             Count::Custom(_) => {
@@ -108,11 +133,12 @@ impl<'a> Walk<'a, '_> {
         self.visitor.begin_array(field, count);
         let members = later.clone();
         for _ in 0..count {
+            self.spend_value()?;
             later.clone_from(&members);
             self.one(field, later, depth)?;
         }
         if count == 0 {
-            skip_members(field, later)?;
+            self.skip_members(field, later)?;
         }
         self.visitor.end_array(field);
         Ok(())
@@ -120,11 +146,10 @@ impl<'a> Walk<'a, '_> {
 
     /// Walks one value or one struct.
     fn one(&mut self, field: &Field<'a>, later: &mut Fields<'a>, depth: u32) -> Result<(), DecodeError> {
-        self.values_left = self.values_left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
         if let Some(members) = field.struct_fields() {
             self.visitor.begin_struct(field);
             for _ in 0..members {
-                let member = later.next().ok_or(DecodeError::MissingStructFields)??;
+                let member = self.member(later)?;
                 self.field(&member, later, depth + 1)?;
             }
             self.visitor.end_struct(field);
@@ -141,14 +166,14 @@ impl<'a> Walk<'a, '_> {
         self.payload = rest;
         Ok(count)
     }
-}
 
-/// Passes over the members of a struct that has no instance.
-fn skip_members(field: &Field<'_>, later: &mut Fields<'_>) -> Result<(), DecodeError> {
-    let mut pending = u32::from(field.struct_fields().unwrap_or(0));
-    while pending > 0 {
-        let member = later.next().ok_or(DecodeError::MissingStructFields)??;
-        pending = pending - 1 + u32::from(member.struct_fields().unwrap_or(0));
+    /// Passes over the members of a struct that has no instance.
+    fn skip_members(&mut self, field: &Field<'a>, later: &mut Fields<'a>) -> Result<(), DecodeError> {
+        let mut pending = u32::from(field.struct_fields().unwrap_or(0));
+        while pending > 0 {
+            let member = self.member(later)?;
+            pending = pending - 1 + u32::from(member.struct_fields().unwrap_or(0));
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -127,6 +127,13 @@ pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
+impl Fields<'_> {
+    /// Bytes of the metadata that are not walked yet.
+    pub(super) const fn bytes_left(&self) -> usize {
+        self.rest.len()
+    }
+}
+
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<Field<'a>, MetadataError>;
 

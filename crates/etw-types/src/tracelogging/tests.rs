@@ -152,6 +152,29 @@ fn counts_that_multiply_without_bytes_are_stopped() {
     assert_eq!(transcript(&metadata, b""), Err(DecodeError::TooManyValues));
 }
 
+/// Members without an instance have no bytes either, but are passed over for each struct around them.
+#[test]
+#[cfg_attr(miri, ignore = "walks many kilobytes")]
+fn members_walked_again_and_again_are_stopped() {
+    let mut metadata = b"\0\0\0E\0s\0\xb8\x0a\xff\xff".to_vec();
+    for _ in 0..10 {
+        metadata.extend_from_slice(b"n\0\xb8\x7f\x00\x00");
+        metadata.extend_from_slice(&b"member of a name that is not short\0\x04".repeat(127));
+    }
+    let size = u16::try_from(metadata.len()).unwrap().to_le_bytes();
+    metadata[..2].copy_from_slice(&size);
+    assert_eq!(transcript(&metadata, b""), Err(DecodeError::TooManyValues));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "walks many kilobytes")]
+fn as_many_structs_as_a_payload_has_bytes_are_walked() {
+    let mut payload = vec![0xff; 2];
+    payload.resize(2 + 0xffff, 7);
+    let text = transcript(b"\x0c\0\0E\0s\0\xd8\x01m\0\x04", &payload).unwrap();
+    assert_eq!(text.matches("m=7").count(), 0xffff);
+}
+
 #[test]
 fn structs_nested_too_deeply_are_stopped() {
     let mut metadata = b"\0\0\0E\0".to_vec();

@@ -1,0 +1,57 @@
+//! `EVENT_TRACE_*_MODE`: the bits of a session's `LogFileMode`.
+
+/// No mode: a sequential file, where a file is named.
+pub const NONE: u32 = 0x0000_0000;
+/// A file that ends when it is full.
+pub const SEQUENTIAL: u32 = 0x0000_0001;
+/// A file whose oldest buffers are overwritten when it is full.
+pub const CIRCULAR: u32 = 0x0000_0002;
+/// Appends to a sequential file.
+pub const APPEND: u32 = 0x0000_0004;
+/// Begins another file when one is full.
+pub const NEWFILE: u32 = 0x0000_0008;
+/// The flush timer counts milliseconds.
+pub const USE_MS_FLUSH_TIMER: u32 = 0x0000_0010;
+/// Reserves the file's largest size at the start.
+pub const PREALLOCATE: u32 = 0x0000_0020;
+/// A session that cannot be stopped; only for autologgers.
+pub const NONSTOPPABLE: u32 = 0x0000_0040;
+/// Only its owner may log to the session.
+pub const SECURE: u32 = 0x0000_0080;
+/// Delivers to consumers while it runs.
+pub const REAL_TIME: u32 = 0x0000_0100;
+/// Opens the file late; not used.
+pub const DELAY_OPEN_FILE: u32 = 0x0000_0200;
+/// Keeps events in memory only, the oldest overwritten.
+pub const BUFFERING: u32 = 0x0000_0400;
+/// A session within a process.
+pub const PRIVATE_LOGGER: u32 = 0x0000_0800;
+/// Adds a header; not used.
+pub const ADD_HEADER: u32 = 0x0000_1000;
+/// File sizes are in KiB.
+pub const USE_KBYTES_FOR_SIZE: u32 = 0x0000_2000;
+/// Sequence numbers that all sessions share.
+pub const USE_GLOBAL_SEQUENCE: u32 = 0x0000_4000;
+/// Sequence numbers of the session's own.
+pub const USE_LOCAL_SEQUENCE: u32 = 0x0000_8000;
+/// For relogging; not used.
+pub const RELOG: u32 = 0x0001_0000;
+/// A private session of its own process; only with [`PRIVATE_LOGGER`].
+pub const PRIVATE_IN_PROC: u32 = 0x0002_0000;
+/// Stops at a hybrid shutdown.
+pub const STOP_ON_HYBRID_SHUTDOWN: u32 = 0x0040_0000;
+/// Goes on through a hybrid shutdown.
+pub const PERSIST_ON_HYBRID_SHUTDOWN: u32 = 0x0080_0000;
+/// Buffers in paged memory.
+pub const USE_PAGED_MEMORY: u32 = 0x0100_0000;
+/// Takes events of the system providers.
+pub const SYSTEM_LOGGER: u32 = 0x0200_0000;
+/// Compressed buffers; in the header file, not documented.
+pub const COMPRESSED: u32 = 0x0400_0000;
+/// One set of buffers for all processors.
+pub const NO_PER_PROCESSOR_BUFFERING: u32 = 0x1000_0000;
+/// Is not disturbed by other sessions' failures.
+pub const INDEPENDENT_SESSION: u32 = 0x0800_0000;
+
+/// The bits that decide what happens to a file.
+pub const FILE_MODES: u32 = SEQUENTIAL | CIRCULAR | APPEND | NEWFILE | PREALLOCATE;
