@@ -1,6 +1,9 @@
-//! An event as a session keeps it.
+//! An event as a session in memory keeps it.
 
 use etw_types::{DataKind, EventDescriptor, Guid};
+
+use crate::gather::Gathered;
+use crate::write::Offer;
 
 /// One event that a session captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,36 +56,34 @@ const HEADER: usize = 0x50;
 const ITEM_HEADER: usize = 8;
 
 impl CapturedEvent {
-    /// Sorts the blocks into their places. Kinds count only where the provider turned them on; a time stamp that is not
-    /// eight bytes, and a kind that nobody knows, is payload (our choice: Windows does not document it).
-    pub(crate) fn place(&mut self, blocks: Vec<CapturedBlock>, uses_descriptor_types: bool) {
-        for block in &blocks {
-            let kind = if uses_descriptor_types { block.kind } else { DataKind::Data };
-            let bytes = block.bytes.as_slice();
-            match (kind, <[u8; 8]>::try_from(bytes)) {
-                (DataKind::EventMetadata, _) => append(&mut self.metadata, bytes),
-                (DataKind::ProviderMetadata, _) => append(&mut self.traits, bytes),
-                (DataKind::TimestampOverride, Ok(time)) => {
-                    self.timestamp_override = Some(u64::from_le_bytes(time));
-                }
-                _ => self.payload.extend_from_slice(bytes),
-            }
+    pub(crate) fn new(offer: &Offer<'_>, data: &Gathered, sequence: u64) -> Self {
+        let blocks = data.blocks();
+        Self {
+            provider: offer.provider,
+            descriptor: offer.event.descriptor,
+            activity: offer.event.activity.unwrap_or(Guid::ZERO),
+            related: offer.event.related,
+            traits: data.traits().map(<[u8]>::to_vec),
+            metadata: data.metadata().map(<[u8]>::to_vec),
+            payload: data.payload().to_vec(),
+            filter: offer.event.filter,
+            flags: offer.event.flags,
+            string_only: offer.string_only,
+            descriptors: blocks.len(),
+            blocks,
+            timestamp: offer.now,
+            timestamp_override: data.timestamp,
+            sequence,
         }
-        self.descriptors = blocks.len();
-        self.blocks = blocks;
-    }
-
-    /// Bytes that the event takes in a trace: header, extended items, payload.
-    pub(crate) fn size(&self) -> usize {
-        let item = |data: usize| (ITEM_HEADER + data).next_multiple_of(8);
-        HEADER
-            + self.related.map_or(0, |_| item(size_of::<Guid>()))
-            + self.traits.as_ref().map_or(0, |traits| item(traits.len()))
-            + self.metadata.as_ref().map_or(0, |metadata| item(metadata.len()))
-            + self.payload.len()
     }
 }
 
-fn append(place: &mut Option<Vec<u8>>, bytes: &[u8]) {
-    place.get_or_insert_default().extend_from_slice(bytes);
+/// Bytes that an event takes in a trace: header, extended items that it brings itself, payload.
+pub(crate) fn trace_size(offer: &Offer<'_>, data: &Gathered) -> usize {
+    let item = |data: usize| (ITEM_HEADER + data).next_multiple_of(8);
+    HEADER
+        + offer.event.related.map_or(0, |_| item(size_of::<Guid>()))
+        + data.traits().map_or(0, |traits| item(traits.len()))
+        + data.metadata().map_or(0, |metadata| item(metadata.len()))
+        + data.payload().len()
 }

@@ -4,19 +4,18 @@
 //! statuses of a stopped session and of a ninth session are those of `EnableTraceEx2` in the kernel's terms; that
 //! disabling or asking what is not enabled succeeds without effect is a choice of ours.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use etw_types::{Guid, NtStatus};
+use etw_types::{Guid, NtStatus, Win32Error};
 
 use crate::enable::{Settings, Target};
+use crate::filter::Filters;
 use crate::finding::Attempt;
 use crate::notify::Delivery;
-use crate::state::{Enablement, State};
-use crate::sync::{read, write};
+use crate::state::{Enablement, Registration, State};
+use crate::sync::read;
 use crate::{Enable, Engine, Filter, Session};
-
-/// How many sessions can enable one provider.
-const SESSIONS_PER_PROVIDER: usize = 8;
 
 /// `STATUS_WMI_INSTANCE_NOT_FOUND`: the session is not running.
 const NO_SUCH_SESSION: NtStatus = NtStatus::from_int(0xC000_0297);
@@ -29,20 +28,73 @@ impl Session {
     /// of one provider, and `PossibleDeadlock`, with a finding and without effect, inside a callback of the provider.
     #[expect(clippy::needless_pass_by_value, reason = "a request is written in place, as a literal")]
     pub fn enable(&self, target: impl Into<Target>, enable: Enable) -> NtStatus {
+        let options = self.engine.options();
         let target = target.into().with_property(enable.property);
         let id = self.core.id();
-        let enablement =
-            Enablement { session: Arc::clone(&self.core), settings: Settings::new(&enable), source: enable.source };
-        self.engine.control(target, enable.filter.as_ref(), |state| {
+        let Ok(filters) = Filters::new(&enable.filters, options.answers.bad_filter).map(Arc::new) else {
+            return NtStatus::InvalidParameter;
+        };
+        let enablement = Enablement {
+            session: Arc::clone(&self.core),
+            settings: Settings::new(&enable),
+            filters: Arc::clone(&filters),
+            source: enable.source,
+        };
+        self.engine.control(target, enable.filter.as_ref().or(filters.passed_on()), |state| {
             if self.core.is_stopped() {
                 return Err(NO_SUCH_SESSION);
             }
-            if state.enablement(target, id).is_none() && state.sessions_of(target) >= SESSIONS_PER_PROVIDER {
+            let most = options.max_sessions_per_provider;
+            if state.enablement(target, id).is_none() && state.sessions_of(target) >= most {
                 return Err(NtStatus::InsufficientResources);
             }
             state.set_enablement(target, enablement.clone());
             Ok(report(state, target, enablement.source))
         })
+    }
+
+    /// `EnableTraceEx2` with the code for enable: [`Session::enable`] with the answer of that function.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidParameter` for a zero GUID, `NoSystemResources` for the ninth session of a provider, `WmiInstanceNotFound`
+    /// once stopped, `AccessDenied`, `PossibleDeadlock` inside a callback of the provider, and the choices of
+    /// [`Answers`](crate::Answers) for a bad filter and a provider that is not registered.
+    pub fn enable_trace(&self, target: impl Into<Target>, enable: Enable) -> Result<(), Win32Error> {
+        let options = self.engine.options();
+        let target = target.into().with_property(enable.property);
+        let (Target::Provider(guid) | Target::Group(guid)) = target;
+        if guid.is_zero() {
+            return Err(Win32Error::InvalidParameter);
+        }
+        if !options.rights.control {
+            return Err(Win32Error::AccessDenied);
+        }
+        Filters::new(&enable.filters, options.answers.bad_filter)?;
+        if read(&self.engine.inner().state).registrations_of(target).next().is_none() {
+            options.answers.unregistered.ok()?;
+        }
+        win32(self.enable(target, enable))
+    }
+
+    /// `EnableTraceEx2` with the code for disable.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound` once stopped, `AccessDenied`, `PossibleDeadlock` inside a callback of the provider.
+    pub fn disable_trace(&self, target: impl Into<Target>) -> Result<(), Win32Error> {
+        self.check_running()?;
+        win32(self.disable(target))
+    }
+
+    /// `EnableTraceEx2` with the code for capture state.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Session::disable_trace`].
+    pub fn capture_trace(&self, target: impl Into<Target>) -> Result<(), Win32Error> {
+        self.check_running()?;
+        win32(self.capture_state(target))
     }
 
     /// Takes the request back. Where other sessions remain the callbacks see what those want, else they see the
@@ -84,19 +136,65 @@ impl Session {
     /// Inside a callback of an enabled provider this answers `PossibleDeadlock` with a finding; that provider keeps the
     /// request until the session is stopped again from outside.
     pub fn stop(&self) -> NtStatus {
-        self.core.mark_stopped();
+        self.end();
         let targets = read(&self.engine.inner().state).targets_of(self.core.id());
         targets
             .into_iter()
             .map(|target| self.disable(target))
             .fold(NtStatus::Success, |worst, status| if worst.is_success() { status } else { worst })
     }
+
+    /// Replaces the providers that a group does not enable on this session. Those that this concerns are called back.
+    pub(crate) fn set_disallow_list(&self, providers: &BTreeSet<Guid>) -> NtStatus {
+        let id = self.core.id();
+        let before: BTreeSet<Guid> = read(&self.engine.inner().state).disallowed(id).into_iter().collect();
+        let mut worst = NtStatus::Success;
+        for &provider in before.symmetric_difference(providers) {
+            let target = Target::Provider(provider);
+            let status = self.engine.control(target, None, |state| {
+                let mut list: BTreeSet<Guid> = state.disallowed(id).into_iter().collect();
+                if providers.contains(&provider) {
+                    list.insert(provider)
+                } else {
+                    list.remove(&provider)
+                };
+                state.set_disallowed(id, list);
+                Ok(report_if(state, target, Guid::ZERO, |state, registration| {
+                    registration.group.is_some_and(|group| state.enablement(Target::Group(group), id).is_some())
+                }))
+            });
+            worst = if worst.is_success() { status } else { worst };
+        }
+        worst
+    }
+}
+
+/// The Win32 code of a status of this module.
+fn win32(status: NtStatus) -> Result<(), Win32Error> {
+    match status {
+        NtStatus::Success => Ok(()),
+        NO_SUCH_SESSION => Err(Win32Error::WmiInstanceNotFound),
+        NtStatus::InsufficientResources => Err(Win32Error::NoSystemResources),
+        NtStatus::PossibleDeadlock => Err(Win32Error::PossibleDeadlock),
+        _ => Err(Win32Error::InvalidParameter),
+    }
 }
 
 /// The callbacks that tell every registration of `target` what all sessions together want.
 fn report(state: &State, target: Target, source: Guid) -> Vec<Delivery> {
+    report_if(state, target, source, |_, _| true)
+}
+
+/// [`report`] to some of the registrations only.
+fn report_if(
+    state: &State,
+    target: Target,
+    source: Guid,
+    concerned: impl Fn(&State, &Registration) -> bool,
+) -> Vec<Delivery> {
     state
         .registrations_of(target)
+        .filter(|(_, registration)| concerned(state, registration))
         .filter_map(|(handle, registration)| Delivery::of_merged(state, handle, registration, source))
         .collect()
 }
@@ -116,7 +214,7 @@ impl Engine {
                 Err(status) => return status,
             };
             let changed = {
-                let mut state = write(&self.inner().state);
+                let mut state = self.inner().write_state();
                 // A provider may have joined the group while this thread waited: then its gate is needed too.
                 if !pass.covers(&state.providers_of(target)) {
                     continue;

@@ -4,16 +4,9 @@
 
 use etw_types::{Guid, Keyword, Level};
 
-/// Bits of [`Enable::property`] (`EVENT_ENABLE_PROPERTY_*`) that the engine acts on.
-pub mod property {
-    /// Leave out events without a keyword.
-    pub const IGNORE_KEYWORD_0: u32 = 0x10;
-    /// The GUID is a provider group's.
-    pub const PROVIDER_GROUP: u32 = 0x20;
-    /// Take events without a keyword. The engine adds this to every request without [`IGNORE_KEYWORD_0`]: kept as a
-    /// bit of permission, it merges like the masks do.
-    pub const ENABLE_KEYWORD_0: u32 = 0x40;
-}
+/// Bits of [`Enable::property`]. The engine adds [`ENABLE_KEYWORD_0`](property::ENABLE_KEYWORD_0) to every request without
+/// [`IGNORE_KEYWORD_0`](property::IGNORE_KEYWORD_0): kept as a bit of permission, it merges like the masks do.
+pub use etw_types::session::enable as property;
 
 /// What a session enables: one provider, or every provider of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,8 +55,11 @@ pub struct Enable {
     pub property: u32,
     /// Who asks, as the callback is told.
     pub source: Guid,
-    /// Filter data for the callback.
+    /// Filter data for the callback, whatever its kind: the engine does not look at it.
     pub filter: Option<Filter>,
+    /// Filters that the engine applies, as `EnableTraceEx2` does; data for the provider among them goes to the callback
+    /// where [`filter`](Self::filter) has none. A later request replaces all of them.
+    pub filters: Vec<Filter>,
     /// Tells the callback level 0 and mask 0 as they are, where ETW itself would say 0xFF and all ones. Which events
     /// the session captures does not change.
     pub raw: bool,
@@ -130,6 +126,11 @@ impl Settings {
             keyword & self.any != 0 && keyword & self.all == self.all
         };
         by_level && by_keyword
+    }
+
+    /// `EVENT_ENABLE_PROPERTY_*`.
+    pub(crate) const fn property(&self) -> u32 {
+        self.property
     }
 
     pub(crate) fn shown(&self) -> Shown {

@@ -1,14 +1,19 @@
 //! The engine itself: what is shared by its parts, and its switches.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock, Weak};
+use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard, Weak};
 use std::time::Instant;
 
+use crate::EngineOptions;
 use crate::activity::Activities;
 use crate::gate::Gates;
 use crate::log::Log;
+use crate::routes::Published;
 use crate::script::Script;
+use crate::session::Sessions;
 use crate::state::State;
+use crate::sync::write;
+use crate::trace_info::MachineInformation;
 
 /// Distinguishes the engines of a process, so that a handle of one is unknown to another.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
@@ -21,29 +26,62 @@ pub struct Engine(Arc<Inner>);
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Inner>);
 
-/// The parts. Locks are taken in the order gate, state, session buffer; record and script are innermost.
+/// The parts. Locks are taken in the order gate, table of sessions, newest routes, state, session; record and script are
+/// innermost.
 pub(crate) struct Inner {
     pub(crate) number: u64,
+    pub(crate) options: EngineOptions,
     pub(crate) state: RwLock<State>,
+    pub(crate) routes: Published,
+    pub(crate) sessions: Mutex<Sessions>,
+    pub(crate) machine: Mutex<MachineInformation>,
+    pub(crate) event_keys: AtomicU64,
     pub(crate) gates: Gates,
     pub(crate) log: Log,
     pub(crate) script: Script,
     pub(crate) activities: Activities,
     pub(crate) system_threads: AtomicBool,
     pub(crate) binary_tracking: AtomicBool,
-    started: Instant,
+    pub(crate) started: Instant,
+}
+
+impl Inner {
+    /// The tables, to be changed: the routes that writers know are outdated from here on.
+    pub(crate) fn write_state(&self) -> RwLockWriteGuard<'_, State> {
+        let state = write(&self.state);
+        self.routes.outdate();
+        state
+    }
+}
+
+impl Drop for Inner {
+    /// Sessions end with their engine, and their files are closed.
+    fn drop(&mut self) {
+        crate::session::end_all(&self.sessions);
+    }
 }
 
 impl Engine {
     /// A fresh engine: nothing registered, no session.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_options(EngineOptions::default())
+    }
+
+    /// A fresh engine of this kind.
+    #[must_use]
+    pub fn with_options(options: EngineOptions) -> Self {
         let number = ENGINES.fetch_add(1, Ordering::Relaxed);
         Self(Arc::new(Inner {
             number,
             state: RwLock::new(State::new(number)),
+            routes: Published::default(),
+            sessions: Mutex::default(),
+            machine: Mutex::default(),
+            event_keys: AtomicU64::new(1),
             gates: Gates::default(),
-            log: Log::default(),
+            log: Log::new(options.record_calls),
+            options,
             script: Script::default(),
             activities: Activities::default(),
             system_threads: AtomicBool::new(false),
@@ -74,6 +112,12 @@ impl Engine {
     #[must_use]
     pub fn now(&self) -> u64 {
         u64::try_from(self.0.started.elapsed().as_nanos() / 100).unwrap_or(u64::MAX)
+    }
+
+    /// What kind of system this engine is.
+    #[must_use]
+    pub fn options(&self) -> &EngineOptions {
+        &self.0.options
     }
 
     pub(crate) fn inner(&self) -> &Inner {

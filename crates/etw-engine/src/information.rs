@@ -11,7 +11,7 @@ use crate::finding::Attempt;
 use crate::log::Subject;
 use crate::notify::Delivery;
 use crate::state::{Missing, Registration};
-use crate::sync::{read, write};
+use crate::sync::read;
 use crate::{Engine, Routine, Target};
 
 /// The shortest traits blob that the kernel looks at: a size and an empty name.
@@ -114,7 +114,7 @@ impl Engine {
 
     /// Stores checked traits, once; the callback that is due where that enabled the registration through its group.
     fn store_traits(&self, handle: u64, blob: &[u8], group: Option<Guid>) -> Result<Option<Delivery>, NtStatus> {
-        let mut state = write(&self.inner().state);
+        let mut state = self.inner().write_state();
         let registration = match state.get_mut(handle) {
             Ok(registration) => registration,
             Err(missing) => {
@@ -140,7 +140,7 @@ impl Engine {
     }
 
     fn alter(&self, handle: u64, alter: impl FnOnce(&mut Registration)) -> Result<(), NtStatus> {
-        let altered = write(&self.inner().state).get_mut(handle).map(alter);
+        let altered = self.inner().write_state().get_mut(handle).map(alter);
         altered.map_err(|missing| self.gone(handle, missing))
     }
 

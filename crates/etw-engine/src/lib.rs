@@ -6,6 +6,15 @@
 //! serialised, an operation that would deadlock in the kernel is answered with a status and recorded as a [`Finding`],
 //! and the statuses are those of the kernel's routines.
 //!
+//! Sessions are those of `StartTrace`: files that any reader of `.etl` opens, consumers in real time, and buffers in memory;
+//! with every rule about modes and sizes, filters, extended data, counts that add up, and all information classes
+//! ([`Properties`], [`Enable`], [`Statistics`], [`SetInformation`], [`Information`]). [`Engine::start_session`] is a short way
+//! to a session that captures events in memory, with everything their writer said, for a test.
+//!
+//! Writing an event takes no lock while nothing changes: a thread keeps the routes it used last, and records go into buffers
+//! of their processor by compare-and-swap, in safe code. The record of calls is an instrument for tests and does lock; see
+//! [`Engine::record_calls`].
+//!
 //! This crate has no `unsafe` code and knows no C ABI: raw pointers end in `etw-symbols`, which puts this engine behind
 //! the names of the real routines. It never panics on any input; what Windows does not document is marked as a choice
 //! of ours where it is made.
@@ -29,6 +38,24 @@
 //! assert_eq!(session.events().len(), 1, "the verbose event was not asked for");
 //! assert_eq!(session.events()[0].payload, b"hello");
 //! ```
+//!
+//! The same with a file:
+//!
+//! ```
+//! # use etw_engine::{Block, Enable, Engine, EventWrite, Properties};
+//! # use etw_types::{EventDescriptor, Guid, Keyword, Level};
+//! # let engine = Engine::new();
+//! # let provider = Guid::from_name("MyProvider");
+//! # let handle = engine.register(provider, None, |_| {}).expect("a fresh engine registers anything");
+//! # let path = std::env::temp_dir().join(format!("etw-engine-doc-{}.etl", std::process::id()));
+//! let session = engine.start(&Properties::file("example", &path)).expect("nothing else has this name");
+//! session.enable(provider, Enable::default());
+//! let event = EventWrite::new(handle, EventDescriptor::new(Level::Error, Keyword::NONE));
+//! engine.write(&event, [Block::data(b"hello")].as_slice());
+//! let statistics = session.finish().expect("the session runs").statistics;
+//! assert_eq!((statistics.recorded, statistics.lost), (1, 0));
+//! # std::fs::remove_file(&path).expect("the file is there");
+//! ```
 #![forbid(unsafe_code)]
 #![expect(clippy::must_use_candidate, reason = "a caller may ignore a status, as callers of the real routines do")]
 #![cfg_attr(
@@ -46,31 +73,48 @@
 
 mod activity;
 mod block;
+mod buffers;
 mod capture;
 mod control;
 mod enable;
 mod engine;
+mod environment;
+mod filter;
 mod finding;
 mod gate;
+mod gather;
 mod information;
 mod log;
 mod notify;
+mod options;
+mod record;
 mod registration;
+mod routes;
 mod script;
 mod session;
 mod state;
 mod sync;
+mod trace_info;
 mod write;
 
 pub use block::{Block, BlockSource};
 pub use capture::{CapturedBlock, CapturedEvent};
 pub use enable::{Enable, Filter, Target, property};
 pub use engine::{Engine, WeakEngine};
+pub use environment::{Environment, Origin, ThisProcess};
 pub use finding::Finding;
 pub use information::Buffer;
 pub use log::{Call, Subject};
 pub use notify::{Callback, Notification};
+pub use options::{Answers, EngineOptions, ProfileSource, Rights};
 pub use registration::{RegistrationInfo, SECURITY_PROVIDER};
 pub use script::Routine;
+pub use session::consumer::{Consumer, RealTimeBuffer};
+pub use session::properties::{KERNEL_LOGGER_NAME, Overflow, Properties};
+pub use session::status::{SessionStatus, Statistics};
+pub use session::update::Update;
 pub use session::{Session, SessionOptions};
+pub use trace_info::{
+    Enabled, Enumeration, Information, PmcSession, ProviderInstance, QueryError, SessionInformation, SetInformation,
+};
 pub use write::{EventWrite, MAX_BLOCKS, MAX_DATA};

@@ -1,8 +1,10 @@
 //! The record of what was called and what went wrong.
 //!
-//! Both lists keep their oldest entries and are bounded, so that a long run cannot fill the memory.
+//! Both lists keep their oldest entries and are bounded, so that a long run cannot fill the memory. The record of calls has
+//! a lock; once it is full, or turned off, a call touches nothing but two atomics.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use etw_types::{EventDescriptor, EventInfoClass, Guid, NtStatus};
 
@@ -52,10 +54,14 @@ pub enum Subject {
 pub(crate) struct Begun(Option<u64>);
 
 /// The record of one engine.
-#[derive(Default)]
 pub(crate) struct Log {
     calls: Mutex<Calls>,
     findings: Mutex<Vec<Finding>>,
+    /// Whether calls are recorded at all.
+    recording: AtomicBool,
+    /// Whether the record is full.
+    full: AtomicBool,
+    dropped: AtomicU64,
 }
 
 #[derive(Default)]
@@ -63,14 +69,31 @@ struct Calls {
     kept: Vec<Call>,
     /// How many calls were cleared before the first kept one.
     cleared: u64,
-    dropped: u64,
 }
 
 impl Log {
+    pub(crate) fn new(recording: bool) -> Self {
+        Self {
+            calls: Mutex::default(),
+            findings: Mutex::default(),
+            recording: AtomicBool::new(recording),
+            full: AtomicBool::new(false),
+            dropped: AtomicU64::new(0),
+        }
+    }
+
     pub(crate) fn begin(&self, routine: Routine, handle: u64, subject: Subject) -> Begun {
+        if !self.recording.load(Ordering::Relaxed) {
+            return Begun(None);
+        }
+        if self.full.load(Ordering::Acquire) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return Begun(None);
+        }
         let mut calls = lock(&self.calls);
         if calls.kept.len() >= KEPT {
-            calls.dropped += 1;
+            self.full.store(true, Ordering::Release);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
             return Begun(None);
         }
         let position = calls.cleared + calls.kept.len() as u64;
@@ -79,11 +102,11 @@ impl Log {
     }
 
     pub(crate) fn end(&self, begun: Begun, handle: Option<u64>, status: NtStatus) {
+        let Some(position) = begun.0 else {
+            return;
+        };
         let mut calls = lock(&self.calls);
-        let index = begun
-            .0
-            .and_then(|position| position.checked_sub(calls.cleared))
-            .and_then(|index| usize::try_from(index).ok());
+        let index = position.checked_sub(calls.cleared).and_then(|index| usize::try_from(index).ok());
         if let Some(call) = index.and_then(|index| calls.kept.get_mut(index)) {
             call.status = status;
             call.handle = handle.unwrap_or(call.handle);
@@ -115,7 +138,7 @@ impl Engine {
     /// How many calls were not recorded because the record was full.
     #[must_use]
     pub fn calls_dropped(&self) -> u64 {
-        lock(&self.inner().log.calls).dropped
+        self.inner().log.dropped.load(Ordering::Relaxed)
     }
 
     /// Forgets the calls so far.
@@ -123,6 +146,13 @@ impl Engine {
         let mut calls = lock(&self.inner().log.calls);
         calls.cleared += calls.kept.len() as u64;
         calls.kept.clear();
+        self.inner().log.full.store(false, Ordering::Release);
+    }
+
+    /// Whether calls are recorded; on at first unless the engine's options say otherwise. Without a record the write path
+    /// takes no lock from the first event on.
+    pub fn record_calls(&self, record: bool) {
+        self.inner().log.recording.store(record, Ordering::Relaxed);
     }
 
     /// The mistakes seen so far, oldest first.

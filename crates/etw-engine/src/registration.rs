@@ -1,6 +1,7 @@
 //! Registering, unregistering and asking whether anybody listens.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use etw_types::{EventDescriptor, Guid, Keyword, Level, NtStatus};
 
@@ -9,8 +10,8 @@ use crate::gate::Pass;
 use crate::log::Subject;
 use crate::notify::{Callback, Delivery};
 use crate::state::{Missing, Registration};
-use crate::sync::{read, write};
-use crate::{Engine, Finding, Routine};
+use crate::sync::read;
+use crate::{Engine, Finding, Origin, Routine};
 
 /// `Microsoft-Windows-Security-Auditing`, which only the system itself may register.
 pub const SECURITY_PROVIDER: Guid = Guid::from_u128(0x5484_9625_5478_4994_a5ba_3e3b_0328_c30d);
@@ -48,11 +49,26 @@ impl Engine {
         callback: Option<Callback>,
         publish: impl FnOnce(u64),
     ) -> Result<u64, NtStatus> {
+        self.register_from(Origin::kernel(), provider, callback, publish)
+    }
+
+    /// [`Engine::register`] for a process of user mode or the kernel: filters by process look at the origin.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn register_from(
+        &self,
+        origin: Origin,
+        provider: Guid,
+        callback: Option<Callback>,
+        publish: impl FnOnce(u64),
+    ) -> Result<u64, NtStatus> {
         let inner = self.inner();
         let begun = inner.log.begin(Routine::Register, 0, Subject::Provider(provider));
         let result = match inner.script.take(Routine::Register) {
             Some(status) => Err(status),
-            None => self.register_now(provider, callback, publish),
+            None => self.register_now(origin, provider, callback, publish),
         };
         match result {
             Ok(handle) => inner.log.end(begun, Some(handle), NtStatus::Success),
@@ -63,6 +79,7 @@ impl Engine {
 
     fn register_now(
         &self,
+        origin: Origin,
         provider: Guid,
         callback: Option<Callback>,
         publish: impl FnOnce(u64),
@@ -78,9 +95,10 @@ impl Engine {
             group: None,
             uses_descriptor_types: false,
             tracked: false,
+            origin: Arc::new(origin),
         };
         let (handle, delivery) = {
-            let mut state = write(&self.inner().state);
+            let mut state = self.inner().write_state();
             let handle = state.insert(registration.clone());
             let delivery = state
                 .merged(&registration)
@@ -110,7 +128,7 @@ impl Engine {
         let provider = provider.map_err(|missing| self.missing(Routine::Unregister, handle, missing))?;
         let _pass = self.enter_gate(provider, Attempt::Unregister(handle))?;
         // Another thread may have unregistered the handle while this one waited at the gate.
-        let removed = write(&self.inner().state).remove(handle);
+        let removed = self.inner().write_state().remove(handle);
         match removed {
             Some(_) => Ok(()),
             None => Err(self.missing(Routine::Unregister, handle, Missing::Stale)),
@@ -133,9 +151,7 @@ impl Engine {
 
     fn enabled(&self, routine: Routine, handle: u64, descriptor: &EventDescriptor) -> bool {
         let status = self.run(routine, handle, Subject::Event(*descriptor), || {
-            let state = read(&self.inner().state);
-            let merged = state.get(handle).map(|registration| state.merged(registration));
-            drop(state);
+            let merged = self.with_routes(|routes| routes.get(handle).map(|route| route.merged));
             match merged {
                 Ok(Some(settings)) if settings.passes(descriptor.level, descriptor.keyword) => NtStatus::Success,
                 Ok(_) => NtStatus::Unsuccessful,

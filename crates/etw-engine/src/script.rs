@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use etw_types::NtStatus;
 
@@ -44,13 +45,20 @@ pub enum Routine {
 #[derive(Default)]
 pub(crate) struct Script {
     failures: Mutex<HashMap<Routine, VecDeque<NtStatus>>>,
+    /// How many failures are to come: without any, no lock is taken.
+    pending: AtomicUsize,
     hidden: Mutex<BTreeSet<String>>,
 }
 
 impl Script {
     /// The status that the next call of `routine` has to answer, if one was scripted.
     pub(crate) fn take(&self, routine: Routine) -> Option<NtStatus> {
-        lock(&self.failures).get_mut(&routine)?.pop_front()
+        if self.pending.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let status = lock(&self.failures).get_mut(&routine)?.pop_front()?;
+        self.pending.fetch_sub(1, Ordering::AcqRel);
+        Some(status)
     }
 }
 
@@ -59,7 +67,9 @@ impl Engine {
     ///
     /// The routines that answer a truth value answer no; those that answer an address answer none.
     pub fn fail_next(&self, routine: Routine, status: NtStatus) {
-        lock(&self.inner().script.failures).entry(routine).or_default().push_back(status);
+        let script = &self.inner().script;
+        lock(&script.failures).entry(routine).or_default().push_back(status);
+        script.pending.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Makes lookups of the routine or module `name` fail, as on a Windows that does not have it.

@@ -5,10 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use etw_types::{Guid, Keyword, Level};
+use etw_types::Guid;
 
 use crate::enable::{Settings, Target};
+use crate::environment::Origin;
+use crate::filter::Filters;
 use crate::notify::Callback;
+use crate::routes::{Handles, Route, Taker};
 use crate::session::SessionCore;
 
 /// Distance between two handles; handles look like addresses of kernel objects.
@@ -23,6 +26,7 @@ pub(crate) struct Registration {
     pub(crate) group: Option<Guid>,
     pub(crate) uses_descriptor_types: bool,
     pub(crate) tracked: bool,
+    pub(crate) origin: Arc<Origin>,
 }
 
 /// One session's request to one target.
@@ -30,6 +34,7 @@ pub(crate) struct Registration {
 pub(crate) struct Enablement {
     pub(crate) session: Arc<SessionCore>,
     pub(crate) settings: Settings,
+    pub(crate) filters: Arc<Filters>,
     pub(crate) source: Guid,
 }
 
@@ -44,9 +49,10 @@ pub(crate) enum Missing {
 pub(crate) struct State {
     registrations: BTreeMap<u64, Registration>,
     enablements: BTreeMap<Target, BTreeMap<u64, Enablement>>,
+    /// Providers that a group does not enable on a session, by session.
+    disallowed: BTreeMap<u64, BTreeSet<Guid>>,
     first_handle: u64,
     next_handle: u64,
-    next_session: u64,
 }
 
 impl State {
@@ -55,16 +61,10 @@ impl State {
         Self {
             registrations: BTreeMap::new(),
             enablements: BTreeMap::new(),
+            disallowed: BTreeMap::new(),
             first_handle,
             next_handle: first_handle,
-            next_session: 1,
         }
-    }
-
-    pub(crate) fn next_session(&mut self) -> u64 {
-        let id = self.next_session;
-        self.next_session += 1;
-        id
     }
 
     pub(crate) fn insert(&mut self, registration: Registration) -> u64 {
@@ -88,14 +88,11 @@ impl State {
     }
 
     fn missing(&self, handle: u64) -> Missing {
-        let given_out = handle >= self.first_handle
-            && handle < self.next_handle
-            && (handle - self.first_handle).is_multiple_of(STEP);
-        match handle {
-            0 => Missing::Zero,
-            _ if given_out => Missing::Stale,
-            _ => Missing::Unknown,
-        }
+        self.handles().missing(handle)
+    }
+
+    pub(crate) const fn handles(&self) -> Handles {
+        Handles { first: self.first_handle, next: self.next_handle, step: STEP }
     }
 
     pub(crate) fn registrations(&self) -> impl Iterator<Item = (u64, &Registration)> {
@@ -151,27 +148,66 @@ impl State {
             .collect()
     }
 
-    /// The requests that reach a registration: those to its GUID and those to its group.
-    fn enablements_for<'a>(&'a self, registration: &Registration) -> impl Iterator<Item = &'a Enablement> {
+    /// The requests that reach a registration: those to its GUID and those to its group, by session. A request to the
+    /// group does not reach providers that the session disallowed, nor one of a process that its filters leave out.
+    fn enablements_for(&self, registration: &Registration) -> Vec<&Enablement> {
         let own = self.enablements.get(&Target::Provider(registration.provider));
         let group = registration.group.and_then(|guid| self.enablements.get(&Target::Group(guid)));
-        own.into_iter().chain(group).flat_map(BTreeMap::values)
+        let group = group.into_iter().flat_map(BTreeMap::values).filter(|enablement| {
+            let list = self.disallowed.get(&enablement.session.id());
+            list.is_none_or(|list| !list.contains(&registration.provider))
+        });
+        let mut all: Vec<&Enablement> = own
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .chain(group)
+            .filter(|enablement| enablement.filters.reaches(&registration.origin))
+            .collect();
+        all.sort_by_key(|enablement| enablement.session.id());
+        all
     }
 
     /// What all sessions together want of a registration; `None` when none does.
     pub(crate) fn merged(&self, registration: &Registration) -> Option<Settings> {
-        self.enablements_for(registration).map(|enablement| enablement.settings).reduce(Settings::merge)
+        self.enablements_for(registration).into_iter().map(|enablement| enablement.settings).reduce(Settings::merge)
     }
 
-    /// The sessions that want an event of a registration, each once.
-    pub(crate) fn takers(&self, registration: &Registration, level: Level, keyword: Keyword) -> Vec<Arc<SessionCore>> {
-        let mut takers: Vec<Arc<SessionCore>> = Vec::new();
-        for enablement in self.enablements_for(registration) {
-            let session = &enablement.session;
-            if enablement.settings.passes(level, keyword) && !takers.iter().any(|taker| taker.id() == session.id()) {
-                takers.push(Arc::clone(session));
-            }
+    /// What the write path has to know about a registration.
+    pub(crate) fn route(&self, registration: &Registration) -> Route {
+        let takers = self.enablements_for(registration).into_iter().map(|enablement| Taker {
+            session: Arc::clone(&enablement.session),
+            settings: enablement.settings,
+            filters: Arc::clone(&enablement.filters),
+        });
+        Route {
+            provider: registration.provider,
+            uses_descriptor_types: registration.uses_descriptor_types,
+            merged: self.merged(registration),
+            takers: takers.collect(),
         }
-        takers
+    }
+
+    /// The requests to a target.
+    pub(crate) fn requests_to(&self, target: Target) -> impl Iterator<Item = &Enablement> {
+        self.enablements.get(&target).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// All requests, with who they are to.
+    pub(crate) fn enablements(&self) -> impl Iterator<Item = (Target, &Enablement)> {
+        let requests = self.enablements.iter();
+        requests.flat_map(|(&target, sessions)| sessions.values().map(move |enablement| (target, enablement)))
+    }
+
+    /// Replaces the providers that a group does not enable on a session.
+    pub(crate) fn set_disallowed(&mut self, session: u64, providers: BTreeSet<Guid>) {
+        if providers.is_empty() {
+            self.disallowed.remove(&session);
+        } else {
+            self.disallowed.insert(session, providers);
+        }
+    }
+
+    pub(crate) fn disallowed(&self, session: u64) -> Vec<Guid> {
+        self.disallowed.get(&session).into_iter().flatten().copied().collect()
     }
 }

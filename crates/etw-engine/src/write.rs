@@ -1,13 +1,17 @@
 //! The write path: from a handle and data blocks to the sessions that want the event.
+//!
+//! No lock is taken here while nothing changes: routes are a thread's own, data is gathered into memory of the thread, and
+//! sessions with buffers take records lock-free. What may lock is the record of calls, until it is full or turned off, and
+//! a session that captures in memory for a test.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use etw_types::{EventDescriptor, Guid, Keyword, Level, NtStatus};
 
+use crate::gather::{Gathered, Unread};
 use crate::log::Subject;
-use crate::session::SessionCore;
-use crate::sync::read;
-use crate::{Block, BlockSource, CapturedBlock, CapturedEvent, Engine, Finding, Routine};
+use crate::routes::Route;
+use crate::{Block, BlockSource, Engine, Environment, Finding, Routine};
 
 /// `MAX_EVENT_DATA_DESCRIPTORS`: how many data blocks an event may have.
 pub const MAX_BLOCKS: usize = 128;
@@ -42,11 +46,17 @@ impl EventWrite {
     }
 }
 
-/// A registration as the write path sees it, and who listens.
-struct Route {
-    provider: Guid,
-    uses_descriptor_types: bool,
-    takers: Vec<Arc<SessionCore>>,
+/// An event on its way to a session.
+pub(crate) struct Offer<'a> {
+    pub(crate) event: &'a EventWrite,
+    pub(crate) provider: Guid,
+    pub(crate) string_only: bool,
+    /// The engine's time.
+    pub(crate) now: u64,
+    /// The processor it is written on.
+    pub(crate) processor: u16,
+    pub(crate) environment: &'a dyn Environment,
+    pub(crate) keys: &'a AtomicU64,
 }
 
 impl Engine {
@@ -91,72 +101,61 @@ impl Engine {
         string_only: bool,
         blocks: &(impl BlockSource + ?Sized),
     ) -> Result<(), NtStatus> {
-        let route = self.route(event)?;
-        if route.takers.is_empty() {
+        self.with_routes(|routes| {
+            let route =
+                routes.get(event.handle).map_err(|missing| self.missing(event.routine, event.handle, missing))?;
+            self.write_to(route, event, string_only, blocks)
+        })
+    }
+
+    fn write_to(
+        &self,
+        route: &Route,
+        event: &EventWrite,
+        string_only: bool,
+        blocks: &(impl BlockSource + ?Sized),
+    ) -> Result<(), NtStatus> {
+        if !route.takers.iter().any(|taker| taker.may_want(event)) {
             return Ok(());
         }
-        let data = self.read_blocks(event.handle, blocks)?;
-        let mut captured = CapturedEvent {
-            provider: route.provider,
-            descriptor: event.descriptor,
-            activity: event.activity.unwrap_or(Guid::ZERO),
-            related: event.related,
-            traits: None,
-            metadata: None,
-            payload: Vec::new(),
-            filter: event.filter,
-            flags: event.flags,
-            string_only,
-            descriptors: 0,
-            blocks: Vec::new(),
-            timestamp: self.now(),
-            timestamp_override: None,
-            sequence: 0,
-        };
-        captured.place(data, route.uses_descriptor_types);
-        // Every taker gets its chance; the first failure is the answer.
-        let mut result = Ok(());
-        for taker in &route.takers {
-            result = result.and(taker.capture(&captured).ok());
-        }
+        let mut data = Gathered::take();
+        let read = data.read(blocks, route.uses_descriptor_types).map_err(|unread| self.unread(event.handle, unread));
+        let result = read.and_then(|()| {
+            let environment = &*self.options().environment;
+            let offer = Offer {
+                event,
+                provider: route.provider,
+                string_only,
+                now: self.now(),
+                processor: environment.processor(),
+                environment,
+                keys: &self.inner().event_keys,
+            };
+            // Every session gets its chance, and the first failure is the answer. Requests of one session are
+            // neighbours: the first that passes counts.
+            let mut result = Ok(());
+            let mut served = None;
+            for taker in &route.takers {
+                let id = Some(taker.session.id());
+                if served != id && taker.wants(event, data.metadata()) {
+                    served = id;
+                    result = result.and(taker.session.offer(&offer, &mut data, taker).ok());
+                }
+            }
+            result
+        });
+        data.give_back();
         result
     }
 
-    fn route(&self, event: &EventWrite) -> Result<Route, NtStatus> {
-        let state = read(&self.inner().state);
-        let route = state.get(event.handle).map(|registration| Route {
-            provider: registration.provider,
-            uses_descriptor_types: registration.uses_descriptor_types,
-            takers: state.takers(registration, event.descriptor.level, event.descriptor.keyword),
-        });
-        drop(state);
-        route.map_err(|missing| self.missing(event.routine, event.handle, missing))
-    }
-
-    /// Copies the blocks: counts, adds up the sizes, then reads, as the kernel does.
-    fn read_blocks(&self, handle: u64, blocks: &(impl BlockSource + ?Sized)) -> Result<Vec<CapturedBlock>, NtStatus> {
-        let count = blocks.count();
-        if count > MAX_BLOCKS {
-            return Err(NtStatus::InvalidParameter);
-        }
-        let sizes: Vec<usize> = (0..count).map(|index| blocks.size(index)).collect();
-        let total = sizes.iter().try_fold(0_usize, |total, &size| total.checked_add(size));
-        if total.is_none_or(|total| total > MAX_DATA) {
-            return Err(NtStatus::IntegerOverflow);
-        }
-        let log = &self.inner().log;
-        let mut data = Vec::with_capacity(count);
-        for (index, size) in sizes.into_iter().enumerate() {
-            let Some(block) = blocks.block(index) else {
-                log.find(Finding::UnreadableData { handle, index });
-                return Err(NtStatus::InvalidParameter);
-            };
-            if block.bytes.len() != size {
-                log.find(Finding::SizeChanged { handle, index });
-                return Err(NtStatus::InvalidParameter);
-            }
-            data.push(CapturedBlock { kind: block.kind, bytes: block.bytes.to_vec() });
-        }
-        Ok(data)
+    /// Why data was not read, as a status, and as a finding where it is a mistake.
+    fn unread(&self, handle: u64, unread: Unread) -> NtStatus {
+        let finding = match unread {
+            Unread::Limit(status) => return status,
+            Unread::Unreadable(index) => Finding::UnreadableData { handle, index },
+            Unread::SizeChanged(index) => Finding::SizeChanged { handle, index },
+        };
+        self.inner().log.find(finding);
+        NtStatus::InvalidParameter
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use etw_engine::{Callback, Engine, EventWrite, Notification, Routine, Subject};
+use etw_engine::{Callback, Engine, EventWrite, Notification, Origin, Routine, Subject};
 use etw_types::{
     EventDataDescriptor, EventDescriptor, EventFilterDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus,
 };
@@ -44,6 +44,7 @@ pub(crate) fn refuse(engine: &Engine, routine: Routine) -> NtStatus {
 /// As for `EtwRegister`: `provider` and `handle` are NULL or valid for reading and atomic writing, and `callback` may be
 /// called with `context` on any thread until the registration is given up.
 pub(crate) unsafe fn register(
+    origin: Origin,
     provider: *const Guid,
     callback: Option<EnableCallback>,
     context: *mut c_void,
@@ -63,7 +64,7 @@ pub(crate) unsafe fn register(
         // SAFETY: callable with this context on any thread by this function's contract.
         unsafe { safe_callback(engine, callback, context) }
     });
-    let registered = engine.register(provider, callback, |new| {
+    let registered = engine.register_from(origin, provider, callback, |new| {
         // SAFETY: not NULL, hence writable by this function's contract.
         unsafe { publish(handle, new) }
     });

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use etw_engine::{Engine, Routine, Subject};
+use etw_engine::{Engine, Origin, Routine, Subject};
 use etw_types::{EventDataDescriptor, EventDescriptor, EventInfoClass, Guid, NtStatus, UnicodeString};
 
 use crate::common::{self, EnableCallback, RawWrite};
@@ -31,7 +31,7 @@ pub unsafe extern "system" fn EtwRegister(
     handle: *mut u64,
 ) -> NtStatus {
     // SAFETY: the same contract.
-    unsafe { common::register(provider, callback, context, handle) }
+    unsafe { common::register(Origin::kernel(), provider, callback, context, handle) }
 }
 
 /// Gives up a registration.

@@ -23,7 +23,7 @@ mod common;
 mod error;
 mod host;
 pub mod kernel;
-mod memory;
+pub mod memory;
 mod modules;
 pub mod user;
 

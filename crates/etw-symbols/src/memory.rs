@@ -100,7 +100,8 @@ pub(crate) unsafe fn read_unicode(string: *const UnicodeString) -> Option<String
 /// # Safety
 ///
 /// `data` is NULL or, where `length` is at most [`Buffer::MAX`], readable for `length` bytes during `'a`.
-pub(crate) unsafe fn buffer<'a>(data: *const c_void, length: u32) -> Buffer<'a> {
+#[must_use]
+pub unsafe fn buffer<'a>(data: *const c_void, length: u32) -> Buffer<'a> {
     match usize::try_from(length) {
         _ if data.is_null() => Buffer::Null(length),
         Ok(size) if length <= Buffer::MAX => {
@@ -112,7 +113,8 @@ pub(crate) unsafe fn buffer<'a>(data: *const c_void, length: u32) -> Buffer<'a> 
 }
 
 /// A caller's array of data descriptors. Nothing is read before the engine asks.
-pub(crate) struct RawBlocks {
+#[derive(Debug)]
+pub struct RawBlocks {
     descriptors: *const EventDataDescriptor<'static>,
     count: u32,
 }
@@ -124,7 +126,8 @@ impl RawBlocks {
     ///
     /// While this exists, `descriptors` is NULL or readable for the first 128 of `count` descriptors, and where all of
     /// their sizes together are at most 64 KiB, each with a pointer that is not NULL is readable for its size.
-    pub(crate) const unsafe fn new(descriptors: *const EventDataDescriptor<'_>, count: u32) -> Self {
+    #[must_use]
+    pub const unsafe fn new(descriptors: *const EventDataDescriptor<'_>, count: u32) -> Self {
         Self { descriptors: descriptors.cast(), count }
     }
 

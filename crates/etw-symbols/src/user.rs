@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use etw_engine::{Engine, Routine};
+use etw_engine::{Engine, Origin, Routine};
 use etw_types::{EventDataDescriptor, EventDescriptor, EventInfoClass, Guid, Win32Error};
 
 use crate::Host;
@@ -31,7 +31,7 @@ pub unsafe extern "system" fn EventRegister(
     handle: *mut u64,
 ) -> Win32Error {
     // SAFETY: the same contract.
-    win32_from_nt(unsafe { common::register(provider, callback, context, handle) })
+    win32_from_nt(unsafe { common::register(this_process(), provider, callback, context, handle) })
 }
 
 /// Gives up a registration.
@@ -200,4 +200,11 @@ pub(crate) fn address(name: &str) -> Option<*const ()> {
         "EventActivityIdControl" => EventActivityIdControl as *const (),
         _ => return None,
     })
+}
+
+/// This process, as filters by process see it.
+fn this_process() -> Origin {
+    let image = std::env::current_exe().ok();
+    let image = image.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    Origin::user(std::process::id(), &image.unwrap_or_default())
 }

@@ -1,9 +1,12 @@
 //! What the scenarios share: a provider whose callback takes notes.
 #![allow(dead_code, reason = "each scenario uses a part")]
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use etw_engine::{Block, Callback, Engine, EventWrite, Notification};
+use etw_etl::format::record::Layout;
+use etw_etl::{Event, Reader};
 use etw_types::{ControlCode, EventDescriptor, Guid, Keyword, Level, NtStatus};
 
 pub(crate) const PROVIDER: Guid = Guid::from_name("Engine-Test");
@@ -77,4 +80,38 @@ pub(crate) fn descriptor(level: Level, keyword: u64) -> EventDescriptor {
 /// Writes an event with one block of payload.
 pub(crate) fn write(engine: &Engine, handle: u64, level: Level, keyword: u64, payload: &[u8]) -> NtStatus {
     engine.write(&EventWrite::new(handle, descriptor(level, keyword)), &[Block::data(payload)])
+}
+
+/// A file in the system's folder for such things, gone when this is dropped.
+pub(crate) struct TempFile(PathBuf);
+
+impl TempFile {
+    /// A path that no other test uses; `name` may contain `%d`.
+    pub(crate) fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("etw-engine-{}-{name}.etl", std::process::id())))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path with its `%d` replaced.
+    pub(crate) fn numbered(&self, number: u32) -> PathBuf {
+        self.0.to_string_lossy().replace("%d", &number.to_string()).into()
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        for path in (1..=64).map(|number| self.numbered(number)).chain([self.0.clone()]) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// The events of a file that a provider wrote, in the order of time. The file must be whole.
+pub(crate) fn read_events(path: &Path) -> Vec<Event> {
+    let reader = Reader::open(path).unwrap();
+    assert!(reader.report().is_whole(), "{}", reader.report());
+    reader.filter(|event| event.header.layout == Layout::Event).collect()
 }

@@ -1,0 +1,294 @@
+//! The slots and streams of one session.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+use super::index_set::IndexSet;
+use super::slot::{Reservation, Slot, WORD};
+
+/// A stream without a slot.
+const NO_SLOT: u64 = 0;
+/// A stream that never gets a slot again.
+const STOPPED: u64 = u64::MAX;
+
+/// How many slots the table has at least, so that an update can raise the limit.
+const TABLE: usize = 256;
+
+/// The size of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PoolOptions {
+    /// Bytes of a buffer that hold records.
+    pub(crate) room: usize,
+    /// Buffers whose memory is taken at the start.
+    pub(crate) minimum: u32,
+    /// Most buffers.
+    pub(crate) maximum: u32,
+    /// Streams.
+    pub(crate) streams: u16,
+    /// Whether the oldest full buffer is overwritten where none is free.
+    pub(crate) overwrite: bool,
+}
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is in a buffer. `handed_over` says that a buffer became full on the way.
+    Taken {
+        /// Whether there is a full buffer to look after.
+        handed_over: bool,
+    },
+    /// No buffer was free: it is lost.
+    NoBuffer,
+    /// It is larger than a buffer.
+    TooLarge,
+    /// The pool was stopped before: the session does not want it.
+    Stopped,
+}
+
+/// A processor's stream. Aligned so that two of them do not share a cache line.
+#[repr(align(128))]
+struct Stream {
+    /// Epoch in the high half, number of the slot plus one in the low half; or [`NO_SLOT`], or [`STOPPED`].
+    current: AtomicU64,
+    accepted: AtomicU64,
+}
+
+/// See the [module](super).
+pub(crate) struct Pool {
+    slots: Box<[Slot]>,
+    streams: Box<[Stream]>,
+    free: IndexSet,
+    full: IndexSet,
+    words: u32,
+    allocated: AtomicU32,
+    maximum: AtomicU32,
+    order: AtomicU64,
+    overwrite: bool,
+    overwritten: AtomicU64,
+}
+
+impl Pool {
+    pub(crate) fn new(options: PoolOptions) -> Self {
+        let table = usize::try_from(options.maximum).unwrap_or_default().max(TABLE);
+        let pool = Self {
+            slots: (0..table).map(|_| Slot::new()).collect(),
+            streams: (0..options.streams.max(1))
+                .map(|_| Stream { current: AtomicU64::new(NO_SLOT), accepted: AtomicU64::new(0) })
+                .collect(),
+            free: IndexSet::new(table),
+            full: IndexSet::new(table),
+            words: u32::try_from(options.room / WORD).unwrap_or(u32::MAX),
+            allocated: AtomicU32::new(0),
+            maximum: AtomicU32::new(options.maximum),
+            order: AtomicU64::new(0),
+            overwrite: options.overwrite,
+            overwritten: AtomicU64::new(0),
+        };
+        for _ in 0..options.minimum.min(options.maximum) {
+            if let Some(index) = pool.allocate() {
+                pool.free.insert(index);
+            }
+        }
+        pool
+    }
+
+    /// Takes a record of a processor. Lock-free: a thread that is interrupted anywhere keeps no other from going on.
+    pub(crate) fn write(&self, processor: u16, record: &[u8]) -> Outcome {
+        let number = usize::from(processor) % self.streams.len().max(1);
+        let need = match u32::try_from(record.len().div_ceil(WORD)) {
+            Ok(need) if need <= self.words => need,
+            _ => return Outcome::TooLarge,
+        };
+        let Some(stream) = self.streams.get(number) else {
+            return Outcome::Stopped;
+        };
+        let mut handed_over = false;
+        loop {
+            let current = stream.current.load(Ordering::Acquire);
+            if current == STOPPED {
+                return Outcome::Stopped;
+            }
+            if let Some((index, slot, epoch)) = self.unpack(current) {
+                match slot.reserve(epoch, need, self.words) {
+                    Reservation::At(offset) => {
+                        stream.accepted.fetch_add(1, Ordering::Relaxed);
+                        slot.fill(offset, need, record);
+                        return Outcome::Taken { handed_over };
+                    }
+                    Reservation::ClosedNow => {
+                        self.hand_over(index);
+                        handed_over = true;
+                    }
+                    Reservation::Gone => {}
+                }
+            }
+            let Some(index) = self.take_free() else {
+                if stream.current.load(Ordering::Acquire) == current {
+                    return Outcome::NoBuffer;
+                }
+                // Another writer of the stream was faster and found one.
+                continue;
+            };
+            let opened = self.open(index, number);
+            if stream.current.compare_exchange(current, opened, Ordering::AcqRel, Ordering::Acquire).is_err() {
+                self.free.insert(index);
+            }
+        }
+    }
+
+    fn open(&self, index: usize, stream: usize) -> u64 {
+        let epoch = self.slots.get(index).map_or(0, |slot| slot.open(stream));
+        u64::from(epoch) << 32 | (index as u64 + 1)
+    }
+
+    fn unpack(&self, current: u64) -> Option<(usize, &Slot, u32)> {
+        let index = usize::try_from(current & u64::from(u32::MAX)).ok()?.checked_sub(1)?;
+        let epoch = u32::try_from(current >> 32).ok()?;
+        self.slots.get(index).map(|slot| (index, slot, epoch))
+    }
+
+    /// A slot that nobody else has: a free one, one with new memory, or the oldest full one.
+    fn take_free(&self) -> Option<usize> {
+        self.free.take().or_else(|| self.allocate()).or_else(|| if self.overwrite { self.take_oldest() } else { None })
+    }
+
+    /// The oldest full slot that no writer is still copying into, to be overwritten.
+    fn take_oldest(&self) -> Option<usize> {
+        let order = |index: &usize| self.slots.get(*index).map_or(0, Slot::order);
+        let mut tried = None;
+        loop {
+            let untried = self.full.iter().filter(|index| tried.is_none_or(|tried| order(index) > tried));
+            let index = untried.min_by_key(order)?;
+            tried = Some(order(&index));
+            if let Some(slot) = self.slots.get(index).filter(|_| self.full.remove(index)) {
+                if let Some(events) = slot.committed() {
+                    self.overwritten.fetch_add(events.into(), Ordering::Relaxed);
+                    return Some(index);
+                }
+                self.full.insert(index);
+            }
+        }
+    }
+
+    fn allocate(&self) -> Option<usize> {
+        let most = self.maximum.load(Ordering::Relaxed);
+        let claimed = self
+            .allocated
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < most).then_some(count + 1))
+            .ok()?;
+        let index = usize::try_from(claimed).ok()?;
+        self.slots.get(index)?.allocate(self.words);
+        Some(index)
+    }
+
+    fn hand_over(&self, index: usize) {
+        if let Some(slot) = self.slots.get(index) {
+            slot.set_order(self.order.fetch_add(1, Ordering::Relaxed));
+            self.full.insert(index);
+        }
+    }
+
+    /// Hands over what every stream has, and waits until all that was closed before is handed over.
+    pub(crate) fn flush(&self) {
+        for stream in &self.streams {
+            let current = stream.current.load(Ordering::Acquire);
+            if current != STOPPED
+                && let Some((index, slot, epoch)) = self.unpack(current)
+                && slot.close(epoch, false).is_some()
+            {
+                self.hand_over(index);
+            }
+        }
+        self.settle();
+    }
+
+    /// Ends all streams: no record is taken after this. What they have is handed over.
+    pub(crate) fn stop(&self) {
+        for stream in &self.streams {
+            let current = stream.current.swap(STOPPED, Ordering::AcqRel);
+            if current != STOPPED
+                && let Some((index, slot, epoch)) = self.unpack(current)
+            {
+                match slot.close(epoch, true) {
+                    Some(true) => self.hand_over(index),
+                    Some(false) => self.free.insert(index),
+                    None => {}
+                }
+            }
+        }
+        self.settle();
+    }
+
+    /// Waits for writers that closed a slot and are about to hand it over. Only the way out calls this.
+    fn settle(&self) {
+        for (index, slot) in self.slots.iter().enumerate().take(self.allocated()) {
+            while slot.is_closed() && !self.free.contains(index) && !self.full.contains(index) {
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// The full slot that was closed first.
+    pub(crate) fn take_full(&self) -> Option<usize> {
+        loop {
+            let order = |index: &usize| self.slots.get(*index).map_or(0, Slot::order);
+            let oldest = self.full.iter().min_by_key(order)?;
+            if self.full.remove(oldest) {
+                return Some(oldest);
+            }
+        }
+    }
+
+    /// Appends the records of a slot that was taken; its stream and how many events there are.
+    pub(crate) fn read(&self, index: usize, bytes: &mut Vec<u8>) -> (u16, u32) {
+        let Some(slot) = self.slots.get(index) else {
+            return (0, 0);
+        };
+        let events = slot.wait_committed();
+        slot.copy_to(bytes);
+        (u16::try_from(slot.stream()).unwrap_or(u16::MAX), events)
+    }
+
+    /// Gives a slot that was taken back, empty.
+    pub(crate) fn release(&self, index: usize) {
+        self.free.insert(index);
+    }
+
+    /// Gives a slot that was taken back with its events.
+    pub(crate) fn put_back(&self, index: usize) {
+        self.full.insert(index);
+    }
+
+    /// Slots that have memory.
+    pub(crate) fn allocated(&self) -> usize {
+        usize::try_from(self.allocated.load(Ordering::Acquire)).unwrap_or_default()
+    }
+
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    pub(crate) fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Records taken so far.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.accepted.load(Ordering::Acquire)).sum()
+    }
+
+    /// Records that were overwritten before they were read.
+    pub(crate) fn overwritten(&self) -> u64 {
+        self.overwritten.load(Ordering::Acquire)
+    }
+
+    /// Changes the most buffers, within the table.
+    pub(crate) fn set_maximum(&self, maximum: u32) {
+        let table = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        self.maximum.store(maximum.min(table), Ordering::Relaxed);
+    }
+
+    pub(crate) fn maximum(&self) -> u32 {
+        self.maximum.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,153 @@
+//! The pool by itself: what goes in comes out once, in whole records.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use super::{Outcome, Pool, PoolOptions};
+
+const OPTIONS: PoolOptions = PoolOptions { room: 64, minimum: 2, maximum: 4, streams: 2, overwrite: false };
+const TAKEN: Outcome = Outcome::Taken { handed_over: false };
+
+fn drain(pool: &Pool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Some(index) = pool.take_full() {
+        pool.read(index, &mut bytes);
+        pool.release(index);
+    }
+    bytes
+}
+
+#[test]
+fn records_come_out_in_order_and_filled_up_to_words() {
+    let pool = Pool::new(OPTIONS);
+    assert_eq!(pool.write(0, b"0123456789"), TAKEN);
+    assert_eq!(pool.write(0, b"abcdefgh"), TAKEN);
+    assert_eq!(pool.take_full(), None, "a slot in use is nobody else's");
+    pool.flush();
+    assert_eq!(drain(&pool), b"0123456789\xFF\xFF\xFF\xFF\xFF\xFFabcdefgh");
+    assert_eq!((pool.free(), pool.accepted()), (2, 2));
+}
+
+#[test]
+fn a_full_pool_takes_nothing_until_a_buffer_is_free_again() {
+    let pool = Pool::new(OPTIONS);
+    let record = [7; 64];
+    for _ in 0..4 {
+        assert!(matches!(pool.write(0, &record), Outcome::Taken { .. }));
+    }
+    assert_eq!(pool.write(0, &record), Outcome::NoBuffer);
+    assert_eq!(pool.write(1, &record), Outcome::NoBuffer, "the other stream needs one too");
+    assert_eq!(pool.write(0, &[0; 65]), Outcome::TooLarge);
+    assert_eq!(drain(&pool).len(), 4 * 64, "the last one was closed by the record that did not fit");
+    assert!(matches!(pool.write(0, &record), Outcome::Taken { .. }), "and nothing of it stays behind");
+}
+
+#[test]
+fn overwriting_keeps_the_newest() {
+    let pool = Pool::new(PoolOptions { overwrite: true, streams: 1, ..OPTIONS });
+    for number in 0..10_u8 {
+        assert!(matches!(pool.write(0, &[number; 64]), Outcome::Taken { .. }));
+    }
+    pool.flush();
+    let numbers: Vec<u8> = drain(&pool).chunks(64).map(|record| record[0]).collect();
+    assert_eq!(numbers, [6, 7, 8, 9]);
+    assert_eq!(pool.overwritten(), 6);
+}
+
+#[test]
+fn a_stopped_pool_takes_nothing_and_gives_everything() {
+    let pool = Pool::new(OPTIONS);
+    assert_eq!(pool.write(1, b"12345678"), TAKEN);
+    pool.stop();
+    assert_eq!(pool.write(0, b"12345678"), Outcome::Stopped);
+    assert_eq!(pool.write(1, b"12345678"), Outcome::Stopped);
+    assert_eq!(drain(&pool), b"12345678");
+    pool.stop();
+    pool.flush();
+    assert_eq!((drain(&pool), pool.free()), (Vec::new(), 2));
+}
+
+#[test]
+fn every_record_that_was_taken_comes_out_exactly_once() {
+    const WRITERS: u64 = 4;
+    const EACH: u64 = if cfg!(miri) { 50 } else { 20_000 };
+    let pool = Pool::new(PoolOptions { room: 128, minimum: 2, maximum: 8, streams: 2, overwrite: false });
+    let (taken, found) = thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let pool = &pool;
+                scope.spawn(move || {
+                    (0..EACH)
+                        .map(|count| writer << 32 | count)
+                        .filter(|number| {
+                            let record = number.to_le_bytes().repeat(2);
+                            // Two writers share a stream.
+                            matches!(pool.write((writer % 2) as u16, &record), Outcome::Taken { .. })
+                        })
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let mut bytes = Vec::new();
+        while !writers.iter().all(thread::ScopedJoinHandle::is_finished) {
+            pool.flush();
+            bytes.extend(drain(&pool));
+        }
+        pool.stop();
+        bytes.extend(drain(&pool));
+        let taken: Vec<u64> = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        (taken, bytes)
+    });
+    let (pairs, rest) = found.as_chunks::<16>();
+    assert_eq!(rest, []);
+    let numbers: Vec<u64> = pairs
+        .iter()
+        .map(|pair| {
+            let (first, second) = pair.split_at(8);
+            assert_eq!(first, second, "a record is whole");
+            u64::from_le_bytes(first.try_into().unwrap())
+        })
+        .collect();
+    assert_eq!(numbers.len(), taken.len());
+    assert_eq!(pool.accepted(), taken.len() as u64);
+    assert_eq!(numbers.into_iter().collect::<BTreeSet<_>>(), taken.into_iter().collect());
+    assert_eq!(pool.free(), pool.allocated(), "no buffer went astray");
+}
+
+/// Nanoseconds of wall time for each record that `threads` threads write.
+fn cost(threads: u16, write: impl Fn(u16, &[u8]) + Sync) -> u128 {
+    const EACH: u32 = 1_000_000;
+    let record = [7; 96];
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let write = &write;
+            scope.spawn(move || (0..EACH).for_each(|_| write(thread, &record)));
+        }
+    });
+    started.elapsed().as_nanos() / (u128::from(threads) * u128::from(EACH))
+}
+
+/// Run with `--release -- --ignored --nocapture`: what reserving costs beside a short lock around a copy.
+#[test]
+#[ignore = "a measurement, not a test"]
+fn cost_beside_a_lock() {
+    const ROOM: usize = 0xFFB8;
+    for (threads, streams) in [(1, 1), (2, 2), (2, 1), (4, 1)] {
+        let pool = Pool::new(PoolOptions { room: ROOM, minimum: 8, maximum: 8, streams, overwrite: true });
+        let lock_free = cost(threads, |thread, record| {
+            pool.write(thread, record);
+        });
+        let locks: Vec<Mutex<Vec<u8>>> = (0..streams).map(|_| Mutex::new(Vec::with_capacity(ROOM))).collect();
+        let locked = cost(threads, |thread, record| {
+            let mut buffer = locks[usize::from(thread % streams)].lock().unwrap();
+            if buffer.len() + record.len() > ROOM {
+                buffer.clear();
+            }
+            buffer.extend_from_slice(record);
+        });
+        println!("{threads} threads on {streams} streams: {lock_free} ns lock-free, {locked} ns with a lock");
+    }
+}

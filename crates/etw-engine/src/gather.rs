@@ -1,0 +1,136 @@
+//! The data of one event, read once from its writer, for as many sessions as want it.
+//!
+//! Lives in memory that a thread keeps, so that writing an event allocates nothing once the thread has written a few.
+
+use std::cell::Cell;
+
+use etw_types::{DataKind, NtStatus};
+
+use crate::write::{MAX_BLOCKS, MAX_DATA};
+use crate::{BlockSource, CapturedBlock};
+
+/// Why data could not be read, and at which block.
+#[derive(Clone, Copy)]
+pub(crate) enum Unread {
+    /// A limit.
+    Limit(NtStatus),
+    /// The block cannot be read.
+    Unreadable(usize),
+    /// The block has another size than it said.
+    SizeChanged(usize),
+}
+
+/// An event's data, sorted into its places.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    /// All bytes as they came.
+    raw: Vec<u8>,
+    /// Kind and size of each block.
+    blocks: Vec<(DataKind, usize)>,
+    metadata: Vec<u8>,
+    traits: Vec<u8>,
+    payload: Vec<u8>,
+    has_metadata: bool,
+    has_traits: bool,
+    pub(crate) timestamp: Option<u64>,
+    /// Where an event is put together for a session.
+    pub(crate) record: Vec<u8>,
+    /// Where its stack is put together.
+    pub(crate) frames: Vec<u64>,
+    pub(crate) stack: Vec<u8>,
+}
+
+thread_local! {
+    static SPARE: Cell<Option<Box<Gathered>>> = const { Cell::new(None) };
+}
+
+impl Gathered {
+    /// The thread's own, or a new one where a write happens within a write.
+    pub(crate) fn take() -> Box<Self> {
+        SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
+    }
+
+    /// Keeps it for the next event of this thread.
+    pub(crate) fn give_back(self: Box<Self>) {
+        let _ = SPARE.try_with(|spare| spare.set(Some(self)));
+    }
+
+    /// Reads the blocks: counts, adds up the sizes, then reads, as the kernel does. Kinds count only where the provider
+    /// turned them on; a time stamp that is not eight bytes, and a kind that nobody knows, is payload (our choice:
+    /// Windows does not document it).
+    pub(crate) fn read(&mut self, source: &(impl BlockSource + ?Sized), uses_kinds: bool) -> Result<(), Unread> {
+        self.clear();
+        let count = source.count();
+        if count > MAX_BLOCKS {
+            return Err(Unread::Limit(NtStatus::InvalidParameter));
+        }
+        let mut total = Some(0_usize);
+        for index in 0..count {
+            let size = source.size(index);
+            total = total.and_then(|total| total.checked_add(size));
+            self.blocks.push((DataKind::Data, size));
+        }
+        if total.is_none_or(|total| total > MAX_DATA) {
+            return Err(Unread::Limit(NtStatus::IntegerOverflow));
+        }
+        for index in 0..count {
+            let block = source.block(index).ok_or(Unread::Unreadable(index))?;
+            let bytes = block.bytes;
+            match self.blocks.get_mut(index) {
+                Some((kind, size)) if *size == bytes.len() => *kind = block.kind,
+                _ => return Err(Unread::SizeChanged(index)),
+            }
+            self.raw.extend_from_slice(bytes);
+            let kind = if uses_kinds { block.kind } else { DataKind::Data };
+            match (kind, <[u8; 8]>::try_from(bytes)) {
+                (DataKind::EventMetadata, _) => {
+                    self.metadata.extend_from_slice(bytes);
+                    self.has_metadata = true;
+                }
+                (DataKind::ProviderMetadata, _) => {
+                    self.traits.extend_from_slice(bytes);
+                    self.has_traits = true;
+                }
+                (DataKind::TimestampOverride, Ok(time)) => self.timestamp = Some(u64::from_le_bytes(time)),
+                _ => self.payload.extend_from_slice(bytes),
+            }
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.raw.clear();
+        self.blocks.clear();
+        self.metadata.clear();
+        self.traits.clear();
+        self.payload.clear();
+        self.has_metadata = false;
+        self.has_traits = false;
+        self.timestamp = None;
+    }
+
+    /// The TraceLogging metadata that came as data of that kind.
+    pub(crate) fn metadata(&self) -> Option<&[u8]> {
+        self.has_metadata.then_some(&self.metadata)
+    }
+
+    /// The provider traits that came as data of that kind.
+    pub(crate) fn traits(&self) -> Option<&[u8]> {
+        self.has_traits.then_some(&self.traits)
+    }
+
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// The blocks as they came.
+    pub(crate) fn blocks(&self) -> Vec<CapturedBlock> {
+        let mut rest = self.raw.as_slice();
+        let mut block = |&(kind, size): &(DataKind, usize)| {
+            let (bytes, behind) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+            rest = behind;
+            CapturedBlock { kind, bytes: bytes.to_vec() }
+        };
+        self.blocks.iter().map(&mut block).collect()
+    }
+}

@@ -1,0 +1,74 @@
+//! A session that captures events for a test, with everything its writer said about them.
+//!
+//! Its list has a lock, which is taken after everything else and never held across a callback: what a test wants to see
+//! (every data block, the arguments of the write) is not in any record of a trace, and comparing it is worth a lock.
+//! Sessions with buffers have none.
+
+use std::sync::Mutex;
+
+use etw_types::NtStatus;
+
+use super::SessionOptions;
+use crate::CapturedEvent;
+use crate::capture::trace_size;
+use crate::gather::Gathered;
+use crate::session::status::Statistics;
+use crate::sync::lock;
+use crate::write::Offer;
+
+/// The events of such a session.
+pub(super) struct Memory {
+    options: SessionOptions,
+    list: Mutex<List>,
+}
+
+#[derive(Default)]
+struct List {
+    events: Vec<CapturedEvent>,
+    seen: u64,
+    lost: u64,
+    stopped: bool,
+}
+
+impl Memory {
+    pub(super) fn new(options: SessionOptions) -> Self {
+        Self { options, list: Mutex::default() }
+    }
+
+    /// Takes an event, or says why not. A stopped session wants nothing: the writer looked just before it stopped.
+    pub(super) fn offer(&self, offer: &Offer<'_>, data: &Gathered) -> NtStatus {
+        let mut list = lock(&self.list);
+        if list.stopped {
+            return NtStatus::Success;
+        }
+        let sequence = list.seen;
+        list.seen += 1;
+        let status = if trace_size(offer, data) > self.options.max_event_size {
+            NtStatus::BufferOverflow
+        } else if list.events.len() >= self.options.capacity {
+            NtStatus::NoMemory
+        } else {
+            list.events.push(CapturedEvent::new(offer, data, sequence));
+            return NtStatus::Success;
+        };
+        list.lost += 1;
+        status
+    }
+
+    pub(super) fn stop(&self) {
+        lock(&self.list).stopped = true;
+    }
+
+    pub(super) fn events(&self) -> Vec<CapturedEvent> {
+        lock(&self.list).events.clone()
+    }
+
+    pub(super) fn take_events(&self) -> Vec<CapturedEvent> {
+        std::mem::take(&mut lock(&self.list).events)
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        let list = lock(&self.list);
+        Statistics { written: list.seen, recorded: list.seen - list.lost, lost: list.lost, ..Statistics::default() }
+    }
+}

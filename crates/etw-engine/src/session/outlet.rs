@@ -1,0 +1,190 @@
+//! The way out of a session's buffers: to its file and to its consumers.
+//!
+//! One lock, which the session's thread, flushes and the end of the session take; writers never do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use etw_types::Win32Error;
+use etw_types::session::mode;
+
+use super::consumer::{Queue, RealTimeBuffer};
+use super::file::FileSink;
+use crate::buffers::Pool;
+
+/// What the way out counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) recorded: u64,
+    pub(super) lost: u64,
+    pub(super) discarded: u64,
+    pub(super) buffers_written: u64,
+    pub(super) log_buffers_lost: u64,
+    pub(super) real_time_buffers_lost: u64,
+}
+
+/// See the [module](self).
+pub(crate) struct Outlet {
+    file: Option<FileSink>,
+    /// The file after the session has stopped.
+    last_path: Option<PathBuf>,
+    consumers: Vec<Arc<Queue>>,
+    mode: u32,
+    bytes: Vec<u8>,
+    pub(super) counts: Counts,
+    /// Events lost by writers that the file's header counts already.
+    reported: u64,
+    file_error: Option<String>,
+    finished: bool,
+}
+
+impl Outlet {
+    pub(super) fn new(file: Option<FileSink>, mode: u32) -> Self {
+        Self {
+            last_path: file.as_ref().map(FileSink::path),
+            file,
+            consumers: Vec::new(),
+            mode,
+            bytes: Vec::new(),
+            counts: Counts::default(),
+            reported: 0,
+            file_error: None,
+            finished: false,
+        }
+    }
+
+    pub(super) const fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    pub(super) const fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    pub(super) const fn set_mode(&mut self, mode: u32) {
+        self.mode = mode;
+    }
+
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(FileSink::path).or_else(|| self.last_path.clone())
+    }
+
+    pub(super) fn file_error(&self) -> Option<String> {
+        self.file_error.clone()
+    }
+
+    pub(super) fn connect(&mut self, queue: Arc<Queue>) {
+        self.consumers.push(queue);
+    }
+
+    /// Takes full buffers out as long as there is a place for them. With `force` there always is.
+    pub(super) fn drain(&mut self, pool: &Pool, stamp: u64, force: bool) {
+        self.consumers.retain(|queue| !queue.is_closed());
+        while force || self.has_place() {
+            let Some(index) = pool.take_full() else {
+                return;
+            };
+            self.bytes.clear();
+            let (processor, events) = pool.read(index, &mut self.bytes);
+            // The bytes are copied: writers can have the buffer while this one is written.
+            pool.release(index);
+            self.put(processor, events, stamp, force);
+        }
+    }
+
+    /// Without a file a buffer waits until every consumer has room for it, and until there is one.
+    fn has_place(&self) -> bool {
+        self.file.is_some() || (!self.consumers.is_empty() && self.consumers.iter().all(|queue| queue.has_room()))
+    }
+
+    fn put(&mut self, processor: u16, events: u32, stamp: u64, force: bool) {
+        let counts = &mut self.counts;
+        let delivered = if self.consumers.is_empty() {
+            false
+        } else {
+            let buffer = RealTimeBuffer::new(processor, events, Arc::from(self.bytes.as_slice()));
+            let missed = self.consumers.iter().filter(|queue| !queue.push(&buffer, force)).count();
+            counts.real_time_buffers_lost += missed as u64;
+            missed < self.consumers.len()
+        };
+        match &mut self.file {
+            Some(file) => {
+                let (stored, error) = file.write(processor, &self.bytes, stamp);
+                // What gives way was recorded before.
+                counts.recorded = (counts.recorded + stored.recorded).saturating_sub(stored.discarded);
+                counts.discarded += stored.discarded;
+                counts.lost += stored.lost;
+                let written = u64::from(stored.lost == 0);
+                counts.buffers_written += written;
+                counts.log_buffers_lost += 1 - written;
+                self.file_error = error.map(|error| error.to_string()).or_else(|| self.file_error.take());
+            }
+            None if delivered => {
+                counts.recorded += u64::from(events);
+                counts.buffers_written += 1;
+            }
+            // Kept in memory until the end of a session that has no way out.
+            None if self.mode & mode::BUFFERING != 0 => counts.discarded += u64::from(events),
+            None => {
+                counts.lost += u64::from(events);
+                counts.real_time_buffers_lost += 1;
+            }
+        }
+    }
+
+    /// Brings the file's header up to date with what writers lost.
+    pub(super) fn report_lost(&mut self, lost: u64) {
+        if let Some(file) = &mut self.file {
+            file.add_lost(lost.saturating_sub(self.reported));
+            self.reported = self.reported.max(lost);
+        }
+    }
+
+    /// Goes on in another file.
+    pub(super) fn replace_file(&mut self, file: FileSink) -> Result<(), Win32Error> {
+        let old = self.file.replace(file);
+        match old.and_then(FileSink::close) {
+            Some(error) => {
+                self.file_error = Some(error.to_string());
+                Err(super::file::win32(&error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a copy of everything that a session keeps in memory.
+    pub(super) fn snapshot(pool: &Pool, file: &mut FileSink, stamp: u64) -> Option<etw_etl::Error> {
+        let mut held = Vec::new();
+        let mut failed = None;
+        let mut bytes = Vec::new();
+        while let Some(index) = pool.take_full() {
+            bytes.clear();
+            let (processor, _) = pool.read(index, &mut bytes);
+            failed = failed.or(file.write(processor, &bytes, stamp).1);
+            held.push(index);
+        }
+        for index in held {
+            pool.put_back(index);
+        }
+        failed
+    }
+
+    /// Ends the file.
+    pub(super) fn close_file(&mut self) {
+        if let Some(file) = self.file.take() {
+            self.last_path = Some(file.path());
+            if let Some(error) = file.close() {
+                self.file_error = Some(error.to_string());
+            }
+        }
+    }
+
+    /// Ends the session: the file is closed and consumers are told.
+    pub(super) fn finish(&mut self) {
+        self.finished = true;
+        self.close_file();
+        for queue in self.consumers.drain(..) {
+            queue.end();
+        }
+    }
+}

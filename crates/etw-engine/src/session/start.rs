@@ -1,0 +1,219 @@
+//! Starting sessions, finding them again, and ending them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use std::sync::{Arc, Mutex};
+
+use etw_etl::ClockKind;
+use etw_etl::format::buffer;
+use etw_types::session::mode;
+use etw_types::{Guid, Win32Error};
+
+use super::core::{Life, SessionCore, Sink, clock_now};
+use super::file::{FileFacts, FileSink};
+use super::logger::{Buffers, spawn};
+use super::memory::Memory;
+use super::outlet::Outlet;
+use super::properties::{Overflow, Plan, Properties};
+use super::stacks::Stacks;
+use super::status::SessionStatus;
+use super::{Session, SessionOptions, Sessions};
+use crate::Engine;
+use crate::buffers::{Pool, PoolOptions};
+use crate::sync::lock;
+use crate::trace_info::SessionInformation;
+
+impl Engine {
+    /// `StartTrace`: starts a session.
+    ///
+    /// # Errors
+    ///
+    /// `BadLength` for a name of more than 1024 characters; `InvalidParameter` for no name, modes that exclude each
+    /// other or that this call does not take, a missing size, or the GUID of the kernel's session with another name;
+    /// `BadPathname` for no file where one is needed, or one that cannot be created or is in use; `AlreadyExists` for a
+    /// name or GUID that another session has; `NoSystemResources` for one session too many; `AccessDenied`; `DiskFull`;
+    /// `NotSupported` for compressed files and for appending to one that has content.
+    pub fn start(&self, properties: &Properties) -> Result<Session, Win32Error> {
+        let options = self.options();
+        if !options.rights.control {
+            return Err(Win32Error::AccessDenied);
+        }
+        let plan = Plan::new(properties, options.processors)?;
+        let mut sessions = lock(&self.inner().sessions);
+        sessions.admit(&plan, options)?;
+        let handle = sessions.next_handle();
+        let facts = FileFacts {
+            logger_id: sessions.logger_id(&plan.properties.name),
+            processors: options.processors,
+            os_build: options.os_build,
+            clock: clock_now(plan.clock, self.now()),
+        };
+        // A session that keeps its events in memory has a file only when it is flushed.
+        let file = match &plan.properties.log_file {
+            Some(path) if !plan.has(mode::BUFFERING) => Some(FileSink::create(&plan, path, &facts)?),
+            _ => None,
+        };
+        let pool = Pool::new(PoolOptions {
+            room: usize::try_from(plan.buffer_size()).unwrap_or_default().saturating_sub(buffer::SIZE),
+            minimum: plan.properties.minimum_buffers,
+            maximum: plan.properties.maximum_buffers,
+            streams: if plan.has(mode::NO_PER_PROCESSOR_BUFFERING) { 1 } else { options.processors },
+            overwrite: plan.has(mode::BUFFERING),
+        });
+        let flush_every = Plan::flush_every(plan.properties.mode, plan.properties.flush_timer);
+        let outlet = Outlet::new(file, plan.properties.mode);
+        let sink = Sink::Buffers(Box::new(Buffers::new(pool, outlet, flush_every, self.inner().started)));
+        let core = Arc::new(self.core(handle, facts.logger_id, plan, facts.clock, sink));
+        spawn(&core)?;
+        sessions.insert(&core);
+        drop(sessions);
+        Ok(Session { engine: self.clone(), core })
+    }
+
+    fn core(&self, id: u64, logger_id: u16, plan: Plan, clock: etw_etl::Clock, sink: Sink) -> SessionCore {
+        let asked = plan.properties.guid;
+        // Zero lets the system choose: a number that no other session has.
+        let fresh = || Guid::from_u128(u128::from(self.inner().number) << 64 | u128::from(id) | 0x5E55_1011 << 96);
+        SessionCore {
+            id,
+            logger_id,
+            guid: if asked.is_zero() { fresh() } else { asked },
+            name: plan.properties.name.clone(),
+            is_system: plan.is_system,
+            overflow: plan.properties.overflow,
+            clock,
+            sink,
+            lost: AtomicU64::new(0),
+            life: AtomicU8::new(0),
+            stacks: Stacks::new(),
+            information: Mutex::new(SessionInformation::new(plan.properties.enable_flags)),
+            pmc_set: [const { AtomicBool::new(false) }; 2],
+            plan: Mutex::new(plan),
+        }
+    }
+
+    /// Starts a session that captures events of up to 64 KiB in memory, for [`Session::events`].
+    #[must_use]
+    pub fn start_session(&self, name: &str) -> Session {
+        self.start_session_with(name, SessionOptions::default())
+    }
+
+    /// Starts a session that captures events in memory.
+    ///
+    /// A test need not care about names: where one is taken, the session gets it with a number behind. Where no session
+    /// can be started any more, the answer is one that has stopped already.
+    #[must_use]
+    pub fn start_session_with(&self, name: &str, options: SessionOptions) -> Session {
+        let mut sessions = lock(&self.inner().sessions);
+        let mut numbered = name.to_owned();
+        let mut number = 1;
+        while sessions.find(&numbered).is_some() {
+            number += 1;
+            numbered = format!("{name} ({number})");
+        }
+        let handle = sessions.next_handle();
+        let logger_id = sessions.logger_id(&numbered);
+        let properties =
+            Properties { name: numbered, mode: mode::BUFFERING, overflow: Overflow::Lose, ..Properties::default() };
+        let plan = Plan { properties, clock: ClockKind::PerformanceCounter, is_system: false };
+        let clock = clock_now(plan.clock, self.now());
+        let core = Arc::new(self.core(handle, logger_id, plan, clock, Sink::Memory(Memory::new(options))));
+        if sessions.len() < self.options().max_sessions {
+            sessions.insert(&core);
+        } else {
+            core.shut_down();
+        }
+        drop(sessions);
+        Session { engine: self.clone(), core }
+    }
+
+    /// The running session of a name, without regard to case.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound`.
+    pub fn find_session(&self, name: &str) -> Result<Session, Win32Error> {
+        self.found(lock(&self.inner().sessions).find(name))
+    }
+
+    /// The running session of a handle.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound`.
+    pub fn session(&self, handle: u64) -> Result<Session, Win32Error> {
+        self.found(lock(&self.inner().sessions).get(handle))
+    }
+
+    pub(super) fn writes_file(&self, path: &Path) -> bool {
+        lock(&self.inner().sessions).writes(path)
+    }
+
+    fn found(&self, core: Option<Arc<SessionCore>>) -> Result<Session, Win32Error> {
+        core.map(|core| Session { engine: self.clone(), core }).ok_or(Win32Error::WmiInstanceNotFound)
+    }
+
+    /// `QueryAllTraces`: the running sessions, oldest first.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<Session> {
+        let all = lock(&self.inner().sessions).all();
+        all.into_iter().map(|core| Session { engine: self.clone(), core }).collect()
+    }
+}
+
+impl Session {
+    /// Takes the session out of its engine's table and stops it.
+    pub(crate) fn end(&self) {
+        self.core.shut_down();
+        lock(&self.engine.inner().sessions).remove(self.core.id());
+        self.engine.inner().write_state().set_disallowed(self.core.id(), BTreeSet::new());
+    }
+
+    /// `ControlTrace` with the code for stop: [`Session::stop`] with the answer of that function.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound` where it has stopped, `ActiveConnections` where it is stopping, `AccessDenied`, and
+    /// `PossibleDeadlock` inside a callback of a provider that it enabled.
+    pub fn finish(&self) -> Result<SessionStatus, Win32Error> {
+        if !self.engine.options().rights.control {
+            return Err(Win32Error::AccessDenied);
+        }
+        if !self.core.begin_stop() {
+            return Err(match self.core.life() {
+                Life::Stopping => Win32Error::ActiveConnections,
+                Life::Running | Life::Stopped => Win32Error::WmiInstanceNotFound,
+            });
+        }
+        let status = self.stop();
+        if status.is_success() { Ok(self.status()) } else { Err(Win32Error::PossibleDeadlock) }
+    }
+
+    /// `ControlTrace` with the code for query.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound` where it has stopped, `AccessDenied`.
+    pub fn query(&self) -> Result<SessionStatus, Win32Error> {
+        self.check_running()?;
+        Ok(self.status())
+    }
+
+    /// That the caller may control a running session.
+    pub(crate) fn check_running(&self) -> Result<(), Win32Error> {
+        match self.core.life() {
+            _ if !self.engine.options().rights.control => Err(Win32Error::AccessDenied),
+            Life::Running => Ok(()),
+            Life::Stopping | Life::Stopped => Err(Win32Error::WmiInstanceNotFound),
+        }
+    }
+}
+
+/// What remains of an engine: its sessions end with it.
+pub(crate) fn end_all(sessions: &Mutex<Sessions>) {
+    let all = lock(sessions).all();
+    for core in all {
+        core.shut_down();
+    }
+}

@@ -1,0 +1,98 @@
+//! The sessions that run: their names, GUIDs, numbers and files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use etw_types::Win32Error;
+use etw_types::session::mode;
+
+use super::SessionCore;
+use super::properties::{KERNEL_LOGGER_NAME, Plan};
+use crate::EngineOptions;
+use crate::sync::lock;
+
+/// Numbers that belong to the kernel's own sessions.
+const RESERVED: u16 = 2;
+/// Private sessions of one process, and those of them within it.
+const MAX_PRIVATE: usize = 8;
+const MAX_IN_PROC: usize = 3;
+
+/// See the [module](self).
+#[derive(Default)]
+pub(crate) struct Sessions {
+    running: BTreeMap<u64, Arc<SessionCore>>,
+    last: u64,
+}
+
+impl Sessions {
+    /// The next handle.
+    pub(super) fn next_handle(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// The smallest number that no session has.
+    pub(super) fn logger_id(&self, name: &str) -> u16 {
+        if name.eq_ignore_ascii_case(KERNEL_LOGGER_NAME) {
+            return 0;
+        }
+        let is_free = |id: &u16| self.running.values().all(|session| session.logger_id != *id);
+        (RESERVED..u16::MAX).find(is_free).unwrap_or(u16::MAX)
+    }
+
+    /// Whether another session fits, with the first reason why not.
+    pub(super) fn admit(&self, plan: &Plan, options: &EngineOptions) -> Result<(), Win32Error> {
+        let asked = &plan.properties;
+        let same = |session: &Arc<SessionCore>| {
+            same_name(&session.name, &asked.name) || (!asked.guid.is_zero() && session.guid == asked.guid)
+        };
+        if self.running.values().any(same) {
+            return Err(Win32Error::AlreadyExists);
+        }
+        if asked.log_file.as_deref().is_some_and(|path| self.writes(path)) {
+            return Err(Win32Error::BadPathname);
+        }
+        let count = |which: &dyn Fn(&SessionCore) -> bool| self.running.values().filter(|core| which(core)).count();
+        let with = |bits: u32| count(&|core| lock(&core.plan).has(bits));
+        let full = self.running.len() >= options.max_sessions
+            || (plan.is_system && count(&SessionCore::is_system) >= options.max_system_sessions)
+            || (plan.has(mode::PRIVATE_LOGGER) && with(mode::PRIVATE_LOGGER) >= MAX_PRIVATE)
+            || (plan.has(mode::PRIVATE_IN_PROC) && with(mode::PRIVATE_IN_PROC) >= MAX_IN_PROC);
+        if full { Err(Win32Error::NoSystemResources) } else { Ok(()) }
+    }
+
+    /// Whether a session writes this file.
+    pub(super) fn writes(&self, path: &Path) -> bool {
+        self.running.values().any(|core| lock(&core.plan).properties.log_file.as_deref() == Some(path))
+    }
+
+    pub(super) fn insert(&mut self, core: &Arc<SessionCore>) {
+        self.running.insert(core.id, Arc::clone(core));
+    }
+
+    pub(super) fn remove(&mut self, handle: u64) {
+        self.running.remove(&handle);
+    }
+
+    pub(crate) fn get(&self, handle: u64) -> Option<Arc<SessionCore>> {
+        self.running.get(&handle).cloned()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<SessionCore>> {
+        self.running.values().find(|core| same_name(&core.name, name)).cloned()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<SessionCore>> {
+        self.running.values().cloned().collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.running.len()
+    }
+}
+
+/// Names are compared without case.
+fn same_name(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
+}

@@ -1,0 +1,142 @@
+//! What a session adds to events: stacks, keys, the user and the process, as the surroundings know them.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{PROVIDER, TempFile, descriptor, read_events, register};
+use etw_engine::{
+    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Properties, Session, SetInformation,
+    property,
+};
+use etw_etl::{Event, ExtendedType};
+use etw_types::session::{StackCachingInfo, filter};
+use etw_types::{DataKind, EventInfoClass, Level, NtStatus};
+
+/// A machine that knows everything.
+struct Known;
+
+const SID: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
+
+impl Environment for Known {
+    fn processor(&self) -> u16 {
+        1
+    }
+
+    fn process_id(&self) -> u32 {
+        4
+    }
+
+    fn thread_id(&self) -> u32 {
+        8
+    }
+
+    fn stack(&self, frames: &mut Vec<u64>) {
+        frames.extend([0x10, 0x20]);
+    }
+
+    fn sid(&self) -> Option<Vec<u8>> {
+        Some(SID.to_vec())
+    }
+
+    fn terminal_session(&self) -> Option<u32> {
+        Some(3)
+    }
+
+    fn process_start_key(&self) -> Option<u64> {
+        Some(0x77)
+    }
+}
+
+fn trace(name: &str, enable: Enable, during: impl FnOnce(&Engine, u64, &Session)) -> Vec<Event> {
+    let file = TempFile::new(name);
+    let options = EngineOptions { processors: 2, environment: Arc::new(Known), ..EngineOptions::default() };
+    let engine = Engine::with_options(options);
+    let (handle, _) = register(&engine, PROVIDER);
+    let session = engine.start(&Properties::file(name, file.path())).unwrap();
+    assert_eq!(session.enable(PROVIDER, enable), NtStatus::Success);
+    during(&engine, handle, &session);
+    session.finish().unwrap();
+    read_events(file.path())
+}
+
+fn write_id(engine: &Engine, handle: u64, id: u16) {
+    let event = EventWrite::new(handle, descriptor(Level::Error, 0).with_id_version(id, 0));
+    assert_eq!(engine.write(&event, &[Block::data(b"payload")]), NtStatus::Success);
+}
+
+fn kinds(event: &Event) -> Vec<u16> {
+    event.items().map(|item| item.kind.0).collect()
+}
+
+#[test]
+fn nothing_is_added_that_was_not_asked_for() {
+    let events = trace("plain", Enable::default(), |engine, handle, _| write_id(engine, handle, 1));
+    assert_eq!(kinds(&events[0]), []);
+    let header = &events[0].header;
+    assert_eq!((header.process_id, header.thread_id, header.cpu), (Some(4), Some(8), 1));
+    assert_eq!(events[0].payload(), b"payload");
+}
+
+#[test]
+fn everything_that_was_asked_for_is_added() {
+    let bits =
+        property::SID | property::TS_ID | property::STACK_TRACE | property::EVENT_KEY | property::PROCESS_START_KEY;
+    let events = trace("all", Enable { property: bits, ..Enable::default() }, |engine, handle, _| {
+        write_id(engine, handle, 1);
+        write_id(engine, handle, 2);
+    });
+    let item = |kind: ExtendedType| events[0].item(kind).unwrap();
+    assert_eq!(item(ExtendedType::SID), SID);
+    assert_eq!(item(ExtendedType::TS_ID), [3, 0, 0, 0]);
+    assert_eq!(item(ExtendedType::PROCESS_START_KEY), 0x77_u64.to_le_bytes());
+    let stack: Vec<u8> = [0_u64, 0x10, 0x20].iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert_eq!(item(ExtendedType::STACK_TRACE64), stack);
+    let key = ExtendedType(10);
+    assert_ne!(events[0].item(key).unwrap(), events[1].item(key).unwrap(), "each event has its own");
+    assert_eq!(events[0].payload(), b"payload");
+}
+
+#[test]
+fn stacks_can_be_limited_to_some_events() {
+    let filters = vec![Filter { kind: filter::STACKWALK, data: vec![1, 0, 1, 0, 2, 0] }];
+    let asked = Enable { property: property::STACK_TRACE, filters, ..Enable::default() };
+    let events = trace("stackwalk", asked, |engine, handle, _| {
+        write_id(engine, handle, 1);
+        write_id(engine, handle, 2);
+    });
+    assert_eq!(kinds(&events[0]), []);
+    assert_eq!(kinds(&events[1]), [ExtendedType::STACK_TRACE64.0]);
+    let filters = vec![Filter { kind: filter::STACKWALK, data: vec![1, 0, 1, 0, 2, 0] }];
+    let without = trace("no-stack", Enable { filters, ..Enable::default() }, |engine, handle, _| {
+        write_id(engine, handle, 2);
+    });
+    assert_eq!(kinds(&without[0]), [], "the filter needs the property as well");
+}
+
+#[test]
+fn cached_stacks_are_written_as_keys() {
+    let asked = Enable { property: property::STACK_TRACE, ..Enable::default() };
+    let mut frames = None;
+    let events = trace("keys", asked, |engine, handle, session| {
+        let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
+        session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+        write_id(engine, handle, 1);
+        let captured = session.clone();
+        frames = Some(move |key| captured.stack_of(key));
+    });
+    let item = events[0].item(ExtendedType::STACK_KEY64).unwrap();
+    let key = u64::from_le_bytes(item[8..].try_into().unwrap());
+    assert_eq!(frames.unwrap()(key), Some(vec![0x10, 0x20]));
+}
+
+#[test]
+fn a_time_of_the_writers_own_replaces_the_engines() {
+    let events = trace("time", Enable::default(), |engine, handle, _| {
+        engine.set_information(handle, EventInfoClass::UseDescriptorType, &[1]);
+        let time = 123_456_u64.to_le_bytes();
+        let blocks = [Block::with_kind(&time, DataKind::TimestampOverride)];
+        engine.write(&EventWrite::new(handle, descriptor(Level::Error, 0)), &blocks);
+    });
+    assert_eq!(events[0].header.stamp, 123_456);
+}

@@ -1,0 +1,149 @@
+//! Filters of a request: which registrations and which events they let through.
+
+mod common;
+
+use common::{Notes, PROVIDER, descriptor, register, write};
+use etw_engine::{Block, Enable, Engine, EventWrite, Filter, Origin, Session, property};
+use etw_types::session::filter::{
+    CONTAINER, EVENT_ID, EVENT_NAME, EXECUTABLE_NAME, EventNameHeader, PACKAGE_ID, PAYLOAD, PID, SCHEMATIZED,
+};
+use etw_types::{ControlCode, DataKind, EventInfoClass, Level, NtStatus};
+
+fn with(filters: Vec<Filter>) -> Enable {
+    Enable { filters, ..Enable::default() }
+}
+
+fn one(kind: u32, data: &[u8]) -> Enable {
+    with(vec![Filter { kind, data: data.to_vec() }])
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn write_id(engine: &Engine, handle: u64, id: u16) {
+    let event = EventWrite::new(handle, descriptor(Level::Error, 1).with_id_version(id, 0));
+    assert_eq!(engine.write(&event, &[Block::data(b"x")]), NtStatus::Success);
+}
+
+fn ids(session: &Session) -> Vec<u16> {
+    session.take_events().into_iter().map(|event| event.descriptor.id).collect()
+}
+
+#[test]
+fn event_ids_pass_in_or_out_and_a_new_request_replaces_the_filter() {
+    let engine = Engine::new();
+    let (handle, _) = register(&engine, PROVIDER);
+    let session = engine.start_session("s");
+    let write_all = || (1..=4).for_each(|id| write_id(&engine, handle, id));
+    session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 2, 0, 4, 0, 2, 0]));
+    write_all();
+    assert_eq!(ids(&session), [2, 4]);
+    session.enable(PROVIDER, one(EVENT_ID, &[0, 0, 1, 0, 2, 0]));
+    write_all();
+    assert_eq!(ids(&session), [1, 3, 4]);
+    session.enable(PROVIDER, Enable::default());
+    write_all();
+    assert_eq!(ids(&session), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_filter_belongs_to_its_session() {
+    let engine = Engine::new();
+    let (handle, _) = register(&engine, PROVIDER);
+    let (filtered, open) = (engine.start_session("filtered"), engine.start_session("open"));
+    filtered.enable(PROVIDER, one(EVENT_ID, &[1, 0, 1, 0, 9, 0]));
+    open.enable(PROVIDER, Enable::default());
+    write_id(&engine, handle, 1);
+    write_id(&engine, handle, 9);
+    assert_eq!((ids(&filtered), ids(&open)), (vec![9], vec![1, 9]));
+}
+
+#[test]
+fn names_are_those_of_trace_logging_events() {
+    let engine = Engine::new();
+    let (handle, _) = register(&engine, PROVIDER);
+    engine.set_information(handle, EventInfoClass::UseDescriptorType, &[1]);
+    let session = engine.start_session("s");
+    let header = EventNameHeader { filter_in: 1, count: 2, ..EventNameHeader::default() };
+    session.enable(PROVIDER, one(EVENT_NAME, &[header.to_bytes().as_slice(), b"Start\0Stop\0"].concat()));
+    for metadata in [b"\x09\x00\x00Start\x00".as_slice(), b"\x08\x00\x00Read\x00", b"\x08\x00\x00Stop\x00", b"junk"] {
+        let blocks = [Block::with_kind(metadata, DataKind::EventMetadata)];
+        engine.write(&EventWrite::new(handle, descriptor(Level::Error, 0)), &blocks);
+    }
+    write(&engine, handle, Level::Error, 0, b"no name");
+    let metadata: Vec<_> = session.events().into_iter().filter_map(|event| event.metadata).collect();
+    assert_eq!(metadata, [b"\x09\x00\x00Start\x00".as_slice(), b"\x08\x00\x00Stop\x00"]);
+}
+
+#[test]
+fn processes_are_filtered_by_number_image_and_package_but_the_kernel_is_not() {
+    let engine = Engine::new();
+    let packaged = Origin { package: Some("Pack_1".into()), ..Origin::user(3, "c.exe") };
+    let origins = [Origin::user(1, "a.exe"), Origin::user(2, "b.exe"), packaged, Origin::kernel()];
+    let registered: Vec<(u64, Notes)> = origins
+        .into_iter()
+        .map(|origin| {
+            let notes = Notes::default();
+            (engine.register_from(origin, PROVIDER, Some(notes.callback()), |_| {}).unwrap(), notes)
+        })
+        .collect();
+    let session = engine.start_session("s");
+    for (filter, reached) in [
+        (one(PID, &[2, 0, 0, 0, 1, 0, 0, 0]), [true, true, false, true]),
+        (one(EXECUTABLE_NAME, &utf16("x.exe;B.exe")), [false, true, false, true]),
+        (one(PACKAGE_ID, &utf16("pack_1")), [false, false, true, true]),
+        (one(CONTAINER, &[]), [true; 4]),
+    ] {
+        session.enable(PROVIDER, filter);
+        for ((handle, notes), reached) in registered.iter().zip(reached) {
+            let is_enabled = notes.take().pop().is_some_and(|note| note.control == ControlCode::EnableProvider);
+            assert_eq!(is_enabled, reached);
+            write(&engine, *handle, Level::Error, 0, b"x");
+            assert_eq!(session.take_events().len(), usize::from(reached));
+        }
+    }
+}
+
+#[test]
+fn data_for_the_provider_reaches_its_callback() {
+    let engine = Engine::new();
+    let (_, notes) = register(&engine, PROVIDER);
+    let session = engine.start_session("s");
+    for kind in [SCHEMATIZED, PAYLOAD, 7] {
+        let filters =
+            vec![Filter { kind: EVENT_ID, data: vec![1, 0, 0, 0] }, Filter { kind, data: b"for you".to_vec() }];
+        session.enable(PROVIDER, with(filters));
+        assert_eq!(notes.take()[0].filter, Some((kind, b"for you".to_vec())));
+    }
+    session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 0, 0]));
+    assert_eq!(notes.take()[0].filter, None, "the provider has nothing to do with ids");
+}
+
+#[test]
+fn private_browsing_can_be_left_out() {
+    let engine = Engine::new();
+    let (handle, _) = register(&engine, PROVIDER);
+    let (all, some) = (engine.start_session("all"), engine.start_session("some"));
+    all.enable(PROVIDER, Enable::default());
+    some.enable(PROVIDER, Enable { property: property::EXCLUDE_INPRIVATE, ..Enable::default() });
+    for flags in [0, 2] {
+        let event = EventWrite { flags, ..EventWrite::new(handle, descriptor(Level::Error, 0)) };
+        engine.write(&event, &[Block::data(b"x")]);
+    }
+    assert_eq!((all.events().len(), some.events().len()), (2, 1));
+}
+
+#[test]
+fn a_bad_filter_changes_nothing() {
+    let engine = Engine::new();
+    let (handle, notes) = register(&engine, PROVIDER);
+    let session = engine.start_session("s");
+    session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 1, 0, 5, 0]));
+    notes.take();
+    assert_eq!(session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 2, 0, 5, 0])), NtStatus::InvalidParameter);
+    assert_eq!(notes.take(), []);
+    write_id(&engine, handle, 5);
+    write_id(&engine, handle, 6);
+    assert_eq!(ids(&session), [5]);
+}
