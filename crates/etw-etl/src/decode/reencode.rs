@@ -1,7 +1,7 @@
 //! The way back: a TraceLogging event's bytes out of its parsed schema and values.
 //!
 //! It is the proof that decoding loses nothing: for a whole event the result equals what was read. Genuine metadata has tags in
-//! more bytes than they need, so how wide a tag was is part of what is kept.
+//! more bytes than they need, so how wide a tag was is part of what is kept, and so are bits behind its 28, which mean nothing.
 
 use etw_types::tracelogging::{self, Count, DecodeError, Field, Metadata, Value, Visitor, encode_tag, tag_len};
 use etw_types::{InType, OutType};
@@ -32,8 +32,7 @@ pub fn reencode(parts: &Parts<'_>) -> Result<Reencoded, DecodeError> {
 
 fn encode_metadata(metadata: &Metadata<'_>, original: &[u8]) -> Result<Vec<u8>, DecodeError> {
     let mut out = vec![0, 0];
-    let width = tag_width(original.get(2..));
-    push_tag(&mut out, metadata.tag(), width);
+    push_tag(&mut out, metadata.tag(), tag_at(original, 2));
     push_name(&mut out, metadata.name());
     for field in metadata.fields() {
         let field = field?;
@@ -68,24 +67,25 @@ fn push_types(out: &mut Vec<u8>, field: &Field<'_>, original: &[u8]) {
         out.push(field.out_type.as_int() | if tagged { OutType::ChainFlag } else { 0 });
     }
     if tagged {
-        push_tag(out, field.tag, tag_width(original.get(2..)));
+        push_tag(out, field.tag, tag_at(original, 2));
     }
     out.extend(behind);
 }
 
-/// In how many bytes the tag at the front of these bytes stands.
-fn tag_width(bytes: Option<&[u8]>) -> usize {
-    bytes.unwrap_or_default().iter().take_while(|byte| **byte & 0x80 != 0).count() + 1
+/// The tag at this offset: its bytes up to the first without the upper bit.
+fn tag_at(bytes: &[u8], offset: usize) -> &[u8] {
+    let bytes = bytes.get(offset..).unwrap_or_default();
+    let more = bytes.iter().take_while(|byte| **byte & 0x80 != 0).count();
+    bytes.get(..=more).unwrap_or(bytes)
 }
 
-/// A tag in as many bytes as given, but not in fewer than it needs.
-fn push_tag(out: &mut Vec<u8>, tag: u32, width: usize) {
-    let needed = tag_len(tag);
-    let width = width.max(needed);
-    let mut bytes: Vec<u8> = encode_tag(tag).into_iter().take(needed).collect();
-    bytes.resize(width, 0);
-    let last = width - 1;
-    out.extend(bytes.iter().enumerate().map(|(index, byte)| byte & 0x7F | if index < last { 0x80 } else { 0 }));
+/// A tag in as many bytes as the original has, but not in fewer than it needs. Four hold all that a tag is; those behind
+/// them are taken over.
+fn push_tag(out: &mut Vec<u8>, tag: u32, original: &[u8]) {
+    let last = original.len().max(tag_len(tag)) - 1;
+    let behind = original.iter().copied().skip(4);
+    let bytes = encode_tag(tag).into_iter().chain(behind).take(last + 1);
+    out.extend(bytes.enumerate().map(|(index, byte)| byte & 0x7F | if index < last { 0x80 } else { 0 }));
 }
 
 fn push_name(out: &mut Vec<u8>, name: &[u8]) {

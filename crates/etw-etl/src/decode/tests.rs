@@ -165,6 +165,13 @@ fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
 }
 
 #[test]
+fn tags_in_more_bytes_than_they_have_bits_are_encoded_as_they_were() {
+    let metadata = b"\x15\0\x80\x80\x80\xff\xff\x81\x01E\0f\0\x84\x80\x80\x80\x80\x80\xff\x7f";
+    let again = reencode(&Parts { traits: None, metadata, payload: &[5] }).unwrap();
+    assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&metadata[..], &[5][..]));
+}
+
+#[test]
 fn metadata_at_the_start_of_the_payload_is_found() {
     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
     let (metadata, payload) = EventBuilder::new(&mut metadata, &mut payload, "E", 0).u8("f", 1).finish().unwrap();

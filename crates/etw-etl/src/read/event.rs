@@ -7,7 +7,8 @@ use crate::format::classic::{ClassicHeader, SystemHeader};
 use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO};
 use crate::format::extended::{ExtendedItem, ExtendedType, Place, places};
 use crate::format::message::MessageHeader;
-use crate::format::record::{Layout, header_type};
+use crate::format::record::{self, Layout, Next, header_type};
+use crate::read::records::stamp;
 use crate::time::{Clock, FileTime};
 
 /// What all headers have in common. A member that a layout does not have is `None` or zero.
@@ -79,6 +80,17 @@ impl Event {
             (Vec::new(), data)
         };
         Self { header, record: record.to_vec(), items, data }
+    }
+
+    /// The event of a record as it stands in a buffer, such as one that a session delivers while it runs. `None` where the
+    /// bytes do not start with a record, and for a record without a time of its own.
+    #[must_use]
+    pub fn from_record(bytes: &[u8], cpu: u16, clock: &Clock) -> Option<Self> {
+        let Next::Record(layout, size) = record::next(bytes) else {
+            return None;
+        };
+        let record = bytes.get(..size)?;
+        Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
     /// The whole record as it stands in the file.

@@ -70,7 +70,8 @@ fn walk(bytes: &[u8]) -> (Vec<Slot>, Option<usize>) {
     }
 }
 
-fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
+/// When a record was written, where it says so.
+pub(super) fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
     match layout {
         Layout::PerfInfo => u64_at(record, 0x08),
         Layout::Message => MessageHeader::parse(record)?.timestamp,
