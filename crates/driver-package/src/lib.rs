@@ -1,9 +1,13 @@
-//! Driver images as files: what is in them, and whether Windows would load them.
+//! Driver images as files: what is in them, whether Windows would load them, and the packages they are installed from.
 //!
 //! [`Image`] is the model of a PE file, read from bytes that nobody vouches for: whatever they are, the answer is a
 //! model or an [`Error`] that names the damaged field, never a panic and never unbounded work. [`Image::verdict`] holds
 //! the model against [`rules`], each of which says what Windows does about it and where that is written.
 //! [`report`] turns both into a table for people or JSON for programs.
+//!
+//! [`inf`] stamps and lints how a driver is installed, [`sign`] puts an Authenticode signature into an image,
+//! [`catalog`] vouches for every file of a package, and [`package`] makes one of an image and an `.inx`. What is wrong
+//! with an input is a [`Problem`] with file, line and rule.
 //!
 //! This crate has no `unsafe` code, loads nothing and runs nothing of what it reads.
 //!
@@ -34,11 +38,17 @@
     )
 )]
 
+pub mod catalog;
 mod error;
+pub mod inf;
+pub mod package;
 pub mod pe;
+pub mod problem;
 pub mod report;
 pub mod rules;
+pub mod sign;
 
 pub use error::Error;
 pub use pe::Image;
+pub use problem::{Level, Problem, Problems};
 pub use rules::{Finding, Severity, Target, Verdict};

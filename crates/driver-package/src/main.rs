@@ -1,165 +1,53 @@
-//! `driver-package`: the commands over driver images.
+//! `driver-package`: the commands over driver images, INF files and packages.
 //!
-//! Exit codes of `inspect`: 0 when Windows would load every image, 1 when it would refuse one, 2 when a file cannot be
-//! read as an image or the command line is wrong. This file parses words, reads files and prints; the library decides.
+//! This file finds the command; what it does and its exit codes are in its own.
 #![forbid(unsafe_code)]
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+mod commands;
+
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use driver_package::pe::{LinkerMap, Version};
-use driver_package::report::{json, table};
-use driver_package::{Image, Target};
+use commands::{COMMANDS, print};
 
 const HELP: &str = "\
-Shows what is in driver images and whether Windows would load them
+What becomes of a driver before Windows sees it
 
-Usage: driver-package inspect [flags] FILE...
+Usage: driver-package <command> [flags] ...
 
-Flags:
-  --json             prints a JSON list with one object for each file
-  --map FILE         takes the name of the entry point from this linker map;
-                     without, from the one beside the image
-  --windows MAJ.MIN  the version of Windows that is to load it (10.0, which is
-                     also that of Windows 11)
-  --rules            prints every rule with its reason and its source
-  --help             prints this text (also -h)
+Commands:
+  inspect  shows what is in driver images and whether Windows would load them
+  lint     holds INF files against rules of infverif
+  package  makes a test-signed driver package of an image and an .inx
 
-Exit codes: 0 Windows would load every image; 1 it would refuse one, the
-reasons are printed; 2 wrong usage, or a file that is no intact image.
+`driver-package <command> --help` tells more about one of them.
 ";
 
-/// Larger than any driver; the file is held in memory.
-const LARGEST_FILE: u64 = 256 << 20;
-
-#[derive(Default)]
-struct Options {
-    json: bool,
-    map: Option<PathBuf>,
-    target: Target,
-    files: Vec<PathBuf>,
-}
-
-enum Request {
-    Print(String),
-    Inspect(Options),
-}
-
 fn main() -> ExitCode {
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
-    let code = match parse(&words) {
-        Ok(Request::Print(text)) => print(&text).map(|()| 0),
-        Ok(Request::Inspect(options)) => inspect(&options),
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match run(&words) {
+        Ok(code) => ExitCode::from(code),
         Err(reason) => {
             eprintln!("error: {reason}\nrun `driver-package --help`");
-            Ok(2)
+            ExitCode::from(2)
         }
+    }
+}
+
+fn run(words: &[OsString]) -> commands::Outcome {
+    let Some((first, rest)) = words.split_first() else {
+        return Ok(print(HELP));
     };
-    match code {
-        Ok(code) => ExitCode::from(code),
-        // Whoever read our output went away: nothing is left to say.
-        Err(_) => ExitCode::from(2),
+    let name = first.to_string_lossy();
+    if name == "--help" || name == "-h" {
+        return Ok(print(HELP));
     }
-}
-
-fn parse(words: &[std::ffi::OsString]) -> Result<Request, String> {
-    let mut words = words.iter();
-    match words.next().map(|word| word.to_string_lossy()) {
-        Some(word) if word == "inspect" => {}
-        Some(word) if word == "--help" || word == "-h" => return Ok(Request::Print(HELP.into())),
-        Some(word) => return Err(format!("unknown command `{word}`")),
-        None => return Ok(Request::Print(HELP.into())),
+    let command = COMMANDS.iter().find(|command| command.name == name);
+    let command = command.ok_or_else(|| format!("unknown command `{name}`"))?;
+    // Behind `--` are files only.
+    let mut flags = rest.iter().take_while(|word| *word != "--");
+    if flags.any(|word| word == "--help" || word == "-h") {
+        return Ok(print(command.help));
     }
-    let mut options = Options::default();
-    let mut only_files = false;
-    while let Some(word) = words.next() {
-        let text = word.to_string_lossy();
-        if only_files || !text.starts_with('-') {
-            options.files.push(word.into());
-            continue;
-        }
-        let mut value = || words.next().ok_or_else(|| format!("`{text}` needs a value"));
-        match text.as_ref() {
-            "--help" | "-h" => return Ok(Request::Print(HELP.into())),
-            "--rules" => return Ok(Request::Print(table::rule_list())),
-            "--json" => options.json = true,
-            "--map" => options.map = Some(value()?.into()),
-            "--windows" => options.target.version = version(&value()?.to_string_lossy())?,
-            "--" => only_files = true,
-            _ => return Err(format!("unknown flag `{text}`")),
-        }
-    }
-    match options.files.len() {
-        0 => Err("no file given".into()),
-        1 => Ok(Request::Inspect(options)),
-        _ if options.map.is_some() => Err("`--map` goes with a single file".into()),
-        _ => Ok(Request::Inspect(options)),
-    }
-}
-
-fn version(text: &str) -> Result<Version, String> {
-    let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    let (major, minor) = parts.ok_or_else(|| format!("`{text}` is no version like 10.0"))?;
-    Ok(Version { major, minor })
-}
-
-/// Looks at every file, whatever the others are; the worst of them decides the exit code.
-fn inspect(options: &Options) -> io::Result<u8> {
-    let style = table::Style { bold: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() };
-    let mut reports = Vec::new();
-    let mut worst = 0;
-    for file in &options.files {
-        let name = file.to_string_lossy();
-        match load(file, options) {
-            Ok(image) => {
-                let verdict = image.verdict(options.target);
-                worst = worst.max(u8::from(!verdict.is_loadable()));
-                reports.push(if options.json {
-                    json::image(&name, &image, &verdict)
-                } else {
-                    table::image(&name, &image, &verdict, style)
-                });
-                for finding in verdict.refusals().filter(|_| options.json) {
-                    eprintln!("{name}: refused: {}: {}", finding.rule.id, finding.found);
-                }
-            }
-            Err(reason) => {
-                eprintln!("error: {name}: {reason}");
-                worst = 2;
-            }
-        }
-    }
-    print(&if options.json { json::list_of(&reports) + "\n" } else { reports.join("\n") })?;
-    Ok(worst)
-}
-
-fn load(file: &Path, options: &Options) -> Result<Image, String> {
-    let bytes = read(file).map_err(|error| error.to_string())?;
-    let mut image = Image::parse(&bytes).map_err(|error| error.to_string())?;
-    let beside = file.with_extension("map");
-    let map = match &options.map {
-        Some(path) => Some(read(path).map_err(|error| format!("{}: {error}", path.display()))?),
-        None => read(&beside).ok(),
-    };
-    if let Some(map) = map {
-        image.name_entry(LinkerMap::new(&String::from_utf8_lossy(&map)));
-    }
-    Ok(image)
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let length = File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
-    if length as u64 > LARGEST_FILE {
-        return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
-    }
-    Ok(bytes)
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    (command.run)(rest)
 }

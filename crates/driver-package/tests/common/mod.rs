@@ -4,7 +4,9 @@
 //! checksum is written last.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod inputs;
 pub(crate) mod tools;
+pub(crate) mod verifiers;
 
 use std::ops::Range;
 

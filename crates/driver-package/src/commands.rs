@@ -1,0 +1,29 @@
+//! The commands: each parses its words, reads and prints; the library decides.
+
+pub(crate) mod inspect;
+pub(crate) mod lint;
+pub(crate) mod package;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// How a command ends: with an exit code, or with a word on why its command line makes no sense.
+pub(crate) type Outcome = Result<u8, String>;
+
+/// A command.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) run: fn(&[OsString]) -> Outcome,
+}
+
+/// In the order of the help text.
+pub(crate) const COMMANDS: [Command; 3] = [inspect::COMMAND, lint::COMMAND, package::COMMAND];
+
+/// Prints, and does not mind a reader that went away.
+pub(crate) fn print(text: &str) -> u8 {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    // Whoever read our output went away: nothing is left to say.
+    if written.is_ok() { 0 } else { 2 }
+}

@@ -1,0 +1,205 @@
+//! What a file installs on one processor: devices, their install sections, their services.
+
+use super::{Entry, Inf, Section};
+
+/// A processor that packages are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arch {
+    /// x86-64.
+    X64,
+    /// ARM64.
+    Arm64,
+}
+
+impl Arch {
+    /// As on command lines and in folder names.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X64 => "x64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    /// As in INF files.
+    #[must_use]
+    pub fn inf_name(self) -> &'static str {
+        match self {
+            Self::X64 => "amd64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    /// As in the headers of images.
+    #[must_use]
+    pub fn machine(self) -> u16 {
+        match self {
+            Self::X64 => 0x8664,
+            Self::Arm64 => 0xaa64,
+        }
+    }
+
+    /// By its name on command lines.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::X64, Self::Arm64].into_iter().find(|arch| arch.name() == name)
+    }
+
+    /// By the number in an image.
+    #[must_use]
+    pub fn of_machine(machine: u16) -> Option<Self> {
+        [Self::X64, Self::Arm64].into_iter().find(|arch| arch.machine() == machine)
+    }
+
+    /// Whether a decoration such as `NTamd64.10.0` means this processor, or all.
+    fn is_meant_by(self, decoration: &str) -> bool {
+        let lower = decoration.to_ascii_lowercase();
+        let rest = lower.strip_prefix("nt").unwrap_or(&lower);
+        let name = rest.split('.').next().unwrap_or_default();
+        name.is_empty() || name == self.inf_name()
+    }
+}
+
+/// A device that the file has a driver for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Where it is named.
+    pub line: usize,
+    /// As a user sees it, with tokens replaced.
+    pub description: String,
+    /// Hardware and compatible ids, as they are written.
+    pub ids: Vec<String>,
+    /// The name of its install section, without decoration.
+    pub install: String,
+}
+
+/// A service that a device's install section adds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Where it is added.
+    pub line: usize,
+    /// Its name; none for a device without a function driver.
+    pub name: Option<String>,
+    /// Whether it is the device's own, and not a filter's.
+    pub is_function: bool,
+    /// The section that describes it.
+    pub section: Option<String>,
+}
+
+/// `SPSVCINST_ASSOCSERVICE`
+const ASSOCIATED: u32 = 2;
+
+impl Inf {
+    /// Names of the models sections for a processor, each with the entry of `[Manufacturer]` that names it.
+    pub(super) fn models(&self, arch: Arch) -> Vec<(String, &Entry)> {
+        let entries = self.section("Manufacturer").into_iter().flat_map(|section| &section.entries);
+        let mut models = Vec::new();
+        for entry in entries {
+            let (base, decorations) = match entry.fields.split_first() {
+                Some((base, rest)) if !base.is_empty() => (base.as_str(), rest),
+                // Without a section, the maker's name is that of the section.
+                _ => (entry.key.as_deref().unwrap_or_default(), &[][..]),
+            };
+            if decorations.is_empty() {
+                models.push((base.to_owned(), entry));
+            }
+            let meant = decorations.iter().filter(|decoration| arch.is_meant_by(decoration));
+            models.extend(meant.map(|decoration| (format!("{base}.{decoration}"), entry)));
+        }
+        models
+    }
+
+    /// The devices, in the file's order.
+    #[must_use]
+    pub fn devices(&self, arch: Arch) -> Vec<Device> {
+        let sections = self.models(arch).into_iter().filter_map(|(name, _)| self.section(&name));
+        sections.flat_map(|section| &section.entries).map(|entry| self.device(entry)).collect()
+    }
+
+    /// Every hardware id once, in lower case, in the file's order.
+    #[must_use]
+    pub fn hardware_ids(&self, arch: Arch) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for id in self.devices(arch).iter().flat_map(|device| &device.ids) {
+            let id = id.to_lowercase();
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    }
+
+    fn device(&self, entry: &Entry) -> Device {
+        let mut fields = entry.fields.iter().map(|field| self.expand(field));
+        Device {
+            line: entry.line,
+            description: self.expand(entry.key.as_deref().unwrap_or_default()),
+            install: fields.next().unwrap_or_default(),
+            ids: fields.filter(|id| !id.is_empty()).collect(),
+        }
+    }
+
+    /// The section that Windows takes for an install section's name: the most decorated one that fits.
+    #[must_use]
+    pub fn install_section(&self, name: &str, arch: Arch) -> Option<&Section> {
+        let decorated = format!("{name}.nt{}", arch.inf_name()).to_ascii_lowercase();
+        let with_version = |section: &&Section| {
+            let lower = section.name.to_ascii_lowercase();
+            let version = lower.strip_prefix(&decorated).and_then(|rest| rest.strip_prefix('.'));
+            version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+        };
+        let newest = self.sections().iter().find(with_version);
+        newest
+            .or_else(|| self.section(&decorated))
+            .or_else(|| self.section(&format!("{name}.NT")))
+            .or_else(|| self.section(name))
+    }
+
+    /// The services of an install section, from its `.Services` section.
+    #[must_use]
+    pub fn services(&self, install: &Section) -> Vec<Service> {
+        let section = self.section(&format!("{}.Services", install.name));
+        let entries = section.into_iter().flat_map(|section| section.all("AddService"));
+        let service = |entry: &Entry| {
+            let field = |index| entry.field(index).map(|field| self.expand(field));
+            let flags = field(1).and_then(|flags| number(&flags)).unwrap_or_default();
+            Service { line: entry.line, name: field(0), is_function: flags & ASSOCIATED != 0, section: field(2) }
+        };
+        entries.map(service).collect()
+    }
+}
+
+/// A number as INF files write it.
+pub(super) fn number(text: &str) -> Option<u32> {
+    let text = text.trim();
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arch, Inf};
+
+    const TEXT: &str = "[Manufacturer]\n%M% = Dev,NTamd64.10.0...16299,NTarm64,NT.6.1\n\
+        [Dev.NTamd64.10.0...16299]\n%D% = I,Root\\A,Root\\B\n[Dev.NTarm64]\n\"x\" = I,ROOT\\C\n[Dev.NT.6.1]\n\
+        [I.NT]\n[I.NT.Services]\nAddService = s,%two%,S\nAddService = f,,F\n[I.NTarm64.10.0]\n\
+        [Strings]\nD = \"Device\"\ntwo = 0x2\n";
+
+    #[test]
+    fn devices_and_services_are_those_of_the_processor() {
+        let inf = Inf::parse(TEXT).unwrap();
+        let devices = inf.devices(Arch::X64);
+        assert_eq!(devices.len(), 1);
+        assert_eq!((devices[0].description.as_str(), devices[0].line), ("Device", 4));
+        assert_eq!(inf.hardware_ids(Arch::X64), ["root\\a", "root\\b"]);
+        assert_eq!(inf.hardware_ids(Arch::Arm64), ["root\\c"]);
+        let install = inf.install_section("I", Arch::X64).unwrap();
+        assert_eq!(install.name, "I.NT");
+        let services = inf.services(install);
+        assert_eq!(services.iter().map(|service| service.is_function).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(inf.install_section("i", Arch::Arm64).unwrap().name, "I.NTarm64.10.0");
+        assert_eq!(inf.models(Arch::X64).len(), 2);
+    }
+}

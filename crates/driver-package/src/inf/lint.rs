@@ -1,0 +1,94 @@
+//! Rules of infverif, under its numbers: the ones that a test-signed package breaks in practice.
+//!
+//! Severities are those of infverif's `/w` mode, which the WDK's build of a driver uses. Where the meaning of a rule
+//! comes from: Microsoft Learn, "INF Validation Errors and Warnings".
+
+mod files;
+mod registry;
+mod sections;
+mod services;
+mod strings;
+mod version;
+
+use super::{Arch, Fault, Inf};
+use crate::problem::Level;
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// infverif's number.
+    pub number: u16,
+    /// Whether a package may be made all the same.
+    pub level: Level,
+    /// What is asked.
+    pub what: &'static str,
+}
+
+const fn error(number: u16, what: &'static str) -> Rule {
+    Rule { number, level: Level::Error, what }
+}
+
+/// Every rule that is checked, those of reading and stamping included.
+pub static RULES: &[Rule] = &[
+    error(1001, "[Version] has the signature $Windows NT$"),
+    error(1002, "the file can be parsed"),
+    error(1003, "the file is ANSI or UTF-16LE"),
+    error(1006, "a directive has what it needs"),
+    error(1203, "a section that is referred to exists"),
+    error(1204, "the provider is not Microsoft"),
+    error(1230, "a copied file is in [SourceDisksFiles]"),
+    error(1233, "[Version] has a directive that the signature needs"),
+    error(1235, "a string token is in [Strings]"),
+    error(1284, "the class is not reserved for Microsoft"),
+    error(1285, "a class of Microsoft's is not installed by others"),
+    error(1296, "a device has a service"),
+    error(1297, "a driver is for some device"),
+    error(1320, "registry keys are below HKR"),
+    error(1321, "registry values are below HKR"),
+    error(1322, "files stay in the driver store, directory 13"),
+    error(1324, "[Version] has PnpLockdown=1"),
+    Rule { number: 2083, level: Level::Warning, what: "every section is used" },
+];
+
+impl Rule {
+    /// By its number.
+    #[must_use]
+    pub fn of(number: u16) -> Option<&'static Self> {
+        RULES.iter().find(|rule| rule.number == number)
+    }
+}
+
+/// Everything that infverif would say about a file for one processor, by line.
+#[must_use]
+pub fn lint(inf: &Inf, arch: Arch) -> Vec<Fault> {
+    let mut linter = Linter { inf, arch, faults: Vec::new(), used: Vec::new() };
+    version::check(&mut linter);
+    sections::check(&mut linter);
+    services::check(&mut linter);
+    files::check(&mut linter);
+    registry::check(&mut linter);
+    strings::check(&mut linter);
+    sections::check_unused(&mut linter);
+    linter.faults.sort_by_key(|fault| (fault.line, fault.rule));
+    linter.faults.dedup();
+    linter.faults
+}
+
+/// What the rules work on and write to.
+struct Linter<'a> {
+    inf: &'a Inf,
+    arch: Arch,
+    faults: Vec<Fault>,
+    /// Names of sections that something refers to, in lower case.
+    used: Vec<String>,
+}
+
+impl Linter<'_> {
+    fn report(&mut self, rule: u16, line: usize, text: impl Into<String>) {
+        self.faults.push(Fault::new(rule, line, text));
+    }
+
+    fn mark_used(&mut self, name: &str) {
+        self.used.push(name.to_ascii_lowercase());
+    }
+}

@@ -1,0 +1,77 @@
+//! Copied files: each has a source, and all stay in the driver store.
+
+use super::Linter;
+use crate::inf::{Entry, Inf};
+
+/// The package's own folder in the driver store.
+const DRIVER_STORE: &str = "13";
+
+pub(super) fn check(linter: &mut Linter<'_>) {
+    let inf = linter.inf;
+    let mut copies = false;
+    for (list, file, line) in copied(inf) {
+        copies = true;
+        let sources = inf.sections().iter().filter(|s| base(&s.name).eq_ignore_ascii_case("SourceDisksFiles"));
+        if !sources.into_iter().any(|section| section.first(&file).is_some()) {
+            linter.report(1230, line, format!("file `{file}` is copied, but [SourceDisksFiles] does not have it"));
+        }
+        let (directory, place) = destination(inf, list.as_deref());
+        if directory.as_deref() != Some(DRIVER_STORE) {
+            let found = directory.map_or_else(|| "no directory".into(), |id| format!("directory {id}"));
+            let text = format!("file `{file}` is copied to {found}: files of a driver stay in directory 13");
+            linter.report(1322, place.unwrap_or(line), text);
+        }
+    }
+    if copies {
+        for name in ["SourceDisksNames", "SourceDisksFiles"] {
+            if !inf.sections().iter().any(|section| base(&section.name).eq_ignore_ascii_case(name)) {
+                linter.report(1203, 1, format!("section [{name}] not found: it says where copied files come from"));
+            }
+        }
+    }
+    for section in inf.sections() {
+        for entry in section.all("ServiceBinary") {
+            let path = entry.field(0).unwrap_or_default();
+            if !path.starts_with("%13%\\") {
+                let text = format!("the service's file is `{path}`: files of a driver stay in directory 13, %13%\\");
+                linter.report(1322, entry.line, text);
+            }
+        }
+    }
+}
+
+/// List section, file and line of everything that `CopyFiles` copies.
+fn copied(inf: &Inf) -> Vec<(Option<String>, String, usize)> {
+    let mut files = Vec::new();
+    for entry in inf.sections().iter().flat_map(|section| section.all("CopyFiles")) {
+        for field in entry.fields.iter().filter(|field| !field.is_empty()) {
+            if let Some(file) = field.strip_prefix('@') {
+                files.push((None, file.to_owned(), entry.line));
+            } else if let Some(list) = inf.section(field) {
+                let named = list.entries.iter().filter_map(|entry| Some((source(entry)?, entry.line)));
+                files.extend(named.map(|(file, line)| (Some(list.name.clone()), file, line)));
+            }
+        }
+    }
+    files
+}
+
+/// The name that a file has in the package: the second field where it is renamed.
+fn source(entry: &Entry) -> Option<String> {
+    entry.field(1).or_else(|| entry.field(0)).map(String::from)
+}
+
+/// The directory's number that a list is copied to, and the line that says so.
+fn destination(inf: &Inf, list: Option<&str>) -> (Option<String>, Option<usize>) {
+    let Some(section) = inf.section("DestinationDirs") else {
+        return (None, None);
+    };
+    let own = list.and_then(|list| section.first(list));
+    let entry = own.or_else(|| section.first("DefaultDestDir"));
+    (entry.and_then(|entry| entry.field(0)).map(String::from), entry.map(|entry| entry.line))
+}
+
+/// A section's name without its processor.
+fn base(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}

@@ -1,0 +1,128 @@
+//! References from one section to another: each leads somewhere, and no section is left over.
+
+use super::Linter;
+use crate::inf::{Entry, Section};
+
+/// Directives of install sections whose fields are names of sections.
+const LISTS: [&str; 9] =
+    ["AddReg", "DelReg", "CopyFiles", "DelFiles", "RenFiles", "BitReg", "AddProperty", "DelProperty", "UpdateInis"];
+/// Directives one of whose fields is the name of a section that tells more.
+const DESCRIBED: [(&str, usize); 7] = [
+    ("AddService", 2),
+    ("AddFilter", 2),
+    ("AddInterface", 2),
+    ("AddComponent", 2),
+    ("AddSoftware", 2),
+    ("KmdfService", 1),
+    ("UmdfService", 1),
+];
+/// Ends of the names of sections that belong to an install section.
+const SUFFIXES: [&str; 10] =
+    ["Services", "HW", "Wdf", "Components", "Software", "Interfaces", "Events", "Filters", "WMI", "CoInstallers"];
+/// Sections that Windows looks for itself.
+const KNOWN: [&str; 11] = [
+    "Version",
+    "Manufacturer",
+    "Strings",
+    "DestinationDirs",
+    "SourceDisksNames",
+    "SourceDisksFiles",
+    "ClassInstall32",
+    "ControlFlags",
+    "DefaultInstall",
+    "DefaultUninstall",
+    "SignatureAttributes",
+];
+
+pub(super) fn check(linter: &mut Linter<'_>) {
+    let (inf, arch) = (linter.inf, linter.arch);
+    if inf.section("Manufacturer").is_none() {
+        let is_primitive = inf.sections().iter().any(|s| s.name.to_ascii_lowercase().starts_with("defaultinstall"));
+        if !is_primitive {
+            linter.report(1203, 1, "section [Manufacturer] not found: nothing says which devices the driver is for");
+        }
+        return;
+    }
+    for (name, entry) in inf.models(arch) {
+        require(linter, &name, entry, "its models");
+    }
+    let devices = inf.devices(arch);
+    if devices.is_empty() {
+        let line = inf.section("Manufacturer").map_or(1, |section| section.line);
+        let text = format!("no device is named for {}, so the driver is never installed", arch.inf_name());
+        linter.report(1297, line, text);
+    }
+    for device in devices {
+        if device.ids.is_empty() {
+            linter.report(1297, device.line, format!("device `{}` has no hardware id", device.description));
+        }
+        match inf.install_section(&device.install, arch) {
+            Some(section) => check_install(linter, section),
+            None => {
+                linter.report(1203, device.line, format!("section [{}] not found, an install section", device.install));
+            }
+        }
+    }
+    if let Some(class) = inf.section("ClassInstall32") {
+        check_install(linter, class);
+    }
+}
+
+/// An install section and those that belong to it by name.
+fn check_install(linter: &mut Linter<'_>, install: &Section) {
+    linter.mark_used(&install.name);
+    check_lists(linter, install);
+    for suffix in SUFFIXES {
+        let Some(section) = linter.inf.section(&format!("{}.{suffix}", install.name)) else { continue };
+        linter.mark_used(&section.name);
+        check_lists(linter, section);
+        for (key, index) in DESCRIBED {
+            for entry in section.all(key) {
+                let name = entry.field(index);
+                let described = name.and_then(|name| require(linter, name, entry, "a section that describes it"));
+                if let Some(described) = described {
+                    check_lists(linter, described);
+                }
+            }
+        }
+    }
+}
+
+/// The sections that directives of a section list.
+fn check_lists(linter: &mut Linter<'_>, section: &Section) {
+    for key in LISTS {
+        for entry in section.all(key) {
+            for name in entry.fields.iter().filter(|name| !name.is_empty() && !name.starts_with('@')) {
+                require(linter, name, entry, key);
+            }
+        }
+    }
+}
+
+/// A section that has to be there, unless another file is included that may have it.
+fn require<'a>(linter: &mut Linter<'a>, name: &str, entry: &Entry, what: &str) -> Option<&'a Section> {
+    let inf = linter.inf;
+    let name = inf.expand(name);
+    linter.mark_used(&name);
+    let found = inf.section(&name);
+    let includes = || inf.sections().iter().any(|section| section.first("Include").is_some());
+    if found.is_none() && !includes() {
+        linter.report(1203, entry.line, format!("section [{name}] not found, {what} on this line"));
+    }
+    found
+}
+
+/// Sections that nothing refers to, on this processor or another.
+pub(super) fn check_unused(linter: &mut Linter<'_>) {
+    let inf = linter.inf;
+    for section in inf.sections() {
+        let lower = section.name.to_ascii_lowercase();
+        let base = lower.split('.').next().unwrap_or_default();
+        let is_known = KNOWN.iter().any(|known| known.eq_ignore_ascii_case(base));
+        // A decoration for another processor is used there.
+        let elsewhere = |used: &String| used.split('.').next() == Some(base) && lower.contains(".nt");
+        if !is_known && !linter.used.iter().any(|used| *used == lower || elsewhere(used)) {
+            linter.report(2083, section.line, format!("nothing refers to section [{}]", section.name));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A driver package: from an image and an `.inx` to a folder that Windows installs.
+//!
+//! Everything is made in memory and checked there; the folder appears as a whole at its place, or nothing does. The
+//! same inputs, key and time give the same bytes.
+
+mod clock;
+mod image;
+mod setup;
+mod texts;
+mod write;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use clock::Clock;
+
+use crate::catalog::{Catalog, Member, Version, systems};
+use crate::inf::Arch;
+use crate::problem::{Problem, Problems};
+use crate::sign::Identity;
+
+/// What to make a package of.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What the linker made, whatever its extension is.
+    pub image: PathBuf,
+    /// The `.inx`; the package is called like it.
+    pub inx: PathBuf,
+    /// The processor; none means that of the image.
+    pub arch: Option<Arch>,
+    /// The framework's version, like `1.33`.
+    pub kmdf: Option<String>,
+    /// The catalog's generation.
+    pub catalog: Version,
+    /// A folder with PowerShell scripts that go along.
+    pub scripts: Option<PathBuf>,
+    /// The name of the driver's ETW provider, for the script that records it.
+    pub provider: Option<String>,
+    /// The name of the certificate's file, without its extension.
+    pub certificate: String,
+    /// What the package says about when it was made, since 1970.
+    pub time: Duration,
+}
+
+/// A finished package, not written yet.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// The processor it is for.
+    pub arch: Arch,
+    /// Name and bytes, by name.
+    files: Vec<(String, Vec<u8>)>,
+    /// What is not right, and did not matter.
+    pub warnings: Vec<Problem>,
+}
+
+impl Request {
+    /// Makes the package.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the image, or with the `.inx`, each with file, line and rule.
+    pub fn make(&self, identity: &Identity) -> Result<Package, Problems> {
+        let (image, arch, mut warnings) = image::prepare(self, identity)?;
+        let setup = setup::prepare(self, arch, &mut warnings)?;
+        let mut files = vec![(self.image_name(), image), (self.named("inf"), setup.bytes.clone())];
+        files.extend(setup.read_others(self)?);
+        let catalog = Catalog {
+            version: self.catalog,
+            systems: systems(arch),
+            hardware_ids: setup.inf.hardware_ids(arch),
+            members: files.iter().map(|(name, bytes)| Member::new(name, bytes)).collect(),
+            time: self.time,
+        };
+        let failed = |what: &str| {
+            let file = PathBuf::from(self.named(what));
+            move |error: der::Error| Problem::error(&file, "encoding", error.to_string())
+        };
+        files.push((self.named("cat"), catalog.sign(identity).map_err(failed("cat"))?));
+        let facts = texts::Facts {
+            request: self,
+            setup: &setup,
+            arch,
+            thumbprint: identity.thumbprint().map_err(failed("cer"))?,
+        };
+        files.push((format!("{}.cer", self.certificate), identity.to_cer().map_err(failed("cer"))?));
+        files.push((String::from("package.psd1"), facts.data_file().into_bytes()));
+        files.push((String::from("README.txt"), facts.read_me().into_bytes()));
+        files.extend(self.read_scripts()?);
+        files.sort();
+        Ok(Package { arch, files, warnings })
+    }
+
+    /// The package's name.
+    fn name(&self) -> String {
+        self.inx.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// A file of the package's name.
+    fn named(&self, extension: &str) -> String {
+        format!("{}.{extension}", self.name())
+    }
+
+    /// The image's name in the package.
+    fn image_name(&self) -> String {
+        format!("{}.sys", self.image.file_stem().unwrap_or_default().to_string_lossy())
+    }
+
+    fn read_scripts(&self) -> Result<Vec<(String, Vec<u8>)>, Problem> {
+        let Some(folder) = &self.scripts else {
+            return Ok(Vec::new());
+        };
+        let unreadable = |error: std::io::Error| Problem::error(folder, "package-file", error.to_string());
+        let mut scripts = Vec::new();
+        for entry in fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ps1")) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                scripts.push((name, read(&path)?));
+            }
+        }
+        Ok(scripts)
+    }
+}
+
+impl Package {
+    /// Name and bytes of every file, by name.
+    #[must_use]
+    pub fn files(&self) -> &[(String, Vec<u8>)] {
+        &self.files
+    }
+
+    /// Puts the package into a folder, in place of the package that is there.
+    ///
+    /// # Errors
+    ///
+    /// Names the file that could not be written, or the folder that holds something else; nothing is changed then.
+    pub fn write(&self, folder: &Path) -> Result<(), Problem> {
+        write::replace(folder, &self.files)
+    }
+}
+
+/// A file that has to be there.
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    fs::read(path).map_err(|error| Problem::error(path, "package-file", error.to_string()))
+}

@@ -1,0 +1,49 @@
+//! The time, and the one that reproducible builds put in its place.
+
+use std::time::{Duration, SystemTime};
+
+/// Seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// What time it is: certificates are valid or not by it.
+    pub now: Duration,
+    /// What is written: the same, or `SOURCE_DATE_EPOCH`.
+    pub stamp: Duration,
+}
+
+impl Clock {
+    /// Reads the system's clock; `epoch` is the variable's value where it is set.
+    ///
+    /// # Errors
+    ///
+    /// Says so when the value is no number of seconds, or lies outside of the years that certificates can write.
+    pub fn new(now: SystemTime, epoch: Option<&str>) -> Result<Self, String> {
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).map_err(|_| String::from("the clock is before 1970"))?;
+        let now = Duration::from_secs(now.as_secs());
+        let Some(epoch) = epoch else {
+            return Ok(Self { now, stamp: now });
+        };
+        let wrong = || format!("SOURCE_DATE_EPOCH is `{epoch}`, which is no number of seconds since 1970");
+        let stamp = Duration::from_secs(epoch.trim().parse().map_err(|_| wrong())?);
+        der::DateTime::from_unix_duration(stamp).map_err(|_| wrong())?;
+        Ok(Self { now, stamp })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::Clock;
+
+    #[test]
+    fn the_variable_is_written_but_not_believed() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(5_500);
+        let clock = Clock::new(now, Some("1700000000")).unwrap();
+        assert_eq!((clock.now.as_millis(), clock.stamp.as_secs()), (5_000, 1_700_000_000));
+        assert_eq!(Clock::new(now, None).unwrap().stamp.as_secs(), 5);
+        for wrong in ["", "yesterday", "-1", "99999999999999"] {
+            assert!(Clock::new(now, Some(wrong)).unwrap_err().contains("SOURCE_DATE_EPOCH"), "{wrong}");
+        }
+    }
+}

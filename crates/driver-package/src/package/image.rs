@@ -1,0 +1,35 @@
+//! The image: of the right processor, signed, and held against the loader's rules as it will be shipped.
+
+use super::{Request, read};
+use crate::inf::Arch;
+use crate::pe::Image;
+use crate::problem::{Level, Problem, Problems};
+use crate::rules::{Severity, Target};
+use crate::sign::{Identity, sign_image};
+
+/// The signed image, its processor, and what is not right with it but does not matter.
+pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<(Vec<u8>, Arch, Vec<Problem>), Problems> {
+    let file = &request.image;
+    let damaged = |error: crate::Error| Problem::error(file, error.field(), error.reason());
+    let bytes = read(file)?;
+    let machine = Image::parse(&bytes).map_err(damaged)?.header.machine;
+    let Some(arch) = Arch::of_machine(machine.0) else {
+        let text = format!("it is for {machine}; packages are made for x64 and arm64");
+        return Err(Problem::error(file, "machine", text).into());
+    };
+    if let Some(asked) = request.arch.filter(|asked| *asked != arch) {
+        let text = format!("it is for {}, the package is to be for {}", arch.name(), asked.name());
+        return Err(Problem::error(file, "machine", text).into());
+    }
+    let signed = sign_image(&bytes, identity).map_err(damaged)?;
+    let verdict = Image::parse(&signed).map_err(damaged)?.verdict(Target::default());
+    let problem = |finding: &crate::Finding| {
+        let level = match finding.rule.severity {
+            Severity::Refused => Level::Error,
+            Severity::Warning => Level::Warning,
+        };
+        Problem { level, ..Problem::error(file, finding.rule.id, &finding.found) }
+    };
+    let problems: Vec<Problem> = verdict.findings().iter().map(problem).collect();
+    if verdict.is_loadable() { Ok((signed, arch, problems)) } else { Err(Problems(problems)) }
+}

@@ -1,0 +1,89 @@
+//! The INF: stamped, held against infverif's rules, and asked which other files the package needs.
+
+use std::path::{Component, Path};
+
+use super::{Request, read};
+use crate::inf::lint::{Rule, lint};
+use crate::inf::{Arch, DriverVersion, Fault, Inf, Stamp, Text, stamp};
+use crate::problem::{Level, Problem, Problems};
+
+/// The finished INF.
+pub(super) struct Setup {
+    pub(super) inf: Inf,
+    pub(super) bytes: Vec<u8>,
+    pub(super) version: DriverVersion,
+    /// Where `[SourceDisksFiles]` lists each of the other files, in the lines of the source.
+    others: Vec<(String, usize)>,
+}
+
+pub(super) fn prepare(request: &Request, arch: Arch, warnings: &mut Vec<Problem>) -> Result<Setup, Problems> {
+    let file = &request.inx;
+    let text = Text::decode(&read(file)?).map_err(|fault| describe(file, &fault))?;
+    let date = der::DateTime::from_unix_duration(request.time)
+        .map_err(|error| Problem::error(file, "time", error.to_string()))?;
+    let version = DriverVersion::of_time(date);
+    let what = Stamp { arch, kmdf: request.kmdf.clone(), version, catalog: request.named("cat") };
+    let stamped = stamp(&text, &what).map_err(|fault| describe(file, &fault))?;
+    let inf = Inf::parse(&stamped.text.text).map_err(|fault| describe(file, &fault))?;
+
+    let faults = lint(&inf, arch).into_iter();
+    let at_source = faults.map(|fault| Fault { line: stamped.source_line(fault.line), ..fault });
+    let mut problems: Vec<Problem> = at_source.map(|fault| describe(file, &fault)).collect();
+    let (image, mut listed, mut others) = (request.image_name(), false, Vec::new());
+    for (name, line) in sources(&inf, arch) {
+        let line = stamped.source_line(line);
+        if name.eq_ignore_ascii_case(&image) {
+            listed = true;
+        } else if is_plain(&name) {
+            others.push((name, line));
+        } else {
+            problems.push(Problem::error(file, "package-file", format!("`{name}` is no file name")).at(line));
+        }
+    }
+    if !listed {
+        let line = inf.section("SourceDisksFiles").map_or(1, |section| stamped.source_line(section.line));
+        let text = format!("[SourceDisksFiles] does not list the driver, `{image}`");
+        problems.push(Problem::error(file, "package-file", text).at(line));
+    }
+    if problems.iter().any(|problem| problem.level == Level::Error) {
+        return Err(Problems(problems));
+    }
+    warnings.extend(problems);
+    Ok(Setup { inf, bytes: stamped.text.encode(), version, others })
+}
+
+impl Setup {
+    /// The package's other files, from beside the `.inx` or the image.
+    pub(super) fn read_others(&self, request: &Request) -> Result<Vec<(String, Vec<u8>)>, Problems> {
+        let mut files = Vec::new();
+        let mut problems = Vec::new();
+        for (name, line) in &self.others {
+            let places = [&request.inx, &request.image].map(|path| path.with_file_name(name));
+            if let Some(path) = places.iter().find(|path| path.is_file()) {
+                files.push((name.clone(), read(path)?));
+            } else {
+                let text = format!("`{name}` is neither beside the .inx nor beside the image");
+                problems.push(Problem::error(&request.inx, "package-file", text).at(*line));
+            }
+        }
+        if problems.is_empty() { Ok(files) } else { Err(Problems(problems)) }
+    }
+}
+
+/// Names and lines of the files that the package consists of on a processor.
+fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
+    let decorated = format!("SourceDisksFiles.{}", arch.inf_name());
+    let sections = [decorated.as_str(), "SourceDisksFiles"].into_iter().filter_map(|name| inf.section(name));
+    let entries = sections.flat_map(|section| &section.entries);
+    entries.filter_map(|entry| Some((inf.expand(entry.key.as_ref()?), entry.line))).collect()
+}
+
+fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['\\', ':'])
+}
+
+fn describe(file: &Path, fault: &Fault) -> Problem {
+    let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
+    Problem { level, ..Problem::error(file, fault.rule.to_string(), &fault.text).at(fault.line) }
+}

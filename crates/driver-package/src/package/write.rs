@@ -1,0 +1,114 @@
+//! The folder appears as a whole: written under another name, then renamed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::problem::Problem;
+
+/// A folder with this file is a package of ours and may be replaced.
+const MARK: &str = "package.psd1";
+
+/// Puts the files in place of the package that is there.
+pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
+    let problem = |path: &Path, error: &io::Error| Problem::error(path, "package-folder", error.to_string());
+    if !may_be_replaced(folder) {
+        let text = "it holds something that is no package; it is left alone, name another folder";
+        return Err(Problem::error(folder, "package-folder", text));
+    }
+    let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
+    let result = fill(&draft, files).and_then(|()| {
+        let _ = fs::remove_dir_all(&old);
+        if folder.exists() {
+            fs::rename(folder, &old).map_err(|error| (folder.to_path_buf(), error))?;
+        }
+        fs::rename(&draft, folder).map_err(|error| {
+            // Back to what was there.
+            let _ = fs::rename(&old, folder);
+            (folder.to_path_buf(), error)
+        })
+    });
+    let _ = fs::remove_dir_all(&draft);
+    let _ = fs::remove_dir_all(&old);
+    result.map_err(|(path, error)| problem(&path, &error))
+}
+
+fn fill(draft: &Path, files: &[(String, Vec<u8>)]) -> Result<(), (PathBuf, io::Error)> {
+    let _ = fs::remove_dir_all(draft);
+    fs::create_dir_all(draft).map_err(|error| (draft.to_path_buf(), error))?;
+    for (name, bytes) in files {
+        let path = draft.join(name);
+        fs::write(&path, bytes).map_err(|error| (path, error))?;
+    }
+    Ok(())
+}
+
+/// A hidden neighbour, on the same file system.
+fn beside(folder: &Path, what: &str) -> PathBuf {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    folder.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
+}
+
+fn may_be_replaced(folder: &Path) -> bool {
+    if folder.join(MARK).is_file() {
+        return true;
+    }
+    match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::{MARK, replace};
+
+    /// A folder of the test's own below the system's, emptied first.
+    fn place(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("driver-package-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = entries.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_package_takes_the_place_of_the_one_before() {
+        let place = place("replace");
+        let folder = place.join("x64");
+        replace(&folder, &[(MARK.into(), vec![]), ("old".into(), vec![])]).unwrap();
+        replace(&folder, &[(MARK.into(), vec![]), ("new".into(), b"1".to_vec())]).unwrap();
+        assert_eq!(names(&folder), ["new", MARK]);
+        assert_eq!(names(&place), ["x64"], "nothing else is left");
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_what_was_there() {
+        let place = place("half");
+        let folder = place.join("x64");
+        replace(&folder, &[(MARK.into(), vec![])]).unwrap();
+        let problem = replace(&folder, &[("a".into(), vec![]), ("no/such/folder".into(), vec![])]).unwrap_err();
+        assert!(problem.file.ends_with("no/such/folder"), "{problem}");
+        assert_eq!((names(&folder), names(&place)), (vec![MARK.to_owned()], vec!["x64".to_owned()]));
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_somebody_elses_is_left_alone() {
+        let place = place("foreign");
+        fs::write(place.join("thesis.txt"), "").unwrap();
+        assert_eq!(replace(&place, &[(MARK.into(), vec![])]).unwrap_err().rule, "package-folder");
+        assert_eq!(names(&place), ["thesis.txt"]);
+        fs::remove_dir_all(place).unwrap();
+    }
+}

@@ -1,0 +1,125 @@
+//! The certificate for tests: self-signed, made once, the key readable by its owner only.
+//!
+//! It has the name that Microsoft's build of Rust drivers uses, so that a machine prepared for one knows the other.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use const_oid::AssociatedOid;
+use der::asn1::{BitString, OctetString, UtcTime};
+use der::{DateTime, Decode, Encode};
+use rsa::RsaPrivateKey;
+use rsa::pkcs1v15::SigningKey;
+use rsa::pkcs8::{EncodePrivateKey, EncodePublicKey};
+use rsa::rand_core::{OsRng, RngCore};
+use rsa::signature::{SignatureEncoding, Signer};
+use sha2::Sha256;
+use spki::SubjectPublicKeyInfoOwned;
+use x509_cert::Certificate;
+use x509_cert::certificate::{TbsCertificate, Version};
+use x509_cert::ext::Extension;
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsages};
+use x509_cert::name::Name;
+use x509_cert::serial_number::SerialNumber;
+use x509_cert::time::{Time, Validity};
+
+use super::spc::with_null;
+use super::{Identity, oid, pem};
+use crate::problem::Problem;
+
+/// The certificate's name, and that of its files.
+pub const TEST_NAME: &str = "WDRLocalTestCert";
+const BITS: usize = 2048;
+/// A certificate for tests is not renewed; this is the last day that makecert gave its own.
+const LAST_DAY: (u16, u8, u8) = (2039, 12, 31);
+/// Clocks of test machines are not exact.
+const SLACK: Duration = Duration::from_hours(24);
+
+/// The identity in a folder, made first where there is none.
+///
+/// # Errors
+///
+/// Names the file when it cannot be written or read, or when its certificate may not sign any more.
+pub fn test_identity(folder: &Path, now: Duration) -> Result<Identity, Problem> {
+    let file = folder.join(TEST_NAME).with_extension("pem");
+    if !file.exists() {
+        let problem = |text: String| Problem::error(&file, "certificate-file", text);
+        let text = make(now).map_err(|error| problem(error.to_string()))?;
+        store(&file, &text).map_err(|error| problem(error.to_string()))?;
+    }
+    Identity::load(&file, now)
+}
+
+/// A new key and its certificate, as PEM.
+fn make(now: Duration) -> Result<String, Box<dyn std::error::Error>> {
+    let key = RsaPrivateKey::new(&mut OsRng, BITS)?;
+    let certificate = self_signed(&key, now)?;
+    let key = pem::block("PRIVATE KEY", key.to_pkcs8_der()?.as_bytes())?;
+    Ok(key + &pem::block("CERTIFICATE", &certificate.to_der()?)?)
+}
+
+fn self_signed(key: &RsaPrivateKey, now: Duration) -> Result<Certificate, Box<dyn std::error::Error>> {
+    let name = Name::from_str(&format!("CN={TEST_NAME}"))?;
+    let (year, month, day) = LAST_DAY;
+    let last = UtcTime::from_date_time(DateTime::new(year, month, day, 23, 59, 59)?)?;
+    let first = UtcTime::from_unix_duration(Duration::from_secs(now.saturating_sub(SLACK).as_secs()))?;
+    let algorithm = with_null(oid::SHA256_WITH_RSA);
+    let tbs_certificate = TbsCertificate {
+        version: Version::V3,
+        serial_number: SerialNumber::new(&serial_number())?,
+        signature: algorithm.clone(),
+        issuer: name.clone(),
+        validity: Validity { not_before: Time::UtcTime(first), not_after: Time::UtcTime(last) },
+        subject: name,
+        subject_public_key_info: SubjectPublicKeyInfoOwned::from_der(
+            key.to_public_key().to_public_key_der()?.as_bytes(),
+        )?,
+        issuer_unique_id: None,
+        subject_unique_id: None,
+        extensions: Some(vec![
+            extension(&BasicConstraints { ca: false, path_len_constraint: None }, true)?,
+            extension(&KeyUsage(KeyUsages::DigitalSignature.into()), true)?,
+            extension(&ExtendedKeyUsage(vec![oid::CODE_SIGNING]), false)?,
+        ]),
+    };
+    let signature = SigningKey::<Sha256>::new(key.clone()).sign(&tbs_certificate.to_der()?);
+    let signature = BitString::from_bytes(&signature.to_vec())?;
+    Ok(Certificate { tbs_certificate, signature_algorithm: algorithm, signature })
+}
+
+fn extension<T: Encode + AssociatedOid>(value: &T, critical: bool) -> der::Result<Extension> {
+    Ok(Extension { extn_id: T::OID, critical, extn_value: OctetString::new(value.to_der()?)? })
+}
+
+/// Positive, and different for every certificate.
+fn serial_number() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    OsRng.fill_bytes(&mut bytes);
+    bytes[0] = bytes[0] & 0x7f | 0x40;
+    bytes
+}
+
+/// Writes the file at once or not at all; the one that somebody else wrote meanwhile stays.
+fn store(file: &Path, text: &str) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(file);
+    fs::create_dir_all(folder)?;
+    let draft = file.with_extension(format!("{}.tmp", std::process::id()));
+    let _ = fs::remove_file(&draft);
+    let written = write_private(&draft, text).and_then(|()| match fs::hard_link(&draft, file) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    });
+    fs::remove_file(&draft).and(written)
+}
+
+/// A new file that nobody else may read.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}

@@ -1,0 +1,51 @@
+//! Authenticode: the signature goes behind the image, its place into the header, the checksum last.
+
+use der::Encode;
+
+use super::digest::image_digests;
+use super::identity::Identity;
+use super::spc::{IndirectData, Subject};
+use super::{oid, pkcs7};
+use crate::error::Error;
+use crate::pe::{Layout, checksum};
+
+/// `WIN_CERT_REVISION_2_0`, then `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
+const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
+
+/// The image with a signature, and without the one it had.
+///
+/// # Errors
+///
+/// Names the field when the bytes are no image that can be signed.
+pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
+    let layout = Layout::of(image)?;
+    let digest = image_digests(image)?.sha256;
+    let failed = |error: der::Error| Error::new("signature", error.to_string());
+    let data = IndirectData::new(Subject::SignedImage, oid::SHA256, &digest).map_err(failed)?;
+    let data = data.to_der().map_err(failed)?;
+    let envelope = pkcs7::sign(identity, oid::INDIRECT_DATA, &data).map_err(failed)?;
+
+    let mut signed = image.get(..layout.signed_end(image.len())).unwrap_or_default().to_vec();
+    signed.resize(signed.len().next_multiple_of(8), 0);
+    let size = (envelope.len() + 8).next_multiple_of(8);
+    let too_large = |_| Error::new("signature", "the file is larger than an image can be");
+    let start = u32::try_from(signed.len()).map_err(too_large)?;
+    let size = u32::try_from(size).map_err(too_large)?;
+
+    // Signtool counts the padding into the entry's size, so there is no second opinion on where the table ends.
+    signed.extend_from_slice(&size.to_le_bytes());
+    signed.extend_from_slice(&KIND);
+    signed.extend_from_slice(&envelope);
+    signed.resize(signed.len().next_multiple_of(8), 0);
+    let place = [start.to_le_bytes(), size.to_le_bytes()].concat();
+    write(&mut signed, layout.security, &place);
+    let sum = checksum(&signed, u64::try_from(layout.checksum).unwrap_or(u64::MAX));
+    write(&mut signed, layout.checksum, &sum.to_le_bytes());
+    Ok(signed)
+}
+
+fn write(file: &mut [u8], offset: usize, bytes: &[u8]) {
+    if let Some(field) = file.get_mut(offset..offset + bytes.len()) {
+        field.copy_from_slice(bytes);
+    }
+}

@@ -1,0 +1,43 @@
+//! The object identifiers of Authenticode and of catalogs, under Microsoft's names for them.
+
+use const_oid::ObjectIdentifier;
+
+const fn oid(text: &str) -> ObjectIdentifier {
+    ObjectIdentifier::new_unwrap(text)
+}
+
+pub(crate) const SHA1: ObjectIdentifier = oid("1.3.14.3.2.26");
+pub(crate) const SHA256: ObjectIdentifier = oid("2.16.840.1.101.3.4.2.1");
+pub(crate) const RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.1");
+pub(crate) const SHA256_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.11");
+pub(crate) const SIGNED_DATA: ObjectIdentifier = oid("1.2.840.113549.1.7.2");
+pub(crate) const CONTENT_TYPE: ObjectIdentifier = oid("1.2.840.113549.1.9.3");
+pub(crate) const MESSAGE_DIGEST: ObjectIdentifier = oid("1.2.840.113549.1.9.4");
+pub(crate) const CODE_SIGNING: ObjectIdentifier = oid("1.3.6.1.5.5.7.3.3");
+
+/// `SPC_INDIRECT_DATA_OBJID`
+pub(crate) const INDIRECT_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.4");
+/// `SPC_STATEMENT_TYPE_OBJID`
+pub(crate) const STATEMENT_TYPE: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.11");
+/// `SPC_SP_OPUS_INFO_OBJID`
+pub(crate) const OPUS_INFO: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.12");
+/// `SPC_PE_IMAGE_DATA_OBJID`
+pub(crate) const IMAGE_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.15");
+/// `SPC_INDIVIDUAL_SP_KEY_PURPOSE_OBJID`
+pub(crate) const INDIVIDUAL: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.21");
+/// `SPC_CAB_DATA_OBJID`, which catalogs use for any file that is no image.
+pub(crate) const FLAT_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.25");
+/// `szOID_CTL`
+pub(crate) const TRUST_LIST: ObjectIdentifier = oid("1.3.6.1.4.1.311.10.1");
+/// `szOID_CATALOG_LIST`
+pub(crate) const CATALOG_LIST: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.1.1");
+/// `szOID_CATALOG_LIST_MEMBER`
+pub(crate) const MEMBER_V1: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.1.2");
+/// `szOID_CATALOG_LIST_MEMBER2`
+pub(crate) const MEMBER_V2: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.1.3");
+/// `CAT_NAMEVALUE_OBJID`
+pub(crate) const NAME_VALUE: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.2.1");
+/// `CAT_MEMBERINFO_OBJID`
+pub(crate) const MEMBER_INFO_V1: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.2.2");
+/// `CAT_MEMBERINFO2_OBJID`
+pub(crate) const MEMBER_INFO_V2: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.2.3");

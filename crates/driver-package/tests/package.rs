@@ -1,0 +1,177 @@
+//! Packages as a deployer gets them.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::inputs::{INX, image, names, request, signer, usual};
+use common::{Driver, tools};
+use driver_package::catalog::Version;
+use driver_package::inf::Arch;
+use driver_package::package::Package;
+use driver_package::sign::{Identity, image_digests, sign_image, test_identity};
+use driver_package::{Image, Target};
+
+fn file<'a>(package: &'a Package, name: &str) -> &'a [u8] {
+    let found = package.files().iter().find(|(each, _)| each == name);
+    found.map_or_else(|| panic!("no {name}"), |(_, bytes)| bytes.as_slice())
+}
+
+fn text(package: &Package, name: &str) -> String {
+    String::from_utf8(file(package, name).to_vec()).unwrap()
+}
+
+#[test]
+fn a_package_has_its_files_and_they_say_what_they_should() {
+    for (arch, decoration) in [(Arch::X64, "NTamd64"), (Arch::Arm64, "NTarm64")] {
+        let folder = tools::folder(&format!("package-{}", arch.name()));
+        let package = usual(&folder, arch).make(&signer()).unwrap();
+        let all: Vec<&str> = package.files().iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(all, ["README.txt", "driver.cat", "driver.inf", "driver.sys", "package.psd1", "signer.cer"]);
+        assert!(package.warnings.is_empty(), "{:?}", package.warnings);
+
+        let inf = text(&package, "driver.inf");
+        assert!(inf.contains("CatalogFile = driver.cat\n"), "{inf}");
+        assert!(inf.contains("DriverVer   = 11/14/2023,22.13.20.0\n"), "{inf}");
+        assert!(inf.contains(&format!("[Models.{decoration}.10.0...16299]\n")), "{inf}");
+        assert!(inf.contains("KmdfLibraryVersion = 1.33\n"), "{inf}");
+
+        let signed = Image::parse(file(&package, "driver.sys")).unwrap();
+        assert!(signed.header.checksum.is_right());
+        assert!(signed.signature.as_ref().is_some_and(|signature| signature.problems.is_empty()));
+        assert!(signed.verdict(Target::default()).findings().is_empty());
+        assert_eq!(file(&package, "signer.cer"), signer().to_cer().unwrap());
+
+        let data = text(&package, "package.psd1");
+        assert!(data.contains("HardwareIds = @('Root\\Example', 'Root\\Other')\r\n"), "{data}");
+        assert!(data.contains("Services    = @('driver')\r\n"), "{data}");
+        assert!(data.contains(&format!("Arch        = '{}'\r\n", arch.name())), "{data}");
+        assert!(text(&package, "README.txt").contains("A device (Root\\Example, Root\\Other)\r\n"));
+    }
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes() {
+    let folder = tools::folder("package-same");
+    let request = usual(&folder, Arch::X64);
+    let (first, second) = (request.make(&signer()).unwrap(), request.make(&signer()).unwrap());
+    assert_eq!(first.files(), second.files());
+    let mut later = request.clone();
+    later.time += std::time::Duration::from_secs(1);
+    let third = later.make(&signer()).unwrap();
+    assert_eq!(file(&first, "driver.sys"), file(&third, "driver.sys"), "an image's signature has no time");
+    assert_ne!(file(&first, "driver.inf"), file(&third, "driver.inf"));
+}
+
+#[test]
+fn an_image_has_the_same_digests_before_and_after_signing_and_signing_again() {
+    for odd in [0, 1, 7] {
+        let mut unsigned = image(Arch::X64).build();
+        unsigned.extend(vec![0x5a; odd]);
+        let once = sign_image(&unsigned, &signer()).unwrap();
+        assert_eq!(image_digests(&unsigned).unwrap(), image_digests(&once).unwrap());
+        assert_eq!(sign_image(&once, &signer()).unwrap(), once, "the old signature is replaced");
+    }
+    // One signature in place of another that is none.
+    let placeholder = Driver::default().build();
+    assert_eq!(sign_image(&placeholder, &signer()).unwrap(), sign_image(&image(Arch::X64).build(), &signer()).unwrap());
+}
+
+#[test]
+fn a_catalog_of_the_first_version_can_be_chosen() {
+    let folder = tools::folder("package-v1");
+    let mut request = usual(&folder, Arch::X64);
+    let second = request.make(&signer()).unwrap();
+    request.catalog = Version::V1;
+    let first = request.make(&signer()).unwrap();
+    assert_ne!(file(&first, "driver.cat"), file(&second, "driver.cat"));
+    assert_eq!(file(&first, "driver.inf"), file(&second, "driver.inf"));
+}
+
+#[test]
+fn other_files_of_a_driver_and_scripts_come_along() {
+    let folder = tools::folder("package-others");
+    let inx = INX.replace("driver.sys = 1\n", "driver.sys = 1\nfirmware.bin = 1\n");
+    let mut request = request(&folder, &image(Arch::X64).build(), inx.as_bytes());
+    fs::write(folder.join("firmware.bin"), "microcode").unwrap();
+    fs::create_dir(folder.join("deploy")).unwrap();
+    fs::write(folder.join("deploy/install.ps1"), "exit 0").unwrap();
+    fs::write(folder.join("deploy/notes.txt"), "not for the package").unwrap();
+    request.scripts = Some(folder.join("deploy"));
+    request.provider = Some("MyCompany.MyComponent".into());
+    let package = request.make(&signer()).unwrap();
+    assert_eq!(file(&package, "firmware.bin"), b"microcode");
+    assert_eq!(file(&package, "install.ps1"), b"exit 0");
+    assert!(!package.files().iter().any(|(name, _)| name == "notes.txt"));
+    // Microsoft's own example of a name and its id, in the documentation of TRACELOGGING_DEFINE_PROVIDER.
+    assert!(text(&package, "package.psd1").contains("ProviderId  = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
+    assert!(text(&package, "README.txt").contains(".\\install.ps1"));
+}
+
+#[test]
+fn the_test_certificate_is_made_once_and_its_key_is_nobody_elses() {
+    let folder = tools::folder("package-key");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let keys = folder.join("keys");
+    let first = test_identity(&keys, now).unwrap();
+    let second = test_identity(&keys, now).unwrap();
+    assert_eq!(first.thumbprint().unwrap(), second.thumbprint().unwrap());
+    assert_eq!(names(&keys), ["WDRLocalTestCert.pem"]);
+    assert_eq!(first.certificate().tbs_certificate.subject.to_string(), "CN=WDRLocalTestCert");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(keys.join("WDRLocalTestCert.pem")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let package = usual(&folder, Arch::X64).make(&first).unwrap();
+    for (name, bytes) in package.files() {
+        assert!(!bytes.windows(11).any(|window| window == b"PRIVATE KEY"), "{name}");
+    }
+    // A certificate for tests ends some day, and says so.
+    let problem = Identity::load(&keys.join("WDRLocalTestCert.pem"), now * 3).err().unwrap();
+    assert_eq!(problem.rule, "certificate-expired");
+}
+
+fn package(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_driver-package");
+    let inputs = ["package", "--image", "driver.dll", "--inx", "driver.inx", "--kmdf", "1.33"];
+    let command = &mut Command::new(program);
+    command.current_dir(folder).env("SOURCE_DATE_EPOCH", "1700000000").args(inputs).args(arguments).output().unwrap()
+}
+
+#[test]
+fn the_command_makes_a_package_and_replaces_it() {
+    let folder = tools::folder("package-command");
+    usual(&folder, Arch::Arm64);
+    for _ in 0..2 {
+        let output = package(&folder, &["--out", "out/arm64", "--keys", "keys", "--arch", "arm64"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.starts_with("out/arm64 (arm64)\n  README.txt ("), "{said}");
+    }
+    assert_eq!(names(&folder.join("out")), ["arm64"]);
+    assert!(names(&folder.join("out/arm64")).contains(&"WDRLocalTestCert.cer".to_owned()));
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let folder = tools::folder("package-usage");
+    usual(&folder, Arch::X64);
+    for (arguments, text) in [
+        (&[][..], "`--out FOLDER` is needed"),
+        (&["--arch", "x86"], "neither `x64` nor `arm64`"),
+        (&["--catalog", "v3"], "neither `v1` nor `v2`"),
+        (&["--cert"], "`--cert` needs a value"),
+        (&["--certificate", "x"], "unknown flag `--certificate`"),
+    ] {
+        let output = package(&folder, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(text), "{arguments:?}: {said}");
+    }
+    let help = String::from_utf8(package(&folder, &["--help"]).stdout).unwrap();
+    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+}

@@ -1,0 +1,110 @@
+<#
+.SYNOPSIS
+Gathers what Windows knows about this driver, for whoever has to find out why it does not work.
+.DESCRIPTION
+Writes into a folder and a .zip beside it: the sections of setupapi.dev.log that name the driver, the events of Code
+Integrity about it, events about devices and services, the state of the devices, and what the machine allows. Nothing is
+changed.
+.PARAMETER Output
+The folder; without, one with the time in its name in the current folder.
+#>
+param([string]$Output)
+
+. "$PSScriptRoot\common.ps1"
+
+# Sections of the log run from a line with '>>>  [' to one with '<<<  [Exit status'. Only the end of a long log is read.
+function Get-SetupSection {
+    param($Package)
+    $file = Join-Path $env:windir 'INF\setupapi.dev.log'
+    if (-not (Test-Path $file)) {
+        return 'There is no setupapi.dev.log.'
+    }
+    $words = @($Package.Inf) + $Package.HardwareIds
+    $section = @()
+    $found = @()
+    foreach ($line in Get-Content $file -Tail 20000) {
+        if ($line.StartsWith('>>>  [')) {
+            $section = @()
+        }
+        $section += $line
+        if ($line.StartsWith('<<<  [Exit status')) {
+            $text = $section -join [Environment]::NewLine
+            $hits = $words | Where-Object { $text.IndexOf($_, [StringComparison]::OrdinalIgnoreCase) -ge 0 }
+            if ($hits) {
+                $found += $text
+            }
+            $section = @()
+        }
+    }
+    $found
+}
+
+function Get-LogEvent {
+    param([string]$Log, [string[]]$Words)
+    Get-WinEvent -LogName $Log -MaxEvents 2000 -ErrorAction SilentlyContinue |
+        Where-Object {
+            $message = [string]$_.Message
+            $hits = $Words | Where-Object { $message.IndexOf($_, [StringComparison]::OrdinalIgnoreCase) -ge 0 }
+            [bool]$hits
+        } |
+        Select-Object -First 100 -Property @('TimeCreated', 'Id', 'LevelDisplayName', 'Message') |
+        Format-List
+}
+
+# A part that cannot be had is no reason to do without the others.
+function Save-Part {
+    param([string]$Name, [scriptblock]$Script)
+    $file = Join-Path $Output $Name
+    try {
+        & $Script | Out-File -FilePath $file -Encoding utf8
+    }
+    catch {
+        "not available: $_" | Out-File -FilePath $file -Encoding utf8
+    }
+}
+
+$package = Read-Package
+if (-not $Output) {
+    $Output = Join-Path (Get-Location) ('collect-' + (Get-Date -Format 'yyyyMMdd-HHmmss'))
+}
+New-Item -ItemType Directory -Force -Path $Output | Out-Null
+$words = @($package.Name, $package.Inf, $package.Image) + $package.Services
+
+Save-Part 'setupapi.txt' { Get-SetupSection $package }
+Save-Part 'code-integrity.txt' { Get-LogEvent 'Microsoft-Windows-CodeIntegrity/Operational' $words }
+Save-Part 'system-events.txt' { Get-LogEvent 'System' ($words + $package.HardwareIds) }
+Save-Part 'devices.txt' {
+    $columns = @('Status', 'Problem', 'ProblemDescription', 'Class', 'InstanceId', 'HardwareID')
+    Get-PackageDevice $package | Format-List -Property $columns
+}
+Save-Part 'drivers.txt' { Get-PackageDriver $package }
+Save-Part 'services.txt' {
+    foreach ($service in $package.Services) {
+        & sc.exe query $service
+        & sc.exe qc $service
+    }
+}
+Save-Part 'package.txt' {
+    Get-ChildItem $PSScriptRoot -File | Get-FileHash | ForEach-Object { "$($_.Hash) $(Split-Path -Leaf $_.Path)" }
+}
+Save-Part 'signatures.txt' {
+    foreach ($name in @($package.Image, $package.Catalog)) {
+        Get-AuthenticodeSignature (Join-Path $PSScriptRoot $name) | Format-List
+    }
+}
+Save-Part 'machine.txt' {
+    "Windows:      $([Environment]::OSVersion.Version), $(Get-Architecture)"
+    "Test mode:    $(Test-TestSigning)"
+    "Secure Boot:  $(Test-SecureBoot)"
+    foreach ($store in 'Root', 'TrustedPublisher') {
+        $trusted = Test-Path "Cert:\LocalMachine\$store\$($package.Thumbprint)"
+        "Certificate:  in ${store}: $trusted"
+    }
+}
+
+foreach ($name in 'setupapi.txt', 'code-integrity.txt') {
+    Write-Host "--- $name"
+    Get-Content (Join-Path $Output $name) -Tail 40 | Out-Host
+}
+Compress-Archive -Path $Output -DestinationPath "$Output.zip" -Force
+Write-Host "Everything is in $Output and in $Output.zip."
