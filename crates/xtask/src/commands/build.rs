@@ -46,7 +46,7 @@ const IMAGES: Step =
 pub(super) const TOOLS: Step =
     Step { name: "tools", what: "clang and LLVM for the driver kit", required: true, run: tools };
 
-const DRIVER: Step = Step { name: "driver", what: "a kernel-mode driver", required: false, run: driver };
+pub(super) const DRIVER: Step = Step { name: "driver", what: "a kernel-mode driver", required: false, run: driver };
 
 fn run(context: &Context) -> Result<(), Error> {
     // A wrong word is an error before anything is installed.

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every test there is.
 
-use super::build::{SETUP, TOOLS};
+use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::error::Error;
@@ -11,7 +11,8 @@ pub(super) const COMMAND: Command = Command {
     name: "test",
     summary: "Runs every test",
     details: "\
-Installs what is missing, then runs the unit, integration and documentation
+Installs what is missing, builds the sample driver (tests run it), then runs the
+unit, integration and documentation
 tests of all crates (some of them build and inspect images for Windows, some
 are loom models), and Miri where a nightly toolchain with it can be had.
 ",
@@ -24,9 +25,10 @@ const NO_MIRI: &str = "--no-miri";
 /// Miri checks what touches raw memory; the rest has no unsafe code.
 const MIRI_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
 
-pub(super) const STEPS: [Step; 5] = [
+pub(super) const STEPS: [Step; 6] = [
     SETUP,
     TOOLS,
+    DRIVER,
     Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
     Step::new("tests", "all crates, with their documentation", workspace),
     Step::new("miri", "undefined behaviour in what a driver links", miri),
