@@ -3,12 +3,22 @@
 mod build;
 mod ci;
 mod demo;
+mod fuzz;
 mod inspect;
 mod lint;
+mod package;
 mod test;
 
 use crate::cli::Command;
 
 /// In the order of the help text.
-pub(crate) static COMMANDS: &[Command] =
-    &[demo::COMMAND, test::COMMAND, lint::COMMAND, ci::COMMAND, build::COMMAND, inspect::COMMAND];
+pub(crate) static COMMANDS: &[Command] = &[
+    demo::COMMAND,
+    test::COMMAND,
+    lint::COMMAND,
+    ci::COMMAND,
+    build::COMMAND,
+    package::COMMAND,
+    inspect::COMMAND,
+    fuzz::COMMAND,
+];

@@ -24,6 +24,8 @@ at which IRQL they may be called. Missing components are installed.
 
 /// The crates that a driver links, in which `cfg(windows)` matters.
 const DRIVER_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
+/// libFuzzer's entries, which are no member of the workspace.
+const FUZZ_MANIFEST: &str = "crates/fuzz/libfuzzer/Cargo.toml";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(super) const STEPS: [Step; 6] = [
@@ -44,7 +46,9 @@ fn format(context: &Context) -> Result<Outcome, Error> {
     ensure_component(context, "rustfmt", probe)?;
     let check = ["fmt", "--all", "--check"];
     context.cargo().args(check).run()?;
-    context.cargo().args(check).args(["--manifest-path", IMAGES_MANIFEST]).run()?;
+    for manifest in [IMAGES_MANIFEST, FUZZ_MANIFEST] {
+        context.cargo().args(check).args(["--manifest-path", manifest]).run()?;
+    }
     Ok(Outcome::Passed)
 }
 

@@ -1,0 +1,51 @@
+//! Trace files. Events come in the order of time and as many as reported; exports are text, and JSON where they say so; an
+//! event whose bytes decode is made again from what was decoded.
+
+use std::io::Cursor;
+
+use etw_etl::decode::{Parts, reencode};
+use etw_etl::{Event, Exporter, Format, Reader, ReaderOptions};
+use serde_json::Value;
+
+/// Little memory, so that buffers are dropped and read again.
+const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000 };
+const FORMATS: [Format; 4] = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome];
+
+/// Reads a file and exports every event.
+pub(super) fn run(bytes: &[u8]) {
+    let Ok(mut reader) = Reader::new(Cursor::new(bytes), OPTIONS) else { return };
+    let mut exporters = FORMATS.map(|format| Exporter::new(Vec::new(), format).expect("memory takes everything"));
+    let mut events = 0;
+    let mut previous = 0;
+    for event in reader.by_ref() {
+        assert!(event.header.stamp >= previous, "event {events} is out of order");
+        previous = event.header.stamp;
+        for exporter in &mut exporters {
+            exporter.event(&event).expect("memory takes everything");
+        }
+        look_at(&event);
+        events += 1;
+    }
+    assert_eq!(events, reader.report().events, "the report counts other events than came");
+    assert!(!reader.report().to_string().is_empty());
+    let [_, lines, _, chrome] = exporters.map(|exporter| {
+        let bytes = exporter.finish().expect("memory takes everything");
+        String::from_utf8(bytes).expect("an export is not UTF-8")
+    });
+    assert_eq!(u64::try_from(lines.lines().count()), Ok(events), "not one line for each event");
+    for line in lines.lines() {
+        let value: Value = serde_json::from_str(line).expect("a line is not JSON");
+        assert!(value.get("time").is_some_and(Value::is_string), "an event without time");
+    }
+    serde_json::from_str::<Value>(&chrome).expect("the trace for viewers is not JSON");
+}
+
+fn look_at(event: &Event) {
+    let _ = event.decode().to_string();
+    if let Some(parts) = Parts::of(event)
+        && let Ok(made) = reencode(&parts)
+    {
+        assert!(made.metadata == parts.metadata, "metadata comes out otherwise");
+        assert!(made.payload == parts.payload, "the payload comes out otherwise");
+    }
+}

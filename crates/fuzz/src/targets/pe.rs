@@ -1,0 +1,28 @@
+//! Driver images. Every file has a model or an error that names a field; reports hold no control characters of the file's,
+//! and JSON is JSON.
+
+use driver_package::report::{json, table};
+use driver_package::{Image, Target};
+use serde_json::Value;
+
+/// Parses, judges and reports.
+pub(super) fn run(bytes: &[u8]) {
+    let image = match Image::parse(bytes) {
+        Ok(image) => image,
+        Err(error) => {
+            assert!(!error.field().is_empty() && !error.to_string().is_empty());
+            return;
+        }
+    };
+    let verdict = image.verdict(Target::default());
+    assert!(verdict.is_loadable() == (verdict.refusals().count() == 0));
+    if let Some(section) = image.entry_section() {
+        assert!(image.sections.contains(section));
+    }
+    let text = table::image("file", &image, &verdict, table::Style::default());
+    let control = |c: char| c.is_control() && c != '\n';
+    assert!(!text.contains(control), "a control character reached the terminal");
+    let text = json::image("file", &image, &verdict);
+    let value: Value = serde_json::from_str(&text).expect("the report is not JSON");
+    assert!(value["file"] == "file");
+}
