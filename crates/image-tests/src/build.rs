@@ -33,15 +33,25 @@ pub fn image(name: &str) -> Image {
 }
 
 fn build() -> Result<PathBuf, String> {
+    build_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("images"), "images", true)
+}
+
+/// Builds every image of a workspace for Windows, below `target/NAME`, and answers the folder where the images are.
+///
+/// # Errors
+///
+/// Says what is missing, or what the compiler said.
+pub fn build_all(workspace: &Path, name: &str, release: bool) -> Result<PathBuf, String> {
     let toolchain = Toolchain::find()?;
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).unwrap_or(here);
-    let target_dir = root.join("target").join("images");
+    let target_dir = root.join("target").join(name);
+    let profile = if release { "release" } else { "dev" };
     let output = Command::new(&toolchain.cargo)
-        .args(["build", "--release", "--locked", "--target", TARGET])
+        .args(["build", "--profile", profile, "--locked", "--target", TARGET])
         .args(&toolchain.args)
         .arg("--manifest-path")
-        .arg(here.join("images").join("Cargo.toml"))
+        .arg(workspace.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target_dir)
         // Flags of the host's test run are not for drivers.
@@ -52,8 +62,8 @@ fn build() -> Result<PathBuf, String> {
         .output()
         .map_err(|error| format!("{} could not be started: {error}", toolchain.cargo))?;
     if output.status.success() {
-        Ok(target_dir.join(TARGET).join("release"))
+        Ok(target_dir.join(TARGET).join(if release { "release" } else { "debug" }))
     } else {
-        Err(format!("cargo build of crates/image-tests/images failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+        Err(format!("cargo build of {} failed:\n{}", workspace.display(), String::from_utf8_lossy(&output.stderr)))
     }
 }

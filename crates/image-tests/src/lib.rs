@@ -7,5 +7,5 @@ mod build;
 mod image;
 mod toolchain;
 
-pub use build::image;
+pub use build::{build_all, image};
 pub use image::Image;

@@ -1,0 +1,23 @@
+//! Frees what is not the start of an allocation.
+
+#![no_std]
+#![no_main]
+
+use drivers::buggy;
+use drivers::sys::{DriverObject, ExAllocatePool2, ExFreePoolWithTag, NON_PAGED, TAG};
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    // SAFETY: flags, size and tag are valid.
+    let memory = unsafe { ExAllocatePool2(NON_PAGED, 32, TAG) };
+    // SAFETY: allocated above.
+    unsafe { ExFreePoolWithTag(memory, TAG) };
+    if buggy() {
+        // SAFETY: the mistake: no allocation begins there.
+        unsafe { ExFreePoolWithTag(memory.wrapping_add(16), TAG) }; // BUG
+    }
+    0
+}
+
+fn unload() {}

@@ -1,0 +1,19 @@
+//! Stops the machine.
+
+#![no_std]
+#![no_main]
+
+use drivers::buggy;
+use drivers::sys::{DriverObject, KeBugCheckEx};
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    if buggy() {
+        // SAFETY: takes any numbers.
+        unsafe { KeBugCheckEx(0xE2, 1, 2, 3, 4) } // BUG
+    }
+    0
+}
+
+fn unload() {}

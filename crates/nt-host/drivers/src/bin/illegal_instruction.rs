@@ -1,0 +1,21 @@
+//! Disables interrupts by itself.
+
+#![no_std]
+#![no_main]
+
+use core::arch::asm;
+
+use drivers::buggy;
+use drivers::sys::DriverObject;
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    if buggy() {
+        // SAFETY: the mistake: nobody may do this here.
+        unsafe { asm!("cli") }; // BUG
+    }
+    0
+}
+
+fn unload() {}

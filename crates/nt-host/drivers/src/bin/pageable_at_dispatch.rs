@@ -1,0 +1,25 @@
+//! Uses paged pool at `DISPATCH_LEVEL`.
+
+#![no_std]
+#![no_main]
+
+use drivers::buggy;
+use drivers::sys::{DriverObject, ExAllocatePool2, ExFreePoolWithTag, KeLowerIrql, KfRaiseIrql, NON_PAGED, PAGED, TAG};
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    // SAFETY: flags, size and tag are valid.
+    let memory = unsafe { ExAllocatePool2(if buggy() { PAGED } else { NON_PAGED }, 64, TAG) };
+    // SAFETY: raising is always allowed.
+    let old = unsafe { KfRaiseIrql(2) };
+    // SAFETY: allocated above.
+    unsafe { memory.write_volatile(1) }; // BUG
+    // SAFETY: back to where it was.
+    unsafe { KeLowerIrql(old) };
+    // SAFETY: allocated above.
+    unsafe { ExFreePoolWithTag(memory, TAG) };
+    0
+}
+
+fn unload() {}

@@ -1,0 +1,22 @@
+//! Writes a byte behind its pool.
+
+#![no_std]
+#![no_main]
+
+use drivers::buggy;
+use drivers::sys::{DriverObject, ExAllocatePool2, ExFreePoolWithTag, NON_PAGED, TAG};
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    // SAFETY: flags, size and tag are valid.
+    let memory = unsafe { ExAllocatePool2(NON_PAGED, 32, TAG) };
+    let place = memory.wrapping_add(if buggy() { 32 } else { 31 });
+    // SAFETY: the last byte, or the mistake: one behind it.
+    unsafe { place.write_volatile(1) }; // BUG
+    // SAFETY: allocated above.
+    unsafe { ExFreePoolWithTag(memory, TAG) };
+    0
+}
+
+fn unload() {}

@@ -1,0 +1,19 @@
+//! Panics.
+
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use drivers::buggy;
+use drivers::sys::DriverObject;
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    let table = [0, 0, 0];
+    let index = black_box(if buggy() { 3 } else { 2 });
+    table[index] // BUG
+}
+
+fn unload() {}

@@ -1,0 +1,28 @@
+//! Leaves a timer set.
+
+#![no_std]
+#![no_main]
+
+use core::ptr;
+
+use drivers::buggy;
+use drivers::sys::{DriverObject, KeCancelTimer, KeInitializeTimer, KeSetTimer, Room};
+
+drivers::driver!(load, unload);
+
+static TIMER: Room = Room::new();
+
+fn load(_: *mut DriverObject) -> u32 {
+    // SAFETY: room for a timer.
+    unsafe { KeInitializeTimer(TIMER.get()) };
+    // SAFETY: initialised above.
+    unsafe { KeSetTimer(TIMER.get(), -36_000_000_000_000, ptr::null_mut()) }; // BUG
+    0
+}
+
+fn unload() {
+    if !buggy() {
+        // SAFETY: initialised when loaded.
+        unsafe { KeCancelTimer(TIMER.get()) };
+    }
+}

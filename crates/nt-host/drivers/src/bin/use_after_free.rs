@@ -1,0 +1,23 @@
+//! Reads pool that it has freed.
+
+#![no_std]
+#![no_main]
+
+use drivers::buggy;
+use drivers::sys::{DriverObject, ExAllocatePool2, ExFreePoolWithTag, NON_PAGED, TAG};
+
+drivers::driver!(load, unload);
+
+fn load(_: *mut DriverObject) -> u32 {
+    // SAFETY: flags, size and tag are valid.
+    let memory = unsafe { ExAllocatePool2(NON_PAGED, 32, TAG) };
+    // SAFETY: allocated above.
+    unsafe { ExFreePoolWithTag(memory, TAG) };
+    if buggy() {
+        // SAFETY: the mistake: it was freed before.
+        unsafe { memory.read_volatile() }; // BUG
+    }
+    0
+}
+
+fn unload() {}

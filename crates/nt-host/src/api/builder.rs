@@ -1,0 +1,134 @@
+//! The description of a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use etw_types::NtStatus;
+
+use super::NtHost;
+use super::host::Inner;
+use crate::child::Process;
+use crate::config::{Config, Failure, RegistryValue};
+use crate::loader::Layout;
+use crate::symbols::Symbols;
+use crate::{Error, Os};
+
+/// Describes a run; [`Builder::start`] begins it.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    path: PathBuf,
+    config: Config,
+}
+
+impl Builder {
+    /// The driver's file.
+    #[must_use]
+    pub fn driver(mut self, path: impl AsRef<Path>) -> Self {
+        self.path = path.as_ref().to_path_buf();
+        self
+    }
+
+    /// The Windows that is imitated; Windows 10 unless this says otherwise.
+    #[must_use]
+    pub const fn os(mut self, os: Os) -> Self {
+        self.config.os = os;
+        self
+    }
+
+    /// Hides a routine: a lookup does not find it, and a driver that imports it is not loaded.
+    #[must_use]
+    pub fn hide(mut self, routine: &str) -> Self {
+        self.config.hidden.push(routine.to_owned());
+        self
+    }
+
+    /// Makes a routine fail.
+    #[must_use]
+    pub fn fail(mut self, failure: Failure) -> Self {
+        self.config.failures.push(failure);
+        self
+    }
+
+    /// Makes the `call`-th call of a routine fail, counted from 1.
+    #[must_use]
+    pub fn fail_call(self, routine: &str, status: NtStatus, call: u64) -> Self {
+        self.fail(Failure { routine: routine.to_owned(), status: Some(status), call: Some(call) })
+    }
+
+    /// Makes routines fail now and then, always the same ones for the same seed.
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = Some(seed);
+        self
+    }
+
+    /// Lets time pass as on the wall. Without this it stands still while anybody can go on, and jumps when everybody
+    /// waits: see [`NtHost::advance`].
+    #[must_use]
+    pub const fn real_time(mut self) -> Self {
+        self.config.real_time = true;
+        self
+    }
+
+    /// Has each event written as late as can be, so that a thread that races with it comes first.
+    #[must_use]
+    pub const fn races(mut self) -> Self {
+        self.config.races = true;
+        self
+    }
+
+    /// Traces everything of every provider, from its registration on: see [`NtHost::trace`].
+    #[must_use]
+    pub const fn trace_all(mut self) -> Self {
+        self.config.trace_all = true;
+        self
+    }
+
+    /// How long the driver may take for one request, on the wall: 20 seconds unless this says otherwise. A driver that
+    /// only waits, and for nothing, is found out at once.
+    #[must_use]
+    pub const fn patience(mut self, time: Duration) -> Self {
+        self.config.patience = Some(time);
+        self
+    }
+
+    /// Puts a value under the driver's `Parameters` key.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, value: RegistryValue) -> Self {
+        self.config.parameters.push((name.to_owned(), value));
+        self
+    }
+
+    /// Loads the driver and calls its entry point.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be loaded, when a scripted failure names a routine that cannot fail, when `DriverEntry`
+    /// fails or stops the machine.
+    pub fn start(self) -> Result<NtHost, Error> {
+        let host = self.prepare()?;
+        host.load()?;
+        Ok(host)
+    }
+
+    /// Makes the host without loading the driver: sessions can be there before it. [`NtHost::load`] loads it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Builder::start`], but for what the driver does.
+    pub fn prepare(mut self) -> Result<NtHost, Error> {
+        let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
+        let layout = Layout::parse(&file).map_err(|error| Error::Image(self.path.clone(), error))?;
+        for failure in &self.config.failures {
+            if !crate::kernel::can_fail(&failure.routine) {
+                return Err(Error::Usage(format!("{} is not a routine that can fail", failure.routine)));
+            }
+        }
+        let stem = self.path.file_stem().unwrap_or_default();
+        self.config.name = stem.to_string_lossy().into_owned();
+        let symbols = Symbols::beside(&self.path, layout.pdb.as_deref());
+        let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, exports: layout.exports })))
+    }
+}

@@ -1,0 +1,215 @@
+//! A host with one driver.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use etw_types::{Guid, NtStatus};
+
+use super::{Builder, Device, Trace, TraceSession};
+use crate::Error;
+use crate::child::Process;
+use crate::report::Report;
+use crate::symbols::Symbols;
+use crate::verify::{Finding, Place, Record};
+use crate::wire::{Reply, Request, StormPlan};
+
+/// What all handles of a host share.
+pub(crate) struct Inner {
+    pub(crate) process: Process,
+    pub(crate) symbols: Symbols,
+    pub(crate) exports: Vec<(String, u32)>,
+}
+
+/// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
+#[derive(Clone)]
+pub struct NtHost {
+    inner: Arc<Inner>,
+}
+
+/// Everything at once: see [`NtHost::storm`].
+#[derive(Clone, Debug)]
+pub struct Storm {
+    /// Times that the driver is loaded and unloaded.
+    pub rounds: u32,
+    /// Threads that send control requests.
+    pub threads: u32,
+    /// Requests of each thread in each round.
+    pub requests: u32,
+    /// The provider that is enabled, disabled and asked for its state, as fast as can be.
+    pub provider: Guid,
+    /// The control code of the requests.
+    pub code: u32,
+    /// Their input.
+    pub input: Vec<u8>,
+    /// Their room for output.
+    pub output: u32,
+}
+
+impl NtHost {
+    /// Describes a host.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(super) const fn new(inner: Arc<Inner>) -> Self {
+        Self { inner }
+    }
+
+    /// Loads the driver and calls its entry point.
+    ///
+    /// # Errors
+    ///
+    /// When `DriverEntry` fails or stops the machine.
+    pub fn load(&self) -> Result<(), Error> {
+        match self.ask(&Request::Load {})? {
+            Reply::Status { status } if status.is_success() => Ok(()),
+            Reply::Status { status } => Err(Error::DriverEntry(status, Box::new(self.report()))),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
+    /// Calls the driver's unload routine and looks at what it left. The driver can be loaded again.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine.
+    pub fn unload(&self) -> Result<Report, Error> {
+        self.ask_status(&Request::Unload {})?;
+        Ok(self.report())
+    }
+
+    /// Finds a device for the driver and starts it: by plug and play, or one that the driver made by itself.
+    ///
+    /// # Errors
+    ///
+    /// With the driver's status when it does not take the device.
+    pub fn add_device(&self) -> Result<Device, Error> {
+        match self.ask(&Request::AddDevice {})? {
+            Reply::Number { number } => Ok(Device::new(self.clone(), number)),
+            Reply::Status { status } => Err(Error::Status(status)),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
+    /// Starts a session.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone.
+    pub fn session(&self, name: &str) -> Result<TraceSession, Error> {
+        match self.ask(&Request::Session { name: name.to_owned() })? {
+            Reply::Number { number } => Ok(TraceSession::new(self.clone(), number as u32)),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
+    /// The trace of everything, where the host was described with [`Builder::trace_all`]; else it is empty.
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        Trace::new(self.clone(), 0)
+    }
+
+    /// Lets time pass: timers fire, waits end, in their order and without delay.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine.
+    pub fn advance(&self, time: Duration) -> Result<(), Error> {
+        let units = u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
+        self.ask_status(&Request::Advance { time: units })
+    }
+
+    /// Loads the driver, sends requests from several threads while a session comes and goes, and unloads it, many times.
+    /// The driver must not be loaded.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine or does not load.
+    pub fn storm(&self, storm: &Storm) -> Result<Report, Error> {
+        let plan = StormPlan {
+            rounds: storm.rounds,
+            threads: storm.threads,
+            requests: storm.requests,
+            provider: storm.provider,
+            code: storm.code,
+            input: storm.input.clone(),
+            output: storm.output,
+        };
+        self.ask_status(&Request::Storm { plan })?;
+        Ok(self.report())
+    }
+
+    /// The routines that the driver called and that can fail, with how often it called each.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone.
+    pub fn fallible_calls(&self) -> Result<Vec<(String, u64)>, Error> {
+        match self.ask(&Request::Calls {})? {
+            Reply::Calls { calls } => Ok(calls),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
+    /// The findings and the debug output so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
+        Report::new(findings, self.inner.process.output())
+    }
+
+    fn name(&self, record: &Record) -> Finding {
+        let place = record.rva().map(|rva| {
+            let mut place = record.inside().map(|inside| self.inner.symbols.locate(inside)).unwrap_or_default();
+            place.rva = rva;
+            if place.symbol.is_none() {
+                place.symbol = self.exported(rva);
+            }
+            place
+        });
+        Finding {
+            rule: record.rule(),
+            routine: record.routine(),
+            place: place.map(|place| Place { ..place }),
+            irql: record.irql(),
+            detail: record.detail(),
+        }
+    }
+
+    /// The export that an address belongs to, where there are no better names.
+    fn exported(&self, rva: u64) -> Option<String> {
+        let before = self.inner.exports.iter().filter(|(_, start)| u64::from(*start) <= rva);
+        before.max_by_key(|(_, start)| *start).map(|(name, _)| name.clone())
+    }
+
+    pub(crate) fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        self.inner.process.ask(request).map_err(Error::Process)
+    }
+
+    pub(super) fn ask_status(&self, request: &Request) -> Result<(), Error> {
+        match self.ask(request)? {
+            Reply::Status { status } if status.is_success() => Ok(()),
+            Reply::Status { status } => Err(Error::Status(status)),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
+    pub(super) fn unexpected(&self, reply: Reply) -> Error {
+        match reply {
+            Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
+            Reply::Failed { reason } => Error::Host(reason),
+            Reply::Completed { status, .. } | Reply::Status { status } => Error::Status(status),
+            Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } => {
+                Error::Status(NtStatus::InvalidParameter)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for NtHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtHost").field("process", &self.inner.process).finish_non_exhaustive()
+    }
+}

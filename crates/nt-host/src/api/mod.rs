@@ -1,0 +1,15 @@
+//! The library's face: a host with one driver, its devices, and traces with expectations.
+
+mod builder;
+mod device;
+mod event;
+mod expect;
+mod host;
+mod trace;
+
+pub use builder::Builder;
+pub use device::{Answer, Device};
+pub use event::Event;
+pub use expect::{Expectation, Expected, event};
+pub use host::{NtHost, Storm};
+pub use trace::{Trace, TraceSession};

@@ -1,0 +1,125 @@
+//! Sessions and what they took.
+
+use etw_types::{Guid, Level};
+
+use super::{Event, Expectation, Expected, NtHost};
+use crate::Error;
+use crate::wire::{Reply, Request};
+
+/// A session that was started.
+#[derive(Clone, Debug)]
+pub struct TraceSession {
+    host: NtHost,
+    number: u32,
+}
+
+/// What a session takes.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    host: NtHost,
+    number: u32,
+}
+
+impl TraceSession {
+    pub(super) const fn new(host: NtHost, number: u32) -> Self {
+        Self { host, number }
+    }
+
+    /// Takes events of a provider up to a level, with any of the keywords. The driver's callback runs now, or when it
+    /// registers.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine.
+    pub fn enable(&self, provider: Guid, level: Level, any: u64) -> Result<Trace, Error> {
+        self.control(&Request::Enable {
+            session: self.number,
+            provider,
+            level: level.as_int(),
+            any,
+            all: 0,
+            group: false,
+        })
+    }
+
+    /// Takes events of every provider of a group.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine.
+    pub fn enable_group(&self, group: Guid, level: Level, any: u64) -> Result<Trace, Error> {
+        let (session, level) = (self.number, level.as_int());
+        self.control(&Request::Enable { session, provider: group, level, any, all: 0, group: true })
+    }
+
+    /// Takes no more events of a provider.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine.
+    pub fn disable(&self, provider: Guid) -> Result<Trace, Error> {
+        self.control(&Request::Disable { session: self.number, provider })
+    }
+
+    /// Asks a provider for its state.
+    ///
+    /// # Errors
+    ///
+    /// When the driver stops the machine.
+    pub fn capture_state(&self, provider: Guid) -> Result<Trace, Error> {
+        self.control(&Request::CaptureState { session: self.number, provider })
+    }
+
+    /// What the session takes.
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        Trace::new(self.host.clone(), self.number)
+    }
+
+    fn control(&self, request: &Request) -> Result<Trace, Error> {
+        self.host.ask_status(request)?;
+        Ok(self.trace())
+    }
+}
+
+impl Trace {
+    pub(super) const fn new(host: NtHost, number: u32) -> Self {
+        Self { host, number }
+    }
+
+    /// The events so far, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone.
+    pub fn events(&self) -> Result<Vec<Event>, Error> {
+        self.read().map(|(events, _)| events)
+    }
+
+    /// How many events the session could not take.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone.
+    pub fn events_lost(&self) -> Result<u64, Error> {
+        self.read().map(|(_, lost)| lost)
+    }
+
+    /// The session that this is the trace of.
+    #[must_use]
+    pub fn session(&self) -> TraceSession {
+        TraceSession::new(self.host.clone(), self.number)
+    }
+
+    /// Begins a list of expectations.
+    pub fn expect(&self, event: Expected) -> Expectation {
+        Expectation::new(self.clone()).expect(event)
+    }
+
+    fn read(&self) -> Result<(Vec<Event>, u64), Error> {
+        match self.host.ask(&Request::Events { session: self.number })? {
+            Reply::Events { events, lost } => Ok((events, lost)),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The process that runs the driver.
+//!
+//! It is forked from the one that asked for the run. Its first thread answers requests and never runs driver code, so
+//! that it still answers when the driver has crashed or hangs; a worker runs the driver.
+
+pub(crate) mod notify;
+mod process;
+mod server;
+mod storm;
+mod worker;
+
+pub(crate) use process::Process;

@@ -1,0 +1,91 @@
+//! The child as its parent sees it.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::server;
+use crate::config::Config;
+use crate::loader::Layout;
+use crate::verify::{Arena, Record};
+use crate::wire::{self, Reply, Request};
+
+/// How long a child may take for an answer beyond what it allows its driver.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Files that are closed in a child: more than test programs have open.
+const MOST_FILES: i32 = 1024;
+
+/// A child that runs a driver. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: i32,
+    stream: Mutex<UnixStream>,
+    arena: Arena,
+}
+
+impl Process {
+    /// Forks a child for a driver. Nothing of the driver runs yet.
+    pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
+        let arena = Arena::new()?;
+        let (ours, theirs) = UnixStream::pair()?;
+        // SAFETY: the child runs this program's code, and only its own thread: it uses no lock that another thread of the
+        // parent may hold but the allocator's, which the C library makes usable in the child.
+        let pid = unsafe { libc::fork() };
+        match pid {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                keep_only(&theirs);
+                let _ = catch_unwind(AssertUnwindSafe(|| server::run(theirs, layout, config, arena)));
+                // SAFETY: ends this process without running what belongs to the parent.
+                unsafe { libc::_exit(0) }
+            }
+            _ => {
+                drop(theirs);
+                ours.set_read_timeout(Some(PATIENCE))?;
+                Ok(Self { pid, stream: Mutex::new(ours), arena })
+            }
+        }
+    }
+
+    /// Asks and waits for the answer.
+    pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
+        let mut stream = self.stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        wire::send(&mut *stream, request)?;
+        let reply = wire::receive(&mut *stream)?;
+        reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
+    }
+
+    /// The findings so far.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        self.arena.read()
+    }
+
+    /// Debug output so far.
+    pub(crate) fn output(&self) -> String {
+        self.arena.output()
+    }
+}
+
+/// Closes every file of the parent but one and the standard ones: a child must not keep another child's connection open.
+fn keep_only(stream: &UnixStream) {
+    let own = stream.as_raw_fd();
+    for file in (3..MOST_FILES).filter(|file| *file != own) {
+        // SAFETY: in a child that has just been forked, and whose only thread uses none of these.
+        unsafe { libc::close(file) };
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // SAFETY: a child of this process that was not waited for, so that the number is still its own.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        let mut status = 0;
+        // SAFETY: the same child; room for its status.
+        unsafe { libc::waitpid(self.pid, &raw mut status, 0) };
+        self.arena.release();
+    }
+}

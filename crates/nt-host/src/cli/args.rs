@@ -1,0 +1,197 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use etw_types::NtStatus;
+
+use crate::{Failure, Os};
+
+pub(super) const HELP: &str = "\
+Runs a Windows kernel driver natively, and says what it does wrong.
+
+usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
+       nt-host matrix FILE.sys [options]  the same again and again, each time with another routine failing
+       nt-host list FILE.sys [--os OS]    say which of its imports are here
+
+options:
+  --os win7|win8.1|win10|win11   the Windows that is imitated (win10)
+  --hide ROUTINE                 this Windows lacks a routine
+  --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
+  --seed N                       routines fail now and then
+  --ioctl CODE[:HEX]             send a control request; may be repeated
+  --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
+  --real-time                    let it pass as on the wall
+  --races                        write each event as late as can be
+  --no-device                    load and unload only
+  --etl FILE                     write the events to a trace file
+  --json                         a report for programs
+
+exit codes: 0 clean; 1 DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check";
+
+/// A control request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ioctl {
+    pub(super) code: u32,
+    pub(super) input: Vec<u8>,
+}
+
+/// What a run is to be like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Options {
+    pub(super) path: PathBuf,
+    pub(super) os: Os,
+    pub(super) hide: Vec<String>,
+    pub(super) fail: Vec<Failure>,
+    pub(super) seed: Option<u64>,
+    pub(super) ioctls: Vec<Ioctl>,
+    pub(super) advance: Duration,
+    pub(super) real_time: bool,
+    pub(super) races: bool,
+    pub(super) device: bool,
+    pub(super) etl: Option<PathBuf>,
+    pub(super) json: bool,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Help,
+    Run(Options),
+    List(PathBuf, Os),
+    Matrix(Options),
+}
+
+pub(super) fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut arguments = arguments.peekable();
+    let command = arguments.next().unwrap_or_default();
+    if matches!(command.as_str(), "" | "help" | "-h" | "--help")
+        || arguments.peek().is_some_and(|next| next == "--help")
+    {
+        return Ok(Command::Help);
+    }
+    if !matches!(command.as_str(), "run" | "list" | "matrix") {
+        return Err(format!("unknown command `{command}`"));
+    }
+    let options = options(arguments)?;
+    Ok(match command.as_str() {
+        "run" => Command::Run(options),
+        "matrix" => Command::Matrix(options),
+        _ => Command::List(options.path, options.os),
+    })
+}
+
+fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options {
+        path: PathBuf::new(),
+        os: Os::default(),
+        hide: Vec::new(),
+        fail: Vec::new(),
+        seed: None,
+        ioctls: Vec::new(),
+        advance: Duration::from_millis(2500),
+        real_time: false,
+        races: false,
+        device: true,
+        etl: None,
+        json: false,
+    };
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
+        match argument.as_str() {
+            "--os" => options.os = value()?.parse()?,
+            "--hide" => options.hide.push(value()?),
+            "--fail" => options.fail.push(failure(&value()?)?),
+            "--seed" => options.seed = Some(number(&value()?)?),
+            "--ioctl" => options.ioctls.push(ioctl(&value()?)?),
+            "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
+            "--real-time" => options.real_time = true,
+            "--races" => options.races = true,
+            "--no-device" => options.device = false,
+            "--etl" => options.etl = Some(value()?.into()),
+            "--json" => options.json = true,
+            option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
+            _ if options.path.as_os_str().is_empty() => options.path = argument.into(),
+            _ => return Err(format!("`{argument}` is one file too many")),
+        }
+    }
+    if options.path.as_os_str().is_empty() { Err("no file given".into()) } else { Ok(options) }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| format!("`{text}` is no number"))
+}
+
+fn failure(text: &str) -> Result<Failure, String> {
+    let (rest, call) = match text.split_once('@') {
+        Some((rest, call)) => (rest, Some(number(call)?)),
+        None => (text, None),
+    };
+    let (routine, status) = match rest.split_once('=') {
+        Some((routine, status)) => {
+            let digits = status.trim_start_matches("0x");
+            let status = u32::from_str_radix(digits, 16).map_err(|_| format!("`{status}` is no status"))?;
+            (routine, Some(NtStatus::from_int(status)))
+        }
+        None => (rest, None),
+    };
+    if routine.is_empty() || call == Some(0) {
+        return Err(format!("`{text}` names no call"));
+    }
+    Ok(Failure { routine: routine.to_owned(), status, call })
+}
+
+fn ioctl(text: &str) -> Result<Ioctl, String> {
+    let (code, data) = text.split_once(':').unwrap_or((text, ""));
+    let digits = code.trim_start_matches("0x");
+    let code = u32::from_str_radix(digits, 16).map_err(|_| format!("`{code}` is no control code in hexadecimal"))?;
+    let bytes = data.as_bytes().chunks(2).map(|pair| {
+        let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
+        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    let input: Option<Vec<u8>> = bytes.collect();
+    Ok(Ioctl { code, input: input.ok_or_else(|| format!("`{data}` is no data in hexadecimal"))? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, Ioctl, parse};
+    use crate::Failure;
+    use etw_types::NtStatus;
+
+    fn words(line: &str) -> impl Iterator<Item = String> {
+        line.split_whitespace().map(String::from).collect::<Vec<_>>().into_iter()
+    }
+
+    #[test]
+    fn a_run_is_described() {
+        let line = "run a.sys --os win7 --hide X --fail Y=C000009A@2 --ioctl 222000:0aff --seed 0x10 --json";
+        let Ok(Command::Run(options)) = parse(words(line)) else { panic!("a run") };
+        assert_eq!(options.os.name(), "win7");
+        assert_eq!(options.ioctls, [Ioctl { code: 0x222_000, input: vec![0x0A, 0xFF] }]);
+        let status = Some(NtStatus::InsufficientResources);
+        assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
+        assert_eq!((options.seed, options.json), (Some(16), true));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_reason() {
+        for (line, reason) in [
+            ("fly", "unknown command `fly`"),
+            ("run", "no file given"),
+            ("run a b", "`b` is one file too many"),
+            ("run a --os vista", "`vista` is none of win7, win8.1, win10, win11"),
+            ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
+            ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
+            ("run a --fail X@0", "`X@0` names no call"),
+            ("run a --fail", "`--fail` needs a value"),
+            ("run a --wings", "unknown option `--wings`"),
+        ] {
+            assert_eq!(parse(words(line)), Err(reason.into()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `nt-host list`.
+
+use std::path::Path;
+
+use super::{CLEAN, USAGE};
+use crate::{ImportName, Known, Layout, Os, known};
+
+pub(super) fn list(path: &Path, os: Os) -> u8 {
+    let file = match std::fs::read(path) {
+        Ok(file) => file,
+        Err(error) => {
+            eprintln!("error: {}: {error}", path.display());
+            return USAGE;
+        }
+    };
+    let layout = match Layout::parse(&file) {
+        Ok(layout) => layout,
+        Err(error) => {
+            eprintln!("error: {}: {error}", path.display());
+            return USAGE;
+        }
+    };
+    let mut counts = [0_usize; 3];
+    for import in &layout.imports {
+        let (word, index) = match &import.name {
+            ImportName::Ordinal(_) => ("unknown".to_owned(), 2),
+            ImportName::Name(_) if !is_ours(&import.module) => ("unknown".to_owned(), 2),
+            ImportName::Name(name) => match known(name, os) {
+                Known::Implemented => ("implemented".to_owned(), 0),
+                Known::Newer(since) => (format!("since {since}"), 1),
+                Known::Trapped => ("trapped".to_owned(), 1),
+            },
+        };
+        if let Some(count) = counts.get_mut(index) {
+            *count += 1;
+        }
+        println!("{word:<12} {}!{}", import.module, import.name);
+    }
+    let [here, trapped, unknown] = counts;
+    println!("{here} implemented, {trapped} trapped or missing on {os}, {unknown} unknown");
+    CLEAN
+}
+
+/// Modules whose routines this host has.
+fn is_ours(module: &str) -> bool {
+    ["ntoskrnl.exe", "hal.dll", "wdfldr.sys"].iter().any(|known| known.eq_ignore_ascii_case(module))
+}

@@ -1,0 +1,40 @@
+//! The command `nt-host`.
+//!
+//! Exit codes: 0 clean; 1 `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check.
+
+mod args;
+mod list;
+mod matrix;
+mod run;
+
+use std::process::ExitCode;
+
+use args::{Command, HELP};
+
+/// Everything went well.
+const CLEAN: u8 = 0;
+/// `DriverEntry` failed.
+const ENTRY_FAILED: u8 = 1;
+/// Bad usage or a bad file.
+const USAGE: u8 = 2;
+/// Findings or a bug check.
+const FINDINGS: u8 = 3;
+
+/// Runs the command with its arguments.
+#[must_use]
+pub fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
+    let code = match args::parse(arguments) {
+        Ok(Command::Help) => {
+            println!("{HELP}");
+            CLEAN
+        }
+        Ok(Command::Run(options)) => run::run(&options),
+        Ok(Command::List(path, os)) => list::list(&path, os),
+        Ok(Command::Matrix(options)) => matrix::matrix(&options),
+        Err(reason) => {
+            eprintln!("error: {reason}\nrun `nt-host --help`");
+            USAGE
+        }
+    };
+    ExitCode::from(code)
+}

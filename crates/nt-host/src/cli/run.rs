@@ -1,0 +1,151 @@
+//! `nt-host run`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Instant;
+
+use super::args::Options;
+use super::{CLEAN, ENTRY_FAILED, FINDINGS, USAGE};
+use crate::{Builder, Error, NtHost, Report, report};
+
+/// Room for the output of a control request.
+const OUTPUT: u32 = 4096;
+
+/// What became of a run.
+struct Outcome {
+    code: u8,
+    text: String,
+}
+
+pub(super) fn builder(options: &Options) -> Builder {
+    let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
+    for routine in &options.hide {
+        builder = builder.hide(routine);
+    }
+    for failure in &options.fail {
+        builder = builder.fail(failure.clone());
+    }
+    if let Some(seed) = options.seed {
+        builder = builder.seed(seed);
+    }
+    if options.real_time {
+        builder = builder.real_time();
+    }
+    if options.races {
+        builder = builder.races();
+    }
+    builder
+}
+
+pub(super) fn run(options: &Options) -> u8 {
+    let started = Instant::now();
+    let host = match builder(options).prepare() {
+        Ok(host) => host,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return USAGE;
+        }
+    };
+    let mut progress = Progress::new(!options.json);
+    let result = drive(&host, options, &mut progress);
+    progress.end();
+    let report = host.report();
+    let outcome = judge(result, &report);
+    let trace = host.trace();
+    let events = trace.events().unwrap_or_default();
+    let lost = trace.events_lost().unwrap_or_default();
+    if options.json {
+        println!("{}", report::json(&outcome.text, &report, &events, lost));
+    } else {
+        print!("{}", report::text(&report, &events, lost));
+        println!("{}: {} ({} ms)", options.path.display(), outcome.text, started.elapsed().as_millis());
+    }
+    if let Some(path) = &options.etl
+        && let Err(error) = report::etl(path, &events, lost)
+    {
+        eprintln!("error: {}: {error}", path.display());
+        return USAGE;
+    }
+    outcome.code
+}
+
+/// Loads the driver, gives it a device and requests, lets time pass, and unloads it.
+pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -> Result<(), Error> {
+    progress.step("DriverEntry");
+    host.load()?;
+    if options.device {
+        progress.step("device");
+        match host.add_device() {
+            Ok(device) => {
+                for ioctl in &options.ioctls {
+                    progress.step("ioctl");
+                    let answer = device.ioctl(ioctl.code, &ioctl.input, OUTPUT)?;
+                    let hex: Vec<String> = answer.output.iter().map(|byte| format!("{byte:02x}")).collect();
+                    progress.say(&format!("ioctl {:08X}: {} {}", ioctl.code, answer.status, hex.concat()));
+                }
+                progress.step("time");
+                host.advance(options.advance)?;
+                progress.step("removal");
+                device.remove()?;
+            }
+            // A driver need not take a device; what it answers is its own affair.
+            Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
+            Err(error) => return Err(error),
+        }
+    }
+    progress.step("unload");
+    host.unload().map(drop)
+}
+
+fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
+    match result {
+        Err(Error::DriverEntry(status, _)) if report.is_clean() => {
+            Outcome { code: ENTRY_FAILED, text: format!("DriverEntry answered {status}") }
+        }
+        Err(error @ (Error::Process(_) | Error::Host(_))) => {
+            Outcome { code: FINDINGS, text: format!("the run ended early: {error}") }
+        }
+        Err(Error::Stopped(_)) => Outcome { code: FINDINGS, text: "stopped".into() },
+        Err(error) if report.is_clean() => Outcome { code: FINDINGS, text: error.to_string() },
+        _ if report.is_clean() => Outcome { code: CLEAN, text: "clean".into() },
+        _ => {
+            let count = report.findings().len();
+            Outcome { code: FINDINGS, text: format!("{count} finding{}", if count == 1 { "" } else { "s" }) }
+        }
+    }
+}
+
+/// A line that says what is happening, on a terminal only.
+pub(super) struct Progress {
+    line: bool,
+    talk: bool,
+}
+
+impl Progress {
+    pub(super) fn new(talk: bool) -> Self {
+        Self { line: talk && std::io::stderr().is_terminal(), talk }
+    }
+
+    pub(super) const fn silent() -> Self {
+        Self { line: false, talk: false }
+    }
+
+    pub(super) fn step(&mut self, what: &str) {
+        if self.line {
+            eprint!("\r\x1b[K{what} …");
+            let _ = std::io::stderr().flush();
+        }
+    }
+
+    fn say(&mut self, what: &str) {
+        self.end();
+        if self.talk {
+            println!("{what}");
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        if self.line {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

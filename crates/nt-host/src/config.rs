@@ -1,0 +1,50 @@
+//! What a run is to be like.
+
+use etw_types::NtStatus;
+
+use crate::Os;
+
+/// A failure to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The routine that fails.
+    pub routine: String,
+    /// What it answers; where it answers no status, NULL or FALSE takes its place.
+    pub status: Option<NtStatus>,
+    /// Which of its calls fails, counted from 1; `None` is every call.
+    pub call: Option<u64>,
+}
+
+/// A value under the driver's `Parameters` key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistryValue {
+    /// `REG_DWORD`.
+    Dword(u32),
+    /// `REG_QWORD`.
+    Qword(u64),
+    /// `REG_SZ`.
+    Text(String),
+    /// `REG_BINARY`.
+    Binary(Vec<u8>),
+}
+
+/// What a run is to be like.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Config {
+    pub(crate) os: Os,
+    pub(crate) hidden: Vec<String>,
+    pub(crate) failures: Vec<Failure>,
+    /// Makes routines fail now and then, by this seed.
+    pub(crate) seed: Option<u64>,
+    /// Time passes as on a clock on the wall; else only when everybody waits or a test says so.
+    pub(crate) real_time: bool,
+    /// A session that takes everything of every provider, from its first moment on.
+    pub(crate) trace_all: bool,
+    /// Each event is written as late as can be, so that what races with it comes first.
+    pub(crate) races: bool,
+    /// How long the driver may take for one request, on the wall.
+    pub(crate) patience: Option<std::time::Duration>,
+    pub(crate) parameters: Vec<(String, RegistryValue)>,
+    /// The driver's name: file name without extension.
+    pub(crate) name: String,
+}

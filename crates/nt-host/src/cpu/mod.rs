@@ -1,0 +1,12 @@
+//! The processor as a driver sees it: stacks, the GS segment, privileged instructions, faults.
+//!
+//! A driver's code runs on a stack of its own, of the size that Windows gives; every routine that it imports runs on the
+//! host's. [`switch`] has both ways across. [`fault`] is what a signal becomes.
+
+pub(crate) mod decode;
+pub(crate) mod fault;
+pub(crate) mod signals;
+pub(crate) mod stack;
+pub(crate) mod stubs;
+pub(crate) mod switch;
+pub(crate) mod thread;

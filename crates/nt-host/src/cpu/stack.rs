@@ -1,0 +1,40 @@
+//! Stacks for driver code: as small as in the kernel, with pages around them that nobody may touch.
+
+use std::io;
+
+use crate::memory::{PAGE, Protection, Region, protect};
+
+/// Bytes of a kernel stack on x64 Windows.
+pub(crate) const SIZE: u64 = 24 * 1024;
+/// No access on either side. Wide enough that no frame steps over it without `__chkstk`.
+const GUARD: u64 = 16 * PAGE;
+
+/// A kernel stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stack {
+    region: Region,
+}
+
+impl Stack {
+    pub(crate) fn new() -> io::Result<Self> {
+        let region = Region::new(GUARD + SIZE + GUARD, Protection::None, false)?;
+        let stack = Self { region };
+        protect(stack.low(), SIZE, Protection::ReadWrite);
+        Ok(stack)
+    }
+
+    /// The lowest address that can be used.
+    pub(crate) const fn low(&self) -> u64 {
+        self.region.base + GUARD
+    }
+
+    /// The first address above.
+    pub(crate) const fn high(&self) -> u64 {
+        self.region.base + GUARD + SIZE
+    }
+
+    /// Whether an address is in the pages that catch an overflow.
+    pub(crate) const fn is_guard(&self, address: u64) -> bool {
+        self.region.contains(address) && address < self.low()
+    }
+}

@@ -1,0 +1,158 @@
+//! What a thread needs to run driver code: a stack, a block at the GS base, and a note of what it is doing.
+//!
+//! The block imitates the processor control region as far as compiled drivers look into it (x64: itself at 0x18, the
+//! IRQL at 0x50, the current thread at 0x188), and has the two stack pointers in a part of its own.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::stack::Stack;
+use super::switch::{MOST_ARGUMENTS, call_driver};
+use crate::memory::{PAGE, Protection, Region, guest};
+
+/// `KPCR.Self`.
+const SELF: u64 = 0x18;
+/// `KPCR.CurrentPrcb`, and where that begins.
+const PROCESSOR_BLOCK: (u64, u64) = (0x20, 0x180);
+/// `KPCR.Irql`.
+const IRQL: u64 = 0x50;
+/// `KPRCB.CurrentThread`.
+const CURRENT_THREAD: u64 = 0x188;
+/// Where the imitated thread object is.
+const THREAD_OBJECT: u64 = PAGE;
+/// Where the host's stack continues.
+pub(super) const HOST_STACK: usize = 0x2000;
+/// Where the driver's stack continues.
+pub(super) const DRIVER_STACK: usize = 0x2008;
+
+/// A call that a driver made and that has not returned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site {
+    /// The routine.
+    pub(crate) routine: &'static str,
+    /// Where it returns to.
+    pub(crate) from: u64,
+}
+
+thread_local! {
+    static BLOCK: Cell<u64> = const { Cell::new(0) };
+    static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
+    static SITE: Cell<Option<Site>> = const { Cell::new(None) };
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
+}
+
+static NUMBERS: AtomicU32 = AtomicU32::new(1);
+/// Stacks and blocks of threads that ended, for the next ones.
+static SPARE: Mutex<Vec<(u64, Stack)>> = Mutex::new(Vec::new());
+
+/// Makes the calling thread one that can run driver code, until the result is dropped.
+#[derive(Debug)]
+pub(crate) struct Attached(());
+
+/// Prepares the calling thread.
+pub(crate) fn attach() -> io::Result<Attached> {
+    let spare = SPARE.lock().ok().and_then(|mut spare| spare.pop());
+    let (block, stack) = match spare {
+        Some(spare) => spare,
+        None => (Region::new(4 * PAGE, Protection::ReadWrite, false)?.base, Stack::new()?),
+    };
+    guest::write(block + SELF, block);
+    guest::write(block + PROCESSOR_BLOCK.0, block + PROCESSOR_BLOCK.1);
+    guest::write(block + CURRENT_THREAD, block + THREAD_OBJECT);
+    guest::write(block + IRQL, 0_u8);
+    guest::write(block + DRIVER_STACK as u64, stack.high() - 64);
+    set_gs(block)?;
+    super::signals::use_own_stack()?;
+    BLOCK.set(block);
+    STACK.set(Some(stack));
+    NUMBER.set(NUMBERS.fetch_add(1, Ordering::Relaxed));
+    Ok(Attached(()))
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let (block, Some(stack)) = (BLOCK.replace(0), STACK.replace(None))
+            && let Ok(mut spare) = SPARE.lock()
+        {
+            spare.push((block, stack));
+        }
+    }
+}
+
+fn set_gs(base: u64) -> io::Result<()> {
+    const ARCH_SET_GS: i32 = 0x1001;
+    // SAFETY: nothing in a Linux process uses GS on x86-64; the block lives as long as the process.
+    let result = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_GS, base) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Calls a routine of the driver on its stack. The thread is attached.
+pub(crate) fn call(target: u64, arguments: &[u64]) -> u64 {
+    let mut all = [0; MOST_ARGUMENTS];
+    for (place, argument) in all.iter_mut().zip(arguments) {
+        *place = *argument;
+    }
+    let site = SITE.replace(None);
+    // SAFETY: attached threads have their block; where `target` is no code the fault handler names the mistake and does
+    // not return here.
+    let result = unsafe { call_driver(target, &raw const all) };
+    SITE.set(site);
+    result
+}
+
+/// Whether this thread can run driver code.
+pub(crate) fn is_attached() -> bool {
+    BLOCK.get() != 0
+}
+
+/// The IRQL of this thread: each is a processor of its own.
+pub(crate) fn irql() -> u8 {
+    match BLOCK.get() {
+        0 => 0,
+        block => guest::read(block + IRQL),
+    }
+}
+
+/// Changes the IRQL and answers the old one.
+pub(crate) fn set_irql(irql: u8) -> u8 {
+    let old = self::irql();
+    if let block @ 1.. = BLOCK.get() {
+        guest::write(block + IRQL, irql);
+    }
+    old
+}
+
+/// The address that stands for the current thread.
+pub(crate) fn object() -> u64 {
+    match BLOCK.get() {
+        0 => 0,
+        block => block + THREAD_OBJECT,
+    }
+}
+
+/// A number that no other thread has.
+pub(crate) fn number() -> u32 {
+    NUMBER.get()
+}
+
+/// The call that the driver is making on this thread.
+pub(crate) fn site() -> Option<Site> {
+    SITE.get()
+}
+
+/// Notes a call and answers the one before.
+pub(crate) fn enter(site: Site) -> Option<Site> {
+    SITE.replace(Some(site))
+}
+
+/// Takes a note back.
+pub(crate) fn leave(outer: Option<Site>) {
+    SITE.set(outer);
+}
+
+/// The driver's stack of this thread.
+pub(crate) fn stack() -> Option<Stack> {
+    STACK.get()
+}

@@ -1,0 +1,58 @@
+//! What can go wrong with a run, apart from the driver's own mistakes.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use etw_types::NtStatus;
+
+use crate::{ImageError, Report};
+
+/// Why something could not be done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be read.
+    File(PathBuf, io::Error),
+    /// The file is no driver, or a damaged one.
+    Image(PathBuf, ImageError),
+    /// Something in the description of the run makes no sense.
+    Usage(String),
+    /// `DriverEntry` failed.
+    DriverEntry(NtStatus, Box<Report>),
+    /// A callback of the driver failed.
+    Status(NtStatus),
+    /// The driver stopped the machine: see the report.
+    Stopped(Box<Report>),
+    /// The process that runs the driver is gone or does not answer.
+    Process(io::Error),
+    /// The host could not do it.
+    Host(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Image(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Usage(reason) | Self::Host(reason) => f.write_str(reason),
+            Self::DriverEntry(status, _) => write!(f, "DriverEntry answered {status}"),
+            Self::Status(status) => write!(f, "the driver answered {status}"),
+            Self::Stopped(report) => match report.findings().last() {
+                Some(finding) => write!(f, "the driver stopped the machine: {finding}"),
+                None => f.write_str("the driver stopped the machine"),
+            },
+            Self::Process(error) => write!(f, "the process that runs the driver: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File(_, error) | Self::Process(error) => Some(error),
+            Self::Image(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}

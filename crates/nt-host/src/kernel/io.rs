@@ -1,0 +1,333 @@
+//! Requests: IRPs from the host to the driver, through its devices, and back.
+
+use std::collections::BTreeMap;
+
+use super::devices::{Device, Link};
+use super::routine::{APC, DISPATCH, PASSIVE, Routine, routine};
+use super::{call_back, kernel, lock, pool};
+use crate::cpu::thread;
+use crate::memory::guest;
+use crate::verify::{self, At, Rule};
+
+/// Offsets in `IRP`.
+pub(crate) mod irp {
+    pub(crate) const MDL: u64 = 0x08;
+    pub(crate) const SYSTEM_BUFFER: u64 = 0x18;
+    pub(crate) const STATUS: u64 = 0x30;
+    pub(crate) const INFORMATION: u64 = 0x38;
+    pub(crate) const PENDING_RETURNED: u64 = 0x41;
+    pub(crate) const STACK_COUNT: u64 = 0x42;
+    pub(crate) const CURRENT_LOCATION: u64 = 0x43;
+    pub(crate) const CANCEL: u64 = 0x44;
+    pub(crate) const CANCEL_IRQL: u64 = 0x45;
+    pub(crate) const CANCEL_ROUTINE: u64 = 0x68;
+    pub(crate) const USER_BUFFER: u64 = 0x70;
+    pub(crate) const CURRENT_STACK: u64 = 0xB8;
+    pub(crate) const SIZE: u64 = 0xD0;
+}
+
+/// Offsets in `IO_STACK_LOCATION`.
+pub(crate) mod location {
+    pub(crate) const MAJOR: u64 = 0;
+    pub(crate) const MINOR: u64 = 1;
+    pub(crate) const CONTROL: u64 = 3;
+    pub(crate) const PARAMETERS: u64 = 8;
+    pub(crate) const DEVICE: u64 = 0x28;
+    pub(crate) const FILE: u64 = 0x30;
+    pub(crate) const COMPLETION: u64 = 0x38;
+    pub(crate) const CONTEXT: u64 = 0x40;
+    pub(crate) const SIZE: u64 = 0x48;
+}
+
+/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
+const PATIENCE: u64 = 600_000_000;
+const PENDING: u32 = 0x103;
+const NOT_SUPPORTED: u32 = 0xC000_00BB;
+const MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
+const PNP: u8 = 0x1B;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine("IofCallDriver", DISPATCH, |call| call_driver(call.arg(0), call.arg(1)).into()),
+    routine("IoCallDriver", DISPATCH, |call| call_driver(call.arg(0), call.arg(1)).into()),
+    routine("PoCallDriver", DISPATCH, |call| call_driver(call.arg(0), call.arg(1)).into()),
+    routine("IofCompleteRequest", DISPATCH, |call| {
+        complete(call.arg(0));
+        0
+    }),
+    routine("IoCompleteRequest", DISPATCH, |call| {
+        complete(call.arg(0));
+        0
+    }),
+    routine("IoAllocateIrp", DISPATCH, |call| {
+        let irp = new_irp(call.u8(0), call.from);
+        lock(&kernel().io).requests.insert(irp, Request::default());
+        irp
+    })
+    .fails_with_zero(),
+    routine("IoFreeIrp", DISPATCH, |call| {
+        lock(&kernel().io).requests.remove(&call.arg(0));
+        pool::free(call.arg(0), None);
+        0
+    }),
+    routine("IoReuseIrp", DISPATCH, |call| {
+        guest::write(call.arg(0) + irp::STATUS, call.u32(1));
+        0
+    }),
+    routine("IoCancelIrp", DISPATCH, |call| cancel(call.arg(0)).into()),
+    routine("IoAcquireCancelSpinLock", DISPATCH, |call| {
+        guest::write(call.arg(0), super::irql::raise(DISPATCH));
+        0
+    }),
+    routine("IoReleaseCancelSpinLock", DISPATCH, |call| {
+        super::irql::lower(call.u8(0));
+        0
+    }),
+    routine("IoBuildDeviceIoControlRequest", PASSIVE, |_| 0).fails_with_zero(),
+    routine("IoStartPacket", DISPATCH, |_| 0),
+    routine("IoStartNextPacket", DISPATCH, |_| 0),
+    routine("IoGetRequestorProcessId", DISPATCH, |_| 4),
+    routine("IoIs32bitProcess", APC, |_| 0),
+    routine("IoSetThreadHardErrorMode", APC, |_| 1),
+];
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Request {
+    completed: bool,
+}
+
+/// The I/O manager's state.
+#[derive(Default)]
+pub(crate) struct Io {
+    /// The driver object.
+    pub(crate) driver: u64,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) requests: BTreeMap<u64, Request>,
+    notifications: Vec<(u64, u64)>,
+}
+
+impl Io {
+    pub(super) fn notification(&mut self, target: u64, from: u64) -> u64 {
+        self.notifications.push((target, from));
+        0
+    }
+
+    pub(super) fn forget_notification(&mut self, target: u64) -> u64 {
+        let before = self.notifications.len();
+        self.notifications.retain(|(known, _)| *known != target);
+        if self.notifications.len() == before { 0xC000_007A } else { 0 }
+    }
+
+    /// Reports what the driver left, and forgets it.
+    pub(super) fn report_leaks(&mut self) {
+        for device in self.devices.drain(..).filter(|device| !device.of_host) {
+            let what = format_args!("a device is not deleted");
+            verify::find_at(Rule::ObjectLeak, Some("IoCreateDevice"), device.from, what);
+        }
+        for link in self.links.drain(..) {
+            let what = format_args!("symbolic link {} is not deleted", link.name);
+            verify::find_at(Rule::ObjectLeak, Some("IoCreateSymbolicLink"), link.from, what);
+        }
+        for (_, from) in self.notifications.drain(..) {
+            verify::find_at(Rule::ObjectLeak, None, from, format_args!("a notification routine is not removed"));
+        }
+        self.requests.clear();
+    }
+}
+
+/// Memory for an IRP with its stack locations.
+fn new_irp(stack: u8, from: u64) -> u64 {
+    let size = irp::SIZE + u64::from(stack) * location::SIZE;
+    let memory = lock(&kernel().pool).allocate(size, *b"Irp ", false, from);
+    let address = memory.unwrap_or_default();
+    if address != 0 {
+        guest::fill(address, 0, size);
+        guest::write(address, 6_u16);
+        guest::write(address + 2, size as u16);
+        guest::write(address + irp::STACK_COUNT, stack);
+        guest::write(address + irp::CURRENT_LOCATION, stack + 1);
+        guest::write(address + irp::CURRENT_STACK, address + irp::SIZE + u64::from(stack) * location::SIZE);
+    }
+    address
+}
+
+/// What a request is to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Submission {
+    pub(crate) major: u8,
+    pub(crate) minor: u8,
+    /// Four parameters of the stack location, eight bytes each.
+    pub(crate) parameters: [u64; 4],
+    pub(crate) system_buffer: u64,
+    pub(crate) user_buffer: u64,
+    pub(crate) mdl: u64,
+    pub(crate) file: u64,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Completion {
+    pub(crate) status: u32,
+    pub(crate) information: u64,
+}
+
+/// Sends a request to a device and waits for its end.
+pub(crate) fn send(device: u64, submission: &Submission) -> Completion {
+    let stack: u8 = guest::read(device + super::devices::STACK_SIZE);
+    let request = new_irp(stack.max(1), 0);
+    guest::write(request + irp::STATUS, if submission.major == PNP { NOT_SUPPORTED } else { 0 });
+    guest::write(request + irp::SYSTEM_BUFFER, submission.system_buffer);
+    guest::write(request + irp::USER_BUFFER, submission.user_buffer);
+    guest::write(request + irp::MDL, submission.mdl);
+    let next = guest::read::<u64>(request + irp::CURRENT_STACK) - location::SIZE;
+    guest::write(next + location::MAJOR, submission.major);
+    guest::write(next + location::MINOR, submission.minor);
+    for (index, parameter) in (0..).zip(submission.parameters) {
+        guest::write(next + location::PARAMETERS + index * 8, parameter);
+    }
+    guest::write(next + location::FILE, submission.file);
+    lock(&kernel().io).requests.insert(request, Request::default());
+    let answer = call_driver(device, request);
+    let done = || lock(&kernel().io).requests.get(&request).is_none_or(|request| request.completed);
+    if !done() {
+        let target = dispatch_routine(device, submission.major);
+        if answer == PENDING {
+            wait_for(request, target, done);
+        } else {
+            let what = format_args!("answered {answer:#010X} without completing the request");
+            verify::find_at(Rule::RequestNever, Some("dispatch routine"), At::Code(target), what);
+        }
+    }
+    let completion =
+        Completion { status: guest::read(request + irp::STATUS), information: guest::read(request + irp::INFORMATION) };
+    let control: u8 = guest::read(next + location::CONTROL);
+    if answer != PENDING && control & 1 == 0 && done() && answer != completion.status {
+        let what = format_args!("answered {answer:#010X}, completed with {:#010X}", completion.status);
+        let target = At::Code(dispatch_routine(device, submission.major));
+        verify::find_at(Rule::RequestMisuse, Some("dispatch routine"), target, what);
+    }
+    if done() {
+        lock(&kernel().pool).free_object(request);
+    }
+    completion
+}
+
+/// Waits for a request that is pending; after a while cancels it, and after another gives up.
+fn wait_for(request: u64, target: u64, done: impl Fn() -> bool) {
+    for _ in 0..2 {
+        let deadline = kernel().scheduler.now() + PATIENCE;
+        if kernel().scheduler.wait(Some(deadline), |_| done().then_some(())).is_some() {
+            return;
+        }
+        cancel(request);
+    }
+    if !done() {
+        let what = format_args!("a request is not completed, not even when it is canceled");
+        verify::find_at(Rule::RequestNever, Some("dispatch routine"), At::Code(target), what);
+    }
+}
+
+/// The driver's routine for a major function.
+fn dispatch_routine(device: u64, major: u8) -> u64 {
+    let driver: u64 = guest::read(device + super::devices::DRIVER);
+    guest::read(driver + super::devices::MAJOR_FUNCTIONS + u64::from(major) * 8)
+}
+
+/// `IoCallDriver`: goes to the next stack location and calls the device's driver.
+pub(crate) fn call_driver(device: u64, request: u64) -> u32 {
+    let current: u8 = guest::read(request + irp::CURRENT_LOCATION);
+    if current <= 1 {
+        verify::stop(Rule::BugCheck, Some("IofCallDriver"), 0, format_args!("no more IRP stack locations"));
+    }
+    let place = guest::read::<u64>(request + irp::CURRENT_STACK) - location::SIZE;
+    guest::write(request + irp::CURRENT_LOCATION, current - 1);
+    guest::write(request + irp::CURRENT_STACK, place);
+    guest::write(place + location::DEVICE, device);
+    let major = guest::read::<u8>(place + location::MAJOR).min(PNP);
+    let driver: u64 = guest::read(device + super::devices::DRIVER);
+    if driver != lock(&kernel().io).driver {
+        // A device of the host, below the driver's: it agrees to everything about plug and play.
+        let status = if major == PNP { 0 } else { guest::read(request + irp::STATUS) };
+        guest::write(request + irp::STATUS, status);
+        complete(request);
+        return status;
+    }
+    match dispatch_routine(device, major) {
+        0 => {
+            // What the I/O manager puts where a driver has no routine.
+            guest::write(request + irp::STATUS, 0xC000_0010_u32);
+            complete(request);
+            0xC000_0010
+        }
+        target => call_back("dispatch routine", thread::irql(), target, &[device, request]) as u32,
+    }
+}
+
+/// `IoCompleteRequest`: runs completion routines upwards, then ends the request.
+pub(crate) fn complete(request: u64) {
+    let known = lock(&kernel().io).requests.get(&request).copied();
+    match known {
+        Some(Request { completed: false, .. }) => {}
+        Some(_) => return verify::find(Rule::RequestTwice, format_args!("the request was completed before")),
+        None => {
+            return verify::find(Rule::RequestTwice, format_args!("{request:#x} is no request, or one that has ended"));
+        }
+    }
+    let status: u32 = guest::read(request + irp::STATUS);
+    if status == PENDING {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed with STATUS_PENDING"));
+    }
+    if guest::read::<u64>(request + irp::CANCEL_ROUTINE) != 0 {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed with its cancel routine set"));
+    }
+    let count: u8 = guest::read(request + irp::STACK_COUNT);
+    loop {
+        let current: u8 = guest::read(request + irp::CURRENT_LOCATION);
+        if current > count {
+            break;
+        }
+        let place: u64 = guest::read(request + irp::CURRENT_STACK);
+        guest::write(request + irp::CURRENT_LOCATION, current + 1);
+        guest::write(request + irp::CURRENT_STACK, place + location::SIZE);
+        let control: u8 = guest::read(place + location::CONTROL);
+        guest::write(request + irp::PENDING_RETURNED, control & 1);
+        let wanted = if guest::read::<u8>(request + irp::CANCEL) != 0 && control & 0x20 != 0 {
+            true
+        } else if status & 0x8000_0000 == 0 {
+            control & 0x40 != 0
+        } else {
+            control & 0x80 != 0
+        };
+        let routine: u64 = guest::read(place + location::COMPLETION);
+        if routine != 0 && wanted {
+            let context: u64 = guest::read(place + location::CONTEXT);
+            let upper = if current < count { guest::read(place + location::SIZE + location::DEVICE) } else { 0 };
+            let answer = call_back("completion routine", thread::irql(), routine, &[upper, request, context]);
+            if answer as u32 == MORE_PROCESSING_REQUIRED {
+                return;
+            }
+        }
+    }
+    if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
+        known.completed = true;
+    }
+    kernel().scheduler.change(|_| ());
+}
+
+/// Asks the driver to give up a request.
+pub(crate) fn cancel(request: u64) -> bool {
+    guest::write(request + irp::CANCEL, 1_u8);
+    let routine = guest::atomic64(request + irp::CANCEL_ROUTINE).swap(0, std::sync::atomic::Ordering::SeqCst);
+    if routine == 0 {
+        return false;
+    }
+    let old = super::irql::raise(DISPATCH);
+    guest::write(request + irp::CANCEL_IRQL, old);
+    let place: u64 = guest::read(request + irp::CURRENT_STACK);
+    let device: u64 = guest::read(place + location::DEVICE);
+    // The routine releases the cancel lock, which lowers the IRQL again.
+    thread::call(routine, &[device, request]);
+    thread::set_irql(old);
+    true
+}

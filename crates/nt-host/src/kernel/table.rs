@@ -1,0 +1,216 @@
+//! All routines under their numbers, and the stubs that lead to them.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::routine::{Fails, Routine};
+use super::{
+    bugcheck, crt, debug, devices, dpc, etw, events, executive, files, io, irql, list, lookup, mdl, memory, misc,
+    objects, pool, registry, resource, spinlock, strings, threads, time, work,
+};
+use crate::Os;
+use crate::config::Config;
+use crate::cpu::stubs::Stubs;
+use crate::cpu::switch;
+use crate::wdf;
+
+/// The families of the kernel's routines.
+static KERNEL: [&[Routine]; 25] = [
+    bugcheck::ROUTINES,
+    debug::ROUTINES,
+    devices::ROUTINES,
+    dpc::ROUTINES,
+    etw::ROUTINES,
+    events::ROUTINES,
+    executive::ROUTINES,
+    files::ROUTINES,
+    io::ROUTINES,
+    irql::ROUTINES,
+    list::ROUTINES,
+    lookup::ROUTINES,
+    mdl::ROUTINES,
+    memory::ROUTINES,
+    misc::ROUTINES,
+    objects::ROUTINES,
+    pool::ROUTINES,
+    registry::ROUTINES,
+    resource::ROUTINES,
+    spinlock::ROUTINES,
+    strings::ROUTINES,
+    crt::ROUTINES,
+    threads::ROUTINES,
+    time::ROUTINES,
+    work::ROUTINES,
+];
+
+/// Room for imports that nobody has.
+const MOST_UNKNOWN: u32 = 1024;
+
+/// One number.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) routine: Option<&'static Routine>,
+}
+
+/// What this host knows about a routine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Known {
+    /// It has it.
+    Implemented,
+    /// It has it, and this version of Windows has not.
+    Newer(Os),
+    /// A call of it ends the run, with its name.
+    Trapped,
+}
+
+/// Whether this host has a routine of ntoskrnl.exe, hal.dll or WDFLDR.SYS.
+#[must_use]
+pub fn known(name: &str, os: Os) -> Known {
+    match find(name) {
+        Some(routine) if routine.since > os => Known::Newer(routine.since),
+        Some(_) => Known::Implemented,
+        None if name == "__chkstk" => Known::Implemented,
+        None => Known::Trapped,
+    }
+}
+
+/// All routines of the kernel and the framework's loader.
+pub(crate) fn all() -> impl Iterator<Item = &'static Routine> {
+    KERNEL.iter().copied().flatten().chain(wdf::LOADER)
+}
+
+pub(crate) fn find(name: &str) -> Option<&'static Routine> {
+    all().find(|routine| routine.name == name)
+}
+
+/// The numbers, their stubs, and how often each was called.
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+    numbers: HashMap<&'static str, u32>,
+    stubs: Option<Stubs>,
+    calls: Vec<AtomicU64>,
+    unknown: Mutex<Vec<&'static str>>,
+    first_unknown: u32,
+    hidden: Vec<String>,
+    random: AtomicU64,
+}
+
+impl Table {
+    pub(crate) fn new(config: &Config) -> Self {
+        let kernel = all().map(|routine| Entry { name: routine.name, routine: Some(routine) });
+        let mut entries: Vec<Entry> = kernel.collect();
+        let numbers = (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
+        entries.extend(wdf::functions());
+        let first_unknown = entries.len() as u32;
+        entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
+        let older = all().filter(|routine| routine.since > config.os).map(|routine| routine.name.to_owned());
+        Self {
+            numbers,
+            stubs: Stubs::new(entries.len() as u32).ok(),
+            calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
+            entries,
+            unknown: Mutex::default(),
+            first_unknown,
+            hidden: older.chain(config.hidden.iter().cloned()).collect(),
+            random: AtomicU64::new(config.seed.unwrap_or_default() | 1),
+        }
+    }
+
+    pub(crate) fn entry(&self, number: u32) -> Entry {
+        let entry = self.entries.get(number as usize).copied();
+        let mut entry = entry.unwrap_or(Entry { name: "?", routine: None });
+        if let Some(index) = number.checked_sub(self.first_unknown) {
+            entry.name = super::lock(&self.unknown).get(index as usize).copied().unwrap_or("?");
+        }
+        entry
+    }
+
+    /// Whether this Windows is to lack a routine.
+    pub(crate) fn is_hidden(&self, name: &str) -> bool {
+        self.hidden.iter().any(|hidden| hidden == name)
+    }
+
+    /// The address of a routine, as a lookup finds it.
+    pub(crate) fn address(&self, name: &str) -> Option<u64> {
+        if self.is_hidden(name) {
+            return None;
+        }
+        if name == "__chkstk" {
+            return Some((switch::check_stack as *const ()).expose_provenance() as u64);
+        }
+        let number = self.numbers.get(name)?;
+        Some(self.stubs?.address(*number))
+    }
+
+    /// The address for an import: that of the routine, or of a trap with its name.
+    pub(crate) fn import(&self, name: &str) -> u64 {
+        self.address(name).unwrap_or_else(|| self.trap(name))
+    }
+
+    fn trap(&self, name: &str) -> u64 {
+        let mut unknown = super::lock(&self.unknown);
+        let index = unknown.iter().position(|known| *known == name).unwrap_or_else(|| {
+            unknown.push(name.to_owned().leak());
+            unknown.len() - 1
+        });
+        let number = self.first_unknown + (index as u32).min(MOST_UNKNOWN - 1);
+        self.stubs.map_or(0, |stubs| stubs.address(number))
+    }
+
+    /// The address of the framework's function with this index.
+    pub(crate) fn framework(&self, index: u32) -> u64 {
+        let first = self.numbers.len() as u32;
+        self.stubs.map_or(0, |stubs| stubs.address(first + index))
+    }
+
+    /// Counts a call; answers what it is to fail with, if it is to fail.
+    pub(crate) fn scripted(&self, number: u32, config: &Config) -> Option<u64> {
+        let entry = self.entries.get(number as usize)?;
+        let call = self.calls.get(number as usize)?.fetch_add(1, Ordering::Relaxed) + 1;
+        let fails = entry.routine?.fails;
+        if fails == Fails::Never {
+            return None;
+        }
+        let failure = config
+            .failures
+            .iter()
+            .find(|failure| failure.routine == entry.name && failure.call.is_none_or(|wanted| wanted == call));
+        let by_chance = config.seed.is_some() && self.chance();
+        let status = match (failure, by_chance) {
+            (Some(failure), _) => failure.status.map(etw_types::NtStatus::as_int),
+            (None, true) => None,
+            (None, false) => return None,
+        };
+        match fails {
+            Fails::Status(usual) => Some(status.unwrap_or(usual).into()),
+            Fails::Zero | Fails::Never => Some(0),
+        }
+    }
+
+    /// One time in eight.
+    fn chance(&self) -> bool {
+        // A linear congruential generator with Knuth's constants: repeatable is all that is asked for.
+        let step = |x: u64| Some(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
+        let old = self.random.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).unwrap_or_default();
+        (old >> 33).is_multiple_of(8)
+    }
+
+    /// The routines that were called and can fail, with how often.
+    pub(crate) fn fallible_calls(&self) -> Vec<(String, u64)> {
+        let calls = self.entries.iter().zip(&self.calls);
+        calls
+            .filter(|(entry, _)| entry.routine.is_some_and(|routine| routine.fails != Fails::Never))
+            .map(|(entry, count)| (entry.name.to_owned(), count.load(Ordering::Relaxed)))
+            .filter(|(_, count)| *count != 0)
+            .collect()
+    }
+}
+
+/// Whether a routine of the kernel or a function of the framework can be made to fail.
+pub(crate) fn can_fail(name: &str) -> bool {
+    let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
+    find(name).or(framework).is_some_and(|routine| routine.fails != Fails::Never)
+}

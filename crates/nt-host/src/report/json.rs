@@ -1,0 +1,94 @@
+//! A report for programs.
+
+use std::fmt::Write as _;
+
+use super::Report;
+use crate::api::Event;
+use crate::verify::Finding;
+
+/// One object: the outcome, the events, the findings, the debug output.
+pub(crate) fn json(outcome: &str, report: &Report, events: &[Event], lost: u64) -> String {
+    let findings: Vec<String> = report.findings().iter().map(finding).collect();
+    let events: Vec<String> = events.iter().map(event).collect();
+    format!(
+        "{{\"outcome\":{},\"findings\":[{}],\"events\":[{}],\"lost\":{lost},\"output\":{}}}",
+        string(outcome),
+        findings.join(","),
+        events.join(","),
+        string(report.output())
+    )
+}
+
+fn finding(finding: &Finding) -> String {
+    let place = finding.place.as_ref();
+    let text = |value: Option<&String>| value.map_or_else(|| "null".into(), |value| string(value));
+    format!(
+        "{{\"rule\":{},\"routine\":{},\"irql\":{},\"detail\":{},\"rva\":{},\"symbol\":{},\"file\":{},\"line\":{}}}",
+        string(finding.rule.id()),
+        text(finding.routine.as_ref()),
+        finding.irql,
+        string(&finding.detail),
+        place.map_or_else(|| "null".into(), |place| place.rva.to_string()),
+        text(place.and_then(|place| place.symbol.as_ref())),
+        text(place.and_then(|place| place.file.as_ref())),
+        place.and_then(|place| place.line).map_or_else(|| "null".into(), |line| line.to_string()),
+    )
+}
+
+fn event(event: &Event) -> String {
+    let fields: Vec<String> =
+        event.fields().iter().map(|(name, value)| format!("{}:{}", string(name), string(value))).collect();
+    format!(
+        "{{\"provider\":{},\"name\":{},\"level\":{},\"opcode\":{},\"time\":{},\"activity\":{},\"fields\":{{{}}}}}",
+        string(&event.provider_name().unwrap_or_else(|| event.provider.to_string())),
+        string(&event.name().unwrap_or_default()),
+        event.descriptor.level.as_int(),
+        event.descriptor.opcode.as_int(),
+        event.timestamp,
+        string(&event.activity.to_string()),
+        fields.join(",")
+    )
+}
+
+/// A JSON string.
+pub(crate) fn string(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if u32::from(c) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{json, string};
+    use crate::{Finding, Place, Report, Rule};
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(string("a\"b\\c\n\u{1}"), r#""a\"b\\c\n\u0001""#);
+    }
+
+    #[test]
+    fn a_report_becomes_one_object() {
+        let place = Place { rva: 16, symbol: Some("f".into()), file: None, line: Some(3) };
+        let finding =
+            Finding { rule: Rule::PoolLeak, routine: None, place: Some(place), irql: 0, detail: "16 bytes".into() };
+        let report = Report::new(vec![finding], "hi".into());
+        assert_eq!(
+            json("clean", &report, &[], 0),
+            "{\"outcome\":\"clean\",\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
+             \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3}],\"events\":[],\"lost\":0,\
+             \"output\":\"hi\"}"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! What came of a run, for people and for programs.
+
+mod etl;
+mod json;
+mod text;
+
+pub(crate) use etl::etl;
+pub(crate) use json::json;
+pub(crate) use text::text;
+
+use crate::verify::{Finding, Rule};
+
+/// The findings and the debug output of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    findings: Vec<Finding>,
+    output: String,
+}
+
+impl Report {
+    pub(crate) const fn new(findings: Vec<Finding>, output: String) -> Self {
+        Self { findings, output }
+    }
+
+    /// The findings, in the order in which they were made.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The findings of one rule.
+    pub fn of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.rule == rule)
+    }
+
+    /// What the driver printed.
+    #[must_use]
+    pub fn output(&self) -> &str {
+        &self.output
+    }
+
+    /// Whether nothing was found.
+    #[must_use]
+    pub const fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// For tests.
+    ///
+    /// # Panics
+    ///
+    /// When there is a finding, with all of them.
+    pub fn assert_clean(&self) {
+        let list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
+        assert!(self.is_clean(), "the driver is not clean:\n  {}", list.join("\n  "));
+    }
+}

@@ -1,0 +1,113 @@
+//! Who holds which lock, and in which order locks are taken.
+//!
+//! Locks are known by their addresses. Each pair that was ever held together is remembered with its order; the opposite
+//! order is a deadlock that only needs the right moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The locks of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    /// By thread: address, and who took it.
+    held: BTreeMap<u32, Vec<(u64, u64)>>,
+    /// First lock, second lock, and who took the second.
+    order: BTreeMap<u64, BTreeMap<u64, u64>>,
+}
+
+impl Locks {
+    /// Notes that a thread took a lock. Answers the driver's code that takes these locks the other way round.
+    pub(crate) fn acquired(&mut self, thread: u32, lock: u64, from: u64) -> Option<u64> {
+        let held = self.held.entry(thread).or_default();
+        let before: Vec<u64> = held.iter().map(|(address, _)| *address).collect();
+        held.push((lock, from));
+        let mut opposite = None;
+        for first in before {
+            opposite = opposite.or_else(|| self.path(lock, first));
+            self.order.entry(first).or_default().entry(lock).or_insert(from);
+        }
+        opposite
+    }
+
+    /// Whether some order leads from one lock to another; answers who took the last of them.
+    fn path(&self, from: u64, to: u64) -> Option<u64> {
+        let mut seen = BTreeSet::from([from]);
+        let mut pending = vec![from];
+        while let Some(lock) = pending.pop() {
+            for (next, site) in self.order.get(&lock).into_iter().flatten() {
+                if *next == to {
+                    return Some(*site);
+                }
+                if seen.insert(*next) {
+                    pending.push(*next);
+                }
+            }
+        }
+        None
+    }
+
+    /// Notes that a thread released a lock.
+    pub(crate) fn released(&mut self, thread: u32, lock: u64) {
+        let holder = match self.held.get(&thread) {
+            Some(held) if held.iter().any(|(address, _)| *address == lock) => Some(thread),
+            _ => self.held.iter().find(|(_, held)| held.iter().any(|(address, _)| *address == lock)).map(|(t, _)| *t),
+        };
+        if let Some(held) = holder.and_then(|holder| self.held.get_mut(&holder)) {
+            held.retain(|(address, _)| *address != lock);
+        }
+    }
+
+    /// How many locks a thread holds.
+    pub(crate) fn held_by(&self, thread: u32) -> usize {
+        self.held.get(&thread).map_or(0, Vec::len)
+    }
+
+    /// Takes the list of all locks that are held: who took each.
+    pub(crate) fn take_held(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.held).into_values().flatten().map(|(_, from)| from).collect()
+    }
+
+    /// Forgets every order: the memory of the locks is used anew.
+    pub(crate) fn forget_order(&mut self) {
+        self.order.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Locks;
+
+    #[test]
+    fn the_opposite_order_is_noticed_on_any_thread() {
+        let mut locks = Locks::default();
+        assert_eq!(locks.acquired(1, 0xA, 10), None);
+        assert_eq!(locks.acquired(1, 0xB, 11), None);
+        locks.released(1, 0xB);
+        locks.released(1, 0xA);
+        assert_eq!(locks.acquired(2, 0xB, 20), None);
+        assert_eq!(locks.acquired(2, 0xA, 21), Some(11));
+    }
+
+    #[test]
+    fn a_circle_of_three_is_noticed() {
+        let mut locks = Locks::default();
+        for (first, second) in [(1, 2), (2, 3)] {
+            locks.acquired(1, first, first);
+            assert_eq!(locks.acquired(1, second, second), None);
+            locks.released(1, first);
+            locks.released(1, second);
+        }
+        locks.acquired(1, 3, 30);
+        assert!(locks.acquired(1, 1, 31).is_some());
+    }
+
+    #[test]
+    fn what_is_held_is_counted_and_told() {
+        let mut locks = Locks::default();
+        locks.acquired(1, 5, 50);
+        assert_eq!(locks.held_by(1), 1);
+        locks.released(2, 5);
+        assert_eq!(locks.held_by(1), 0);
+        locks.acquired(1, 5, 51);
+        assert_eq!(locks.take_held(), [51]);
+    }
+}

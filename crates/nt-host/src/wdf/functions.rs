@@ -1,0 +1,64 @@
+//! The table of functions: every name of the framework by its index, and which of them are here.
+
+use std::collections::HashMap;
+
+use super::{device, driver, file, init, locks, memory, misc, object, queue, registry, request, timer, work};
+use crate::kernel::Entry;
+use crate::kernel::routine::Routine;
+
+/// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
+const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
+
+static FAMILIES: [&[Routine]; 13] = [
+    device::FUNCTIONS,
+    driver::FUNCTIONS,
+    file::FUNCTIONS,
+    init::FUNCTIONS,
+    locks::FUNCTIONS,
+    memory::FUNCTIONS,
+    misc::FUNCTIONS,
+    object::FUNCTIONS,
+    queue::FUNCTIONS,
+    registry::FUNCTIONS,
+    request::FUNCTIONS,
+    timer::FUNCTIONS,
+    work::FUNCTIONS,
+];
+
+/// All functions in the order of their indices.
+pub(crate) fn functions() -> impl Iterator<Item = Entry> {
+    let known: HashMap<&str, &'static Routine> =
+        FAMILIES.iter().copied().flatten().map(|function| (function.name, function)).collect();
+    names().map(move |name| Entry { name, routine: known.get(name).copied() })
+}
+
+/// How many functions the framework has.
+pub(super) fn count() -> u32 {
+    names().count() as u32
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    let lines = TABLE.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| line.split_whitespace().nth(1).unwrap_or(line).trim_end_matches(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FAMILIES, functions, names};
+
+    #[test]
+    fn names_stand_at_their_public_indices() {
+        let all: Vec<&str> = names().collect();
+        assert_eq!(all.len(), 458);
+        assert_eq!(
+            (all[75], all[116], all[202]),
+            ("WdfDeviceCreate", "WdfDriverCreate", "WdfObjectGetTypedContextWorker")
+        );
+    }
+
+    #[test]
+    fn every_function_that_is_here_is_in_the_table_once() {
+        let here = functions().filter(|entry| entry.routine.is_some()).count();
+        assert_eq!(here, FAMILIES.iter().map(|family| family.len()).sum::<usize>());
+    }
+}

@@ -1,0 +1,82 @@
+//! Memory objects.
+
+use super::attributes::Attributes;
+use super::object::{self, Data, change, create, created};
+use super::{Handle, status};
+use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
+use crate::kernel::{self, kernel};
+use crate::memory::guest;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine("WdfMemoryCreate", DISPATCH, create_memory).fails(status::INSUFFICIENT_RESOURCES),
+    routine("WdfMemoryCreatePreallocated", DISPATCH, |call| {
+        let data = Data::Memory { address: call.arg(2), size: call.arg(3), owned: false };
+        created(create(call, call.arg(1), None, data), call.arg(4))
+    })
+    .fails(status::INSUFFICIENT_RESOURCES),
+    routine("WdfMemoryGetBuffer", DISPATCH, |call| {
+        let (address, size) = range(call.arg(1));
+        guest::write_if(call.arg(2), size);
+        address
+    }),
+    routine("WdfMemoryAssignBuffer", DISPATCH, |call| {
+        let data = Data::Memory { address: call.arg(2), size: call.arg(3), owned: false };
+        change(call.arg(1), |object| object.data = data);
+        status::SUCCESS
+    }),
+    // Arguments: memory, offset in it, buffer, length.
+    routine("WdfMemoryCopyToBuffer", DISPATCH, |call| match part(call) {
+        Some(address) => {
+            guest::copy(call.arg(3), address, call.arg(4));
+            status::SUCCESS
+        }
+        None => status::BUFFER_TOO_SMALL,
+    }),
+    routine("WdfMemoryCopyFromBuffer", DISPATCH, |call| match part(call) {
+        Some(address) => {
+            guest::copy(address, call.arg(3), call.arg(4));
+            status::SUCCESS
+        }
+        None => status::BUFFER_TOO_SMALL,
+    }),
+];
+
+/// Arguments: attributes, pool type, tag, size, place for the handle, place for the address.
+fn create_memory(call: &Call) -> u64 {
+    let size = call.arg(4);
+    if size == 0 {
+        return status::INVALID_PARAMETER;
+    }
+    let address = kernel::lock(&kernel().pool).object(size);
+    if address == 0 {
+        return status::INSUFFICIENT_RESOURCES.into();
+    }
+    let result = create(call, call.arg(1), None, Data::Memory { address, size, owned: true });
+    if result.is_ok() {
+        guest::write_if(call.arg(6), address);
+    } else {
+        kernel::lock(&kernel().pool).free_object(address);
+    }
+    created(result, call.arg(5))
+}
+
+/// A memory object for a buffer of a request.
+pub(super) fn describe(from: u64, parent: Handle, address: u64, size: u64) -> Result<Handle, u32> {
+    let data = Data::Memory { address, size, owned: false };
+    object::create_with(from, &Attributes::default(), Some(parent), data)
+}
+
+fn range(handle: Handle) -> (u64, u64) {
+    let found = change(handle, |object| match object.data {
+        Data::Memory { address, size, .. } => Some((address, size)),
+        _ => None,
+    });
+    found.unwrap_or_else(|| object::violation(handle))
+}
+
+/// The address of the part that a copy names, where it is inside.
+fn part(call: &Call) -> Option<u64> {
+    let (address, size) = range(call.arg(1));
+    let end = call.arg(2).checked_add(call.arg(4))?;
+    (end <= size).then_some(address + call.arg(2))
+}

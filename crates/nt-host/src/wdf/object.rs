@@ -1,0 +1,317 @@
+//! Objects: the tree, contexts, references, and the order in which they go.
+
+use super::attributes::{Attributes, ContextType};
+use super::device::Device;
+use super::driver::Driver;
+use super::file::File;
+use super::init::Init;
+use super::queue::Queue;
+use super::request::Request;
+use super::timer::Timer;
+use super::{Framework, Handle, status, with};
+use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
+use crate::kernel::{self, call_back, kernel};
+use crate::memory::guest;
+use crate::verify::{self, At, Rule};
+
+/// Handles are in the kernel's half of the address space, where nothing is mapped.
+const FIRST: Handle = 0xFFFF_B000_0000_0010;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine("WdfObjectGetTypedContextWorker", DISPATCH, |call| {
+        let wanted = ContextType::read(call.arg(2)).unique;
+        lookup(call.arg(1), |object| object.context(wanted)).unwrap_or_default()
+    }),
+    routine("WdfObjectAllocateContext", DISPATCH, allocate_context).fails(status::INSUFFICIENT_RESOURCES),
+    routine("WdfObjectContextGetObject", DISPATCH, |call| {
+        let address = call.arg(1);
+        with(|framework| {
+            let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == address);
+            framework.objects.iter().find(|(_, object)| has(object)).map_or(0, |(handle, _)| *handle)
+        })
+    }),
+    routine("WdfObjectReferenceActual", DISPATCH, |call| {
+        change(call.arg(1), |object| object.references += 1);
+        0
+    }),
+    routine("WdfObjectDereferenceActual", DISPATCH, |call| dereference(call.arg(1))),
+    routine("WdfObjectCreate", DISPATCH, |call| created(create(call, call.arg(1), None, Data::General), call.arg(2)))
+        .fails(status::INSUFFICIENT_RESOURCES),
+    routine("WdfObjectDelete", DISPATCH, |call| {
+        delete(call.arg(1));
+        0
+    }),
+    routine("WdfObjectQuery", DISPATCH, |_| status::OBJECT_NAME_NOT_FOUND),
+];
+
+/// What kind an object is, and what it has.
+pub(super) enum Data {
+    General,
+    Driver(Driver),
+    Init(Box<Init>),
+    Device(Box<Device>),
+    Queue(Box<Queue>),
+    Request(Box<Request>),
+    File(File),
+    Timer(Timer),
+    /// Callback of a work item or DPC.
+    Work {
+        callback: u64,
+    },
+    /// Address of the lock, and the IRQL before it was taken.
+    SpinLock {
+        address: u64,
+        old_irql: u8,
+    },
+    /// The thread that holds it.
+    WaitLock {
+        owner: u32,
+    },
+    /// Address, size, and whether the memory is the object's own.
+    Memory {
+        address: u64,
+        size: u64,
+        owned: bool,
+    },
+    String {
+        address: u64,
+        length: u16,
+    },
+    Collection(Vec<Handle>),
+    Key {
+        handle: u64,
+    },
+}
+
+impl Data {
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::General => "object",
+            Self::Driver(_) => "driver",
+            Self::Init(_) => "device initialisation",
+            Self::Device(_) => "device",
+            Self::Queue(_) => "queue",
+            Self::Request(_) => "request",
+            Self::File(_) => "file object",
+            Self::Timer(_) => "timer",
+            Self::Work { .. } => "work item",
+            Self::SpinLock { .. } => "spin lock",
+            Self::WaitLock { .. } => "wait lock",
+            Self::Memory { .. } => "memory",
+            Self::String { .. } => "string",
+            Self::Collection(_) => "collection",
+            Self::Key { .. } => "key",
+        }
+    }
+}
+
+/// An object.
+pub(super) struct Object {
+    pub(super) data: Data,
+    pub(super) parent: Handle,
+    children: Vec<Handle>,
+    cleanup: u64,
+    destroy: u64,
+    pub(super) passive: bool,
+    /// Type and address.
+    contexts: Vec<(u64, u64)>,
+    references: i32,
+    /// Cleaned up; only references keep it.
+    deleted: bool,
+    from: u64,
+}
+
+impl Object {
+    fn context(&self, unique: u64) -> Option<u64> {
+        self.contexts.iter().find(|(known, _)| *known == unique).map(|(_, address)| *address)
+    }
+}
+
+/// Creates an object with the attributes at `attributes`. Its parent is what they say, else `parent`, else the driver.
+pub(super) fn create(call: &Call, attributes: u64, parent: Option<Handle>, data: Data) -> Result<Handle, u32> {
+    let attributes = Attributes::read(attributes)?;
+    create_with(call.from, &attributes, parent, data)
+}
+
+/// Creates an object with attributes that were read.
+pub(super) fn create_with(
+    from: u64,
+    attributes: &Attributes,
+    parent: Option<Handle>,
+    data: Data,
+) -> Result<Handle, u32> {
+    let memory = attributes.context.map(|context| {
+        let address = kernel::lock(&kernel().pool).object(context.size.max(1));
+        (context.unique, address)
+    });
+    if memory.is_some_and(|(_, address)| address == 0) {
+        return Err(status::INSUFFICIENT_RESOURCES);
+    }
+    with(|framework| {
+        let parent = match attributes.parent {
+            0 => parent.unwrap_or_else(|| framework.driver()),
+            parent => parent,
+        };
+        let handle = FIRST + framework.created * 0x20;
+        framework.created += 1;
+        let object = Object {
+            data,
+            parent,
+            children: Vec::new(),
+            cleanup: attributes.cleanup,
+            destroy: attributes.destroy,
+            passive: attributes.passive,
+            contexts: memory.into_iter().collect(),
+            references: 0,
+            deleted: false,
+            from,
+        };
+        framework.objects.insert(handle, object);
+        if let Some(parent) = framework.objects.get_mut(&parent) {
+            parent.children.push(handle);
+        }
+        Ok(handle)
+    })
+}
+
+/// Stores a new handle at `place` and answers the status.
+pub(super) fn created(result: Result<Handle, u32>, place: u64) -> u64 {
+    match result {
+        Ok(handle) => {
+            guest::write_if(place, handle);
+            status::SUCCESS
+        }
+        Err(status) => status.into(),
+    }
+}
+
+/// Looks at an object. A handle that is none stops the machine, as the framework does.
+pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
+    change(handle, |object| look(object))
+}
+
+/// Changes an object.
+pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
+    with(|framework| framework.objects.get_mut(&handle).map(change)).unwrap_or_else(|| violation(handle))
+}
+
+/// `WDF_VIOLATION`.
+pub(super) fn violation(handle: Handle) -> ! {
+    let site = crate::cpu::thread::site();
+    let ended = with(|framework| framework.ended.contains_key(&handle));
+    let what = if ended { "a request that has ended" } else { "no handle, or one that was deleted" };
+    verify::stop(
+        Rule::FrameworkMisuse,
+        site.map(|site| site.routine),
+        At::Call(site.map_or(0, |site| site.from)),
+        format_args!("bug check 0x10D: {handle:#x} is {what}"),
+    )
+}
+
+/// Whether an object exists.
+pub(super) fn exists(handle: Handle) -> bool {
+    with(|framework| framework.objects.contains_key(&handle))
+}
+
+fn allocate_context(call: &Call) -> u64 {
+    let attributes = match Attributes::read(call.arg(2)) {
+        Ok(attributes) => attributes,
+        Err(status) => return status.into(),
+    };
+    let Some(context) = attributes.context else { return status::INVALID_PARAMETER };
+    if lookup(call.arg(1), |object| object.context(context.unique)).is_some() {
+        return 0x4000_0000;
+    }
+    let address = kernel::lock(&kernel().pool).object(context.size.max(1));
+    change(call.arg(1), |object| object.contexts.push((context.unique, address)));
+    guest::write_if(call.arg(3), address);
+    status::SUCCESS
+}
+
+fn dereference(handle: Handle) -> u64 {
+    let left = change(handle, |object| {
+        object.references -= 1;
+        (object.references, object.deleted)
+    });
+    match left {
+        (..0, _) => verify::find(Rule::FrameworkMisuse, format_args!("an object is dereferenced too often")),
+        (0, true) => destroy(handle),
+        _ => {}
+    }
+    0
+}
+
+/// Deletes an object: children first, then itself.
+pub(super) fn delete(handle: Handle) {
+    super::timer::cancel_before_delete(handle);
+    let (children, cleanup) = change(handle, |object| (object.children.clone(), object.cleanup));
+    for child in children.into_iter().rev().filter(|child| exists(*child)) {
+        delete(child);
+    }
+    if cleanup != 0 {
+        call_back("EvtCleanupCallback", crate::cpu::thread::irql(), cleanup, &[handle]);
+    }
+    let gone = change(handle, |object| {
+        object.deleted = true;
+        object.references <= 0
+    });
+    if gone {
+        destroy(handle);
+    }
+}
+
+fn destroy(handle: Handle) {
+    let callback = change(handle, |object| object.destroy);
+    if callback != 0 {
+        call_back("EvtDestroyCallback", crate::cpu::thread::irql(), callback, &[handle]);
+    }
+    let object = with(|framework| {
+        let object = framework.objects.remove(&handle)?;
+        if let Some(parent) = framework.objects.get_mut(&object.parent) {
+            parent.children.retain(|child| *child != handle);
+        }
+        Some(object)
+    });
+    if let Some(object) = object {
+        free(&object);
+    }
+}
+
+fn free(object: &Object) {
+    let mut pool = kernel::lock(&kernel().pool);
+    let own = match object.data {
+        Data::Memory { address, owned: true, .. } | Data::SpinLock { address, .. } | Data::String { address, .. } => {
+            Some(address)
+        }
+        _ => None,
+    };
+    for address in object.contexts.iter().map(|(_, address)| *address).chain(own) {
+        pool.free_object(address);
+    }
+    drop(pool);
+    if let Data::Key { handle } = object.data {
+        kernel::objects::close(handle);
+    }
+}
+
+/// Reports what is left, and forgets it.
+pub(super) fn report_leaks() {
+    let left = with(|framework: &mut Framework| {
+        framework.ended.clear();
+        std::mem::take(&mut framework.objects)
+    });
+    for object in left.values() {
+        let (kind, references) = (object.data.kind(), object.references);
+        let what = format_args!("a {kind} with {references} references is left");
+        verify::find_at(Rule::ObjectLeak, None, object.from, what);
+        free(object);
+    }
+}
+
+/// Functions that may only run at passive level while `wait` is set.
+pub(super) fn needs_passive(wait: bool) {
+    let irql = crate::cpu::thread::irql();
+    if wait && irql > PASSIVE {
+        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
+    }
+}

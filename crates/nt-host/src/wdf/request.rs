@@ -1,0 +1,321 @@
+//! Requests: from a client to a queue, and back.
+
+use super::attributes::Attributes;
+use super::device::with_device;
+use super::object::{self, Data, change};
+use super::{Handle, file, memory, queue, status, with};
+use crate::kernel::plug::Outcome;
+use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
+use crate::kernel::{self, call_back, kernel};
+use crate::memory::guest;
+use crate::verify::{self, At, Rule};
+
+/// `WDF_REQUEST_TYPE`.
+pub(super) const CREATE: u32 = 0;
+pub(super) const READ: u32 = 3;
+pub(super) const WRITE: u32 = 4;
+pub(super) const CONTROL: u32 = 14;
+/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
+pub(super) const PATIENCE: u64 = 600_000_000;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine("WdfRequestComplete", DISPATCH, |call| {
+        let information = lookup(call.arg(1), |request| request.information);
+        complete(call.arg(1), call.u32(2), information);
+        0
+    }),
+    routine("WdfRequestCompleteWithInformation", DISPATCH, |call| {
+        complete(call.arg(1), call.u32(2), call.arg(3));
+        0
+    }),
+    routine("WdfRequestCompleteWithPriorityBoost", DISPATCH, |call| {
+        let information = lookup(call.arg(1), |request| request.information);
+        complete(call.arg(1), call.u32(2), information);
+        0
+    }),
+    routine("WdfRequestSetInformation", DISPATCH, |call| {
+        with_request(call.arg(1), |request| request.information = call.arg(2));
+        0
+    }),
+    routine("WdfRequestGetInformation", DISPATCH, |call| with_request(call.arg(1), |request| request.information)),
+    routine("WdfRequestGetStatus", DISPATCH, |_| status::SUCCESS),
+    routine("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input)).fails(0xC000_0010),
+    routine("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output)).fails(0xC000_0010),
+    routine("WdfRequestRetrieveUnsafeUserInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
+        .fails(0xC000_0010),
+    routine("WdfRequestRetrieveUnsafeUserOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
+        .fails(0xC000_0010),
+    routine("WdfRequestRetrieveInputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Input))
+        .fails(0xC000_009A),
+    routine("WdfRequestRetrieveOutputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Output))
+        .fails(0xC000_009A),
+    routine("WdfRequestGetParameters", DISPATCH, get_parameters),
+    routine("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.arg(1), |request| request.file)),
+    routine("WdfRequestGetIoQueue", DISPATCH, |call| with_request(call.arg(1), |request| request.queue)),
+    routine("WdfRequestGetRequestorMode", DISPATCH, |_| 1),
+    routine("WdfRequestGetRequestorProcessId", DISPATCH, |_| 4),
+    routine("WdfRequestIsFrom32BitProcess", DISPATCH, |_| 0),
+    routine("WdfRequestIsReserved", DISPATCH, |_| 0),
+    routine("WdfRequestIsCanceled", DISPATCH, |call| with_request(call.arg(1), |request| request.canceled.into())),
+    routine("WdfRequestMarkCancelable", DISPATCH, |call| {
+        mark(call);
+        0
+    }),
+    routine("WdfRequestMarkCancelableEx", DISPATCH, mark),
+    routine("WdfRequestUnmarkCancelable", DISPATCH, |call| {
+        let (canceled, had) =
+            with_request(call.arg(1), |request| (request.canceled, std::mem::take(&mut request.cancel) != 0));
+        if canceled && !had { status::CANCELLED.into() } else { status::SUCCESS }
+    }),
+    routine("WdfRequestForwardToIoQueue", DISPATCH, |call| {
+        let (request, to) = (call.arg(1), call.arg(2));
+        let from = with_request(request, |request| {
+            request.presented = false;
+            request.queue
+        });
+        if !queue::add(to, request) {
+            return 0xC000_00B5;
+        }
+        queue::returned(from);
+        status::SUCCESS
+    }),
+    routine("WdfRequestRequeue", DISPATCH, |call| {
+        let from = with_request(call.arg(1), |request| request.queue);
+        queue::add(from, call.arg(1));
+        queue::returned(from);
+        status::SUCCESS
+    }),
+    routine("WdfRequestStopAcknowledge", DISPATCH, |call| {
+        if call.is(2) {
+            let from = with_request(call.arg(1), |request| request.queue);
+            queue::add(from, call.arg(1));
+        }
+        0
+    }),
+];
+
+/// A request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Request {
+    pub(super) kind: u32,
+    pub(super) code: u32,
+    pub(super) queue: Handle,
+    pub(super) file: Handle,
+    /// Address and length.
+    pub(super) input: (u64, u64),
+    pub(super) output: (u64, u64),
+    pub(super) information: u64,
+    /// The driver has it.
+    pub(super) presented: bool,
+    /// The callback that got it.
+    pub(super) handler: u64,
+    pub(super) cancel: u64,
+    pub(super) canceled: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Input,
+    Output,
+}
+
+/// Looks at or changes a request.
+pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
+    let result = change(handle, |object| match &mut object.data {
+        Data::Request(request) => Some(body(request)),
+        _ => None,
+    });
+    result.unwrap_or_else(|| object::violation(handle))
+}
+
+/// Looks at a request that may have ended: then the answer is a default.
+fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> R) -> R {
+    with(|framework| match framework.objects.get(&handle).map(|object| &object.data) {
+        Some(Data::Request(request)) => Some(look(request)),
+        _ => None,
+    })
+    .unwrap_or_default()
+}
+
+/// The requests of a queue that the driver has.
+pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
+    with(|framework| {
+        let has = |data: &Data| matches!(data, Data::Request(request) if request.queue == queue && request.presented);
+        framework.objects.iter().filter(|(_, object)| has(&object.data)).map(|(handle, _)| *handle).collect()
+    })
+}
+
+/// Ends a request. A second end is a finding.
+pub(super) fn complete(handle: Handle, status: u32, information: u64) {
+    if with(|framework| framework.ended.contains_key(&handle)) {
+        return verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
+    }
+    let (queue, cancel, room) =
+        with_request(handle, |request| (request.queue, request.cancel, request.input.1.max(request.output.1)));
+    if cancel != 0 {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
+    }
+    if status & 0xC000_0000 == 0 && information > room {
+        let what = format_args!("{information} bytes are reported, the buffers have {room}");
+        verify::find(Rule::RequestMisuse, what);
+    }
+    with(|framework| framework.ended.insert(handle, (status, information)));
+    object::delete(handle);
+    if queue == 0 {
+        kernel().scheduler.change(|_| ());
+    } else {
+        queue::returned(queue);
+    }
+}
+
+/// Cancels a request: where the driver said how, it is told; where it waits, it ends.
+pub(super) fn cancel(handle: Handle) {
+    if !object::exists(handle) {
+        return;
+    }
+    let (callback, queue, presented) = with_request(handle, |request| {
+        request.canceled = true;
+        (std::mem::take(&mut request.cancel), request.queue, request.presented)
+    });
+    if callback != 0 {
+        call_back("EvtRequestCancel", crate::cpu::thread::irql(), callback, &[handle]);
+    } else if !presented && queue::withdraw(queue, handle) {
+        queue::with_queue(queue, queue::Queue::count_presented);
+        complete(handle, status::CANCELLED, 0);
+    }
+}
+
+fn mark(call: &Call) -> u64 {
+    let callback = call.arg(2);
+    let canceled = with_request(call.arg(1), |request| {
+        if !request.canceled {
+            request.cancel = callback;
+        }
+        request.canceled
+    });
+    if canceled { status::CANCELLED.into() } else { status::SUCCESS }
+}
+
+fn buffer(handle: Handle, direction: Direction) -> Result<(u64, u64), u64> {
+    with_request(handle, |request| match (direction, request.kind) {
+        (Direction::Input, READ) | (Direction::Output, WRITE) => Err(status::INVALID_DEVICE_REQUEST.into()),
+        (Direction::Input, _) => Ok(request.input),
+        (Direction::Output, _) => Ok(request.output),
+    })
+}
+
+/// Arguments: request, length that is needed, place for the address, place for the length.
+fn retrieve(call: &Call, direction: Direction) -> u64 {
+    let (address, length) = match buffer(call.arg(1), direction) {
+        Ok(buffer) => buffer,
+        Err(status) => return status,
+    };
+    if length == 0 || length < call.arg(2) {
+        return status::BUFFER_TOO_SMALL;
+    }
+    guest::write(call.arg(3), address);
+    guest::write_if(call.arg(4), length);
+    status::SUCCESS
+}
+
+fn retrieve_memory(call: &Call, direction: Direction) -> u64 {
+    match buffer(call.arg(1), direction) {
+        Ok((_, 0)) => status::BUFFER_TOO_SMALL,
+        Ok((address, size)) => object::created(memory::describe(call.from, call.arg(1), address, size), call.arg(2)),
+        Err(status) => status,
+    }
+}
+
+/// `WDF_REQUEST_PARAMETERS`: type at 4, parameters from 8 on.
+fn get_parameters(call: &Call) -> u64 {
+    let parameters = call.arg(2);
+    let (kind, code, input, output) =
+        with_request(call.arg(1), |request| (request.kind, request.code, request.input, request.output));
+    guest::write(parameters + 4, kind);
+    if kind == CONTROL {
+        guest::write(parameters + 8, output.1);
+        guest::write(parameters + 16, input.1);
+        guest::write(parameters + 24, code);
+        guest::write(parameters + 32, input.0);
+    } else {
+        guest::write(parameters + 8, input.1.max(output.1));
+        guest::write(parameters + 16, 0_u32);
+        guest::write(parameters + 24, 0_u64);
+    }
+    0
+}
+
+/// Sends a request to a device and waits for its end.
+fn send(device: Handle, request: Request) -> (u32, u64) {
+    let kind = request.kind;
+    let attributes: Attributes = with_device(device, |device| device.init.request);
+    let created = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)));
+    let Ok(handle) = created else { return (status::INSUFFICIENT_RESOURCES, 0) };
+    match queue::for_kind(device, kind) {
+        0 => complete(handle, status::INVALID_DEVICE_REQUEST, 0),
+        queue if !queue::add(queue, handle) => complete(handle, status::CANCELLED, 0),
+        _ => {}
+    }
+    wait(handle)
+}
+
+/// Waits for the end of a request; after a while cancels it, and after another gives up.
+pub(super) fn wait(handle: Handle) -> (u32, u64) {
+    let ended = || with(|framework| framework.ended.get(&handle).copied());
+    for _ in 0..2 {
+        let deadline = kernel().scheduler.now() + PATIENCE;
+        if let Some(end) = kernel().scheduler.wait(Some(deadline), |_| ended()) {
+            return end;
+        }
+        cancel(handle);
+        if let Some(end) = ended() {
+            return end;
+        }
+    }
+    let handler = lookup(handle, |request| request.handler);
+    let what = format_args!("a request is not completed, not even when it is canceled");
+    verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
+    (status::CANCELLED, 0)
+}
+
+/// Memory for a client's buffers: one for both directions where the method is buffered.
+fn buffers(input: &[u8], output: u32, buffered: bool) -> ((u64, u64), (u64, u64)) {
+    let mut pool = kernel::lock(&kernel().pool);
+    let (input_size, output_size) = (input.len() as u64, u64::from(output));
+    let size = if buffered { input_size.max(output_size) } else { input_size };
+    let first = if size == 0 { 0 } else { pool.object(size) };
+    let second = if buffered || output_size == 0 { first } else { pool.object(output_size) };
+    guest::put(first, input);
+    ((first, input_size), (second, output_size))
+}
+
+fn finish(input: (u64, u64), output: (u64, u64), (status, information): (u32, u64)) -> Outcome {
+    let failed = status & 0xC000_0000 == 0xC000_0000;
+    let length = if failed { 0 } else { information.min(output.1) };
+    let bytes = guest::bytes(output.0, length);
+    let mut pool = kernel::lock(&kernel().pool);
+    let second = if output.0 == input.0 { 0 } else { output.0 };
+    for address in [input.0, second].into_iter().filter(|address| *address != 0) {
+        pool.free_object(address);
+    }
+    Outcome { status, information, output: bytes }
+}
+
+/// A control request of a client.
+pub(crate) fn ioctl(device: Handle, code: u32, input: &[u8], output: u32) -> Outcome {
+    file::with_file(device, |file| {
+        let (input, output) = buffers(input, output, code.trailing_zeros() >= 2);
+        let request = Request { kind: CONTROL, code, file, input, output, ..Request::default() };
+        finish(input, output, send(device, request))
+    })
+}
+
+/// A read or write request of a client.
+pub(crate) fn transfer(device: Handle, is_write: bool, data: &[u8], length: u32) -> Outcome {
+    file::with_file(device, |file| {
+        let (input, output) = buffers(data, length, false);
+        let kind = if is_write { WRITE } else { READ };
+        let request = Request { kind, file, input, output, ..Request::default() };
+        finish(input, output, send(device, request))
+    })
+}

@@ -1,0 +1,122 @@
+//! Values as bytes.
+
+use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, NtStatus, Opcode};
+
+/// A value that can be sent.
+pub(crate) trait Wire: Sized {
+    /// Appends the value.
+    fn put(&self, out: &mut Vec<u8>);
+    /// Takes a value off the front; `None` where the bytes are none.
+    fn get(from: &mut &[u8]) -> Option<Self>;
+}
+
+macro_rules! integers {
+    ($($int:ty)*) => { $(impl Wire for $int {
+        fn put(&self, out: &mut Vec<u8>) {
+            out.extend(self.to_le_bytes());
+        }
+        fn get(from: &mut &[u8]) -> Option<Self> {
+            let (bytes, rest) = from.split_first_chunk()?;
+            *from = rest;
+            Some(Self::from_le_bytes(*bytes))
+        }
+    })* };
+}
+integers!(u8 u16 u32 u64);
+
+impl Wire for bool {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push((*self).into());
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        u8::get(from).map(|byte| byte != 0)
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u32).put(out);
+        for item in self {
+            item.put(out);
+        }
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let count = u32::get(from)?;
+        (0..count).map(|_| T::get(from)).collect()
+    }
+}
+
+impl<T: Wire> Wire for Option<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.is_some().put(out);
+        if let Some(item) = self {
+            item.put(out);
+        }
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        if bool::get(from)? { T::get(from).map(Some) } else { Some(None) }
+    }
+}
+
+impl<A: Wire, B: Wire> Wire for (A, B) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some((A::get(from)?, B::get(from)?))
+    }
+}
+
+impl Wire for String {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u32).put(out);
+        out.extend(self.as_bytes());
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let length = u32::get(from)? as usize;
+        let (bytes, rest) = from.split_at_checked(length)?;
+        *from = rest;
+        Some(Self::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+impl Wire for Guid {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.to_bytes_le());
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let (bytes, rest) = from.split_first_chunk()?;
+        *from = rest;
+        Some(Self::from_bytes_le(*bytes))
+    }
+}
+
+impl Wire for NtStatus {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.as_int().put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        u32::get(from).map(Self::from_int)
+    }
+}
+
+impl Wire for EventDescriptor {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.id.put(out);
+        out.extend([self.version, self.channel.as_int(), self.level.as_int(), self.opcode.as_int()]);
+        self.task.put(out);
+        self.keyword.bits().put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            id: u16::get(from)?,
+            version: u8::get(from)?,
+            channel: Channel::from_int(u8::get(from)?),
+            level: Level::from_int(u8::get(from)?),
+            opcode: Opcode::from_int(u8::get(from)?),
+            task: u16::get(from)?,
+            keyword: Keyword::from_bits(u64::get(from)?),
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! The messages.
+
+use etw_types::{Guid, NtStatus};
+
+use super::Wire;
+use crate::api::Event;
+
+/// Makes an enum of messages that can be sent.
+macro_rules! messages {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident { $($field:ident: $type:ty),* } = $number:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub(crate) enum $name {
+            $($(#[$variant_doc])* $variant { $($field: $type),* },)*
+        }
+
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        out.push($number);
+                        $($field.put(out);)*
+                    })*
+                }
+            }
+
+            fn get(from: &mut &[u8]) -> Option<Self> {
+                match u8::get(from)? {
+                    $($number => Some(Self::$variant { $($field: Wire::get(from)?),* }),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    /// What is asked of the process that runs the driver.
+    Request {
+        /// Map the driver and call its entry point.
+        Load {} = 1,
+        /// Call its unload routine.
+        Unload {} = 2,
+        /// Find a device for it: plug and play, or one that it made by itself.
+        AddDevice {} = 3,
+        /// Take a device away.
+        RemoveDevice { device: u64 } = 4,
+        /// A control request.
+        Ioctl { device: u64, code: u32, input: Vec<u8>, output: u32 } = 5,
+        /// A read request.
+        Read { device: u64, length: u32 } = 6,
+        /// A write request.
+        Write { device: u64, data: Vec<u8> } = 7,
+        /// Start a session.
+        Session { name: String } = 8,
+        /// Enable a provider, or a group of them.
+        Enable { session: u32, provider: Guid, level: u8, any: u64, all: u64, group: bool } = 9,
+        /// Disable it.
+        Disable { session: u32, provider: Guid } = 10,
+        /// Ask it for its state.
+        CaptureState { session: u32, provider: Guid } = 11,
+        /// What a session took. Session 0 takes everything.
+        Events { session: u32 } = 12,
+        /// Let time pass, in 100 ns units.
+        Advance { time: u64 } = 13,
+        /// Do many things at once.
+        Storm { plan: StormPlan } = 14,
+        /// How often each routine that can fail was called.
+        Calls {} = 15,
+    }
+}
+
+messages! {
+    /// What it answers.
+    Reply {
+        /// Done, with a status.
+        Status { status: NtStatus } = 1,
+        /// A request's end.
+        Completed { status: NtStatus, information: u64, output: Vec<u8> } = 2,
+        /// A device or a session.
+        Number { number: u64 } = 3,
+        /// Events, and how many were lost.
+        Events { events: Vec<Event>, lost: u64 } = 4,
+        /// Routines with the number of their calls.
+        Calls { calls: Vec<(String, u64)> } = 5,
+        /// The run ended with a bug check.
+        Stopped {} = 6,
+        /// The host could not do it.
+        Failed { reason: String } = 7,
+    }
+}
+
+/// What a storm does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StormPlan {
+    /// Times that the driver is loaded and unloaded.
+    pub(crate) rounds: u32,
+    /// Threads that send control requests.
+    pub(crate) threads: u32,
+    /// Requests of each thread and round.
+    pub(crate) requests: u32,
+    /// The provider that is enabled, disabled and asked for its state.
+    pub(crate) provider: Guid,
+    /// The control request: code, input, room for output.
+    pub(crate) code: u32,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: u32,
+}
+
+impl Wire for StormPlan {
+    fn put(&self, out: &mut Vec<u8>) {
+        for value in [self.rounds, self.threads, self.requests, self.code, self.output] {
+            value.put(out);
+        }
+        self.provider.put(out);
+        self.input.put(out);
+    }
+
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            rounds: u32::get(from)?,
+            threads: u32::get(from)?,
+            requests: u32::get(from)?,
+            code: u32::get(from)?,
+            output: u32::get(from)?,
+            provider: Guid::get(from)?,
+            input: Vec::get(from)?,
+        })
+    }
+}

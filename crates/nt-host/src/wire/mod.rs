@@ -1,0 +1,67 @@
+//! What the process that runs a driver and the one that asked for it say to each other.
+//!
+//! Both are the same program, so the encoding has no versions; it is checked all the same, because a driver can write
+//! anywhere in its process.
+
+mod codec;
+mod messages;
+
+pub(crate) use codec::Wire;
+pub(crate) use messages::{Reply, Request, StormPlan};
+
+use std::io::{self, Read, Write};
+
+/// The longest message: a large trace.
+const LONGEST: u32 = 1 << 30;
+
+/// Sends a message.
+pub(crate) fn send(stream: &mut impl Write, message: &impl Wire) -> io::Result<()> {
+    let mut bytes = vec![0; 4];
+    message.put(&mut bytes);
+    let length = u32::try_from(bytes.len() - 4).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    if let Some(head) = bytes.first_chunk_mut::<4>() {
+        *head = length.to_le_bytes();
+    }
+    stream.write_all(&bytes)
+}
+
+/// Receives a message; `None` at the end of the stream.
+pub(crate) fn receive<T: Wire>(stream: &mut impl Read) -> io::Result<Option<T>> {
+    let mut head = [0; 4];
+    match stream.read_exact(&mut head) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = u32::from_le_bytes(head);
+    if length > LONGEST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut bytes = vec![0; length as usize];
+    stream.read_exact(&mut bytes)?;
+    let mut rest = bytes.as_slice();
+    match T::get(&mut rest) {
+        Some(message) if rest.is_empty() => Ok(Some(message)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Request, receive, send};
+
+    #[test]
+    fn a_message_comes_back_and_a_damaged_one_is_refused() {
+        let request = Request::Ioctl { device: 7, code: 0x222_000, input: vec![1, 2, 3], output: 64 };
+        let mut bytes = Vec::new();
+        send(&mut bytes, &request).expect("memory takes everything");
+        let back: Option<Request> = receive(&mut bytes.as_slice()).expect("whole");
+        assert_eq!(back, Some(request));
+        for cut in 4..bytes.len() {
+            assert!(receive::<Request>(&mut &bytes[..cut]).is_err(), "cut to {cut}");
+        }
+        assert!(receive::<Request>(&mut [].as_slice()).expect("the end").is_none());
+        bytes[4] = 0xFF;
+        assert!(receive::<Request>(&mut bytes.as_slice()).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! Hostile images: an error that names the field, never a crash of the host.
+
+mod common;
+
+use std::fs;
+use std::time::Duration;
+
+use nt_host::{Error, Layout, NtHost};
+
+/// A driver's file.
+fn image() -> Vec<u8> {
+    fs::read(common::broken("etw_misuse")).expect("the driver")
+}
+
+/// A small generator: repeatable is all that is asked for.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap_or_default() % limit.max(1)
+    }
+}
+
+fn field(bytes: &[u8]) -> String {
+    Layout::parse(bytes).expect_err("refused").field().to_owned()
+}
+
+#[test]
+fn a_file_that_is_cut_off_anywhere_is_refused_with_a_field() {
+    let image = image();
+    let end = Layout::parse(&image).expect("whole").bytes.len().min(image.len());
+    for length in (0..end).filter(|length| *length < 0x600 || length % 64 == 0) {
+        if let Err(error) = Layout::parse(&image[..length]) {
+            assert!(!error.field().is_empty() && !error.reason().is_empty(), "cut to {length}");
+        }
+    }
+    assert_eq!(field(&[]), "DOS header");
+    assert_eq!(field(&image[..0x40]), "PE signature");
+}
+
+#[test]
+fn a_section_that_is_writable_and_executable_is_refused() {
+    let mut image = image();
+    let table = section_table(&image);
+    image[table + 39] |= 0x80;
+    assert_eq!(field(&image), "writable-code");
+}
+
+#[test]
+fn sections_that_overlap_or_leave_the_image_are_refused() {
+    let image = image();
+    let table = section_table(&image);
+    let mut overlapping = image.clone();
+    // The fourth is for unwinding, and nobody reads it here.
+    overlapping[table + 3 * 40 + 12..table + 3 * 40 + 16].copy_from_slice(&0x1000_u32.to_le_bytes());
+    assert_eq!(field(&overlapping), "section-layout");
+    let mut outside = image;
+    outside[table + 8..table + 12].copy_from_slice(&0x7FFF_0000_u32.to_le_bytes());
+    assert_eq!(field(&outside), "section-layout");
+}
+
+#[test]
+fn an_image_for_another_processor_is_refused() {
+    let mut image = image();
+    let header = header(&image);
+    image[header + 4..header + 6].copy_from_slice(&0xAA64_u16.to_le_bytes());
+    assert_eq!(field(&image), "Machine");
+}
+
+#[test]
+fn an_import_table_without_an_end_is_refused() {
+    let mut image = image();
+    let directory = header(&image) + 24 + 112 + 8;
+    image[directory..directory + 4].copy_from_slice(&0x1000_u32.to_le_bytes());
+    assert!(Layout::parse(&image).is_err());
+}
+
+#[test]
+fn random_damage_never_panics() {
+    let image = image();
+    let mut random = Random(0x1234_5678_9ABC_DEF1);
+    for _ in 0..4000 {
+        let mut damaged = image.clone();
+        for _ in 0..=random.below(4) {
+            // Most of the damage goes where the structure is.
+            let limit = if random.below(4) == 0 { damaged.len() } else { 0x400 };
+            let place = random.below(limit);
+            damaged[place] = u8::try_from(random.below(256)).unwrap_or_default();
+        }
+        damaged.truncate(damaged.len() - random.below(8) * random.below(64));
+        let _ = Layout::parse(&damaged);
+    }
+}
+
+#[test]
+fn damaged_images_that_load_do_not_take_the_host_with_them() {
+    let image = image();
+    let mut random = Random(0xFEED_F00D_0BAD_CAFE);
+    let path = common::folder().join("damaged.sys");
+    let mut ran = 0;
+    for _ in 0..60 {
+        let mut damaged = image.clone();
+        for _ in 0..=random.below(6) {
+            let place = 0x200 + random.below(damaged.len() - 0x200);
+            damaged[place] = u8::try_from(random.below(256)).unwrap_or_default();
+        }
+        fs::write(&path, &damaged).expect("a file");
+        let host = NtHost::builder().driver(&path).trace_all().patience(Duration::from_millis(100)).prepare();
+        let Ok(host) = host else { continue };
+        ran += 1;
+        match host.load().and_then(|()| host.unload().map(drop)) {
+            Ok(()) | Err(Error::DriverEntry(..) | Error::Stopped(_) | Error::Process(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(ran > 10, "only {ran} images could be loaded at all");
+}
+
+fn header(image: &[u8]) -> usize {
+    u32::from_le_bytes(image[0x3C..0x40].try_into().expect("four bytes")) as usize
+}
+
+fn section_table(image: &[u8]) -> usize {
+    let header = header(image);
+    let optional = u16::from_le_bytes(image[header + 20..header + 22].try_into().expect("two bytes"));
+    header + 24 + usize::from(optional)
+}

@@ -1,0 +1,170 @@
+//! The sample driver, as `cargo xtask build` makes it: a KMDF driver on Microsoft's crates.
+
+mod common;
+
+use std::process::Command;
+use std::time::Duration;
+
+use etw_types::{Guid, Level, NtStatus};
+use nt_host::{Builder, NtHost, Os, Storm, event};
+
+const ECHO: u32 = 0x0022_E000;
+const GET_STATISTICS: u32 = 0x0022_6004;
+
+fn provider() -> Guid {
+    Guid::from_name("WdkEtw.DriverSample")
+}
+
+fn sample() -> Builder {
+    NtHost::builder().driver(common::built("driver_sample.sys"))
+}
+
+#[test]
+fn the_life_of_a_device_is_traced_in_order_and_nothing_is_left() {
+    let host = sample().prepare().expect("the sample");
+    let trace = host.session("test").expect("a session").enable(provider(), Level::Verbose, !0).expect("enabled");
+    host.load().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let answer = device.ioctl(ECHO, b"hello", 64).expect("an answer");
+    assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, b"hello".as_slice()));
+    host.advance(Duration::from_millis(2500)).expect("time");
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+    trace
+        .expect(event("Enable").field("Control", 1))
+        .expect(event("DriverEntry").field("Register", 0).field("SetTraits", 0).field("Status", 0))
+        .expect(event("DeviceAdd").field("Status", 0))
+        .expect(event("Power").field("Callback", "PrepareHardware"))
+        .expect(event("Power").field("Callback", "D0Entry"))
+        .expect(event("Request").opcode(1).field("Code", ECHO).field("InputLength", 5))
+        .expect(event("Request").opcode(2).field("Status", 0).field("Information", 5))
+        .expect(event("Tick").field("Ticks", 1))
+        .expect(event("Tick").field("Ticks", 2))
+        .expect(event("Power").field("Callback", "D0Exit"))
+        .expect(event("Power").field("Callback", "ReleaseHardware"))
+        .expect(event("Power").field("Callback", "Cleanup"))
+        .expect(event("DriverUnload"))
+        .in_order();
+}
+
+#[test]
+fn buffers_that_are_too_small_and_codes_that_are_unknown_get_their_status() {
+    let host = sample().trace_all().start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let answer = device.ioctl(GET_STATISTICS, &[], 23).expect("an answer");
+    assert_eq!(answer.status, NtStatus::BufferTooSmall);
+    let answer = device.ioctl(0x0022_2FFC, &[], 0).expect("an answer");
+    assert_eq!(answer.status, NtStatus::InvalidDeviceRequest);
+    host.unload().expect("unload").assert_clean();
+    host.trace().expect(event("RequestRefused").field("Status", NtStatus::BufferTooSmall.as_int())).in_order();
+}
+
+#[test]
+fn a_windows_without_set_information_is_reported_and_survived() {
+    for builder in [sample().hide("EtwSetInformation"), sample().os(Os::Win7)] {
+        let host = builder.trace_all().start().expect("DriverEntry");
+        host.unload().expect("unload").assert_clean();
+        let status = NtStatus::NotSupported.as_int();
+        host.trace().expect(event("DriverEntry").field("SetTraits", status).field("Status", 0)).in_order();
+    }
+}
+
+#[test]
+fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
+    let host = sample().fail_call("EtwRegister", NtStatus::NoMemory, 1).trace_all().start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").output, b"x");
+    host.unload().expect("unload").assert_clean();
+    assert!(host.trace().events().expect("a trace").is_empty());
+}
+
+#[test]
+fn capture_state_gives_a_rundown_of_the_devices() {
+    let host = sample().start().expect("DriverEntry");
+    let _device = host.add_device().expect("a device");
+    let session = host.session("late").expect("a session");
+    session.enable(provider(), Level::Verbose, !0).expect("enabled");
+    let before = session.trace().events().expect("a trace").len();
+    session.capture_state(provider()).expect("state");
+    assert_eq!(session.trace().events().expect("a trace").len(), before + 1);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn the_trace_file_holds_the_events_that_were_shown() {
+    let path = std::env::temp_dir().join(format!("nt-host-{}.etl", std::process::id()));
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host"))
+        .arg("run")
+        .arg(common::built("driver_sample.sys"))
+        .arg("--etl")
+        .arg(&path)
+        .output()
+        .expect("the command");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let reader = etw_etl::Reader::open(&path).expect("a trace file");
+    let events: Vec<String> =
+        reader.filter(etw_etl::Event::is_trace_logging).map(|event| event.decode().to_string()).collect();
+    std::fs::remove_file(&path).expect("the file is there");
+    assert!(events.iter().any(|event| event.starts_with("WdkEtw.DriverSample/DriverEntry")), "{events:#?}");
+    assert!(events.iter().any(|event| event.contains("Tick") && event.contains("Ticks=2")), "{events:#?}");
+}
+
+#[test]
+fn every_call_that_can_fail_may_fail() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host"))
+        .arg("matrix")
+        .arg(common::built("driver_sample.sys"))
+        .args(["--ioctl", "22E000:68656c6c6f", "--ioctl", "226004"])
+        .output()
+        .expect("the command");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn random_failures_are_survived() {
+    for seed in 1..=20 {
+        let host = sample().seed(seed).trace_all().prepare().expect("the sample");
+        if host.load().is_ok() {
+            if let Ok(device) = host.add_device() {
+                device.ioctl(ECHO, b"hello", 64).expect("an answer");
+            }
+            host.unload().expect("unload");
+        }
+        host.report().assert_clean();
+    }
+}
+
+#[test]
+fn every_event_of_a_storm_is_recorded_or_counted_as_lost() {
+    let host = sample().trace_all().prepare().expect("the sample");
+    let storm = Storm {
+        rounds: 20,
+        threads: 3,
+        requests: 50,
+        provider: provider(),
+        code: ECHO,
+        input: b"storm".to_vec(),
+        output: 64,
+    };
+    host.storm(&storm).expect("a storm").assert_clean();
+    let calls = host.fallible_calls().expect("calls");
+    let (_, written) = calls.iter().find(|(name, _)| name == "EtwWriteTransfer").expect("events were written");
+    let trace = host.trace();
+    let recorded = trace.events().expect("a trace").len() as u64;
+    assert_eq!(*written, recorded + trace.events_lost().expect("a trace"));
+}
+
+#[test]
+fn a_storm_of_sessions_and_requests_over_a_thousand_loads_leaves_nothing() {
+    let host = sample().prepare().expect("the sample");
+    let storm = Storm {
+        rounds: 1000,
+        threads: 2,
+        requests: 4,
+        provider: provider(),
+        code: ECHO,
+        input: b"storm".to_vec(),
+        output: 64,
+    };
+    host.storm(&storm).expect("a storm").assert_clean();
+}
