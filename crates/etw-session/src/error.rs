@@ -1,0 +1,111 @@
+//! What can go wrong, with the code, its name, why, and what to do about it.
+
+use std::{error, fmt};
+
+use etw_types::Win32Error;
+use etw_types::session::TraceInfoClass;
+
+use crate::explain::{Call, Explanation, explain};
+use crate::limit::Limit;
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused.
+    System {
+        /// What was called.
+        call: Call,
+        /// What it answered.
+        code: Win32Error,
+    },
+    /// A limit was exceeded. The system was not asked.
+    Limit(Limit),
+    /// The system's answer does not have the layout of its class.
+    Malformed(Malformed),
+}
+
+/// An answer that does not have the layout of its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The class.
+    pub class: TraceInfoClass,
+    /// What was missed.
+    pub reason: &'static str,
+}
+
+impl Error {
+    /// The error of a call.
+    #[must_use]
+    pub const fn of(call: Call, code: Win32Error) -> Self {
+        Self::System { call, code }
+    }
+
+    pub(crate) fn from_call(call: Call) -> impl Fn(Win32Error) -> Self {
+        move |code| Self::of(call, code)
+    }
+
+    /// The Win32 code: the system's, or the one that the system would have given.
+    #[must_use]
+    pub const fn code(&self) -> Win32Error {
+        match self {
+            Self::System { code, .. } => *code,
+            Self::Limit(limit) => limit.code(),
+            // What a reader of bytes says that are not what they should be.
+            Self::Malformed(_) => Win32Error::FileCorrupt,
+        }
+    }
+
+    /// Name, cause and advice, where this crate knows the code.
+    #[must_use]
+    pub fn explanation(&self) -> Option<Explanation> {
+        match self {
+            Self::System { call, code } => explain(*call, *code),
+            Self::Limit(_) | Self::Malformed(_) => None,
+        }
+    }
+
+    /// Whether the system does not have this at all, however it is asked: not here, or not in this version.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.code(), Win32Error::CallNotImplemented | Win32Error::NotSupported | Win32Error::ProcNotFound)
+    }
+}
+
+/// One line: code, name, cause and advice.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System { call, code } => {
+                write!(f, "{call}: {}", code.as_int())?;
+                match explain(*call, *code) {
+                    Some(explanation) => write!(f, " {explanation}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Limit(limit) => limit.fmt(f),
+            Self::Malformed(malformed) => malformed.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the answer of class {} is malformed: {}", self.class.as_int(), self.reason)
+    }
+}
+
+impl error::Error for Error {}
+impl error::Error for Malformed {}
+
+impl From<Limit> for Error {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+impl From<Malformed> for Error {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}

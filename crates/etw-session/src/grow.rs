@@ -1,0 +1,90 @@
+//! Asking with a buffer, and again with a larger one.
+//!
+//! A query says that its buffer is too small with one of three codes, and how much it needs. An answer can grow between
+//! two calls, so the second may be refused like the first; after a few rounds the refusal is the answer.
+
+use etw_types::Win32Error;
+
+use crate::machine::TOO_SMALL;
+use crate::system::Refusal;
+
+/// How often a larger buffer is tried.
+const ROUNDS: usize = 8;
+/// The largest answer that is believed.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
+
+/// Calls `ask` with a copy of `start`, then with larger copies for as long as it is told to.
+pub(crate) fn grow(
+    start: &[u8],
+    mut ask: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
+) -> Result<Vec<u8>, Win32Error> {
+    let mut size = start.len();
+    for _ in 0..ROUNDS {
+        // What the system reads from the buffer has to be there every time.
+        let mut buffer = start.to_vec();
+        buffer.resize(size, 0);
+        let needed = match ask(&mut buffer) {
+            Ok(length) if length <= buffer.len() => {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            // Some answers succeed and only say that there is more.
+            Ok(length) => length,
+            Err(Refusal { code, needed }) if TOO_SMALL.contains(&code) && needed > size => needed,
+            Err(Refusal { code, .. }) => return Err(code),
+        };
+        if needed > MAX_ANSWER {
+            return Err(Win32Error::NotEnoughMemory);
+        }
+        size = needed;
+    }
+    Err(Win32Error::InsufficientBuffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::Win32Error;
+
+    use super::grow;
+    use crate::system::Refusal;
+
+    fn short(code: Win32Error, needed: usize) -> Result<usize, Refusal> {
+        Err(Refusal { code, needed })
+    }
+
+    #[test]
+    fn every_code_for_a_small_buffer_makes_it_grow_and_keeps_the_question() {
+        for code in [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData] {
+            let answer = grow(&[7], |buffer| {
+                assert_eq!(buffer[0], 7, "the input is there in every round");
+                if buffer.len() < 3 { short(code, 3) } else { Ok(2) }
+            });
+            assert_eq!(answer, Ok(vec![7, 0]));
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_does_not_ask_for_more_is_the_answer() {
+        assert_eq!(grow(&[0; 4], |_| short(Win32Error::BadLength, 4)), Err(Win32Error::BadLength));
+        assert_eq!(grow(&[], |_| short(Win32Error::BadLength, 0)), Err(Win32Error::BadLength));
+        assert_eq!(grow(&[], |_| short(Win32Error::NotSupported, 9)), Err(Win32Error::NotSupported));
+    }
+
+    #[test]
+    fn a_success_that_needs_more_is_asked_again() {
+        let answer = grow(&[], |buffer| Ok(if buffer.is_empty() { 5 } else { buffer.len() }));
+        assert_eq!(answer, Ok(vec![0; 5]));
+    }
+
+    #[test]
+    fn an_answer_that_keeps_growing_ends() {
+        let mut calls = 0;
+        let answer = grow(&[], |buffer| {
+            calls += 1;
+            short(Win32Error::InsufficientBuffer, buffer.len() + 1)
+        });
+        assert_eq!((answer, calls), (Err(Win32Error::InsufficientBuffer), 8));
+        let greedy = grow(&[], |_| short(Win32Error::InsufficientBuffer, usize::MAX));
+        assert_eq!(greedy, Err(Win32Error::NotEnoughMemory));
+    }
+}

@@ -1,0 +1,126 @@
+//! Classes 16, 17 and 18: state that is captured now and then, and the paths of providers' binaries.
+
+use etw_types::Guid;
+use etw_types::session::{PeriodicCaptureStateInfo, TraceInfoClass};
+
+use super::wire::{decode_some, encode_all, exact, malformed};
+use super::{Information, OfMachine, OfSession, Settable, queryable};
+use crate::{Limit, Malformed};
+
+/// Class 16: providers that are asked for their state every so many seconds. They must be enabled on the session already.
+/// A list replaces the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeriodicCapture {
+    seconds: u32,
+    providers: Vec<Guid>,
+}
+
+impl PeriodicCapture {
+    /// Asks these providers. The limits are those of the machine: they may change, so they have to be queried.
+    ///
+    /// # Errors
+    ///
+    /// For no provider, for more than possible, and for a time that is too short.
+    pub fn new(seconds: u32, providers: Vec<Guid>, limits: PeriodicCaptureLimits) -> Result<Self, Limit> {
+        Limit::at_least("providers to be asked for their state", providers.len(), 1)?;
+        Limit::at_most("providers to be asked for their state", providers.len(), limits.most_providers.into())?;
+        let given = usize::try_from(seconds).unwrap_or(usize::MAX);
+        let least = usize::try_from(limits.least_seconds).unwrap_or(usize::MAX);
+        Limit::at_least("seconds between two requests for state", given, least)?;
+        Ok(Self { seconds, providers })
+    }
+
+    /// Asks nobody any more.
+    #[must_use]
+    pub const fn off() -> Self {
+        Self { seconds: 0, providers: Vec::new() }
+    }
+
+    /// Seconds between two requests.
+    #[must_use]
+    pub const fn seconds(&self) -> u32 {
+        self.seconds
+    }
+
+    /// The providers.
+    #[must_use]
+    pub fn providers(&self) -> &[Guid] {
+        &self.providers
+    }
+}
+
+impl Information for PeriodicCapture {
+    const CLASS: TraceInfoClass = TraceInfoClass::PeriodicCaptureStateListInfo;
+    type Scope = OfSession;
+
+    /// Nothing at all where there is no provider: that clears the list.
+    fn encode(&self) -> Vec<u8> {
+        if self.providers.is_empty() {
+            return Vec::new();
+        }
+        let provider_count = u16::try_from(self.providers.len()).unwrap_or(u16::MAX);
+        let info = PeriodicCaptureStateInfo { seconds: self.seconds, provider_count, reserved: 0 };
+        info.to_bytes().into_iter().chain(encode_all(&self.providers)).collect()
+    }
+
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        if data.is_empty() {
+            return Ok(Self::off());
+        }
+        let bad = |reason| malformed(Self::CLASS, reason);
+        let info = PeriodicCaptureStateInfo::parse(data).ok_or(bad("it is shorter than its header"))?;
+        let rest = data.get(PeriodicCaptureStateInfo::SIZE..).unwrap_or_default();
+        let (providers, rest) = decode_some(Self::CLASS, rest, info.provider_count.into())?;
+        if !rest.is_empty() {
+            return Err(bad("it has more providers than it says"));
+        }
+        Ok(if providers.is_empty() { Self::off() } else { Self { seconds: info.seconds, providers } })
+    }
+}
+
+impl Settable for PeriodicCapture {}
+
+/// Class 17: the limits of class 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeriodicCaptureLimits {
+    /// The shortest time between two requests.
+    pub least_seconds: u32,
+    /// Most providers.
+    pub most_providers: u16,
+}
+
+impl Information for PeriodicCaptureLimits {
+    const CLASS: TraceInfoClass = TraceInfoClass::PeriodicCaptureStateInfo;
+    type Scope = OfMachine;
+
+    fn encode(&self) -> Vec<u8> {
+        let Self { least_seconds: seconds, most_providers: provider_count } = *self;
+        PeriodicCaptureStateInfo { seconds, provider_count, reserved: 0 }.to_bytes().to_vec()
+    }
+
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        let info = exact(Self::CLASS, data, PeriodicCaptureStateInfo::SIZE, PeriodicCaptureStateInfo::parse)?;
+        Ok(Self { least_seconds: info.seconds, most_providers: info.provider_count })
+    }
+}
+queryable!(PeriodicCaptureLimits, PeriodicCaptureStateInfo::SIZE);
+
+/// Class 18: whether the session records where the binaries of its providers are. For those that registered before as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BinaryTracking(pub bool);
+
+impl Information for BinaryTracking {
+    const CLASS: TraceInfoClass = TraceInfoClass::ProviderBinaryTracking;
+    type Scope = OfSession;
+
+    /// One byte, not four.
+    fn encode(&self) -> Vec<u8> {
+        vec![self.0.into()]
+    }
+
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        exact(Self::CLASS, data, 1, |data| data.first().copied()).map(|byte| Self(byte != 0))
+    }
+}
+
+impl Settable for BinaryTracking {}

@@ -1,0 +1,173 @@
+//! The information classes: one type for each `TRACE_QUERY_INFO_CLASS`.
+//!
+//! A type says which class it is, what it belongs to (a session or the machine, so that the compiler refuses the wrong
+//! handle), whether it can be set, queried or enumerated, and how its bytes are read and written. [`facts`] says the same
+//! as values, with the limits, the lengths and the first version of Windows. Reading is total: an answer without the
+//! layout of its class is an error, whatever its bytes.
+
+mod capture;
+mod context;
+mod counters;
+mod disallow;
+mod facts;
+mod groups;
+mod lbr;
+mod numbers;
+mod profile;
+mod providers;
+mod stacks;
+mod system_flags;
+mod table;
+mod wire;
+
+pub use capture::{BinaryTracking, PeriodicCapture, PeriodicCaptureLimits};
+pub use context::ContextRegisters;
+pub use counters::{MaxPmcCounters, PmcCounters, PmcEvents, PmcOwners, PmcSession, PmcSessions};
+pub use disallow::{DisallowList, DisallowedProviders};
+pub use facts::{Facts, Length, all, facts, find};
+pub use groups::{GROUPS, group_by_name};
+pub use lbr::{LBR_BITS, LbrConfiguration, LbrEvents};
+pub use numbers::{MaxSessions, ProcessingVersion, Reserved15, StreamCount};
+pub use profile::{ProfileSource, ProfileSources, ProfileSourcesInUse, SampleInterval};
+pub use providers::{
+    GroupInstances, ProcessProviders, ProviderGroups, ProviderInstance, ProviderInstances, RegisteredProviders,
+};
+pub use stacks::{StackCaching, StackTracing, UnifiedStackCaching};
+pub use system_flags::SystemFlags;
+pub use table::markdown;
+
+use etw_types::session::TraceInfoClass;
+
+use crate::Malformed;
+
+/// What an information class belongs to.
+pub trait Scope: sealed::Sealed {}
+
+/// A session.
+#[derive(Clone, Copy, Debug)]
+pub struct OfSession;
+
+/// The machine.
+#[derive(Clone, Copy, Debug)]
+pub struct OfMachine;
+
+impl Scope for OfSession {}
+impl Scope for OfMachine {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::OfSession {}
+    impl Sealed for super::OfMachine {}
+}
+
+/// Whether setting a class needs the profile privilege.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privilege {
+    /// No.
+    None,
+    /// Not documented, but other tools turn it on: it is tried.
+    Helps,
+    /// Yes.
+    Needed,
+}
+
+/// A value of an information class.
+pub trait Information: Sized {
+    /// The class.
+    const CLASS: TraceInfoClass;
+    /// What it belongs to.
+    type Scope: Scope;
+
+    /// The value's bytes.
+    fn encode(&self) -> Vec<u8>;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes do not have the layout of the class.
+    fn decode(data: &[u8]) -> Result<Self, Malformed>;
+}
+
+/// A class for `TraceSetInformation`.
+pub trait Settable: Information {
+    /// Whether the profile privilege is needed.
+    const PRIVILEGE: Privilege = Privilege::None;
+}
+
+/// A class for `TraceQueryInformation`.
+pub trait Queryable: Information {
+    /// What has to be said to get an answer.
+    type Input;
+
+    /// The buffer to begin with; two classes read from it what is asked.
+    fn buffer(input: &Self::Input) -> Vec<u8>;
+}
+
+/// A class for `EnumerateTraceGuidsEx`.
+pub trait Enumerable: Information {
+    /// What has to be said to get an answer.
+    type Input;
+
+    /// The input's bytes.
+    fn input_bytes(input: &Self::Input) -> Vec<u8>;
+}
+
+/// Declares that a class can be queried without input, from a buffer of so many bytes on.
+macro_rules! queryable {
+    ($name:ty, $first:expr) => {
+        impl $crate::info::Queryable for $name {
+            type Input = ();
+
+            fn buffer((): &()) -> Vec<u8> {
+                vec![0; $first]
+            }
+        }
+    };
+}
+
+/// Declares that a class can be enumerated, about nothing or about a GUID.
+macro_rules! enumerable {
+    ($name:ty) => {
+        impl $crate::info::Enumerable for $name {
+            type Input = ();
+
+            fn input_bytes((): &()) -> Vec<u8> {
+                Vec::new()
+            }
+        }
+    };
+    ($name:ty, Guid) => {
+        impl $crate::info::Enumerable for $name {
+            type Input = etw_types::Guid;
+
+            fn input_bytes(input: &etw_types::Guid) -> Vec<u8> {
+                input.to_bytes_le().to_vec()
+            }
+        }
+    };
+}
+
+/// Declares a class whose data is a list of elements of one kind.
+macro_rules! list_class {
+    ($(#[$meta:meta])* $name:ident($element:ty) = $class:ident, $scope:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $name(pub Vec<$element>);
+
+        impl $crate::info::Information for $name {
+            const CLASS: etw_types::session::TraceInfoClass = etw_types::session::TraceInfoClass::$class;
+            type Scope = $crate::info::$scope;
+
+            fn encode(&self) -> Vec<u8> {
+                $crate::info::wire::encode_all(&self.0)
+            }
+
+            fn decode(data: &[u8]) -> Result<Self, $crate::Malformed> {
+                $crate::info::wire::decode_all(Self::CLASS, data).map(Self)
+            }
+        }
+    };
+}
+
+use {enumerable, list_class, queryable};

@@ -1,0 +1,114 @@
+//! Classes 5, 6 and 7: what the profiler samples, and how often.
+
+use etw_types::session::{ProfileInterval, ProfileSourceInfo, TraceInfoClass};
+
+use super::wire::{chain, encode_chain, exact, malformed};
+use super::{Information, OfMachine, Privilege, Queryable, Settable, list_class, queryable};
+use crate::{Limit, Malformed};
+
+/// Class 5: how often a source of the profiler samples. For the whole machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleInterval {
+    /// The source; 0 is the timer.
+    pub source: u32,
+    /// 100 ns for the timer, counts for the others.
+    pub interval: u32,
+}
+
+impl Information for SampleInterval {
+    const CLASS: TraceInfoClass = TraceInfoClass::SampledProfileIntervalInfo;
+    type Scope = OfMachine;
+
+    fn encode(&self) -> Vec<u8> {
+        ProfileInterval { source: self.source, interval: self.interval }.to_bytes().to_vec()
+    }
+
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        let raw = exact(Self::CLASS, data, ProfileInterval::SIZE, ProfileInterval::parse)?;
+        Ok(Self { source: raw.source, interval: raw.interval })
+    }
+}
+
+impl Settable for SampleInterval {
+    const PRIVILEGE: Privilege = Privilege::Needed;
+}
+
+impl Queryable for SampleInterval {
+    /// The source.
+    type Input = u32;
+
+    fn buffer(source: &u32) -> Vec<u8> {
+        Self { source: *source, interval: 0 }.encode()
+    }
+}
+
+list_class! {
+    /// Class 6: the sources that the profiler samples, all of them: what is set replaces what was. For the whole machine.
+    ProfileSourcesInUse(u32) = ProfileSourceConfigInfo, OfMachine
+}
+
+impl ProfileSourcesInUse {
+    /// These sources.
+    ///
+    /// # Errors
+    ///
+    /// For none: the shortest data is one source.
+    pub fn new(sources: Vec<u32>) -> Result<Self, Limit> {
+        Limit::at_least("profile sources", sources.len(), 1)?;
+        Ok(Self(sources))
+    }
+}
+
+impl Settable for ProfileSourcesInUse {
+    const PRIVILEGE: Privilege = Privilege::Needed;
+}
+
+/// A source of the profiler.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileSource {
+    /// Its number; 0 is the timer.
+    pub source: u32,
+    /// Smallest interval.
+    pub min_interval: u32,
+    /// Largest interval.
+    pub max_interval: u32,
+    /// Its name.
+    pub description: String,
+}
+
+/// Class 7: the sources that there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileSources(pub Vec<ProfileSource>);
+
+impl Information for ProfileSources {
+    const CLASS: TraceInfoClass = TraceInfoClass::ProfileSourceListInfo;
+    type Scope = OfMachine;
+
+    fn encode(&self) -> Vec<u8> {
+        encode_chain(self.0.iter().map(|source| {
+            let header = ProfileSourceInfo {
+                source: source.source,
+                min_interval: source.min_interval,
+                max_interval: source.max_interval,
+                ..ProfileSourceInfo::default()
+            };
+            let text = source.description.encode_utf16().chain([0]).flat_map(u16::to_le_bytes);
+            header.to_bytes().into_iter().chain(text).collect()
+        }))
+    }
+
+    /// The last entry may be shorter than the C structure, and a description ends at its terminator or with its entry.
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        let entries = chain(Self::CLASS, data, ProfileSourceInfo::SIZE)?;
+        let sources = entries.into_iter().map(|entry| {
+            let header = ProfileSourceInfo::parse(entry)?;
+            let (units, _) = entry.get(ProfileSourceInfo::SIZE..)?.as_chunks::<2>();
+            let units = units.iter().map(|unit| u16::from_le_bytes(*unit)).take_while(|unit| *unit != 0);
+            let description = String::from_utf16_lossy(&units.collect::<Vec<_>>());
+            let ProfileSourceInfo { source, min_interval, max_interval, .. } = header;
+            Some(ProfileSource { source, min_interval, max_interval, description })
+        });
+        sources.collect::<Option<_>>().map(Self).ok_or(malformed(Self::CLASS, "an entry is cut off"))
+    }
+}
+queryable!(ProfileSources, 0);

@@ -1,0 +1,127 @@
+//! Classes 0, 1, 2, 12 and 13: who is registered, and who enabled it.
+
+use etw_types::Guid;
+use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TraceProviderInstanceInfo};
+
+use super::wire::{Element, count, decode_some, encode_all, malformed};
+use super::{Information, OfMachine, enumerable, list_class};
+use crate::Malformed;
+
+list_class! {
+    /// Class 0: the providers that are registered with the kernel. Installed manifests are not among them.
+    RegisteredProviders(Guid) = GuidQueryList, OfMachine
+}
+list_class! {
+    /// Class 2: the providers that the calling process registered.
+    ProcessProviders(Guid) = GuidQueryProcess, OfMachine
+}
+list_class! {
+    /// Class 12: the provider groups.
+    ProviderGroups(Guid) = GroupQueryList, OfMachine
+}
+enumerable!(RegisteredProviders);
+enumerable!(ProcessProviders);
+enumerable!(ProviderGroups);
+
+/// One registration of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderInstance {
+    /// The process; 0 for a driver.
+    pub process_id: u32,
+    /// `TRACE_PROVIDER_FLAG_*`: 1 legacy, 2 enabled before anybody registered.
+    pub flags: u32,
+    /// The sessions that enabled it.
+    pub enabled: Vec<TraceEnableInfo>,
+}
+
+/// Class 1: the registrations of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderInstances(pub Vec<ProviderInstance>);
+
+impl Information for ProviderInstances {
+    const CLASS: TraceInfoClass = TraceInfoClass::GuidQueryInfo;
+    type Scope = OfMachine;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = TraceGuidInfo { instance_count: count(self.0.len()), reserved: 0 }.to_bytes().to_vec();
+        for (index, instance) in self.0.iter().enumerate() {
+            let size = TraceProviderInstanceInfo::SIZE + instance.enabled.len() * TraceEnableInfo::SIZE;
+            let header = TraceProviderInstanceInfo {
+                next_offset: if index + 1 == self.0.len() { 0 } else { count(size) },
+                enable_count: count(instance.enabled.len()),
+                process_id: instance.process_id,
+                flags: instance.flags,
+            };
+            bytes.extend(header.to_bytes());
+            bytes.extend(encode_all(&instance.enabled));
+        }
+        bytes
+    }
+
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        let bad = |reason| malformed(Self::CLASS, reason);
+        let info = TraceGuidInfo::parse(data).ok_or(bad("it is shorter than its header"))?;
+        let mut rest = data.get(TraceGuidInfo::SIZE..).unwrap_or_default();
+        let mut instances = Vec::new();
+        for index in 0..info.instance_count {
+            let header = TraceProviderInstanceInfo::parse(rest).ok_or(bad("it has fewer instances than it says"))?;
+            let behind = rest.get(TraceProviderInstanceInfo::SIZE..).unwrap_or_default();
+            let (enabled, _) = decode_some(Self::CLASS, behind, header.enable_count)?;
+            instances.push(ProviderInstance { process_id: header.process_id, flags: header.flags, enabled });
+            // Relative to the instance, 0 at the last one. Never backwards, so this ends.
+            let next = usize::try_from(header.next_offset).unwrap_or(usize::MAX);
+            match next {
+                0 if index + 1 == info.instance_count => break,
+                0 => return Err(bad("it has fewer instances than it says")),
+                next if next < TraceProviderInstanceInfo::SIZE => return Err(bad("instances overlap")),
+                next => rest = rest.get(next..).ok_or(bad("an instance points outside of the data"))?,
+            }
+        }
+        Ok(Self(instances))
+    }
+}
+enumerable!(ProviderInstances, Guid);
+
+/// Class 13: the members of a provider group and who enabled it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupInstances {
+    /// The sessions that enabled the group.
+    pub enabled: Vec<TraceEnableInfo>,
+    /// The members.
+    pub members: Vec<Guid>,
+}
+
+impl GroupInstances {
+    /// Reads it with so many requests at the front; `None` where the rest does not fit.
+    fn with_requests(data: &[u8], requests: u32) -> Option<Self> {
+        let (enabled, rest) = decode_some(Self::CLASS, data, requests).ok()?;
+        let members = u32::read(rest)?;
+        let (members, rest) = decode_some(Self::CLASS, rest.get(4..)?, members).ok()?;
+        rest.is_empty().then_some(Self { enabled, members })
+    }
+}
+
+impl Information for GroupInstances {
+    const CLASS: TraceInfoClass = TraceInfoClass::GroupQueryInfo;
+    type Scope = OfMachine;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = count(self.enabled.len()).to_le_bytes().to_vec();
+        bytes.extend(encode_all(&self.enabled));
+        bytes.extend(count(self.members.len()).to_le_bytes());
+        bytes.extend(encode_all(&self.members));
+        bytes
+    }
+
+    /// The header file does not tell whether the data starts with a count or with a length: the reading that uses up all
+    /// bytes is taken, the count first. Requests start at byte 4 and so are not aligned.
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        let bad = |reason| malformed(Self::CLASS, reason);
+        let first = u32::read(data).ok_or(bad("it is shorter than its header"))?;
+        let rest = data.get(4..).unwrap_or_default();
+        let size = count(TraceEnableInfo::SIZE);
+        let by_length = || first.is_multiple_of(size).then(|| Self::with_requests(rest, first / size)).flatten();
+        Self::with_requests(rest, first).or_else(by_length).ok_or(bad("its counts do not fit its length"))
+    }
+}
+enumerable!(GroupInstances, Guid);

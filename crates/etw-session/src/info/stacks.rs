@@ -1,0 +1,87 @@
+//! Classes 3, 24 and 26: which events get a stack, and whether stacks are cached.
+
+use etw_types::session::{ClassicEventId, MAX_STACK_TRACING_EVENTS, StackCachingInfo, TraceInfoClass};
+
+use super::wire::exact;
+use super::{Information, OfSession, Privilege, Settable, list_class};
+use crate::{Limit, Malformed};
+
+list_class! {
+    /// Class 3: system events that get a stack. A list replaces the one before; an empty one turns stacks off.
+    ///
+    /// Learn says that it can be queried; the header does not, and systems answer `NotSupported`.
+    StackTracing(ClassicEventId) = StackTracingInfo, OfSession
+}
+
+impl StackTracing {
+    /// Stacks for these events.
+    ///
+    /// # Errors
+    ///
+    /// For more than 256 events.
+    pub fn new(events: Vec<ClassicEventId>) -> Result<Self, Limit> {
+        Limit::at_most("events with stacks", events.len(), MAX_STACK_TRACING_EVENTS)?;
+        Ok(Self(events))
+    }
+
+    /// No stacks.
+    #[must_use]
+    pub const fn off() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl Settable for StackTracing {
+    const PRIVILEGE: Privilege = Privilege::Helps;
+}
+
+/// Declares one of the two classes of stack caching, which have the same data.
+macro_rules! caching {
+    ($(#[$meta:meta])* $name:ident = $class:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            /// Whether stacks are cached.
+            pub enabled: bool,
+            /// Bytes of the cache; 0 for the system's choice.
+            pub cache_size: u32,
+            /// Buckets of the cache; 0 for the system's choice.
+            pub bucket_count: u32,
+        }
+
+        impl $name {
+            /// A cache of the system's choice.
+            pub const ON: Self = Self { enabled: true, cache_size: 0, bucket_count: 0 };
+            /// No cache.
+            pub const OFF: Self = Self { enabled: false, cache_size: 0, bucket_count: 0 };
+        }
+
+        impl Information for $name {
+            const CLASS: TraceInfoClass = TraceInfoClass::$class;
+            type Scope = OfSession;
+
+            fn encode(&self) -> Vec<u8> {
+                let Self { enabled, cache_size, bucket_count } = *self;
+                let info = StackCachingInfo { enabled: enabled.into(), cache_size, bucket_count, ..Default::default() };
+                info.to_bytes().to_vec()
+            }
+
+            fn decode(data: &[u8]) -> Result<Self, Malformed> {
+                let info = exact(Self::CLASS, data, StackCachingInfo::SIZE, StackCachingInfo::parse)?;
+                let StackCachingInfo { enabled, cache_size, bucket_count, .. } = info;
+                Ok(Self { enabled: enabled != 0, cache_size, bucket_count })
+            }
+        }
+
+        impl Settable for $name {}
+    };
+}
+
+caching! {
+    /// Class 24: the stacks of system events are written once and referred to by a key.
+    StackCaching = StackCachingInfo
+}
+caching! {
+    /// Class 26: the stacks of all events are written once and referred to by a key. Consumers then see keys.
+    UnifiedStackCaching = UnifiedStackCachingInfo
+}

@@ -1,0 +1,79 @@
+//! Class 4: the system providers of a session.
+
+use etw_types::session::{GroupMask, TraceInfoClass};
+
+use super::groups::GROUPS;
+use super::wire::exact;
+use super::{Information, OfSession, Privilege, Queryable, Settable};
+use crate::Malformed;
+
+/// Class 4: the system providers of a session, all of them: what is set replaces what was.
+///
+/// The mask is eight words; the first has the public `EVENT_TRACE_FLAG_*`. Several of those are aliases of groups in the other
+/// words, and a query may show them there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SystemFlags(pub GroupMask);
+
+impl SystemFlags {
+    /// The mask of these groups. A group's top three bits choose the word.
+    #[must_use]
+    pub fn of(groups: &[u32]) -> Self {
+        let mut mask = GroupMask::default();
+        for group in groups {
+            mask.add(*group);
+        }
+        Self(mask)
+    }
+
+    /// Whether a group is in the mask.
+    #[must_use]
+    pub fn has(&self, group: u32) -> bool {
+        let SystemFlags(mask) = Self::of(&[group]);
+        mask.masks.iter().zip(self.0.masks).all(|(wanted, there)| wanted & there == *wanted)
+    }
+
+    /// The names of the groups in the mask, as far as they are known.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        GROUPS.iter().filter(|(_, group)| self.has(*group)).map(|(name, _)| *name).collect()
+    }
+}
+
+impl Information for SystemFlags {
+    const CLASS: TraceInfoClass = TraceInfoClass::SystemTraceEnableFlagsInfo;
+    type Scope = OfSession;
+
+    fn encode(&self) -> Vec<u8> {
+        self.0.to_bytes().to_vec()
+    }
+
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        exact(Self::CLASS, data, GroupMask::SIZE, GroupMask::parse).map(Self)
+    }
+}
+
+impl Settable for SystemFlags {
+    const PRIVILEGE: Privilege = Privilege::Helps;
+}
+
+impl Queryable for SystemFlags {
+    type Input = ();
+
+    fn buffer((): &()) -> Vec<u8> {
+        vec![0; GroupMask::SIZE]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SystemFlags;
+
+    #[test]
+    fn a_groups_top_bits_choose_its_word() {
+        // Profile is in the second word, object handles in the fifth.
+        let flags = SystemFlags::of(&[0x2000_0002, 0x8000_0040, 0x1]);
+        assert_eq!(flags.0.masks, [1, 2, 0, 0, 0x40, 0, 0, 0]);
+        assert!(flags.has(0x8000_0040) && !flags.has(0x40));
+        assert_eq!(flags.names(), ["process", "perf-profile", "ob-handle"]);
+    }
+}

@@ -1,0 +1,155 @@
+//! Elements, lists and chains.
+
+use etw_types::Guid;
+use etw_types::session::{ClassicEventId, TraceInfoClass};
+
+use crate::Malformed;
+
+/// A value of a fixed size.
+pub(super) trait Element: Sized {
+    const SIZE: usize;
+    fn read(bytes: &[u8]) -> Option<Self>;
+    fn append_to(&self, bytes: &mut Vec<u8>);
+}
+
+impl Element for u16 {
+    const SIZE: usize = 2;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().map(|bytes| Self::from_le_bytes(*bytes))
+    }
+
+    fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+impl Element for u32 {
+    const SIZE: usize = 4;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().map(|bytes| Self::from_le_bytes(*bytes))
+    }
+
+    fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+impl Element for Guid {
+    const SIZE: usize = 16;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().map(|bytes| Self::from_bytes_le(*bytes))
+    }
+
+    fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_bytes_le());
+    }
+}
+
+/// Structures of `etw-types` have the same two functions.
+macro_rules! element {
+    ($($name:ty),*) => {$(
+        impl Element for $name {
+            const SIZE: usize = Self::SIZE;
+
+            fn read(bytes: &[u8]) -> Option<Self> {
+                Self::parse(bytes)
+            }
+
+            fn append_to(&self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_bytes());
+            }
+        }
+    )*};
+}
+
+element!(ClassicEventId, etw_types::session::TraceEnableInfo, etw_types::session::PmcCounterOwner);
+
+pub(super) const fn malformed(class: TraceInfoClass, reason: &'static str) -> Malformed {
+    Malformed { class, reason }
+}
+
+pub(super) fn encode_all<T: Element>(elements: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(elements.len() * T::SIZE);
+    for element in elements {
+        element.append_to(&mut bytes);
+    }
+    bytes
+}
+
+/// All of `data` as elements.
+pub(super) fn decode_all<T: Element>(class: TraceInfoClass, data: &[u8]) -> Result<Vec<T>, Malformed> {
+    let elements = data.chunks_exact(T::SIZE);
+    if !elements.remainder().is_empty() {
+        return Err(malformed(class, "its length is no multiple of its elements"));
+    }
+    elements.map(T::read).collect::<Option<_>>().ok_or(malformed(class, "an element is cut off"))
+}
+
+/// So many elements from the front of `data`, and what follows.
+pub(super) fn decode_some<T: Element>(
+    class: TraceInfoClass,
+    data: &[u8],
+    count: u32,
+) -> Result<(Vec<T>, &[u8]), Malformed> {
+    let size = usize::try_from(count).ok().and_then(|count| count.checked_mul(T::SIZE));
+    let parts = size.and_then(|size| data.split_at_checked(size));
+    let (elements, rest) = parts.ok_or(malformed(class, "it has fewer elements than it says"))?;
+    Ok((decode_all(class, elements)?, rest))
+}
+
+/// A value of exactly this size.
+pub(super) fn exact<T>(
+    class: TraceInfoClass,
+    data: &[u8],
+    size: usize,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> Result<T, Malformed> {
+    let data = Some(data).filter(|data| data.len() == size);
+    data.and_then(read).ok_or(malformed(class, "it does not have the length of its structure"))
+}
+
+/// The entries of a chain: each begins with the distance to the next, 0 at the last. An entry reaches to the next one or to
+/// the end of the data; `least` is the size of its fixed part. No data is no entry.
+pub(super) fn chain(class: TraceInfoClass, data: &[u8], least: usize) -> Result<Vec<&[u8]>, Malformed> {
+    let mut entries = Vec::new();
+    let mut rest = data;
+    while !rest.is_empty() {
+        let next = u32::read(rest).filter(|_| rest.len() >= least).ok_or(malformed(class, "an entry is cut off"))?;
+        if next == 0 {
+            entries.push(rest);
+            break;
+        }
+        let next = usize::try_from(next).ok().filter(|next| *next >= least && *next < rest.len());
+        let parts = next.and_then(|next| rest.split_at_checked(next));
+        let (entry, behind) = parts.ok_or(malformed(class, "an entry points outside of the data"))?;
+        entries.push(entry);
+        rest = behind;
+    }
+    Ok(entries)
+}
+
+/// Joins entries into a chain, each at a multiple of eight.
+pub(super) fn encode_chain(entries: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut previous = None;
+    for entry in entries {
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        let place = bytes.len();
+        if let Some(previous) = previous.replace(place) {
+            let distance = count(place - previous).to_le_bytes();
+            if let Some(link) = bytes.get_mut(previous..).and_then(<[u8]>::first_chunk_mut) {
+                *link = distance;
+            }
+        }
+        bytes.extend(entry);
+    }
+    bytes
+}
+
+/// A length or a count as it stands in a structure.
+pub(super) fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,73 @@
+//! ETW session control: sessions, providers and every information class, typed.
+//!
+//! On Windows this crate calls the system; elsewhere an engine in the process answers in its place, with the same types
+//! and the same errors. [`Machine`] is where everything starts; [`Session`] is a running session; the module [`info`] has
+//! one type for each `TRACE_QUERY_INFO_CLASS`. What the documentation limits is checked before the system is asked, because
+//! the system answers with a bare code; and every code comes with its name, its cause and advice ([`Error`]).
+//!
+//! `unsafe` and `cfg(windows)` are in [`platform`] only. Nothing here prints, and nothing panics on what a system answers.
+//!
+//! ```
+//! # #[cfg(not(windows))] {
+//! use etw_session::info::{MaxPmcCounters, ProfileSources, StackTracing};
+//! use etw_session::{Enable, Machine, Properties};
+//! use etw_types::session::ClassicEventId;
+//! use etw_types::{Guid, Level};
+//!
+//! let machine = Machine::local();
+//! let session = machine.start(&Properties::new("Example").real_time().system_logger(0))?;
+//! session.provider(Guid::from_name("MyDriver")).enable(&Enable::new(Level::Verbose))?;
+//!
+//! // System events of these classes and types get a stack; an empty list turns it off again.
+//! let event = ClassicEventId { guid: Guid::from_u128(1), event_type: 36, ..ClassicEventId::default() };
+//! session.set(&StackTracing::new(vec![event])?)?;
+//! session.set(&StackTracing::off())?;
+//!
+//! let sources = machine.get::<ProfileSources>()?;
+//! let MaxPmcCounters(counters) = machine.get()?;
+//! assert!(!sources.0.is_empty() && counters > 0);
+//!
+//! let status = session.stop()?;
+//! assert_eq!(status.events_lost, 0);
+//! # }
+//! # Ok::<(), etw_session::Error>(())
+//! ```
+#![deny(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss
+    )
+)]
+
+mod block;
+mod enable;
+mod error;
+mod explain;
+mod filter;
+mod grow;
+pub mod info;
+mod limit;
+mod machine;
+pub mod platform;
+mod properties;
+mod session;
+mod status;
+mod system;
+
+pub use enable::{Enable, Provider};
+pub use error::{Error, Malformed};
+pub use explain::{Call, Explanation, explain};
+pub use filter::{Filter, Listed, Selection};
+pub use limit::Limit;
+pub use machine::{Consumer, Machine, Unstopped};
+pub use properties::{ClockType, KERNEL_LOGGER_NAME, MAX_NAME, Properties};
+pub use session::{Session, Update};
+pub use status::{MODES, SessionStatus};
+pub use system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};

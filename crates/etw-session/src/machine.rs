@@ -1,0 +1,251 @@
+//! The machine: where sessions run, what is set for all of them, and who is registered.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use etw_types::session::TraceInfoClass;
+use etw_types::{Guid, Win32Error};
+
+use crate::explain::Call;
+use crate::grow::grow;
+use crate::info::{
+    Enumerable, GroupInstances, MaxSessions, OfMachine, Privilege, ProcessProviders, ProviderGroups, ProviderInstances,
+    Queryable, RegisteredProviders, Settable,
+};
+use crate::platform;
+use crate::system::{EventSource, Received, System};
+use crate::{Error, Session};
+
+/// An ETW: the system's, or an engine's. Clones are the same machine.
+#[derive(Clone)]
+pub struct Machine {
+    system: Arc<dyn System>,
+    unstopped: Arc<Mutex<Vec<Unstopped>>>,
+}
+
+/// A session that could not be stopped when it was dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unstopped {
+    /// Its name.
+    pub session: String,
+    /// Why.
+    pub error: Error,
+}
+
+impl Machine {
+    /// The machine that this process runs on: Windows, or elsewhere the engine of this process.
+    #[must_use]
+    pub fn local() -> Self {
+        Self::with(platform::local())
+    }
+
+    /// Any other system.
+    #[must_use]
+    pub fn with(system: Arc<dyn System>) -> Self {
+        Self { system, unstopped: Arc::default() }
+    }
+
+    /// What this machine is, for messages.
+    #[must_use]
+    pub fn description(&self) -> &'static str {
+        self.system.description()
+    }
+
+    /// What a user of sessions has to know about this machine, as sentences.
+    #[must_use]
+    pub fn caveat(&self) -> Option<&'static str> {
+        self.system.caveat()
+    }
+
+    pub(crate) const fn system(&self) -> &Arc<dyn System> {
+        &self.system
+    }
+
+    pub(crate) fn note_unstopped(&self, session: &str, error: Error) {
+        let mut unstopped = self.unstopped.lock().unwrap_or_else(PoisonError::into_inner);
+        unstopped.push(Unstopped { session: session.to_owned(), error });
+    }
+
+    /// Takes the sessions that could not be stopped when they were dropped, with the reasons.
+    #[must_use]
+    pub fn unstopped(&self) -> Vec<Unstopped> {
+        std::mem::take(&mut self.unstopped.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sets something for the whole machine.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered, or the missing privilege where the class needs one.
+    pub fn set<T: Settable<Scope = OfMachine>>(&self, information: &T) -> Result<(), Error> {
+        self.set_at(0, information)
+    }
+
+    /// Queries something of the machine.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered, or an answer without the layout of its class.
+    pub fn get<T: Queryable<Scope = OfMachine, Input = ()>>(&self) -> Result<T, Error> {
+        self.query_at(0, &())
+    }
+
+    /// Queries something of the machine that needs to know what about.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    pub fn get_for<T: Queryable<Scope = OfMachine>>(&self, input: &T::Input) -> Result<T, Error> {
+        self.query_at(0, input)
+    }
+
+    /// Enumerates.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered, or an answer without the layout of its class.
+    pub fn enumerate<T: Enumerable>(&self, input: &T::Input) -> Result<T, Error> {
+        let answer = self.enumerate_raw(T::CLASS, &T::input_bytes(input))?;
+        Ok(T::decode(&answer)?)
+    }
+
+    pub(crate) fn set_at<T: Settable>(&self, handle: u64, information: &T) -> Result<(), Error> {
+        match T::PRIVILEGE {
+            Privilege::None => {}
+            // Whether the class needs it is not documented: the set itself will tell.
+            Privilege::Helps => drop(self.system.enable_profile_privilege()),
+            Privilege::Needed => {
+                self.system.enable_profile_privilege().map_err(Error::from_call(Call::Privilege))?;
+            }
+        }
+        self.set_raw(handle, T::CLASS, &information.encode())
+    }
+
+    pub(crate) fn query_at<T: Queryable>(&self, handle: u64, input: &T::Input) -> Result<T, Error> {
+        let answer = self.query_raw(handle, T::CLASS, &T::buffer(input))?;
+        Ok(T::decode(&answer)?)
+    }
+
+    /// `TraceSetInformation` with bytes.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn set_raw(&self, handle: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Error> {
+        self.system.set_information(handle, class, data).map_err(Error::from_call(Call::Set(class)))
+    }
+
+    /// `TraceQueryInformation` with bytes; the buffer grows as needed from `start`, whose bytes the system may read.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn query_raw(&self, handle: u64, class: TraceInfoClass, start: &[u8]) -> Result<Vec<u8>, Error> {
+        let answer = grow(start, |buffer| self.system.query_information(handle, class, buffer));
+        answer.map_err(Error::from_call(Call::QueryInformation(class)))
+    }
+
+    /// `EnumerateTraceGuidsEx` with bytes; the buffer grows as needed.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn enumerate_raw(&self, class: TraceInfoClass, input: &[u8]) -> Result<Vec<u8>, Error> {
+        let answer = grow(&[], |buffer| self.system.enumerate(class, input, buffer));
+        answer.map_err(Error::from_call(Call::Enumerate(class)))
+    }
+
+    /// The providers that are registered, or enabled and waited for.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn providers(&self) -> Result<Vec<Guid>, Error> {
+        Ok(self.enumerate::<RegisteredProviders>(&())?.0)
+    }
+
+    /// The providers that this process registered.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn providers_of_this_process(&self) -> Result<Vec<Guid>, Error> {
+        Ok(self.enumerate::<ProcessProviders>(&())?.0)
+    }
+
+    /// The registrations of a provider and who enabled it.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn provider(&self, guid: Guid) -> Result<ProviderInstances, Error> {
+        self.enumerate(&guid)
+    }
+
+    /// The provider groups.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn groups(&self) -> Result<Vec<Guid>, Error> {
+        Ok(self.enumerate::<ProviderGroups>(&())?.0)
+    }
+
+    /// The members of a group and who enabled it.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn group(&self, guid: Guid) -> Result<GroupInstances, Error> {
+        self.enumerate(&guid)
+    }
+
+    /// How many sessions there can be. The header says that this is queried, Learn that it is enumerated: what does not
+    /// work is tried the other way.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered to the query.
+    pub fn max_sessions(&self) -> Result<u32, Error> {
+        let queried = self.get::<MaxSessions>();
+        let answer = queried.or_else(|error| self.enumerate::<MaxSessions>(&()).map_err(|_| error));
+        answer.map(|MaxSessions(most)| most)
+    }
+
+    /// Reads the events of a real-time session while it runs.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn consume(&self, session: &Session) -> Result<Consumer, Error> {
+        let source = self.system.consume(session.name()).map_err(Error::from_call(Call::Consume))?;
+        Ok(Consumer(source))
+    }
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Machine").field(&self.description()).finish()
+    }
+}
+
+/// A reader of a session's events. Dropping it disconnects.
+pub struct Consumer(Box<dyn EventSource>);
+
+impl Consumer {
+    /// The next event; waits for so long.
+    pub fn receive(&mut self, timeout: Duration) -> Received {
+        self.0.receive(timeout)
+    }
+}
+
+impl fmt::Debug for Consumer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Consumer")
+    }
+}
+
+/// The codes with which systems say that a buffer is too small. They are not the same everywhere.
+pub(crate) const TOO_SMALL: [Win32Error; 3] =
+    [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData];

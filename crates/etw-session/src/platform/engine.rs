@@ -1,0 +1,207 @@
+//! An engine in this process in the place of Windows.
+//!
+//! The engine knows the layouts and decides; this module only hands bytes over. Its sessions live as long as the engine,
+//! which for [`local`] is as long as the process.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use etw_engine::{Consumer, Enable, Engine, Filter, Properties, QueryError, SessionStatus, Update};
+use etw_etl::{Clock, Event};
+use etw_types::session::{TraceInfoClass, enable as property, mode};
+use etw_types::{ControlCode, Win32Error};
+
+use crate::system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};
+
+/// How often a consumer looks for events while it waits.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// An engine as a [`System`].
+#[derive(Clone, Debug)]
+pub struct EngineSystem(Engine);
+
+impl EngineSystem {
+    /// Sessions of this engine.
+    #[must_use]
+    pub const fn new(engine: Engine) -> Self {
+        Self(engine)
+    }
+
+    /// The engine.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        &self.0
+    }
+
+    fn session(&self, target: Target<'_>) -> Result<etw_engine::Session, Win32Error> {
+        match target {
+            Target::Handle(handle) => self.0.session(handle),
+            Target::Name(name) => self.0.find_session(name),
+        }
+    }
+}
+
+/// The engine of this process.
+static LOCAL: OnceLock<Engine> = OnceLock::new();
+
+/// The system of this process: an engine that nobody else has.
+#[must_use]
+pub fn local() -> Arc<dyn System> {
+    Arc::new(EngineSystem::new(local_engine()))
+}
+
+/// The engine of [`local`], for providers in this process.
+#[must_use]
+pub fn local_engine() -> Engine {
+    LOCAL.get_or_init(Engine::new).clone()
+}
+
+/// Whether the user asked to stop. Not known here: an interrupt ends the process, and the engine's files stay readable.
+#[must_use]
+pub const fn interrupted() -> bool {
+    false
+}
+
+impl System for EngineSystem {
+    fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
+        let session = self.0.start(&Properties::from_block(name, block)?)?;
+        session.status().fill_block(block)?;
+        Ok(session.handle())
+    }
+
+    fn control_trace(&self, target: Target<'_>, control: Control, block: &mut [u8]) -> Result<(), Win32Error> {
+        let session = self.session(target)?;
+        let status = match control {
+            Control::Query => session.query()?,
+            Control::Stop => session.finish()?,
+            Control::Flush => session.flush()?,
+            Control::Update => session.update(&update(session.name(), &session.query()?, block)?)?,
+            // Numbered files go on by themselves, and nothing is kept for consumers that come late.
+            Control::IncrementFile | Control::ConvertToRealTime => return Err(Win32Error::NotSupported),
+        };
+        status.fill_block(block)
+    }
+
+    fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
+        let filled = self.0.sessions().into_iter().filter_map(|session| {
+            let mut block = template.to_vec();
+            // A session that stopped meanwhile is left out.
+            Some(session.query().ok()?.fill_block(&mut block).map(|()| block))
+        });
+        filled.collect()
+    }
+
+    fn enable_trace(&self, session: u64, request: &EnableRequest<'_>) -> Result<(), Win32Error> {
+        if session == 0 {
+            return Err(Win32Error::InvalidParameter);
+        }
+        let session = self.0.session(session)?;
+        let target = if request.property & property::PROVIDER_GROUP == 0 {
+            etw_engine::Target::Provider(request.provider)
+        } else {
+            etw_engine::Target::Group(request.provider)
+        };
+        match request.control {
+            ControlCode::EnableProvider => {
+                let filters = request.filters.iter().map(|(kind, data)| Filter { kind: *kind, data: data.clone() });
+                let enable = Enable {
+                    level: request.level,
+                    any: request.any,
+                    all: request.all,
+                    property: request.property,
+                    source: request.source,
+                    filters: filters.collect(),
+                    ..Enable::default()
+                };
+                session.enable_trace(target, enable)
+            }
+            ControlCode::DisableProvider => session.disable_trace(target),
+            ControlCode::CaptureState => session.capture_trace(target),
+            _ => Err(Win32Error::InvalidParameter),
+        }
+    }
+
+    fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error> {
+        self.0.set_trace_information_bytes(session, class, data)
+    }
+
+    fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal> {
+        self.0.query_trace_information_bytes(session, class, buffer).map_err(refusal)
+    }
+
+    fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal> {
+        self.0.enumerate_trace_guids_bytes(class, input, buffer).map_err(refusal)
+    }
+
+    fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
+        let session = self.0.find_session(name)?;
+        let consumer = session.consume()?;
+        let clock = session.clock();
+        let handle = session.handle();
+        Ok(Box::new(Source { engine: self.0.clone(), handle, consumer, clock, waiting: VecDeque::new() }))
+    }
+
+    fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
+        if self.0.options().rights.profile { Ok(()) } else { Err(Win32Error::PrivilegeNotHeld) }
+    }
+
+    fn description(&self) -> &'static str {
+        "an ETW engine in this process"
+    }
+
+    fn caveat(&self) -> Option<&'static str> {
+        Some("There is no Windows here: sessions begin and end with this process, and no other process can see them.")
+    }
+}
+
+fn refusal(error: QueryError) -> Refusal {
+    Refusal { code: error.code, needed: error.needed }
+}
+
+/// What a block asks to change: as for `ControlTrace`, everything that it carries.
+fn update(name: &str, now: &SessionStatus, block: &[u8]) -> Result<Update, Win32Error> {
+    let asked = Properties::from_block(name, block)?;
+    let log_file: Option<PathBuf> = asked.log_file;
+    let is_real_time = asked.mode & mode::REAL_TIME != 0;
+    Ok(Update {
+        enable_flags: Some(asked.enable_flags),
+        flush_timer: Some(asked.flush_timer),
+        log_file,
+        real_time: (is_real_time != (now.properties.mode & mode::REAL_TIME != 0)).then_some(is_real_time),
+        maximum_buffers: (asked.maximum_buffers != 0).then_some(asked.maximum_buffers),
+    })
+}
+
+/// The events of a session: buffers as they come, taken apart.
+struct Source {
+    engine: Engine,
+    handle: u64,
+    consumer: Consumer,
+    clock: Clock,
+    waiting: VecDeque<Event>,
+}
+
+impl EventSource for Source {
+    fn receive(&mut self, timeout: Duration) -> Received {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Received::Event(Box::new(event));
+            }
+            // A session leaves the table after its last buffer was delivered: ask in this order.
+            let has_ended = self.engine.session(self.handle).is_err();
+            match self.consumer.try_next_buffer() {
+                Some(buffer) => {
+                    let event = |record| Event::from_record(record, buffer.processor, &self.clock);
+                    self.waiting.extend(buffer.records().filter_map(event));
+                }
+                None if has_ended => return Received::End,
+                None if end.is_some_and(|end| Instant::now() >= end) => return Received::Nothing,
+                None => thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+}

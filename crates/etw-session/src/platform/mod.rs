@@ -1,0 +1,13 @@
+//! What answers: Windows, or an engine in this process. The only place that knows which.
+//!
+//! Both are a [`System`](crate::System). Here, and nowhere else, are `unsafe` and `cfg(windows)`.
+
+#[cfg(not(windows))]
+mod engine;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(not(windows))]
+pub use engine::{EngineSystem, interrupted, local, local_engine};
+#[cfg(windows)]
+pub use windows::{WindowsSystem, interrupted, local};

@@ -1,0 +1,234 @@
+//! Windows itself.
+//!
+//! The control functions are imported from advapi32. Those of the information classes are looked up when they are first
+//! used, in advapi32 and then in sechost, because they came later and moved; a missing one is `CallNotImplemented`. Wine has
+//! some of them as exports that abort the process, so there they count as missing.
+
+#![expect(unsafe_code, reason = "the one place that calls the system")]
+
+mod consumer;
+mod lookup;
+mod privilege;
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use etw_types::session::{EventTraceProperties, TraceInfoClass};
+use etw_types::{Guid, Win32Error};
+use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
+use windows_sys::Win32::System::Diagnostics::Etw::{
+    CONTROLTRACE_HANDLE, ControlTraceW, ENABLE_TRACE_PARAMETERS, ENABLE_TRACE_PARAMETERS_VERSION_2,
+    EVENT_FILTER_DESCRIPTOR, EVENT_TRACE_PROPERTIES, EnableTraceEx2, QueryAllTracesW, StartTraceW,
+};
+use windows_sys::core::{BOOL, GUID};
+
+use crate::system::{Control, EnableRequest, EventSource, Refusal, System, Target};
+
+// Blocks are laid out for 64-bit systems.
+const _: () = assert!(size_of::<EVENT_TRACE_PROPERTIES>() == EventTraceProperties::SIZE);
+
+/// How many sessions Windows has unless it is configured otherwise, and how many it can have. Asking for more than it has room for
+/// is an error, so the larger number is tried second.
+const SESSIONS: [usize; 2] = [64, 256];
+
+/// The system that this process runs on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowsSystem;
+
+/// The system of this process.
+#[must_use]
+pub fn local() -> Arc<dyn System> {
+    Arc::new(WindowsSystem)
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static HANDLED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the user pressed Ctrl-C or closed the window since this was first asked. From then on those no longer end the
+/// process, so that it can stop its sessions: Windows would let them run.
+pub fn interrupted() -> bool {
+    if !HANDLED.swap(true, Ordering::Relaxed) {
+        // SAFETY: the handler is a function that lives as long as the process and may run on any thread.
+        unsafe { SetConsoleCtrlHandler(Some(on_interrupt), 1) };
+    }
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+unsafe extern "system" fn on_interrupt(_event: u32) -> BOOL {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+    1
+}
+
+fn answer(code: u32) -> Result<(), Win32Error> {
+    Win32Error::from_int(code).ok()
+}
+
+fn wide(text: &str) -> Vec<u16> {
+    text.encode_utf16().chain([0]).collect()
+}
+
+const fn raw_guid(guid: &Guid) -> GUID {
+    GUID { data1: guid.data1, data2: guid.data2, data3: guid.data3, data4: guid.data4 }
+}
+
+const fn session_handle(handle: u64) -> CONTROLTRACE_HANDLE {
+    CONTROLTRACE_HANDLE { Value: handle }
+}
+
+fn length(bytes: usize) -> Result<u32, Win32Error> {
+    u32::try_from(bytes).map_err(|_| Win32Error::ArithmeticOverflow)
+}
+
+/// A block in memory that is aligned for the structure. What the system wrote goes back when [`Aligned::copy_to`] is called.
+struct Aligned(Vec<u64>);
+
+impl Aligned {
+    fn of(bytes: &[u8]) -> Self {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let mut last = [0; 8];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        Self(words.iter().chain([&last]).map(|word| u64::from_ne_bytes(*word)).collect())
+    }
+
+    fn as_mut_ptr<T>(&mut self) -> *mut T {
+        self.0.as_mut_ptr().cast()
+    }
+
+    fn copy_to(&self, bytes: &mut [u8]) {
+        bytes.chunks_mut(8).zip(&self.0).for_each(|(to, from)| {
+            to.iter_mut().zip(from.to_ne_bytes()).for_each(|(to, from)| *to = from);
+        });
+    }
+}
+
+/// `QueryAllTracesW` with room for so many sessions.
+fn query_all(template: &[u8], most: usize) -> Result<Vec<Vec<u8>>, Win32Error> {
+    let mut blocks: Vec<Aligned> = (0..most).map(|_| Aligned::of(template)).collect();
+    let mut pointers: Vec<*mut EVENT_TRACE_PROPERTIES> = blocks.iter_mut().map(Aligned::as_mut_ptr).collect();
+    let mut count = 0;
+    // SAFETY: there are as many pointers as said, each to an aligned, writable block as long as it says.
+    let code = unsafe { QueryAllTracesW(pointers.as_mut_ptr(), length(most)?, &raw mut count) };
+    answer(code)?;
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let filled = blocks.iter().take(count).map(|block| {
+        let mut bytes = template.to_vec();
+        block.copy_to(&mut bytes);
+        bytes
+    });
+    Ok(filled.collect())
+}
+
+impl System for WindowsSystem {
+    fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
+        let name = wide(name);
+        let mut aligned = Aligned::of(block);
+        let mut handle = session_handle(0);
+        // SAFETY: the name ends with NUL; the block is aligned, writable and as long as it says.
+        let code = unsafe { StartTraceW(&raw mut handle, name.as_ptr(), aligned.as_mut_ptr()) };
+        aligned.copy_to(block);
+        answer(code)?;
+        Ok(handle.Value)
+    }
+
+    fn control_trace(&self, target: Target<'_>, control: Control, block: &mut [u8]) -> Result<(), Win32Error> {
+        let (handle, name) = match target {
+            Target::Handle(handle) => (handle, None),
+            Target::Name(name) => (0, Some(wide(name))),
+        };
+        let name = name.as_ref().map_or(ptr::null(), Vec::as_ptr);
+        let mut aligned = Aligned::of(block);
+        // SAFETY: the name is null or ends with NUL and outlives the call; the block is aligned, writable and as long as it says.
+        let code = unsafe { ControlTraceW(session_handle(handle), name, aligned.as_mut_ptr(), control as u32) };
+        aligned.copy_to(block);
+        answer(code)
+    }
+
+    fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
+        let [usual, largest] = SESSIONS;
+        match query_all(template, usual) {
+            Err(Win32Error::MoreData) => query_all(template, largest),
+            answer => answer,
+        }
+    }
+
+    fn enable_trace(&self, session: u64, request: &EnableRequest<'_>) -> Result<(), Win32Error> {
+        let mut filters = Vec::new();
+        for (kind, data) in request.filters {
+            let size = length(data.len())?;
+            filters.push(EVENT_FILTER_DESCRIPTOR { Ptr: data.as_ptr() as u64, Size: size, Type: *kind });
+        }
+        let parameters = ENABLE_TRACE_PARAMETERS {
+            Version: ENABLE_TRACE_PARAMETERS_VERSION_2,
+            EnableProperty: request.property,
+            ControlFlags: 0,
+            SourceId: raw_guid(&request.source),
+            EnableFilterDesc: if filters.is_empty() { ptr::null_mut() } else { filters.as_mut_ptr() },
+            FilterDescCount: length(filters.len())?,
+        };
+        let provider = raw_guid(&request.provider);
+        let handle = session_handle(session);
+        let control = request.control.as_int();
+        let level = request.level.as_int();
+        let (any, all, timeout) = (request.any, request.all, request.timeout);
+        // SAFETY: GUID, parameters, descriptors and the data that these point to outlive the call, with the sizes that they say.
+        answer(unsafe {
+            EnableTraceEx2(handle, &raw const provider, control, level, any, all, timeout, &raw const parameters)
+        })
+    }
+
+    fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error> {
+        let set = lookup::functions().set.ok_or(Win32Error::CallNotImplemented)?;
+        let size = length(data.len())?;
+        let aligned = Aligned::of(data);
+        // Clearing a list takes null and zero; turning stacks off takes any pointer and zero.
+        let is_null = data.is_empty() && class == TraceInfoClass::PeriodicCaptureStateListInfo;
+        let pointer: *const c_void = if is_null { ptr::null() } else { aligned.0.as_ptr().cast() };
+        // SAFETY: the function has this signature; the data has the length that is said.
+        answer(unsafe { set(session_handle(session), lookup::class(class), pointer, size) })
+    }
+
+    fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal> {
+        let query = lookup::functions().query.ok_or(Win32Error::CallNotImplemented)?;
+        let size = length(buffer.len())?;
+        let mut aligned = Aligned::of(buffer);
+        let pointer: *mut c_void = if buffer.is_empty() { ptr::null_mut() } else { aligned.as_mut_ptr() };
+        let mut needed = 0;
+        // SAFETY: the function has this signature; the buffer is writable and has the length that is said.
+        let code = unsafe { query(session_handle(session), lookup::class(class), pointer, size, &raw mut needed) };
+        aligned.copy_to(buffer);
+        lookup::sized(code, needed)
+    }
+
+    fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal> {
+        let enumerate = lookup::functions().enumerate.ok_or(Win32Error::CallNotImplemented)?;
+        let (in_size, out_size) = (length(input.len())?, length(buffer.len())?);
+        let aligned_input = Aligned::of(input);
+        let in_pointer: *const c_void = if input.is_empty() { ptr::null() } else { aligned_input.0.as_ptr().cast() };
+        let mut aligned = Aligned::of(buffer);
+        let out_pointer: *mut c_void = if buffer.is_empty() { ptr::null_mut() } else { aligned.as_mut_ptr() };
+        let mut needed = 0;
+        let class = lookup::class(class);
+        // SAFETY: the function has this signature; both buffers have the lengths that are said.
+        let code = unsafe { enumerate(class, in_pointer, in_size, out_pointer, out_size, &raw mut needed) };
+        aligned.copy_to(buffer);
+        lookup::sized(code, needed)
+    }
+
+    fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
+        consumer::open(name)
+    }
+
+    fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
+        privilege::enable_profile()
+    }
+
+    fn description(&self) -> &'static str {
+        if lookup::is_wine() { "Wine, which has no ETW" } else { "this Windows" }
+    }
+
+    fn caveat(&self) -> Option<&'static str> {
+        lookup::is_wine().then_some("This is Wine: it answers that sessions start and stop, but there are none.")
+    }
+}

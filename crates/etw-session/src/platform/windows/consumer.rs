@@ -1,0 +1,170 @@
+//! Events of a session while it runs: `OpenTraceW`, and `ProcessTrace` on a thread of its own.
+//!
+//! `ProcessTrace` calls back for every event. The callback turns the event into a record as it would stand in a file, so
+//! that live events and those of files are decoded by the same code.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::slice;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use etw_etl::{Clock, ClockKind, Event, EventData, ExtendedItem, ExtendedType};
+use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode, Win32Error};
+use windows_sys::Win32::Foundation::GetLastError;
+use windows_sys::Win32::System::Diagnostics::Etw::{
+    CloseTrace, EVENT_RECORD, EVENT_TRACE_LOGFILEW, OpenTraceW, PROCESS_TRACE_MODE_EVENT_RECORD,
+    PROCESS_TRACE_MODE_REAL_TIME, PROCESSTRACE_HANDLE, ProcessTrace,
+};
+use windows_sys::core::GUID;
+
+use crate::system::{EventSource, Received};
+
+/// Events between the thread that processes and the one that receives.
+const QUEUE: usize = 64 * 1024;
+/// `INVALID_PROCESSTRACE_HANDLE`.
+const INVALID: u64 = u64::MAX;
+/// The most bytes of a record.
+const MAX_RECORD: usize = 0xFFFF;
+
+/// What the callback gets.
+struct Context {
+    sender: SyncSender<Event>,
+}
+
+struct Source {
+    receiver: Receiver<Event>,
+    handle: u64,
+}
+
+/// Connects to a session.
+pub(super) fn open(name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
+    let (sender, receiver) = sync_channel(QUEUE);
+    let mut name = super::wide(name);
+    let context = Box::into_raw(Box::new(Context { sender }));
+    let mut log = EVENT_TRACE_LOGFILEW { LoggerName: name.as_mut_ptr(), ..EVENT_TRACE_LOGFILEW::default() };
+    log.Anonymous1.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD;
+    log.Anonymous2.EventRecordCallback = Some(on_event);
+    log.Context = context.cast::<c_void>();
+    // SAFETY: the structure is filled in, its name ends with NUL, and both outlive the call.
+    let handle = unsafe { OpenTraceW(&raw mut log) }.Value;
+    if handle == INVALID {
+        // SAFETY: nothing else has the context: the trace was not opened.
+        drop(unsafe { Box::from_raw(context) });
+        // SAFETY: there is nothing to prove.
+        return Err(Win32Error::from_int(unsafe { GetLastError() }));
+    }
+    let owned = SendPointer(context);
+    thread::spawn(move || {
+        let owned = owned;
+        let trace = PROCESSTRACE_HANDLE { Value: handle };
+        // SAFETY: the handle was opened; no times limit what is processed. Returns when the session or the trace ends.
+        unsafe { ProcessTrace(&raw const trace, 1, ptr::null(), ptr::null()) };
+        // SAFETY: the callback is not called any more, and the context came from a box.
+        drop(unsafe { Box::from_raw(owned.0) });
+    });
+    Ok(Box::new(Source { receiver, handle }))
+}
+
+/// The context on its way to the thread that calls back.
+struct SendPointer(*mut Context);
+
+// SAFETY: the pointer is the only one to a value that may be sent itself.
+unsafe impl Send for SendPointer {}
+
+impl EventSource for Source {
+    fn receive(&mut self, timeout: Duration) -> Received {
+        match self.receiver.recv_timeout(timeout) {
+            Ok(event) => Received::Event(Box::new(event)),
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Received::End,
+        }
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // SAFETY: the handle was opened by this module and is closed once. Processing ends soon after.
+        unsafe { CloseTrace(PROCESSTRACE_HANDLE { Value: self.handle }) };
+    }
+}
+
+unsafe extern "system" fn on_event(record: *mut EVENT_RECORD) {
+    // SAFETY: ETW passes a record that is valid during the call.
+    let Some(record) = (unsafe { record.as_ref() }) else { return };
+    // SAFETY: the context is the one that the trace was opened with, alive until processing ends.
+    let Some(context) = (unsafe { record.UserContext.cast::<Context>().as_ref() }) else { return };
+    if let Some(event) = event_of(record) {
+        // A receiver that is gone wants nothing.
+        let _ = context.sender.send(event);
+    }
+}
+
+const fn guid(raw: &GUID) -> Guid {
+    Guid::from_fields(raw.data1, raw.data2, raw.data3, raw.data4)
+}
+
+/// Memory of a record; empty where there is none.
+///
+/// # Safety
+///
+/// `pointer` is null or points to so many readable bytes that outlive the result.
+unsafe fn bytes<'a>(pointer: *const u8, size: u16) -> &'a [u8] {
+    if pointer.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(pointer, size.into()) }
+}
+
+/// The event, by way of the record that it would be in a file. Time stamps are the system's time: raw ones were not asked for.
+fn event_of(record: &EVENT_RECORD) -> Option<Event> {
+    let header = &record.EventHeader;
+    let descriptor = &header.EventDescriptor;
+    let raw_items = if record.ExtendedData.is_null() {
+        &[][..]
+    } else {
+        // SAFETY: ETW says how many items there are; they are valid during the call.
+        unsafe { slice::from_raw_parts(record.ExtendedData, record.ExtendedDataCount.into()) }
+    };
+    let mut items = Vec::new();
+    for item in raw_items {
+        // SAFETY: an item's data has the size that it says and is valid during the call.
+        let data = unsafe { bytes(item.DataPtr as *const u8, item.DataSize) };
+        items.push(ExtendedItem { kind: ExtendedType(item.ExtType), data });
+    }
+    // SAFETY: the event's data has the size that it says and is valid during the call.
+    let payload = unsafe { bytes(record.UserData.cast(), record.UserDataLength) };
+    // SAFETY: both halves of the union are plain numbers.
+    let times = unsafe { header.Anonymous.Anonymous };
+    // SAFETY: both members of the union are the processor's number.
+    let cpu = unsafe { record.BufferContext.Anonymous.ProcessorIndex };
+    let data = EventData {
+        provider: guid(&header.ProviderId),
+        descriptor: EventDescriptor {
+            id: descriptor.Id,
+            version: descriptor.Version,
+            channel: Channel::from_int(descriptor.Channel),
+            level: Level::from_int(descriptor.Level),
+            opcode: Opcode::from_int(descriptor.Opcode),
+            task: descriptor.Task,
+            keyword: Keyword::from_bits(descriptor.Keyword),
+        },
+        flags: header.Flags,
+        property: header.EventProperty,
+        is_32_bit: false,
+        thread_id: header.ThreadId,
+        process_id: header.ProcessId,
+        timestamp: header.TimeStamp.cast_unsigned(),
+        kernel_time: times.KernelTime,
+        user_time: times.UserTime,
+        activity: guid(&header.ActivityId),
+        items: &items,
+        payload,
+    };
+    let clock = Clock { kind: ClockKind::SystemTime, ..Clock::default() };
+    let mut bytes = vec![0; data.encoded_len().min(MAX_RECORD)];
+    let size = data.encode(&mut bytes)?;
+    Event::from_record(bytes.get(..size)?, cpu, &clock)
+}

@@ -1,0 +1,267 @@
+//! A session: started or found, asked, changed, flushed, stopped.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use etw_types::session::{TraceInfoClass, enable as property, mode};
+use etw_types::{Guid, Win32Error};
+
+use crate::block;
+use crate::explain::Call;
+use crate::info::{OfSession, Queryable, Settable};
+use crate::system::{Control, System, Target};
+use crate::{Error, Limit, Machine, Properties, Provider, SessionStatus};
+
+/// A session. A started one is stopped when this is dropped, an attached one is not; see [`keep`](Self::keep).
+pub struct Session {
+    machine: Machine,
+    handle: u64,
+    name: String,
+    stops: bool,
+}
+
+/// What can be changed while a session runs. What is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Flags of the system providers; 0 disables all of them.
+    pub enable_flags: Option<u32>,
+    /// Seconds, or with that mode milliseconds, between two flushes.
+    pub flush_timer: Option<u32>,
+    /// Another file to go on with.
+    pub log_file: Option<PathBuf>,
+    /// Whether consumers are served.
+    pub real_time: Option<bool>,
+    /// Most buffers.
+    pub maximum_buffers: Option<u32>,
+}
+
+impl Machine {
+    /// Starts a session.
+    ///
+    /// # Errors
+    ///
+    /// A rule of [`Properties::check`], or what the system answered.
+    pub fn start(&self, properties: &Properties) -> Result<Session, Error> {
+        properties.check()?;
+        let mut block = block::of_start(properties);
+        let started = self.system().start_trace(&properties.name, &mut block);
+        let handle = started.map_err(Error::from_call(Call::Start))?;
+        Ok(Session { machine: self.clone(), handle, name: properties.name.clone(), stops: true })
+    }
+
+    /// Finds a running session by its name. It goes on when the result is dropped.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound` where there is none, or what else the system answered.
+    pub fn attach(&self, name: &str) -> Result<Session, Error> {
+        let status = control(self.system(), Target::Name(name), Control::Query, Call::Query)?;
+        Ok(Session { machine: self.clone(), handle: status.handle, name: name.to_owned(), stops: false })
+    }
+
+    /// The running sessions.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn sessions(&self) -> Result<Vec<SessionStatus>, Error> {
+        let blocks = self.system().query_all_traces(&block::empty()).map_err(Error::from_call(Call::QueryAll))?;
+        Ok(blocks.iter().filter_map(|block| SessionStatus::parse(block)).collect())
+    }
+}
+
+impl Session {
+    /// The name it was started or found with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The handle.
+    #[must_use]
+    pub const fn handle(&self) -> u64 {
+        self.handle
+    }
+
+    /// Where it runs.
+    #[must_use]
+    pub const fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub(crate) fn system(&self) -> &Arc<dyn System> {
+        self.machine.system()
+    }
+
+    /// The session as it is.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn query(&self) -> Result<SessionStatus, Error> {
+        self.control(Control::Query, Call::Query)
+    }
+
+    /// Changes the session. What is not changed is sent as it is, since the system takes the whole block: flags left out
+    /// would disable the system providers.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn update(&self, update: &Update) -> Result<SessionStatus, Error> {
+        let mut status = self.query()?;
+        status.enable_flags = update.enable_flags.unwrap_or(status.enable_flags);
+        status.flush_timer = update.flush_timer.unwrap_or(status.flush_timer);
+        status.maximum_buffers = update.maximum_buffers.unwrap_or(status.maximum_buffers);
+        match update.real_time {
+            Some(true) => status.mode |= mode::REAL_TIME,
+            Some(false) => status.mode &= !mode::REAL_TIME,
+            None => {}
+        }
+        let file = update.log_file.as_ref().map(|path| path.to_string_lossy());
+        if let Some(file) = &file {
+            Limit::no_longer("the file's name", file.encode_utf16().count(), crate::properties::MAX_NAME)?;
+        }
+        let mut block = block::of_update(&status, file.as_deref());
+        let target = Target::Handle(self.handle);
+        let answer = self.system().control_trace(target, Control::Update, &mut block);
+        answer.map_err(Error::from_call(Call::Update))?;
+        self.query()
+    }
+
+    /// Writes out what the buffers hold.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn flush(&self) -> Result<SessionStatus, Error> {
+        self.control(Control::Flush, Call::Flush)
+    }
+
+    /// Goes on with the next file, where files are numbered.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn increment_file(&self) -> Result<SessionStatus, Error> {
+        self.control(Control::IncrementFile, Call::IncrementFile)
+    }
+
+    /// Delivers in real time from here on, and keeps what is in memory.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn convert_to_real_time(&self) -> Result<SessionStatus, Error> {
+        self.control(Control::ConvertToRealTime, Call::ConvertToRealTime)
+    }
+
+    /// Stops the session and answers its last counts. Dropping stops too; an error is then in [`Machine::unstopped`].
+    ///
+    /// # Errors
+    ///
+    /// What the system answered; the session is not tried again when it is dropped.
+    pub fn stop(mut self) -> Result<SessionStatus, Error> {
+        self.stops = false;
+        self.control(Control::Stop, Call::Stop)
+    }
+
+    /// Lets the session go on when this is dropped.
+    pub fn keep(&mut self) {
+        self.stops = false;
+    }
+
+    /// Stops the session when this is dropped, also an attached one.
+    pub fn stop_when_dropped(&mut self) {
+        self.stops = true;
+    }
+
+    /// A provider on this session.
+    #[must_use]
+    pub const fn provider(&self, guid: Guid) -> Provider<'_> {
+        Provider::new(self, guid, 0)
+    }
+
+    /// A provider group on this session.
+    #[must_use]
+    pub const fn group(&self, guid: Guid) -> Provider<'_> {
+        Provider::new(self, guid, property::PROVIDER_GROUP)
+    }
+
+    /// Sets something on this session.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered, or the missing privilege where the class needs one.
+    pub fn set<T: Settable<Scope = OfSession>>(&self, information: &T) -> Result<(), Error> {
+        self.machine.set_at(self.handle, information)
+    }
+
+    /// Queries something of this session.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered, or an answer without the layout of its class.
+    pub fn get<T: Queryable<Scope = OfSession, Input = ()>>(&self) -> Result<T, Error> {
+        self.machine.query_at(self.handle, &())
+    }
+
+    /// `TraceSetInformation` with bytes.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn set_raw(&self, class: TraceInfoClass, data: &[u8]) -> Result<(), Error> {
+        self.machine.set_raw(self.handle, class, data)
+    }
+
+    /// `TraceQueryInformation` with bytes; the buffer grows as needed from `start`, whose bytes the system may read.
+    ///
+    /// # Errors
+    ///
+    /// What the system answered.
+    pub fn query_raw(&self, class: TraceInfoClass, start: &[u8]) -> Result<Vec<u8>, Error> {
+        self.machine.query_raw(self.handle, class, start)
+    }
+
+    fn control(&self, code: Control, call: Call) -> Result<SessionStatus, Error> {
+        let mut status = control(self.system(), Target::Handle(self.handle), code, call)?;
+        if status.name.is_empty() {
+            status.name.clone_from(&self.name);
+        }
+        Ok(status)
+    }
+}
+
+/// A call with a fresh block. A stop that answers `MoreData` has stopped.
+fn control(system: &Arc<dyn System>, target: Target<'_>, code: Control, call: Call) -> Result<SessionStatus, Error> {
+    let mut block = block::empty();
+    match system.control_trace(target, code, &mut block) {
+        Ok(()) => {}
+        Err(Win32Error::MoreData) if code == Control::Stop => {}
+        Err(error) => return Err(Error::of(call, error)),
+    }
+    SessionStatus::parse(&block).ok_or(Error::of(call, Win32Error::BadLength))
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.stops
+            && let Err(error) = self.control(Control::Stop, Call::Stop)
+        {
+            self.machine.note_unstopped(&self.name, error);
+        }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { handle, name, stops, .. } = self;
+        f.debug_struct("Session")
+            .field("name", name)
+            .field("handle", handle)
+            .field("stops", stops)
+            .finish_non_exhaustive()
+    }
+}
