@@ -1,0 +1,83 @@
+//! `batch`: several commands in one process.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+
+use crate::cli::parse::Parsed;
+use crate::cli::{Line, parse};
+use crate::context::{Context, Failure};
+
+/// Runs the commands of a file, or of standard input.
+pub(super) fn batch(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let input: Box<dyn BufRead> = match line.argument(0) {
+        Some(path) => Box::new(BufReader::new(File::open(path)?)),
+        None => Box::new(BufReader::new(io::stdin())),
+    };
+    let mut worst = None;
+    for (number, text) in (1_usize..).zip(input.lines()) {
+        let Err(failure) = run(context, &text?) else { continue };
+        eprint!("line {number}: ");
+        failure.report();
+        let code = failure.exit_code();
+        worst = worst.or(Some(code));
+        if !line.has("keep-going") {
+            break;
+        }
+    }
+    worst.map_or(Ok(()), |code| Err(Failure::Batch(code)))
+}
+
+fn run(context: &Context<'_>, text: &str) -> Result<(), Failure> {
+    let words = split(text)?;
+    if words.is_empty() {
+        return Ok(());
+    }
+    match parse(&words)? {
+        Parsed::Run(line) if line.command.name == "batch" => Err(Failure::Usage("a batch cannot run a batch".into())),
+        Parsed::Run(line) => {
+            let own = Context::new(context.machine, &line)?;
+            super::run(&Context { is_json: own.is_json || context.is_json, ..own }, &line)
+        }
+        Parsed::Help(_) | Parsed::Version => Err(Failure::Usage("a batch takes commands only".into())),
+    }
+}
+
+/// Words between blanks; quotes keep blanks, # begins a comment.
+fn split(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for character in text.chars() {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, '#') if word.is_none() => break,
+            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    if quote.is_some() {
+        return Err("a quote is not closed".to_owned());
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn lines_are_split_as_a_shell_would() {
+        assert_eq!(
+            split("start 'My Session' --etl a.etl # why"),
+            Ok(vec!["start".into(), "My Session".into(), "--etl".into(), "a.etl".into()])
+        );
+        assert_eq!(split("  # nothing"), Ok(vec![]));
+        assert_eq!(split("a \"\" b#c"), Ok(vec!["a".into(), String::new(), "b#c".into()]));
+        assert!(split("'open").is_err());
+    }
+}

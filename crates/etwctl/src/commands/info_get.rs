@@ -1,0 +1,161 @@
+//! `info list` and `info get`.
+
+use etw_session::info::OfSession;
+use etw_session::info::{
+    self, DisallowedProviders, Facts, MaxPmcCounters, PeriodicCaptureLimits, PmcOwners, PmcSessions, ProcessingVersion,
+    ProfileSources, Queryable, SampleInterval, StreamCount, SystemFlags,
+};
+use etw_types::session::{HandleKind, PmcCounterOwner};
+
+use super::providers;
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::output::{Json, Table};
+use crate::values;
+
+/// The classes.
+pub(super) fn list(context: &Context<'_>) -> Result<(), Failure> {
+    let mut table = Table::new(&["class", "name", "about", "directions", "handle", "since", "limit"]);
+    for facts in info::all() {
+        table.row(vec![
+            facts.class.as_int().into(),
+            facts.short_name().into(),
+            facts.purpose.into(),
+            facts.directions().join(" ").into(),
+            facts.handle().into(),
+            facts.since.into(),
+            facts.limit.into(),
+        ]);
+    }
+    context.table(table)
+}
+
+/// The class of a command line.
+pub(super) fn class(line: &Line) -> Result<&'static Facts, String> {
+    let name = line.argument(0).unwrap_or_default();
+    info::find(name).ok_or_else(|| format!("there is no information class '{name}'; see `etwctl info list`"))
+}
+
+/// The session's handle, or 0 for a class that belongs to none.
+pub(super) fn handle(context: &Context<'_>, line: &Line, facts: &Facts) -> Result<u64, Failure> {
+    let needs =
+        facts.of_class().is_some_and(|facts| matches!(facts.handle, HandleKind::Session | HandleKind::SystemSession));
+    match line.value("session") {
+        Some(name) => Ok(context.machine.attach(name)?.handle()),
+        None if needs => Err(Failure::Usage(format!("class {} needs --session", facts.short_name()))),
+        None => Ok(0),
+    }
+}
+
+fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(context: &Context<'_>, line: &Line) -> Result<T, Failure> {
+    let name = line.value("session").ok_or_else(|| "this class needs --session".to_owned())?;
+    Ok(context.machine.attach(name)?.get::<T>()?)
+}
+
+/// Queries or enumerates.
+pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let facts = class(line)?;
+    if line.has("raw") {
+        return raw(context, line, facts);
+    }
+    let machine = context.machine;
+    let of = line.parsed("of")?.unwrap_or(0);
+    match facts.class.as_int() {
+        0 => guids(context, machine.providers()?),
+        1 => providers::provider_of(context, line),
+        2 => guids(context, machine.providers_of_this_process()?),
+        4 => {
+            let flags: SystemFlags = of_session(context, line)?;
+            let masks = flags.0.masks.iter().map(|mask| format!("{mask:#x}")).collect::<Vec<_>>();
+            context.record(vec![("groups", flags.names().into()), ("masks", masks.into())])
+        }
+        5 => {
+            let interval: SampleInterval = machine.get_for(&of)?;
+            context.record(vec![("source", interval.source.into()), ("interval", interval.interval.into())])
+        }
+        7 => {
+            let mut table = Table::new(&["source", "name", "min_interval", "max_interval"]);
+            for source in machine.get::<ProfileSources>()?.0 {
+                let cells = [source.min_interval.into(), source.max_interval.into()];
+                table.row([source.source.into(), source.description.into()].into_iter().chain(cells).collect());
+            }
+            context.table(table)
+        }
+        11 => number(context, machine.get::<ProcessingVersion>()?.0),
+        12 => guids(context, machine.groups()?),
+        13 => providers::group_of(context, line),
+        14 => guids(context, of_session::<DisallowedProviders>(context, line)?.0),
+        17 => {
+            let limits: PeriodicCaptureLimits = machine.get()?;
+            let (seconds, most) = (limits.least_seconds, limits.most_providers);
+            context.record(vec![("least_seconds", seconds.into()), ("most_providers", most.into())])
+        }
+        19 => number(context, machine.max_sessions()?),
+        22 => number(context, machine.get::<MaxPmcCounters>()?.0),
+        23 => number(context, of_session::<StreamCount>(context, line)?.0),
+        25 => owners(context, &machine.get_for::<PmcOwners>(&of)?.counters),
+        27 => {
+            let mut table = Table::new(&["session", "sources", "hook_ids"]);
+            for session in machine.get::<PmcSessions>()?.0 {
+                table.row(vec![session.logger_id.into(), session.sources.into(), session.hook_ids.into()]);
+            }
+            context.table(table)
+        }
+        // Not queried by anybody; the system says so with its own code.
+        _ => raw(context, line, facts),
+    }
+}
+
+fn raw(context: &Context<'_>, line: &Line, facts: &Facts) -> Result<(), Failure> {
+    let enumerates = facts.of_class().is_some_and(|facts| facts.enumerate && !facts.query);
+    let bytes = if enumerates {
+        let input = line.value("guid").map(values::provider).transpose()?;
+        context
+            .machine
+            .enumerate_raw(facts.class, &input.map(|guid| guid.to_bytes_le().to_vec()).unwrap_or_default())?
+    } else {
+        let of: u32 = line.parsed("of")?.unwrap_or(0);
+        // What two classes read from their buffer; the others overwrite it.
+        let start =
+            if matches!(facts.class.as_int(), 5 | 25) { [of.to_le_bytes(), [0; 4]].concat() } else { Vec::new() };
+        context.machine.query_raw(handle(context, line, facts)?, facts.class, &start)?
+    };
+    context.record(vec![
+        ("length", Json::Number(i128::try_from(bytes.len()).unwrap_or_default())),
+        ("bytes", values::hex(&bytes).into()),
+    ])
+}
+
+fn guids(context: &Context<'_>, guids: Vec<etw_types::Guid>) -> Result<(), Failure> {
+    let mut table = Table::new(&["guid"]);
+    for guid in guids {
+        table.row(vec![guid.into()]);
+    }
+    context.table(table)
+}
+
+fn number(context: &Context<'_>, number: u32) -> Result<(), Failure> {
+    context.record(vec![("value", number.into())])
+}
+
+fn owners(context: &Context<'_>, counters: &[PmcCounterOwner]) -> Result<(), Failure> {
+    let mut table = Table::new(&["counter", "owner", "source", "tag"]);
+    for (index, counter) in (0_u32..).zip(counters) {
+        let owner = match counter.owner_type {
+            0 => "free",
+            1 => "untagged",
+            2 => "tagged",
+            3 => "tagged with source",
+            _ => "unknown",
+        };
+        let tag: String = counter
+            .owner_tag
+            .to_le_bytes()
+            .iter()
+            .map(|byte| char::from(*byte))
+            .filter(char::is_ascii_graphic)
+            .collect();
+        table.row(vec![index.into(), owner.into(), counter.profile_source.into(), tag.into()]);
+    }
+    context.table(table)
+}

@@ -1,0 +1,93 @@
+//! `info set`.
+
+use etw_session::info::{
+    BinaryTracking, ContextRegisters, DisallowList, GROUPS, LBR_BITS, LbrConfiguration, LbrEvents, MaxPmcCounters,
+    OfSession, PeriodicCapture, PeriodicCaptureLimits, PmcCounters, PmcEvents, ProfileSourcesInUse, SampleInterval,
+    Settable, StackCaching, StackTracing, SystemFlags, UnifiedStackCaching,
+};
+
+use super::info_get::{class, handle};
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::values;
+
+/// Sets a class from its values.
+pub(super) fn set(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let facts = class(line)?;
+    let machine = context.machine;
+    if let Some(data) = line.value("raw") {
+        machine.set_raw(handle(context, line, facts)?, facts.class, &values::bytes(data)?)?;
+        return done(context, line);
+    }
+    match facts.class.as_int() {
+        3 => on_session(context, line, &StackTracing::new(all(line, values::classic_event)?)?),
+        4 => on_session(context, line, &SystemFlags::of(&all(line, |name| values::bit(name, GROUPS))?)),
+        5 => {
+            let (source, interval) = one(line)?.split_once('=').ok_or("class 5 takes SOURCE=INTERVAL".to_owned())?;
+            machine
+                .set(&SampleInterval { source: values::number32(source)?, interval: values::number32(interval)? })?;
+            done(context, line)
+        }
+        6 => {
+            machine.set(&ProfileSourcesInUse::new(all(line, values::number32)?)?)?;
+            done(context, line)
+        }
+        8 => on_session(context, line, &PmcEvents::new(all(line, values::classic_event)?)?),
+        9 => {
+            let most: MaxPmcCounters = machine.get()?;
+            on_session(context, line, &PmcCounters::new(all(line, values::number32)?, most)?)
+        }
+        10 => on_session(context, line, &DisallowList(all(line, values::provider)?)),
+        16 => on_session(context, line, &periodic(context, line)?),
+        18 => on_session(context, line, &BinaryTracking(values::switch(one(line)?)?)),
+        20 => {
+            let bits = all(line, |name| values::bit(name, LBR_BITS))?;
+            on_session(context, line, &LbrConfiguration::new(bits.into_iter().fold(0, |all, bit| all | bit))?)
+        }
+        21 => on_session(context, line, &LbrEvents::new(all(line, values::number32)?)?),
+        24 => {
+            on_session(context, line, if values::switch(one(line)?)? { &StackCaching::ON } else { &StackCaching::OFF })
+        }
+        26 => {
+            let is_on = values::switch(one(line)?)?;
+            on_session(context, line, if is_on { &UnifiedStackCaching::ON } else { &UnifiedStackCaching::OFF })
+        }
+        28 => on_session(context, line, &ContextRegisters::new(all(line, values::classic_event)?)),
+        // Not settable; the system says so with its own code.
+        _ => Ok(machine.set_raw(handle(context, line, facts)?, facts.class, &[])?),
+    }
+}
+
+/// All values of the command line, each its own argument or with commas between them.
+fn all<T>(line: &Line, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    line.arguments.iter().skip(1).flat_map(|value| value.split(',')).map(parse).collect()
+}
+
+/// The one value of the command line.
+fn one(line: &Line) -> Result<&str, String> {
+    match (line.argument(1), line.argument(2)) {
+        (Some(value), None) => Ok(value),
+        _ => Err("this class takes one value".to_owned()),
+    }
+}
+
+fn on_session<T: Settable<Scope = OfSession>>(context: &Context<'_>, line: &Line, value: &T) -> Result<(), Failure> {
+    let name = line.value("session").ok_or_else(|| "this class needs --session".to_owned())?;
+    context.machine.attach(name)?.set(value)?;
+    done(context, line)
+}
+
+/// The limits are asked for only where there is something to limit.
+fn periodic(context: &Context<'_>, line: &Line) -> Result<PeriodicCapture, Failure> {
+    let providers = all(line, values::provider)?;
+    if providers.is_empty() {
+        return Ok(PeriodicCapture::off());
+    }
+    let limits: PeriodicCaptureLimits = context.machine.get()?;
+    let seconds = line.parsed("seconds")?.unwrap_or(limits.least_seconds);
+    Ok(PeriodicCapture::new(seconds, providers, limits)?)
+}
+
+fn done(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    context.done(&format!("set {}", line.argument(0).unwrap_or_default()))
+}

@@ -1,0 +1,100 @@
+//! `providers`.
+
+use etw_types::Guid;
+use etw_types::session::TraceEnableInfo;
+
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::output::{Json, Table};
+use crate::values;
+
+/// Lists providers or groups, or shows who enabled one.
+pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    match (line.argument(0), line.has("groups")) {
+        (Some(name), true) => group(context, values::provider(name)?),
+        (Some(name), false) => provider(context, values::provider(name)?),
+        (None, true) => groups(context),
+        (None, false) => providers(context, line.has("process")),
+    }
+}
+
+fn providers(context: &Context<'_>, of_this_process: bool) -> Result<(), Failure> {
+    let guids =
+        if of_this_process { context.machine.providers_of_this_process()? } else { context.machine.providers()? };
+    let mut table = Table::new(&["provider", "registrations", "sessions"]);
+    for guid in guids {
+        // A provider may go away between the two calls.
+        let instances = context.machine.provider(guid).unwrap_or_default().0;
+        let sessions: usize = instances.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
+        table.row(vec![guid.into(), count(instances.len()), count(sessions)]);
+    }
+    context.table(table)
+}
+
+fn groups(context: &Context<'_>) -> Result<(), Failure> {
+    let mut table = Table::new(&["group", "members", "sessions"]);
+    for guid in context.machine.groups()? {
+        let group = context.machine.group(guid).unwrap_or_default();
+        table.row(vec![guid.into(), count(group.members.len()), count(group.enabled.len())]);
+    }
+    context.table(table)
+}
+
+const COLUMNS: [&str; 7] = ["process", "flags", "session", "level", "any", "all", "properties"];
+
+fn provider(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
+    let mut table = Table::new(&COLUMNS);
+    for instance in context.machine.provider(guid)?.0 {
+        let start = [Json::from(instance.process_id), instance.flags.into()];
+        if instance.enabled.is_empty() {
+            table.row(start.iter().cloned().chain(vec![Json::Null; 5]).collect());
+        }
+        for request in &instance.enabled {
+            table.row(start.iter().cloned().chain(cells(request)).collect());
+        }
+    }
+    context.table(table)
+}
+
+fn group(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
+    let group = context.machine.group(guid)?;
+    let requests: Vec<Json> = group
+        .enabled
+        .iter()
+        .map(|request| {
+            let names = ["session", "level", "any", "all", "properties"];
+            Json::Object(names.into_iter().zip(cells(request)).collect())
+        })
+        .collect();
+    context.record(vec![("group", guid.into()), ("members", group.members.into()), ("enabled", Json::List(requests))])
+}
+
+/// Session, level, masks and properties of a request.
+fn cells(request: &TraceEnableInfo) -> [Json; 5] {
+    [
+        request.logger_id.into(),
+        request.level.into(),
+        format!("{:#x}", request.match_any).into(),
+        format!("{:#x}", request.match_all).into(),
+        format!("{:#x}", request.enable_property).into(),
+    ]
+}
+
+fn count(number: usize) -> Json {
+    Json::Number(i128::try_from(number).unwrap_or(i128::MAX))
+}
+
+/// The GUID that a class is about.
+fn about(line: &Line) -> Result<Guid, String> {
+    values::provider(line.value("guid").ok_or_else(|| "this class needs --guid".to_owned())?)
+}
+
+/// Class 1.
+pub(super) fn provider_of(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    provider(context, about(line)?)
+}
+
+/// Class 13.
+pub(super) fn group_of(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    group(context, about(line)?)
+}

@@ -1,0 +1,96 @@
+//! `sessions`, `flush` and `stop`.
+
+use etw_session::SessionStatus;
+
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::output::{Json, Table};
+
+/// Lists the sessions, or shows one.
+pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    if let Some(name) = line.argument(0) {
+        let status = context.machine.attach(name)?.query()?;
+        return context.record(members(&status));
+    }
+    let sessions = context.machine.sessions()?;
+    let mut table =
+        Table::new(&["name", "handle", "buffers", "free", "written", "events_lost", "buffers_lost", "modes", "file"]);
+    for session in &sessions {
+        table.row(vec![
+            session.name.as_str().into(),
+            session.handle.into(),
+            session.number_of_buffers.into(),
+            session.free_buffers.into(),
+            session.buffers_written.into(),
+            session.events_lost.into(),
+            session.log_buffers_lost.saturating_add(session.real_time_buffers_lost).into(),
+            session.mode_names().into(),
+            file(session),
+        ]);
+    }
+    context.table(table)?;
+    if !context.is_json {
+        let most =
+            context.machine.max_sessions().map_or_else(|_| "an unknown number of".to_owned(), |most| most.to_string());
+        context.done(&format!("\n{} of {most} sessions", sessions.len()))?;
+    }
+    Ok(())
+}
+
+/// Flushes a session.
+pub(super) fn flush(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let session = context.machine.attach(line.argument(0).unwrap_or_default())?;
+    let status = session.flush()?;
+    report(context, "flushed", &status)
+}
+
+/// Stops a session.
+pub(super) fn stop(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let session = context.machine.attach(line.argument(0).unwrap_or_default())?;
+    let status = session.stop()?;
+    report(context, "stopped", &status)
+}
+
+/// Says what became of a session: its counts for people, everything for programs.
+pub(super) fn report(context: &Context<'_>, what: &str, status: &SessionStatus) -> Result<(), Failure> {
+    if context.is_json {
+        return context.record(members(status));
+    }
+    let file = status.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", file.display()));
+    context.done(&format!(
+        "{what} {}: {} buffers written, {} events lost, {} buffers lost{file}",
+        status.name,
+        status.buffers_written,
+        status.events_lost,
+        status.log_buffers_lost.saturating_add(status.real_time_buffers_lost),
+    ))
+}
+
+fn file(status: &SessionStatus) -> Json {
+    status.log_file.as_ref().map(|file| file.display().to_string()).into()
+}
+
+/// Everything about a session.
+pub(super) fn members(status: &SessionStatus) -> Vec<(&'static str, Json)> {
+    vec![
+        ("name", status.name.as_str().into()),
+        ("handle", status.handle.into()),
+        ("guid", status.guid.into()),
+        ("file", file(status)),
+        ("modes", status.mode_names().into()),
+        ("mode_bits", format!("{:#x}", status.mode).into()),
+        ("clock", status.clock.into()),
+        ("buffer_kib", status.buffer_kib.into()),
+        ("minimum_buffers", status.minimum_buffers.into()),
+        ("maximum_buffers", status.maximum_buffers.into()),
+        ("number_of_buffers", status.number_of_buffers.into()),
+        ("free_buffers", status.free_buffers.into()),
+        ("flush_timer", status.flush_timer.into()),
+        ("maximum_file_size", status.maximum_file_size.into()),
+        ("enable_flags", format!("{:#x}", status.enable_flags).into()),
+        ("buffers_written", status.buffers_written.into()),
+        ("events_lost", status.events_lost.into()),
+        ("log_buffers_lost", status.log_buffers_lost.into()),
+        ("real_time_buffers_lost", status.real_time_buffers_lost.into()),
+    ]
+}

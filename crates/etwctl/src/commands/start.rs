@@ -1,0 +1,103 @@
+//! `start` and `update`.
+
+use std::path::PathBuf;
+
+use etw_session::info::GROUPS;
+use etw_session::{ClockType, MODES, Properties, Update};
+
+use super::sessions::{members, report};
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::values;
+
+/// Starts a session.
+pub(super) fn start(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let properties = properties(line)?;
+    properties.check()?;
+    if line.has("dry-run") {
+        return context.record(vec![
+            ("name", properties.name.as_str().into()),
+            ("file", properties.log_file.map(|file| file.display().to_string()).into()),
+            ("mode_bits", format!("{:#x}", properties.mode).into()),
+            ("buffer_kib", properties.buffer_kib.into()),
+            ("minimum_buffers", properties.minimum_buffers.into()),
+            ("maximum_buffers", properties.maximum_buffers.into()),
+            ("maximum_file_size", properties.maximum_file_size.into()),
+            ("flush_timer", properties.flush_timer.into()),
+            ("enable_flags", format!("{:#x}", properties.enable_flags).into()),
+        ]);
+    }
+    let mut session = context.machine.start(&properties)?;
+    let status = session.query();
+    session.keep();
+    // Some systems start a session and cannot tell about it.
+    match status {
+        Ok(status) if context.is_json => context.record(members(&status))?,
+        _ => context.done(&format!("started {}, handle {}", session.name(), session.handle()))?,
+    }
+    context.caveat();
+    Ok(())
+}
+
+fn properties(line: &Line) -> Result<Properties, String> {
+    let mut properties = Properties::new(line.argument(0).unwrap_or_default());
+    if let Some(file) = line.value("etl") {
+        properties = properties.file(file);
+    }
+    if line.has("real-time") {
+        properties = properties.real_time();
+    }
+    if line.has("buffering") {
+        properties = properties.buffering();
+    }
+    if let Some(size) = line.parsed("sequential")? {
+        properties = properties.sequential(size);
+    }
+    if let Some(size) = line.parsed("circular")? {
+        properties = properties.circular(size);
+    }
+    if let Some(size) = line.parsed("numbered")? {
+        properties = properties.numbered_files(size);
+    }
+    let buffer = |name| line.parsed(name).map(Option::unwrap_or_default);
+    properties = properties.buffers(buffer("buffer-kib")?, buffer("min-buffers")?, buffer("max-buffers")?);
+    if let Some(time) = line.value("flush") {
+        properties = properties.flush_every(values::seconds(time)?);
+    }
+    match line.value("clock") {
+        None | Some("qpc") => {}
+        Some("system") => properties = properties.clock(ClockType::SystemTime),
+        Some("cycles") => properties = properties.clock(ClockType::Cycles),
+        Some(other) => return Err(format!("--clock takes qpc, system or cycles, not '{other}'")),
+    }
+    if let Some(groups) = line.value("system") {
+        let groups = groups.split(',').filter(|name| !name.is_empty()).map(|name| values::bit(name, GROUPS));
+        let flags = groups.collect::<Result<Vec<_>, _>>()?;
+        // Groups beyond the public flags cannot be asked for at the start: they are those of class 4.
+        if let Some(group) = flags.iter().find(|group| *group >> 29 != 0) {
+            return Err(format!("group {group:#x} is no public flag: start the session, then `info set system-flags`"));
+        }
+        properties = properties.system_logger(flags.into_iter().fold(0, |all, flag| all | flag));
+    }
+    if let Some(guid) = line.value("guid") {
+        properties = properties.guid(values::guid(guid)?);
+    }
+    for mode in line.values("mode") {
+        properties = properties.mode(values::bit(mode, MODES)?);
+    }
+    Ok(properties)
+}
+
+/// Changes a session.
+pub(super) fn update(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let session = context.machine.attach(line.argument(0).unwrap_or_default())?;
+    let update = Update {
+        enable_flags: line.value("flags").map(values::number32).transpose()?,
+        flush_timer: line.parsed("flush")?,
+        log_file: line.value("etl").map(PathBuf::from),
+        real_time: line.value("real-time").map(values::switch).transpose()?,
+        maximum_buffers: line.parsed("max-buffers")?,
+    };
+    let status = session.update(&update)?;
+    report(context, "updated", &status)
+}

@@ -1,0 +1,125 @@
+//! What every command has at hand, and how it fails.
+
+use std::io::{self, Write};
+
+use etw_session::{Error, Limit, Machine};
+
+use crate::cli::Line;
+use crate::output::{Json, Table, paint, table};
+
+/// The machine, and how to write.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) is_json: bool,
+    pub(crate) has_colour: bool,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(machine: &'a Machine, line: &Line) -> Result<Self, Failure> {
+        Ok(Self { machine, is_json: line.has("json"), has_colour: paint::wanted(line.value("color"))? })
+    }
+
+    /// Writes a table.
+    pub(crate) fn table(&self, table: Table) -> Result<(), Failure> {
+        let text = if self.is_json { format!("{}\n", table.json()) } else { table.text() };
+        Self::write(&text)
+    }
+
+    /// Writes names and values.
+    pub(crate) fn record(&self, members: Vec<(&'static str, Json)>) -> Result<(), Failure> {
+        let text = if self.is_json { format!("{}\n", Json::Object(members)) } else { table::record(&members) };
+        Self::write(&text)
+    }
+
+    /// Says what was done, to people only.
+    pub(crate) fn done(&self, text: &str) -> Result<(), Failure> {
+        if self.is_json { Ok(()) } else { Self::write(&format!("{text}\n")) }
+    }
+
+    /// Tells people what to know about sessions here, beside the output.
+    pub(crate) fn caveat(&self) {
+        if let Some(caveat) = self.machine.caveat().filter(|_| !self.is_json) {
+            eprintln!("note: {caveat}");
+        }
+    }
+
+    fn write(text: &str) -> Result<(), Failure> {
+        Ok(io::stdout().write_all(text.as_bytes())?)
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line was not understood.
+    Usage(String),
+    /// The system refused, or a limit did.
+    Session(Error),
+    /// A trace could not be opened.
+    Trace(etw_etl::Error),
+    /// A trace is damaged; what could be read was written.
+    Damaged(String),
+    /// Reading or writing failed.
+    Io(io::Error),
+    /// A command of a batch failed, and was reported.
+    Batch(u8),
+}
+
+impl Failure {
+    /// See the exit codes in the explanation.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Session(error) if error.is_unsupported() => 4,
+            // Whoever read our output has seen enough.
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Session(_) | Self::Trace(_) | Self::Io(_) => 1,
+            Self::Damaged(_) => 3,
+            Self::Batch(code) => *code,
+        }
+    }
+
+    /// Tells the user.
+    pub(crate) fn report(&self) {
+        match self {
+            Self::Usage(message) => eprintln!("etwctl: {message}"),
+            Self::Session(error) => eprintln!("etwctl: {error}"),
+            Self::Trace(error) => eprintln!("etwctl: {error}"),
+            Self::Damaged(message) => eprintln!("etwctl: the trace is damaged: {message}"),
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Self::Io(error) => eprintln!("etwctl: {error}"),
+            Self::Batch(_) => {}
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Usage(message)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Session(error)
+    }
+}
+
+impl From<Limit> for Failure {
+    fn from(limit: Limit) -> Self {
+        Self::Session(limit.into())
+    }
+}
+
+impl From<etw_etl::Error> for Failure {
+    fn from(error: etw_etl::Error) -> Self {
+        Self::Trace(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

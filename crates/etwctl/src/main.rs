@@ -1,0 +1,49 @@
+//! `etwctl`: ETW sessions, providers, information classes and traces, in one command.
+//!
+//! On Windows it acts on the system; elsewhere on an engine in its own process. Decoding works everywhere. The command holds
+//! no rules of its own: those are in `etw-session` and `etw-etl`.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod context;
+mod output;
+mod platform;
+mod select;
+mod values;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use cli::help;
+use cli::parse::Parsed;
+use context::{Context, Failure};
+use etw_session::Machine;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let machine = Machine::local();
+    let result = match cli::parse(&arguments) {
+        Ok(Parsed::Run(line)) => Context::new(&machine, &line).and_then(|context| commands::run(&context, &line)),
+        Ok(Parsed::Help(command)) => {
+            let text = command.map_or_else(|| help::overview(machine.description(), machine.caveat()), help::of);
+            print(&text)
+        }
+        Ok(Parsed::Version) => print(concat!("etwctl ", env!("CARGO_PKG_VERSION"), "\n")),
+        Err(message) => Err(Failure::Usage(message)),
+    };
+    for unstopped in machine.unstopped() {
+        eprintln!("etwctl: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
+    }
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report();
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    Ok(io::stdout().write_all(text.as_bytes())?)
+}

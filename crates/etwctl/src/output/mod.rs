@@ -1,0 +1,8 @@
+//! What the command writes: tables for people, JSON for programs, colours on terminals.
+
+pub(crate) mod json;
+pub(crate) mod paint;
+pub(crate) mod table;
+
+pub(crate) use json::Json;
+pub(crate) use table::Table;

@@ -1,0 +1,24 @@
+//! On Windows there are real providers.
+
+use etw_types::Guid;
+
+/// A demonstration provider: not here, so there is no value of this type.
+#[derive(Debug)]
+pub(crate) enum Demo {}
+
+impl Demo {
+    /// The provider's id.
+    pub(crate) const ID: Guid = Guid::from_name("Etwctl-Demo");
+    /// Whether there is one.
+    pub(crate) const IS_HERE: bool = false;
+
+    /// Not here.
+    pub(crate) fn start() -> Result<Self, String> {
+        Err("there is no demonstration provider on Windows: name a provider of the system".to_owned())
+    }
+
+    /// Whether it has written everything.
+    pub(crate) const fn is_finished(&self) -> bool {
+        match *self {}
+    }
+}

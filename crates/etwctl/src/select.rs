@@ -1,0 +1,191 @@
+//! Which events of a trace are wanted: by provider, level and conditions.
+
+use std::cmp::Ordering;
+
+use etw_etl::decode::{Field, Node, Scalar};
+use etw_etl::{Decoded, Event};
+use etw_types::{Guid, Level};
+
+use crate::cli::Line;
+use crate::values;
+
+/// What is wanted. The default is everything.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    providers: Vec<(Guid, String)>,
+    level: Option<Level>,
+    conditions: Vec<Condition>,
+}
+
+/// `NAME OPERATOR VALUE`.
+#[derive(Debug, PartialEq, Eq)]
+struct Condition {
+    name: String,
+    operator: Operator,
+    value: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Contains,
+}
+
+/// Two characters before one.
+const OPERATORS: [(&str, Operator); 7] = [
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("=", Operator::Equal),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+    ("~", Operator::Contains),
+];
+
+impl Selection {
+    /// From the options `--provider`, `--level` and `--where`.
+    pub(crate) fn of(line: &Line) -> Result<Self, String> {
+        let provider = |text: &str| Ok::<_, String>((values::provider(text)?, text.trim_start_matches('*').to_owned()));
+        Ok(Self {
+            providers: line.values("provider").map(provider).collect::<Result<_, _>>()?,
+            level: line.value("level").map(values::level).transpose()?.filter(|level| *level != Level::LogAlways),
+            conditions: line.values("where").map(Condition::parse).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether an event is wanted.
+    pub(crate) fn takes(&self, event: &Event) -> bool {
+        if self.level.is_some_and(|level| event.header.descriptor.level > level) {
+            return false;
+        }
+        if self.providers.is_empty() && self.conditions.is_empty() {
+            return true;
+        }
+        let decoded = event.decode();
+        let is_of = |(guid, name): &(Guid, String)| {
+            event.header.provider == Some(*guid)
+                || decoded.provider.as_ref().is_some_and(|of| of.eq_ignore_ascii_case(name))
+        };
+        (self.providers.is_empty() || self.providers.iter().any(is_of))
+            && self.conditions.iter().all(|condition| condition.holds(event, &decoded))
+    }
+}
+
+impl Condition {
+    fn parse(text: &str) -> Result<Self, String> {
+        let places =
+            OPERATORS.iter().filter_map(|(sign, operator)| text.find(sign).map(|place| (place, *sign, *operator)));
+        // The first sign counts; of two at one place the longer one, which comes first in the table.
+        let found = places.min_by_key(|(place, sign, _)| (*place, 2 - sign.len()));
+        let (place, sign, operator) = found.ok_or_else(|| format!("'{text}' is not NAME=VALUE"))?;
+        let (name, rest) = text.split_at(place);
+        let value = rest.strip_prefix(sign).unwrap_or_default().trim();
+        if name.trim().is_empty() {
+            return Err(format!("'{text}' has no name before {sign}"));
+        }
+        Ok(Self { name: name.trim().to_owned(), operator, value: value.to_owned() })
+    }
+
+    /// A name that the event does not have makes the condition false, whatever its operator.
+    fn holds(&self, event: &Event, decoded: &Decoded) -> bool {
+        let Some(value) = value_of(&self.name, event, decoded) else { return false };
+        if self.operator == Operator::Contains {
+            return value.to_lowercase().contains(&self.value.to_lowercase());
+        }
+        let order = compare(&value, &self.value);
+        match self.operator {
+            Operator::Equal => order == Ordering::Equal,
+            Operator::NotEqual => order != Ordering::Equal,
+            Operator::Less => order == Ordering::Less,
+            Operator::LessOrEqual => order != Ordering::Greater,
+            Operator::Greater => order == Ordering::Greater,
+            Operator::GreaterOrEqual => order != Ordering::Less,
+            Operator::Contains => false,
+        }
+    }
+}
+
+/// As numbers where both are, else as texts without regard to case.
+fn compare(one: &str, other: &str) -> Ordering {
+    match (values::number(one), values::number(other)) {
+        (Ok(one), Ok(other)) => one.cmp(&other),
+        _ => match (one.parse::<f64>(), other.parse::<f64>()) {
+            (Ok(one), Ok(other)) => one.total_cmp(&other),
+            _ => one.to_lowercase().cmp(&other.to_lowercase()),
+        },
+    }
+}
+
+fn value_of(name: &str, event: &Event, decoded: &Decoded) -> Option<String> {
+    // A field hides a part of the header: what a provider wrote is meant first.
+    if let Some(value) = field(name, &decoded.fields) {
+        return Some(value);
+    }
+    let header = &event.header;
+    let descriptor = &header.descriptor;
+    match name.to_ascii_lowercase().as_str() {
+        "event" => decoded.event.clone(),
+        "provider" => decoded.provider.clone().or_else(|| header.provider.map(|guid| guid.to_string())),
+        "id" => Some(descriptor.id.to_string()),
+        "level" => Some(descriptor.level.as_int().to_string()),
+        "opcode" => Some(descriptor.opcode.as_int().to_string()),
+        "task" => Some(descriptor.task.to_string()),
+        "keyword" => Some(descriptor.keyword.bits().to_string()),
+        "pid" => header.process_id.map(|id| id.to_string()),
+        "tid" => header.thread_id.map(|id| id.to_string()),
+        "cpu" => Some(header.cpu.to_string()),
+        "kind" => Some(event.kind().as_str().to_owned()),
+        _ => None,
+    }
+}
+
+/// The value of a field, with dots into structs.
+fn field(name: &str, fields: &[Field]) -> Option<String> {
+    let of = |wanted: &str| fields.iter().find(|field| field.name.eq_ignore_ascii_case(wanted));
+    if let Some(field) = of(name) {
+        return Some(match &field.node {
+            Node::Value(Scalar::Text(text) | Scalar::Word(text)) => text.clone(),
+            node => node.to_string(),
+        });
+    }
+    let (first, rest) = name.split_once('.')?;
+    match &of(first)?.node {
+        Node::Struct(fields) => field(rest, fields),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use super::{Condition, Operator, compare};
+
+    #[test]
+    fn conditions_are_split_at_their_first_sign() {
+        for (text, name, operator, value) in [
+            ("Length>=512", "Length", Operator::GreaterOrEqual, "512"),
+            ("event = Read", "event", Operator::Equal, "Read"),
+            ("a!=b=c", "a", Operator::NotEqual, "b=c"),
+            ("File~.sys", "File", Operator::Contains, ".sys"),
+            ("x<3", "x", Operator::Less, "3"),
+        ] {
+            assert_eq!(Condition::parse(text), Ok(Condition { name: name.into(), operator, value: value.into() }));
+        }
+        assert!(Condition::parse("nothing").is_err());
+        assert!(Condition::parse("=1").is_err());
+    }
+
+    #[test]
+    fn numbers_compare_as_numbers_and_texts_without_case() {
+        assert_eq!(compare("0x10", "16"), Ordering::Equal);
+        assert_eq!(compare("9", "10"), Ordering::Less);
+        assert_eq!(compare("-1.5", "2"), Ordering::Less);
+        assert_eq!(compare("Read", "READ"), Ordering::Equal);
+    }
+}

@@ -1,0 +1,142 @@
+//! Values on the command line: providers, levels, masks, events, bytes.
+
+use etw_types::session::{ClassicEventId, enable};
+use etw_types::{Guid, Level};
+
+/// A GUID with or without braces, or the id of a TraceLogging provider's name (with or without a star before it).
+pub(crate) fn provider(text: &str) -> Result<Guid, String> {
+    let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+    match Guid::parse(bare) {
+        Ok(guid) => Ok(guid),
+        Err(_) if text.is_empty() || text.starts_with('{') => Err(format!("'{text}' is neither a GUID nor a name")),
+        Err(_) => Ok(Guid::from_name(text.strip_prefix('*').unwrap_or(text))),
+    }
+}
+
+pub(crate) fn guid(text: &str) -> Result<Guid, String> {
+    let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+    Guid::parse(bare).map_err(|_| format!("'{text}' is not a GUID"))
+}
+
+/// A number, decimal or hexadecimal with 0x.
+pub(crate) fn number(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| format!("'{text}' is not a number"))
+}
+
+pub(crate) fn number32(text: &str) -> Result<u32, String> {
+    u32::try_from(number(text)?).map_err(|_| format!("'{text}' is too large"))
+}
+
+pub(crate) fn number16(text: &str) -> Result<u16, String> {
+    u16::try_from(number(text)?).map_err(|_| format!("'{text}' is too large"))
+}
+
+/// A level by name or number. All events are level 0.
+pub(crate) fn level(text: &str) -> Result<Level, String> {
+    Ok(match text.to_ascii_lowercase().as_str() {
+        "all" => Level::LogAlways,
+        "critical" | "fatal" => Level::Critical,
+        "error" => Level::Error,
+        "warning" | "warn" => Level::Warning,
+        "informational" | "information" | "info" => Level::Informational,
+        "verbose" => Level::Verbose,
+        other => Level::from_int(u8::try_from(number(other)?).map_err(|_| format!("'{text}' is not a level"))?),
+    })
+}
+
+/// A bit by its name in a table, or a number.
+pub(crate) fn bit(text: &str, names: &[(&str, u32)]) -> Result<u32, String> {
+    match names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
+        Some((_, bit)) => Ok(*bit),
+        None => number32(text).map_err(|_| {
+            let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            format!("'{text}' is neither a number nor one of {}", known.join(", "))
+        }),
+    }
+}
+
+/// The names of `EVENT_ENABLE_PROPERTY_*`.
+pub(crate) const PROPERTIES: &[(&str, u32)] = &[
+    ("sid", enable::SID),
+    ("terminal-session", enable::TS_ID),
+    ("stacks", enable::STACK_TRACE),
+    ("psm-key", enable::PSM_KEY),
+    ("ignore-keyword-0", enable::IGNORE_KEYWORD_0),
+    ("group", enable::PROVIDER_GROUP),
+    ("enable-keyword-0", enable::ENABLE_KEYWORD_0),
+    ("process-start-key", enable::PROCESS_START_KEY),
+    ("event-key", enable::EVENT_KEY),
+    ("exclude-inprivate", enable::EXCLUDE_INPRIVATE),
+    ("silos", enable::ENABLE_SILOS),
+    ("container", enable::SOURCE_CONTAINER_TRACKING),
+];
+
+/// A system event: `GUID/TYPE`.
+pub(crate) fn classic_event(text: &str) -> Result<ClassicEventId, String> {
+    let (class, kind) = text.split_once('/').ok_or_else(|| format!("'{text}' is not GUID/TYPE"))?;
+    let event_type = u8::try_from(number(kind)?).map_err(|_| format!("'{kind}' is not the type of an event"))?;
+    Ok(ClassicEventId { guid: guid(class)?, event_type, ..ClassicEventId::default() })
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let bad = || format!("'{text}' is not hexadecimal");
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    let (pairs, rest) = digits.as_deref().ok_or_else(bad)?.as_chunks::<2>();
+    if rest.is_empty() { Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()) } else { Err(bad()) }
+}
+
+/// Bytes as hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('?');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect()
+}
+
+/// On or off.
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "yes" | "true" | "1" => Ok(true),
+        "off" | "no" | "false" | "0" => Ok(false),
+        _ => Err(format!("'{text}' is neither on nor off")),
+    }
+}
+
+/// Seconds, with a fraction.
+pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
+    std::time::Duration::try_from_secs_f64(seconds).map_err(|_| format!("'{text}' is not a number of seconds"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bit, bytes, classic_event, hex, level, number, provider, seconds};
+
+    #[test]
+    fn providers_are_guids_or_names() {
+        let id = provider("MyProvider").unwrap();
+        assert_eq!(provider("*MyProvider"), Ok(id));
+        assert_eq!(provider("{b3864c38-4273-58c5-545b-8b3608343471}"), Ok(id));
+        assert!(provider("{nonsense}").is_err() && provider("").is_err());
+    }
+
+    #[test]
+    fn numbers_levels_bits_bytes_and_events() {
+        assert_eq!((number("0x1F"), number("31")), (Ok(31), Ok(31)));
+        assert_eq!(level("Warning").unwrap().as_int(), 3);
+        assert_eq!(level("9").unwrap().as_int(), 9);
+        assert!(level("loud").is_err() && level("256").is_err());
+        assert_eq!(bit("B", &[("a", 1), ("b", 2)]), Ok(2));
+        assert_eq!(bit("c", &[("a", 1)]).unwrap_err(), "'c' is neither a number nor one of a");
+        assert_eq!(bytes("0aFf"), Ok(vec![10, 255]));
+        assert_eq!(hex(&[10, 255]), "0aff");
+        assert!(bytes("0a0").is_err() && bytes("zz").is_err());
+        let event = classic_event("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1").unwrap();
+        assert_eq!(event.event_type, 1);
+        assert!(seconds("-1").is_err() && seconds("0.5").is_ok());
+    }
+}

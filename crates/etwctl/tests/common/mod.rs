@@ -1,0 +1,55 @@
+//! Running the command, and places for its files.
+#![allow(dead_code, reason = "each file of tests uses a part")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// What a run left behind.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs the command with the words of a line.
+pub(crate) fn etwctl(line: &str) -> Run {
+    etwctl_with(line, "")
+}
+
+/// Runs the command with standard input.
+pub(crate) fn etwctl_with(line: &str, input: &str) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_etwctl"))
+        .args(line.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that does not read its input may have ended already.
+    let _ = child.stdin.take().expect("its input is ours").write_all(input.as_bytes());
+    child.wait_with_output().expect("the command ends").into()
+}
+
+/// A file of this test's own.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+}
+
+/// Records the demonstration provider to a file.
+pub(crate) fn demo_trace(name: &str) -> PathBuf {
+    let path = scratch(name);
+    let run = etwctl(&format!("record --demo --etl {}", path.display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    path
+}

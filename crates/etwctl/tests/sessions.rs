@@ -1,0 +1,115 @@
+//! Commands on sessions, several in one process.
+#![cfg(not(windows))]
+
+mod common;
+
+use std::fs;
+
+use common::{etwctl, etwctl_with, scratch};
+use serde_json::Value;
+
+#[test]
+fn a_session_is_started_used_and_stopped() {
+    let path = scratch("batch.etl");
+    let script = format!(
+        "# a session's life\n\
+         start 'My Session' --etl {0} --real-time --system process,thread --max-buffers 50\n\
+         enable 'My Session' MyDriver --level 4 --any 0x3 --event-id 1 --event-id 2 --stack-id 1\n\
+         providers MyDriver\n\
+         capture 'My Session' MyDriver\n\
+         info set stack-tracing 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1 --session 'My Session'\n\
+         info set stack-tracing --session 'My Session'\n\
+         info set system-flags process,perf-profile --session 'My Session'\n\
+         info get system-flags --session 'My Session'\n\
+         info set 10 MyDriver --session 'My Session'\n\
+         info get 14 --session 'My Session'\n\
+         info set 16 MyDriver --seconds 60 --session 'My Session'\n\
+         info set 18 on --session 'My Session'\n\
+         info set 20 call-stack exclude-kernel --session 'My Session'\n\
+         info set 21 0xf2e --session 'My Session'\n\
+         info set 24 on --session 'My Session'\n\
+         info set 26 on --session 'My Session'\n\
+         info set 28 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1 --session 'My Session'\n\
+         info set 8 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1 --session 'My Session'\n\
+         info set 9 0 --session 'My Session'\n\
+         info get 27\n\
+         info set 5 0=20000\n\
+         info get 5 --of 0\n\
+         info set 6 0\n\
+         update 'My Session' --flush 3\n\
+         sessions 'My Session'\n\
+         flush 'My Session'\n\
+         disable 'My Session' MyDriver\n\
+         stop 'My Session'\n",
+        path.display()
+    );
+    let run = etwctl_with("batch", &script);
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    for text in
+        ["process perf-profile", "b3864c38-4273-58c5", "20000", "flush_timer             3", "stopped My Session"]
+    {
+        let text = text.replace("b3864c38-4273-58c5", &etw_types::Guid::from_name("MyDriver").to_string());
+        assert!(run.out.contains(&text), "{text} in {}", run.out);
+    }
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn every_class_that_can_be_got_is_got() {
+    let mut script =
+        String::from("start S --real-time --system process\nenable S MyDriver\nenable S MyGroup --group\n");
+    for class in [0, 2, 4, 5, 7, 11, 12, 14, 17, 19, 22, 23, 25, 27] {
+        script.extend(["info get ", &class.to_string(), " --session S --json\n"]);
+    }
+    script.push_str("info get 1 --guid MyDriver --json\ninfo get 13 --guid MyGroup --json\nsessions --json\n");
+    // Classes of the machine refuse a session: those go without.
+    let script: String = script
+        .lines()
+        .map(|line| match line.split_whitespace().nth(2) {
+            Some("4" | "14" | "23") => format!("{line}\n"),
+            _ => format!("{}\n", line.replace(" --session S", "")),
+        })
+        .collect();
+    let run = etwctl_with("batch", &script);
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let answers: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(answers.len(), 17, "{}", run.out);
+    assert_eq!(answers[16][0]["name"], "S");
+}
+
+#[test]
+fn what_a_system_refuses_is_explained() {
+    for (line, code, text) in [
+        ("stop Nothing", 1, "4201 WMI_INSTANCE_NOT_FOUND"),
+        ("info get 3 --raw --session Nothing", 1, "4201"),
+        ("info set 7", 4, "50 NOT_SUPPORTED"),
+        ("info get 6", 4, "50 NOT_SUPPORTED"),
+        ("info get 15", 1, "87 INVALID_PARAMETER"),
+        ("info set 6", 1, "0 profile sources: at least 1 are needed"),
+        ("info set 5 0=1 --raw 00", 1, "24 BAD_LENGTH"),
+    ] {
+        let run = etwctl(line);
+        assert_eq!(run.code, code, "{line}: {}", run.err);
+        assert!(run.err.contains(text), "{line}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
+    let script = "start A --real-time\nstart A --real-time\nsessions --json\n";
+    let stopped = etwctl_with("batch", script);
+    assert_eq!(stopped.code, 1);
+    assert!(stopped.err.contains("line 2: etwctl: StartTrace: 183 ALREADY_EXISTS"), "{}", stopped.err);
+    assert!(!stopped.out.contains("\"name\""));
+    let went_on = etwctl_with("batch --keep-going", script);
+    assert_eq!(went_on.code, 1);
+    assert!(went_on.out.contains("\"name\":\"A\""));
+}
+
+#[test]
+fn the_list_of_classes_has_all_of_them() {
+    let run = etwctl("info list --json");
+    let classes: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(classes.as_array().unwrap().len(), 29);
+    assert_eq!(classes[28]["name"], "context-registers");
+}

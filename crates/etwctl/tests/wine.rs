@@ -1,0 +1,119 @@
+//! The command built for Windows, under Wine as far as Wine goes: it loads, explains itself, decodes a file, and says that the
+//! rest is not supported here. What Wine's stubs of ETW answer proves nothing about sessions on Windows.
+//!
+//! Skipped, with the reason, where Wine, the cross linker or Rust's library for the target is missing.
+#![cfg(not(windows))]
+
+mod common;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Run, demo_trace};
+
+const TARGET: &str = "x86_64-pc-windows-gnu";
+const LINKER: &str = "x86_64-w64-mingw32-gcc";
+const WINES: [&str; 5] = ["wine64", "wine", "wine64-stable", "wine-stable", "/usr/lib/wine/wine64"];
+
+/// A library that Rust's standard library imports and Wine before version 9 does not have: random bytes.
+const RANDOM: &str = "#include <windows.h>\n\
+    BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG length);\n\
+    __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length)\n\
+    { return SystemFunction036(data, (ULONG)length); }\n";
+
+/// A Windows to run the command on.
+struct Wine {
+    wine: &'static str,
+    folder: PathBuf,
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+impl Wine {
+    /// Builds the command and finds Wine, or says why not.
+    fn new() -> Result<Self, String> {
+        // Only a version is asked for: nothing is set up by that.
+        let wine = WINES.into_iter().find(|wine| succeeds(Command::new(wine).arg("--version")));
+        let wine = wine.ok_or("Wine is not installed (Debian: wine64)")?;
+        if !succeeds(Command::new(LINKER).arg("--version")) {
+            return Err(format!("{LINKER} is not installed (Debian: gcc-mingw-w64-x86-64)"));
+        }
+        let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let library = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
+        let library = library.map_err(|error| error.to_string())?.stdout;
+        if !Path::new(String::from_utf8_lossy(&library).trim()).is_dir() {
+            return Err(format!("Rust's library for {TARGET} is not installed (rustup target add {TARGET})"));
+        }
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wine");
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args(["build", "--quiet", "--package", "etwctl", "--target", TARGET, "--target-dir"])
+            .arg(folder.join("target"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .map_err(|error| error.to_string())?;
+        assert!(build.status.success(), "the build for Windows failed: {}", String::from_utf8_lossy(&build.stderr));
+        fs::copy(folder.join("target").join(TARGET).join("debug/etwctl.exe"), folder.join("etwctl.exe"))
+            .map_err(|error| error.to_string())?;
+        let source = folder.join("random.c");
+        fs::write(&source, RANDOM).map_err(|error| error.to_string())?;
+        let mut linker = Command::new(LINKER);
+        linker.arg("-shared").arg("-o").arg(folder.join("bcryptprimitives.dll")).arg(source).arg("-ladvapi32");
+        assert!(succeeds(&mut linker), "the library for random bytes was not built");
+        Ok(Self { wine, folder })
+    }
+
+    fn etwctl(&self, line: &str) -> Run {
+        let output = Command::new(self.wine)
+            .arg(self.folder.join("etwctl.exe"))
+            .args(line.split_whitespace())
+            .env("WINEPREFIX", self.folder.join("prefix"))
+            .env("WINEDEBUG", "-all")
+            .env_remove("DISPLAY")
+            .output();
+        output.expect("Wine starts").into()
+    }
+}
+
+#[test]
+fn the_command_for_windows_goes_as_far_as_wine_goes() {
+    let wine = match Wine::new() {
+        Ok(wine) => wine,
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
+            return;
+        }
+    };
+    let help = wine.etwctl("--help");
+    assert_eq!(help.code, 0, "{}{}", help.out, help.err);
+    assert!(help.out.contains("usage: etwctl COMMAND") && help.out.contains("This is Wine"), "{}", help.out);
+
+    // A file that was written here is decoded there, to the same events.
+    let path = demo_trace("wine.etl");
+    let there = wine.etwctl(&format!("decode Z:{} --json", path.display()));
+    assert_eq!(there.code, 0, "{}", there.err);
+    let here = common::etwctl(&format!("decode {} --json", path.display()));
+    assert_eq!(there.out.replace("\r\n", "\n"), here.out);
+    fs::remove_file(path).expect("the trace was written");
+
+    // Functions that Wine answers with 120, does not have, or would abort in.
+    for line in ["info set 18 on --session x", "info get 19", "info get 7", "providers", "info get 4 --session x"] {
+        let run = wine.etwctl(line);
+        assert_eq!(run.code, 4, "{line}: {}{}", run.out, run.err);
+        assert!(run.err.contains("120 CALL_NOT_IMPLEMENTED: not supported here"), "{line}: {}", run.err);
+    }
+
+    // Stubs that answer success: the way through the calls, and a warning that they mean nothing.
+    for line in ["sessions", "start x --real-time", "enable x P --pid 4 --event-id 1", "flush x", "stop x"] {
+        assert_eq!(wine.etwctl(line).code, 0, "{line}");
+    }
+    assert!(wine.etwctl("start x --real-time").err.contains("This is Wine"));
+    let live = wine.etwctl("record P --for 1");
+    assert_eq!(live.code, 1, "{}", live.err);
+    assert!(live.err.contains("the system has no consumers (Wine)"), "{}", live.err);
+    assert_eq!(wine.etwctl("record --demo").code, 2);
+}
