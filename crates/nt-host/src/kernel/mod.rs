@@ -14,6 +14,7 @@ mod executive;
 mod files;
 pub(crate) mod images;
 pub(crate) mod io;
+
 pub(crate) mod irql;
 mod list;
 mod lookup;
@@ -21,6 +22,7 @@ mod mdl;
 mod memory;
 mod misc;
 pub(crate) mod objects;
+mod packet;
 pub(crate) mod paging;
 pub(crate) mod plug;
 pub(crate) mod pool;

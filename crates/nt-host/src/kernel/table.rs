@@ -214,3 +214,24 @@ pub(crate) fn can_fail(name: &str) -> bool {
     let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
     find(name).or(framework).is_some_and(|routine| routine.fails != Fails::Never)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Known, all, known};
+    use crate::Os;
+
+    #[test]
+    fn each_routine_is_there_once() {
+        let names: BTreeSet<&str> = all().map(|routine| routine.name).collect();
+        assert_eq!(names.len(), all().count());
+    }
+
+    #[test]
+    fn older_systems_lack_what_came_later() {
+        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10));
+        assert_eq!(known("EtwSetInformation", Os::Win10), Known::Implemented);
+        assert_eq!(known("KeFooBar", Os::Win11), Known::Trapped);
+    }
+}

@@ -65,7 +65,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfDeviceAddQueryInterface", PASSIVE, ignore).fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfControlFinishInitializing", PASSIVE, |call| {
         with_device(call.arg(1), |device| device.in_d0 = true);
-        super::queue::dispatch_all(call.arg(1));
+        super::queue_state::dispatch_all(call.arg(1));
         0
     }),
 ];

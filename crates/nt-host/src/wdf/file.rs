@@ -3,7 +3,7 @@
 use super::device::with_device;
 use super::object::{self, Data, change};
 use super::request::{self, Request};
-use super::{Handle, status};
+use super::{Handle, client, status};
 use crate::kernel::call_back;
 use crate::kernel::plug::Outcome;
 use crate::kernel::routine::{DISPATCH, PASSIVE, Routine, routine};
@@ -63,5 +63,5 @@ fn open(device: Handle, file: Handle, callback: u64) -> (u32, u64) {
     let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data)));
     let Ok(request) = request else { return (status::INSUFFICIENT_RESOURCES, 0) };
     call_back("EvtDeviceFileCreate", PASSIVE, callback, &[device, request, file]);
-    request::wait(request)
+    client::wait(request)
 }

@@ -7,6 +7,8 @@
 //! documentation; where it leaves the order open (siblings that are cleaned up), ours is the reverse of creation.
 
 mod attributes;
+mod client;
+mod data;
 mod device;
 mod driver;
 mod file;
@@ -19,6 +21,7 @@ mod misc;
 mod object;
 mod power;
 mod queue;
+mod queue_state;
 mod registry;
 mod request;
 mod timer;
@@ -28,10 +31,10 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{self, kernel};
 
+pub(crate) use client::{ioctl, transfer};
 pub(crate) use device::{add_device, remove_all, remove_device};
 pub(crate) use functions::functions;
 pub(crate) use loader::LOADER;
-pub(crate) use request::{ioctl, transfer};
 
 use object::Object;
 

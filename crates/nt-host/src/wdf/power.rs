@@ -7,7 +7,7 @@ use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_SUSPEND,
     PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE,
 };
-use super::{Handle, queue};
+use super::{Handle, queue_state};
 use crate::kernel::call_back;
 use crate::kernel::routine::PASSIVE;
 
@@ -50,7 +50,7 @@ fn enter(device: Handle) -> Result<(), NtStatus> {
         return Err(status);
     }
     with_device(device, |device| device.in_d0 = true);
-    queue::dispatch_all(device);
+    queue_state::dispatch_all(device);
     if let Err(status) = event(device, IO_INIT, "EvtDeviceSelfManagedIoInit", &[]) {
         leave(device);
         return Err(status);
@@ -60,7 +60,7 @@ fn enter(device: Handle) -> Result<(), NtStatus> {
 
 fn leave(device: Handle) {
     with_device(device, |device| device.in_d0 = false);
-    queue::stop_all(device);
+    queue_state::stop_all(device);
     tell(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &[D3_FINAL]);
     tell(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL]);
 }
@@ -73,7 +73,7 @@ pub(super) fn remove(device: Handle) {
         leave(device);
         tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
     }
-    queue::purge_all(device);
+    queue_state::purge_all(device);
     tell(device, IO_FLUSH, "EvtDeviceSelfManagedIoFlush", &[]);
     tell(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);
 }

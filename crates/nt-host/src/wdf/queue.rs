@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::device::with_device;
 use super::object::{self, Data, change, create, created};
+use super::queue_state::{drained, purge, then};
 use super::request::{self, with_request};
 use super::{Handle, status, with};
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
@@ -80,18 +81,18 @@ pub(super) struct Queue {
     kind: u32,
     /// How many requests the driver may have at once.
     limit: u32,
-    power_managed: bool,
+    pub(super) power_managed: bool,
     /// Callbacks: default, read, write, control, internal control.
     handlers: [u64; 5],
-    stop: u64,
-    canceled: u64,
-    waiting: VecDeque<Handle>,
+    pub(super) stop: u64,
+    pub(super) canceled: u64,
+    pub(super) waiting: VecDeque<Handle>,
     /// Requests that the driver has.
-    presented: u32,
+    pub(super) presented: u32,
     /// A thread is presenting requests of this queue.
     dispatching: bool,
     stopped: bool,
-    purged: bool,
+    pub(super) purged: bool,
     ready: (u64, u64),
 }
 
@@ -163,22 +164,6 @@ fn get_state(call: &Call) -> u64 {
     bit(!purged, 1) | bit(!stopped, 2) | bit(waiting == 0, 4) | bit(presented == 0, 8)
 }
 
-/// Calls the completion callback of an operation: it is complete as soon as the driver has nothing.
-fn then(call: &Call) -> u64 {
-    let (callback, context) = (call.arg(2), call.arg(3));
-    if callback != 0 {
-        drained(call.arg(1));
-        call_back("queue state callback", PASSIVE, callback, &[call.arg(1), context]);
-    }
-    0
-}
-
-/// Waits until the driver has no request of the queue.
-fn drained(queue: Handle) {
-    let soon = kernel().scheduler.now() + request::PATIENCE;
-    kernel().scheduler.wait(Some(soon), |_| with_queue(queue, |queue| queue.presented == 0).then_some(()));
-}
-
 /// Adds a request and presents what can be presented. Whether the queue took it.
 pub(super) fn add(queue: Handle, request: Handle) -> bool {
     // Before it is in the queue: there another thread may take it and end it.
@@ -215,7 +200,7 @@ enum Step {
 }
 
 /// Presents requests while the queue allows it. Another thread that does so already does it for this one too.
-fn dispatch(handle: Handle) {
+pub(super) fn dispatch(handle: Handle) {
     let device = with_queue(handle, |queue| queue.device);
     let in_d0 = object::exists(device) && with_device(device, |device| device.in_d0);
     if with_queue(handle, |queue| std::mem::replace(&mut queue.dispatching, true)) {
@@ -277,57 +262,6 @@ fn present(queue: Handle, request: Handle) {
     };
     with_request(request, |request| request.handler = target);
     call_back(name, irql, target, &arguments);
-}
-
-/// Presents what waits in all queues of a device.
-pub(super) fn dispatch_all(device: Handle) {
-    for queue in with_device(device, |device| device.queues.clone()) {
-        dispatch(queue);
-    }
-}
-
-/// The device leaves D0: the driver is told about requests that it has.
-pub(super) fn stop_all(device: Handle) {
-    const SUSPEND: u64 = 1;
-    for handle in with_device(device, |device| device.queues.clone()) {
-        let (stop, managed) = with_queue(handle, |queue| (queue.stop, queue.power_managed));
-        if !managed {
-            continue;
-        }
-        for request in request::presented_in(handle) {
-            if stop != 0 {
-                call_back("EvtIoStop", PASSIVE, stop, &[handle, request, SUSPEND]);
-            }
-        }
-        drained(handle);
-    }
-}
-
-/// Ends what waits in a queue, and accepts nothing more.
-fn purge(handle: Handle) {
-    let (waiting, canceled) = with_queue(handle, |queue| {
-        queue.purged = true;
-        (std::mem::take(&mut queue.waiting), queue.canceled)
-    });
-    for request in waiting {
-        with_queue(handle, Queue::count_presented);
-        if canceled == 0 {
-            request::complete(request, status::CANCELLED, 0);
-        } else {
-            call_back("EvtIoCanceledOnQueue", PASSIVE, canceled, &[handle, request]);
-        }
-    }
-    for request in request::presented_in(handle) {
-        request::cancel(request);
-    }
-}
-
-/// Ends what waits in all queues of a device.
-pub(super) fn purge_all(device: Handle) {
-    for queue in with_device(device, |device| device.queues.clone()) {
-        purge(queue);
-        drained(queue);
-    }
 }
 
 /// The queue for requests of a kind.
