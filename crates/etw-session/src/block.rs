@@ -3,6 +3,7 @@
 //! A block is made anew for every call, because the system overwrites it. It has room for the longest names, so that
 //! an answer always fits.
 
+use etw_types::Guid;
 use etw_types::session::{EventTraceProperties, WNODE_FLAG_TRACED_GUID};
 
 use crate::properties::{MAX_NAME, Properties};
@@ -15,9 +16,11 @@ const FILE: usize = NAME + NAME_BYTES;
 /// Bytes of a block.
 pub(crate) const SIZE: usize = FILE + NAME_BYTES;
 
-/// An empty block for an answer.
-pub(crate) fn empty() -> Vec<u8> {
-    block(EventTraceProperties::default(), "", "")
+/// An empty block for an answer. Private sessions are found by their GUID and mode; others do not need them.
+pub(crate) fn empty(guid: Guid, mode: u32) -> Vec<u8> {
+    let mut raw = EventTraceProperties { log_file_mode: mode, ..EventTraceProperties::default() };
+    raw.wnode.guid = guid;
+    block(raw, "", "")
 }
 
 /// The block of a start.
@@ -105,6 +108,7 @@ pub(crate) fn text_at(block: &[u8], offset: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use etw_types::Guid;
     use etw_types::session::{EventTraceProperties, mode};
 
     use super::{NAME, SIZE, empty, of_start, text_at};
@@ -127,12 +131,12 @@ mod tests {
     fn without_a_file_there_is_no_offset_to_one() {
         let raw = EventTraceProperties::parse(&of_start(&Properties::new("s").real_time())).unwrap();
         assert_eq!(raw.log_file_name_offset, 0);
-        assert_ne!(EventTraceProperties::parse(&empty()).unwrap().log_file_name_offset, 0);
+        assert_ne!(EventTraceProperties::parse(&empty(Guid::ZERO, 0)).unwrap().log_file_name_offset, 0);
     }
 
     #[test]
     fn texts_outside_of_a_block_or_inside_the_structure_are_not_read() {
-        let block = empty();
+        let block = empty(Guid::ZERO, 0);
         assert_eq!(text_at(&block, 0), None);
         assert_eq!(text_at(&block, 40), None);
         assert_eq!(text_at(&block, u32::MAX), None);

@@ -18,6 +18,9 @@ pub struct Session {
     machine: Machine,
     handle: u64,
     name: String,
+    /// What it was started with: private sessions are found by these.
+    guid: Guid,
+    mode: u32,
     stops: bool,
 }
 
@@ -47,7 +50,8 @@ impl Machine {
         let mut block = block::of_start(properties);
         let started = self.system().start_trace(&properties.name, &mut block);
         let handle = started.map_err(Error::from_call(Call::Start))?;
-        Ok(Session { machine: self.clone(), handle, name: properties.name.clone(), stops: true })
+        let (guid, mode) = (properties.guid, properties.mode & (mode::PRIVATE_LOGGER | mode::PRIVATE_IN_PROC));
+        Ok(Session { machine: self.clone(), handle, name: properties.name.clone(), guid, mode, stops: true })
     }
 
     /// Finds a running session by its name. It goes on when the result is dropped.
@@ -56,8 +60,10 @@ impl Machine {
     ///
     /// `WmiInstanceNotFound` where there is none, or what else the system answered.
     pub fn attach(&self, name: &str) -> Result<Session, Error> {
-        let status = control(self.system(), Target::Name(name), Control::Query, Call::Query)?;
-        Ok(Session { machine: self.clone(), handle: status.handle, name: name.to_owned(), stops: false })
+        let block = block::empty(Guid::ZERO, 0);
+        let SessionStatus { handle, .. } =
+            control(self.system(), Target::Name(name), Control::Query, block, Call::Query)?;
+        Ok(Session { machine: self.clone(), handle, name: name.to_owned(), guid: Guid::ZERO, mode: 0, stops: false })
     }
 
     /// The running sessions.
@@ -66,7 +72,8 @@ impl Machine {
     ///
     /// What the system answered.
     pub fn sessions(&self) -> Result<Vec<SessionStatus>, Error> {
-        let blocks = self.system().query_all_traces(&block::empty()).map_err(Error::from_call(Call::QueryAll))?;
+        let blocks =
+            self.system().query_all_traces(&block::empty(Guid::ZERO, 0)).map_err(Error::from_call(Call::QueryAll))?;
         Ok(blocks.iter().filter_map(|block| SessionStatus::parse(block)).collect())
     }
 }
@@ -226,7 +233,8 @@ impl Session {
     }
 
     fn control(&self, code: Control, call: Call) -> Result<SessionStatus, Error> {
-        let mut status = control(self.system(), Target::Handle(self.handle), code, call)?;
+        let block = block::empty(self.guid, self.mode);
+        let mut status = control(self.system(), Target::Handle(self.handle), code, block, call)?;
         if status.name.is_empty() {
             status.name.clone_from(&self.name);
         }
@@ -235,8 +243,13 @@ impl Session {
 }
 
 /// A call with a fresh block. A stop that answers `MoreData` has stopped.
-fn control(system: &Arc<dyn System>, target: Target<'_>, code: Control, call: Call) -> Result<SessionStatus, Error> {
-    let mut block = block::empty();
+fn control(
+    system: &Arc<dyn System>,
+    target: Target<'_>,
+    code: Control,
+    mut block: Vec<u8>,
+    call: Call,
+) -> Result<SessionStatus, Error> {
     match system.control_trace(target, code, &mut block) {
         Ok(()) => {}
         Err(Win32Error::MoreData) if code == Control::Stop => {}

@@ -1,7 +1,7 @@
 //! The information classes: one type for each `TRACE_QUERY_INFO_CLASS`.
 //!
 //! A type says which class it is, what it belongs to (a session or the machine, so that the compiler refuses the wrong
-//! handle), whether it can be set, queried or enumerated, and how its bytes are read and written. [`facts`] says the same
+//! handle), whether it can be set, queried or enumerated, and how its bytes are read and written. [`facts()`] says the same
 //! as values, with the limits, the lengths and the first version of Windows. Reading is total: an answer without the
 //! layout of its class is an error, whatever its bytes.
 

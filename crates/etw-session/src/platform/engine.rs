@@ -65,6 +65,12 @@ pub const fn interrupted() -> bool {
     false
 }
 
+/// Whether a terminal shows colours. All do, here.
+#[must_use]
+pub const fn shows_colours() -> bool {
+    true
+}
+
 impl System for EngineSystem {
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
         let session = self.0.start(&Properties::from_block(name, block)?)?;

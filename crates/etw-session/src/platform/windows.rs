@@ -6,6 +6,7 @@
 
 #![expect(unsafe_code, reason = "the one place that calls the system")]
 
+pub(super) mod console;
 mod consumer;
 mod lookup;
 mod privilege;
@@ -13,16 +14,16 @@ mod privilege;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use etw_types::session::{EventTraceProperties, TraceInfoClass};
 use etw_types::{Guid, Win32Error};
-use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
 use windows_sys::Win32::System::Diagnostics::Etw::{
     CONTROLTRACE_HANDLE, ControlTraceW, ENABLE_TRACE_PARAMETERS, ENABLE_TRACE_PARAMETERS_VERSION_2,
     EVENT_FILTER_DESCRIPTOR, EVENT_TRACE_PROPERTIES, EnableTraceEx2, QueryAllTracesW, StartTraceW,
 };
-use windows_sys::core::{BOOL, GUID};
+use windows_sys::core::GUID;
+
+pub use console::interrupted;
 
 use crate::system::{Control, EnableRequest, EventSource, Refusal, System, Target};
 
@@ -41,24 +42,6 @@ pub struct WindowsSystem;
 #[must_use]
 pub fn local() -> Arc<dyn System> {
     Arc::new(WindowsSystem)
-}
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-static HANDLED: AtomicBool = AtomicBool::new(false);
-
-/// Whether the user pressed Ctrl-C or closed the window since this was first asked. From then on those no longer end the
-/// process, so that it can stop its sessions: Windows would let them run.
-pub fn interrupted() -> bool {
-    if !HANDLED.swap(true, Ordering::Relaxed) {
-        // SAFETY: the handler is a function that lives as long as the process and may run on any thread.
-        unsafe { SetConsoleCtrlHandler(Some(on_interrupt), 1) };
-    }
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
-unsafe extern "system" fn on_interrupt(_event: u32) -> BOOL {
-    INTERRUPTED.store(true, Ordering::Relaxed);
-    1
 }
 
 fn answer(code: u32) -> Result<(), Win32Error> {

@@ -1,0 +1,48 @@
+//! The console of a tool: interrupts and colours.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use windows_sys::Win32::System::Console::{
+    ENABLE_VIRTUAL_TERMINAL_PROCESSING, GetConsoleMode, GetStdHandle, STD_ERROR_HANDLE, STD_HANDLE, STD_OUTPUT_HANDLE,
+    SetConsoleCtrlHandler, SetConsoleMode,
+};
+use windows_sys::core::BOOL;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static HANDLED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the user pressed Ctrl-C or closed the window since this was first asked. From then on those no longer end the
+/// process, so that it can stop its sessions: Windows would let them run.
+pub fn interrupted() -> bool {
+    if !HANDLED.swap(true, Ordering::Relaxed) {
+        // SAFETY: the handler is a function that lives as long as the process and may run on any thread.
+        unsafe { SetConsoleCtrlHandler(Some(on_interrupt), 1) };
+    }
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+unsafe extern "system" fn on_interrupt(_event: u32) -> BOOL {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+    1
+}
+
+/// Whether the console shows colours. Older ones have to be told to.
+#[must_use]
+pub fn shows_colours() -> bool {
+    let has_output = turn_on(STD_OUTPUT_HANDLE);
+    let has_error = turn_on(STD_ERROR_HANDLE);
+    has_output || has_error
+}
+
+/// Lets one stream understand the sequences that set colours.
+fn turn_on(stream: STD_HANDLE) -> bool {
+    // SAFETY: there is nothing to prove; a missing stream is a null or invalid handle, which the next call refuses.
+    let handle = unsafe { GetStdHandle(stream) };
+    let mut mode = 0;
+    // SAFETY: the place for the mode is writable; a handle that is no console is refused.
+    if unsafe { GetConsoleMode(handle, &raw mut mode) } == 0 {
+        return false;
+    }
+    // SAFETY: the handle is a console's.
+    unsafe { SetConsoleMode(handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0 }
+}
