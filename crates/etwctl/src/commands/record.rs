@@ -13,6 +13,7 @@ use super::decode::{Printer, format};
 use super::requests::request;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
+use crate::output::paint;
 use crate::platform::Demo;
 use crate::values;
 
@@ -136,7 +137,7 @@ struct Meter {
 
 impl Meter {
     fn new() -> Self {
-        Self { is_terminal: io::stderr().is_terminal(), drawn: None, is_shown: false }
+        Self { is_terminal: io::stderr().is_terminal() && paint::may_colour(), drawn: None, is_shown: false }
     }
 
     fn draw(&mut self, session: &Session, shown: u64) {
@@ -171,7 +172,8 @@ fn wait_for_enter() -> Arc<AtomicBool> {
         let pressed = Arc::clone(&pressed);
         thread::spawn(move || {
             let mut line = String::new();
-            if io::stdin().read_line(&mut line).is_ok() {
+            // The end of the input is nobody's wish.
+            if io::stdin().read_line(&mut line).is_ok_and(|length| length > 0) {
                 pressed.store(true, Ordering::Relaxed);
             }
         });

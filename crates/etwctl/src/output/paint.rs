@@ -4,16 +4,22 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::rc::Rc;
 
+use etw_session::platform::shows_colours;
 use etw_types::Level;
 
 /// Whether colours are used.
 pub(crate) fn wanted(option: Option<&str>) -> Result<bool, String> {
     match option {
-        None | Some("auto") => Ok(io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()),
+        None | Some("auto") => Ok(io::stdout().is_terminal() && may_colour()),
         Some("always") => Ok(true),
         Some("never") => Ok(false),
         Some(other) => Err(format!("--color takes auto, always or never, not '{other}'")),
     }
+}
+
+/// Whether a terminal shows colours and its user wants them.
+pub(crate) fn may_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none() && shows_colours()
 }
 
 /// The colour of a level; `None` for plain.

@@ -1,0 +1,47 @@
+//! Events from single records, as a session delivers them while it runs.
+
+use etw_etl::{Clock, Event, EventData, ExtendedItem};
+use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level};
+
+const TRAITS: &[u8] = b"\x0b\x00MyDriver\x00";
+const METADATA: &[u8] = b"\x08\x00\x00Read\x00";
+
+fn record() -> Vec<u8> {
+    let items = ExtendedItem::trace_logging(TRAITS, METADATA);
+    let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1));
+    let event = EventData {
+        provider: Guid::from_name("MyDriver"),
+        descriptor: descriptor.with_channel(Channel::TraceLogging),
+        process_id: 4,
+        timestamp: 77,
+        items: &items,
+        ..EventData::default()
+    };
+    let mut bytes = vec![0; event.encoded_len()];
+    assert_eq!(event.encode(&mut bytes), Some(bytes.len()));
+    bytes
+}
+
+#[test]
+fn a_record_is_decoded_with_its_processor_and_time() {
+    let clock = Clock { start_stamp: 70, frequency: 10_000_000, ..Clock::default() };
+    let event = Event::from_record(&record(), 3, &clock).unwrap();
+    assert_eq!(event.decode().to_string(), "MyDriver/Read");
+    assert_eq!((event.header.cpu, event.header.stamp, event.header.process_id), (3, 77, Some(4)));
+    assert_eq!(event.header.time.0, clock.start.0 + 7);
+}
+
+#[test]
+fn what_follows_a_record_is_not_part_of_it() {
+    let bytes: Vec<u8> = record().into_iter().chain([1, 2, 3]).collect();
+    let event = Event::from_record(&bytes, 0, &Clock::default()).unwrap();
+    assert_eq!(event.record(), record());
+}
+
+#[test]
+fn a_record_that_is_cut_anywhere_is_none() {
+    let bytes = record();
+    for end in 0..bytes.len() {
+        assert_eq!(Event::from_record(&bytes[..end], 0, &Clock::default()), None, "{end}");
+    }
+}
