@@ -22,8 +22,10 @@ at which IRQL they may be called. Missing components are installed.
     run,
 };
 
-/// The crates that a driver links, in which `cfg(windows)` matters.
-const DRIVER_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
+/// The crates in which `cfg(windows)` matters: what a driver links, and session control.
+const WINDOWS_CRATES: [&str; 8] =
+    ["--package", "etw-types", "--package", "wdk-etw", "--package", "etw-session", "--package", "etwctl"];
+const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 /// libFuzzer's entries, which are no member of the workspace.
 const FUZZ_MANIFEST: &str = "crates/fuzz/libfuzzer/Cargo.toml";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
@@ -32,7 +34,7 @@ pub(super) const STEPS: [Step; 6] = [
     SETUP,
     Step::new("fmt", "formatting of all sources", format),
     Step::new("clippy", "all crates and targets on this host", clippy),
-    Step::new("clippy-windows", "what a driver links", clippy_windows),
+    Step::new("clippy-windows", "what a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
 ];
@@ -46,7 +48,7 @@ fn format(context: &Context) -> Result<Outcome, Error> {
     ensure_component(context, "rustfmt", probe)?;
     let check = ["fmt", "--all", "--check"];
     context.cargo().args(check).run()?;
-    for manifest in [IMAGES_MANIFEST, FUZZ_MANIFEST] {
+    for manifest in [IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST] {
         context.cargo().args(check).args(["--manifest-path", manifest]).run()?;
     }
     Ok(Outcome::Passed)
@@ -66,7 +68,7 @@ fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
         return Ok(Outcome::Skipped("the toolchain in use for Windows has no clippy".into()));
     }
     ensure_clippy(context)?;
-    toolchain.cargo(context, "clippy").args(DRIVER_CRATES).args(DENY_WARNINGS).run()?;
+    toolchain.cargo(context, "clippy").args(WINDOWS_CRATES).args(DENY_WARNINGS).run()?;
     toolchain
         .cargo(context, "clippy")
         .args(["--locked", "--manifest-path", IMAGES_MANIFEST])
