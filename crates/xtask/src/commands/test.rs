@@ -22,14 +22,17 @@ are loom models), and Miri where a nightly toolchain with it can be had.
 
 const NO_MIRI: &str = "--no-miri";
 
+const WINDOWS_TARGETS: [&str; 2] = ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu"];
+
 /// Miri checks what touches raw memory; the rest has no unsafe code.
 const MIRI_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
 
-pub(super) const STEPS: [Step; 6] = [
+pub(super) const STEPS: [Step; 7] = [
     SETUP,
     TOOLS,
     DRIVER,
     Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
+    Step::new("windows", "session control type-checks for Windows", windows),
     Step::new("tests", "all crates, with their documentation", workspace),
     Step::new("miri", "undefined behaviour in what a driver links", miri),
 ];
@@ -43,6 +46,24 @@ fn verifiers(context: &Context) -> Result<Outcome, Error> {
     let without = setup::ensure_verifiers(context);
     let reason = format!("tests go on without {}", without.join("; without "));
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
+}
+
+/// The two families of Windows targets; what is behind `cfg(windows)` is seen only there.
+fn windows(context: &Context) -> Result<Outcome, Error> {
+    let Some(toolchain) = context.windows.get() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    if toolchain.builds_core() {
+        return Ok(Outcome::Skipped("the toolchain in use for Windows has no standard library for it".into()));
+    }
+    for target in WINDOWS_TARGETS {
+        if let Err(error) = toolchain.ensure_target(context, target) {
+            return Ok(Outcome::Skipped(error.to_string()));
+        }
+        let check = toolchain.cargo_for(context, "check", target);
+        check.args(["--package", "etw-session", "--package", "etwctl"]).run()?;
+    }
+    Ok(Outcome::Passed)
 }
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {

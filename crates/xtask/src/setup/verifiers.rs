@@ -1,4 +1,4 @@
-//! Programs of others that tests ask for a second opinion: on signatures, catalogs and PowerShell.
+//! Programs of others that tests ask for a second opinion: on signatures, catalogs, PowerShell, and a command for Windows.
 //!
 //! [`plan`] decides from facts alone. Nothing here is needed to build, so nothing here fails: what cannot be had is
 //! named, and the tests that want it are skipped with the reason.
@@ -11,10 +11,12 @@ use super::plan::Rights;
 use super::{note, system};
 
 /// Programs, how to ask whether each is there, and the Debian package that has it.
-const PROGRAMS: [(&str, &str, &str); 3] = [
+const PROGRAMS: [(&str, &str, &str); 5] = [
     ("osslsigncode", "--version", "osslsigncode"),
     ("sbverify", "--version", "sbsigntool"),
     ("openssl", "version", "openssl"),
+    ("x86_64-w64-mingw32-gcc", "--version", "gcc-mingw-w64-x86-64"),
+    ("/usr/lib/wine/wine64", "--version", "wine64"),
 ];
 /// Python's packages, at the versions that the tests were written against, and what to import to see that they work.
 const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24", "tree-sitter-powershell>=0.25"];
