@@ -26,7 +26,7 @@ impl Event {
     ///
     /// An event's outlined function has one caller, so the compiler would build the event's address into it, and no two
     /// such functions would be alike. Without that knowledge, all events of one signature share one function: in an image
-    /// of a hundred events with a `u32`, a `u64` and a string, an event's code shrinks from 176 to 48 bytes.
+    /// of a hundred events with a `u32`, a `u64` and a string slice, an event's code shrinks from 208 to 80 bytes (x86-64).
     #[must_use]
     #[inline(always)]
     pub fn opaque(&'static self) -> &'static Self {
