@@ -7,8 +7,8 @@ use core::fmt;
 
 use etw_types::Guid;
 
-use crate::backend::Mode;
 use crate::backend::kernel::Kernel;
+use crate::backend::{Mode, new_activity_id};
 use crate::event::Event;
 use crate::provider::Provider;
 
@@ -22,10 +22,7 @@ impl<M: Mode> Provider<M> {
     /// Any.
     #[must_use]
     pub fn new_activity_id(&self) -> Guid {
-        let mut id = Guid::ZERO;
-        // SAFETY: `id` is a place for an id.
-        let _ = unsafe { M::create_activity_id(&raw mut id) };
-        id
+        new_activity_id::<M>()
     }
 }
 
@@ -37,10 +34,7 @@ impl Provider<Kernel> {
     /// Any.
     #[must_use]
     pub fn create_activity_id() -> Guid {
-        let mut id = Guid::ZERO;
-        // SAFETY: `id` is a place for an id.
-        let _ = unsafe { Kernel::create_activity_id(&raw mut id) };
-        id
+        new_activity_id::<Kernel>()
     }
 }
 

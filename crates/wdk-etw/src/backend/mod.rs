@@ -199,3 +199,11 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     unsafe fn create_activity_id(id: *mut Guid) -> Self::Status;
 }
+
+/// A new activity id; the zero GUID where the system refuses.
+pub(crate) fn new_activity_id<M: Mode>() -> Guid {
+    let mut id = Guid::ZERO;
+    // SAFETY: `id` is a place for an id.
+    let _ = unsafe { M::create_activity_id(&raw mut id) };
+    id
+}
