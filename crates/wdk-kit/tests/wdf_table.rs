@@ -37,11 +37,9 @@ fn indices_agree_with_those_that_wdk_macros_knows() {
 /// With a copy of the public enumeration (microsoft/Windows-Driver-Frameworks, MIT,
 /// `src/publicinc/wdf/kmdf/1.33/wdffuncenum.h`) at hand, all of them are compared.
 #[test]
+#[ignore = "needs WDK_KIT_WDFFUNCENUM, the path of wdffuncenum.h"]
 fn indices_agree_with_the_public_enumeration() {
-    let Some(path) = env::var_os("WDK_KIT_WDFFUNCENUM") else {
-        eprintln!("not compared: WDK_KIT_WDFFUNCENUM does not say where wdffuncenum.h is");
-        return;
-    };
+    let path = env::var_os("WDK_KIT_WDFFUNCENUM").expect("WDK_KIT_WDFFUNCENUM says where wdffuncenum.h is");
     let header = fs::read_to_string(path).unwrap();
     let theirs: BTreeMap<&str, usize> = header
         .lines()
