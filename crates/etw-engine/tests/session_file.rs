@@ -200,3 +200,18 @@ fn a_full_disk_refuses_the_start() {
     let error = Engine::new().start(&Properties::file("s", "/dev/full")).unwrap_err();
     assert_eq!(error, etw_types::Win32Error::DiskFull);
 }
+
+#[test]
+fn shutting_down_finishes_files_without_calling_back() {
+    let file = TempFile::new("shut-down");
+    let engine = Engine::new();
+    let (handle, notes) = register(&engine, PROVIDER);
+    let session = engine.start(&Properties::file("shut down", file.path())).unwrap();
+    session.enable(PROVIDER, Enable::default());
+    write_many(&engine, handle, 3);
+    notes.take();
+    engine.shut_down();
+    assert!(notes.take().is_empty());
+    assert_eq!(numbers(file.path()), [0, 1, 2]);
+    assert!(engine.sessions().is_empty() && session.is_stopped());
+}

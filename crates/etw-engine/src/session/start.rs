@@ -160,6 +160,14 @@ impl Engine {
         let all = lock(&self.inner().sessions).all();
         all.into_iter().map(|core| Session { engine: self.clone(), core }).collect()
     }
+
+    /// Ends every session as a system that goes down does: files are finished and consumers get their end, but no
+    /// provider is called back.
+    pub fn shut_down(&self) {
+        for session in self.sessions() {
+            session.end();
+        }
+    }
 }
 
 impl Session {
