@@ -168,7 +168,17 @@ fn general(code: Win32Error) -> Option<(&'static str, &'static str, &'static str
         ),
         234 => ("MORE_DATA", "the answer did not fit", "try again"),
         534 => ("ARITHMETIC_OVERFLOW", "a size is too large", "ask for less"),
+        591 => (
+            "SYSTEM_PROCESS_TERMINATED",
+            "the driver under test has stopped its machine",
+            "look at the host's findings; the trace ends there",
+        ),
         998 => ("NOACCESS", "memory of the call could not be read or written", "report it: this is a mistake here"),
+        1067 => (
+            "PROCESS_ABORTED",
+            "the process that runs the driver is gone or does not answer",
+            "start the host again; the file is readable up to its last buffer",
+        ),
         1131 => (
             "POSSIBLE_DEADLOCK",
             "the call came from a callback of the provider that it concerns",

@@ -162,4 +162,6 @@ pub enum Received {
     Nothing,
     /// The session has stopped and everything was delivered.
     End,
+    /// Reading failed; nothing more will come.
+    Failed(Win32Error),
 }

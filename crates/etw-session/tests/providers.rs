@@ -16,8 +16,8 @@ fn names(consumer: &mut Consumer) -> Vec<String> {
     loop {
         match consumer.receive(Duration::from_secs(20)) {
             Received::Event(event) => names.extend(event.decode().event),
-            Received::Nothing => panic!("nothing came"),
             Received::End => return names,
+            other => panic!("{other:?}"),
         }
     }
 }

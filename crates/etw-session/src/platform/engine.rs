@@ -21,25 +21,42 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// An engine as a [`System`].
 #[derive(Clone, Debug)]
-pub struct EngineSystem(Engine);
+pub struct EngineSystem {
+    engine: Engine,
+    folder: PathBuf,
+}
 
 impl EngineSystem {
     /// Sessions of this engine.
     #[must_use]
     pub const fn new(engine: Engine) -> Self {
-        Self(engine)
+        Self { engine, folder: PathBuf::new() }
+    }
+
+    /// Takes relative names of files from this folder, where the caller's is not that of this process.
+    #[must_use]
+    pub fn relative_to(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = folder.into();
+        self
     }
 
     /// The engine.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
-        &self.0
+        &self.engine
+    }
+
+    /// What a block asks for, with its file in the right folder.
+    fn properties(&self, name: &str, block: &[u8]) -> Result<Properties, Win32Error> {
+        let mut properties = Properties::from_block(name, block)?;
+        properties.log_file = properties.log_file.map(|file| self.folder.join(file));
+        Ok(properties)
     }
 
     fn session(&self, target: Target<'_>) -> Result<etw_engine::Session, Win32Error> {
         match target {
-            Target::Handle(handle) => self.0.session(handle),
-            Target::Name(name) => self.0.find_session(name),
+            Target::Handle(handle) => self.engine.session(handle),
+            Target::Name(name) => self.engine.find_session(name),
         }
     }
 }
@@ -73,9 +90,12 @@ pub const fn shows_colours() -> bool {
 
 impl System for EngineSystem {
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
-        let session = self.0.start(&Properties::from_block(name, block)?)?;
-        session.status().fill_block(block)?;
-        Ok(session.handle())
+        let session = self.engine.start(&self.properties(name, block)?)?;
+        match session.status().fill_block(block) {
+            // The session runs; only the whole path of its file was too long for the caller's block.
+            Ok(()) | Err(Win32Error::MoreData) => Ok(session.handle()),
+            Err(error) => Err(error),
+        }
     }
 
     fn control_trace(&self, target: Target<'_>, control: Control, block: &mut [u8]) -> Result<(), Win32Error> {
@@ -84,7 +104,7 @@ impl System for EngineSystem {
             Control::Query => session.query()?,
             Control::Stop => session.finish()?,
             Control::Flush => session.flush()?,
-            Control::Update => session.update(&update(session.name(), &session.query()?, block)?)?,
+            Control::Update => session.update(&update(&session.query()?, self.properties(session.name(), block)?))?,
             // Numbered files go on by themselves, and nothing is kept for consumers that come late.
             Control::IncrementFile | Control::ConvertToRealTime => return Err(Win32Error::NotSupported),
         };
@@ -92,7 +112,7 @@ impl System for EngineSystem {
     }
 
     fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
-        let filled = self.0.sessions().into_iter().filter_map(|session| {
+        let filled = self.engine.sessions().into_iter().filter_map(|session| {
             let mut block = template.to_vec();
             // A session that stopped meanwhile is left out.
             Some(session.query().ok()?.fill_block(&mut block).map(|()| block))
@@ -104,7 +124,7 @@ impl System for EngineSystem {
         if session == 0 {
             return Err(Win32Error::InvalidParameter);
         }
-        let session = self.0.session(session)?;
+        let session = self.engine.session(session)?;
         let target = if request.property & property::PROVIDER_GROUP == 0 {
             etw_engine::Target::Provider(request.provider)
         } else {
@@ -131,27 +151,27 @@ impl System for EngineSystem {
     }
 
     fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error> {
-        self.0.set_trace_information_bytes(session, class, data)
+        self.engine.set_trace_information_bytes(session, class, data)
     }
 
     fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal> {
-        self.0.query_trace_information_bytes(session, class, buffer).map_err(refusal)
+        self.engine.query_trace_information_bytes(session, class, buffer).map_err(refusal)
     }
 
     fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal> {
-        self.0.enumerate_trace_guids_bytes(class, input, buffer).map_err(refusal)
+        self.engine.enumerate_trace_guids_bytes(class, input, buffer).map_err(refusal)
     }
 
     fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
-        let session = self.0.find_session(name)?;
+        let session = self.engine.find_session(name)?;
         let consumer = session.consume()?;
         let clock = session.clock();
         let handle = session.handle();
-        Ok(Box::new(Source { engine: self.0.clone(), handle, consumer, clock, waiting: VecDeque::new() }))
+        Ok(Box::new(Source { engine: self.engine.clone(), handle, consumer, clock, waiting: VecDeque::new() }))
     }
 
     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
-        if self.0.options().rights.profile { Ok(()) } else { Err(Win32Error::PrivilegeNotHeld) }
+        if self.engine.options().rights.profile { Ok(()) } else { Err(Win32Error::PrivilegeNotHeld) }
     }
 
     fn description(&self) -> &'static str {
@@ -168,17 +188,15 @@ fn refusal(error: QueryError) -> Refusal {
 }
 
 /// What a block asks to change: as for `ControlTrace`, everything that it carries.
-fn update(name: &str, now: &SessionStatus, block: &[u8]) -> Result<Update, Win32Error> {
-    let asked = Properties::from_block(name, block)?;
-    let log_file: Option<PathBuf> = asked.log_file;
+fn update(now: &SessionStatus, asked: Properties) -> Update {
     let is_real_time = asked.mode & mode::REAL_TIME != 0;
-    Ok(Update {
+    Update {
         enable_flags: Some(asked.enable_flags),
         flush_timer: Some(asked.flush_timer),
-        log_file,
+        log_file: asked.log_file,
         real_time: (is_real_time != (now.properties.mode & mode::REAL_TIME != 0)).then_some(is_real_time),
         maximum_buffers: (asked.maximum_buffers != 0).then_some(asked.maximum_buffers),
-    })
+    }
 }
 
 /// The events of a session: buffers as they come, taken apart.

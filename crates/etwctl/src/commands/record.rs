@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use etw_session::platform::interrupted;
-use etw_session::{Consumer, Properties, Received, Session, SessionStatus};
+use etw_session::{Call, Consumer, Error, Properties, Received, Session, SessionStatus};
 
 use super::decode::{Printer, format};
 use super::requests::request;
@@ -112,6 +112,7 @@ fn follow<W: Write>(
             // Somebody else stopped the session.
             Some(Received::End) => break,
             Some(Received::Nothing) => {}
+            Some(Received::Failed(code)) => return Err(Error::of(Call::Consume, code).into()),
             None => thread::sleep(LOOK),
         }
         meter.draw(&session, shown);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use etw_etl::{Clock, ClockKind, Event, EventData, ExtendedItem, ExtendedType};
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode, Win32Error};
-use windows_sys::Win32::Foundation::GetLastError;
+use windows_sys::Win32::Foundation::{ERROR_CANCELLED, ERROR_SUCCESS, GetLastError};
 use windows_sys::Win32::System::Diagnostics::Etw::{
     CloseTrace, EVENT_RECORD, EVENT_TRACE_LOGFILEW, OpenTraceW, PROCESS_TRACE_MODE_EVENT_RECORD,
     PROCESS_TRACE_MODE_REAL_TIME, PROCESSTRACE_HANDLE, ProcessTrace,
@@ -30,11 +30,11 @@ const MAX_RECORD: usize = 0xFFFF;
 
 /// What the callback gets.
 struct Context {
-    sender: SyncSender<Event>,
+    sender: SyncSender<Result<Event, Win32Error>>,
 }
 
 struct Source {
-    receiver: Receiver<Event>,
+    receiver: Receiver<Result<Event, Win32Error>>,
     handle: u64,
 }
 
@@ -60,9 +60,13 @@ pub(super) fn open(name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
         let owned = owned;
         let trace = PROCESSTRACE_HANDLE { Value: handle };
         // SAFETY: the handle was opened; no times limit what is processed. Returns when the session or the trace ends.
-        unsafe { ProcessTrace(&raw const trace, 1, ptr::null(), ptr::null()) };
+        let code = unsafe { ProcessTrace(&raw const trace, 1, ptr::null(), ptr::null()) };
         // SAFETY: the callback is not called any more, and the context came from a box.
-        drop(unsafe { Box::from_raw(owned.0) });
+        let context = unsafe { Box::from_raw(owned.0) };
+        if code != ERROR_SUCCESS && code != ERROR_CANCELLED {
+            // A receiver that is gone wants nothing.
+            let _ = context.sender.send(Err(Win32Error::from_int(code)));
+        }
     });
     Ok(Box::new(Source { receiver, handle }))
 }
@@ -76,7 +80,8 @@ unsafe impl Send for SendPointer {}
 impl EventSource for Source {
     fn receive(&mut self, timeout: Duration) -> Received {
         match self.receiver.recv_timeout(timeout) {
-            Ok(event) => Received::Event(Box::new(event)),
+            Ok(Ok(event)) => Received::Event(Box::new(event)),
+            Ok(Err(code)) => Received::Failed(code),
             Err(RecvTimeoutError::Timeout) => Received::Nothing,
             Err(RecvTimeoutError::Disconnected) => Received::End,
         }
@@ -97,7 +102,7 @@ unsafe extern "system" fn on_event(record: *mut EVENT_RECORD) {
     let Some(context) = (unsafe { record.UserContext.cast::<Context>().as_ref() }) else { return };
     if let Some(event) = event_of(record) {
         // A receiver that is gone wants nothing.
-        let _ = context.sender.send(event);
+        let _ = context.sender.send(Ok(event));
     }
 }
 
