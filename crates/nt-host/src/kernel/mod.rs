@@ -94,7 +94,9 @@ pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Kernel {
     fn new(config: Config) -> Self {
-        let engine = Engine::with_options(EngineOptions { record_calls: false, ..EngineOptions::default() });
+        // Information classes that came later than this Windows are unknown to it.
+        let (_, _, os_build) = config.os.version();
+        let engine = Engine::with_options(EngineOptions { record_calls: false, os_build, ..EngineOptions::default() });
         engine.set_system_threads(true);
         Self {
             table: Table::new(&config),
