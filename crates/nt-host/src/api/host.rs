@@ -57,6 +57,16 @@ impl NtHost {
         Self { inner }
     }
 
+    pub(super) const fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// The process that runs the driver, for a debugger.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.inner.process.id()
+    }
+
     /// Loads the driver and calls its entry point.
     ///
     /// # Errors
@@ -201,7 +211,7 @@ impl NtHost {
             Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
             Reply::Failed { reason } => Error::Host(reason),
             Reply::Completed { status, .. } | Reply::Status { status } => Error::Status(status),
-            Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } => {
+            Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } | Reply::Control { .. } => {
                 Error::Status(NtStatus::InvalidParameter)
             }
         }

@@ -5,6 +5,7 @@ mod device;
 mod event;
 mod expect;
 mod host;
+mod system;
 mod trace;
 
 pub use builder::Builder;

@@ -1,6 +1,7 @@
 //! The child as its parent sees it.
 
-use std::io;
+use std::io::{self, Read};
+use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,10 +12,13 @@ use super::server;
 use crate::config::Config;
 use crate::loader::Layout;
 use crate::verify::{Arena, Record};
-use crate::wire::{self, Reply, Request};
+use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
 /// How long a child may take for an answer beyond what it allows its driver.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long a child may take to end by itself: it finishes the files of its sessions.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Files that are closed in a child: more than test programs have open.
 const MOST_FILES: i32 = 1024;
@@ -24,6 +28,7 @@ const MOST_FILES: i32 = 1024;
 pub(crate) struct Process {
     pid: i32,
     stream: Mutex<UnixStream>,
+    control: Mutex<UnixStream>,
     arena: Arena,
 }
 
@@ -32,31 +37,45 @@ impl Process {
     pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
         let arena = Arena::new()?;
         let (ours, theirs) = UnixStream::pair()?;
+        let (our_control, their_control) = UnixStream::pair()?;
         // SAFETY: the child runs this program's code, and only its own thread: it uses no lock that another thread of the
         // parent may hold but the allocator's, which the C library makes usable in the child.
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                keep_only(&theirs);
-                let _ = catch_unwind(AssertUnwindSafe(|| server::run(theirs, layout, config, arena)));
+                keep_only(&[&theirs, &their_control]);
+                // An interrupt from the terminal is for the parent: this process ends, in order, when that does.
+                // SAFETY: no handler is involved.
+                unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+                let run = || server::run(theirs, their_control, layout, config, arena);
+                let _ = catch_unwind(AssertUnwindSafe(run));
                 // SAFETY: ends this process without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
             }
             _ => {
-                drop(theirs);
-                ours.set_read_timeout(Some(PATIENCE))?;
-                Ok(Self { pid, stream: Mutex::new(ours), arena })
+                drop((theirs, their_control));
+                for stream in [&ours, &our_control] {
+                    stream.set_read_timeout(Some(PATIENCE))?;
+                }
+                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), arena })
             }
         }
     }
 
+    /// The child's number.
+    pub(crate) const fn id(&self) -> u32 {
+        self.pid.cast_unsigned()
+    }
+
     /// Asks and waits for the answer.
     pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
-        let mut stream = self.stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        wire::send(&mut *stream, request)?;
-        let reply = wire::receive(&mut *stream)?;
-        reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
+        exchange(&self.stream, request)
+    }
+
+    /// Calls session control; not for what may call the driver back.
+    pub(crate) fn control(&self, call: &Control) -> io::Result<Answer> {
+        exchange(&self.control, call)
     }
 
     /// The findings so far.
@@ -70,10 +89,18 @@ impl Process {
     }
 }
 
-/// Closes every file of the parent but one and the standard ones: a child must not keep another child's connection open.
-fn keep_only(stream: &UnixStream) {
-    let own = stream.as_raw_fd();
-    for file in (3..MOST_FILES).filter(|file| *file != own) {
+/// Sends, and waits for the answer.
+fn exchange<T: Wire>(stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
+    let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    wire::send(&mut *stream, request)?;
+    let reply = wire::receive(&mut *stream)?;
+    reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
+}
+
+/// Closes every file of the parent but these and the standard ones: a child must not keep another child's connection open.
+fn keep_only(streams: &[&UnixStream]) {
+    let own: Vec<i32> = streams.iter().map(|stream| stream.as_raw_fd()).collect();
+    for file in (3..MOST_FILES).filter(|file| !own.contains(file)) {
         // SAFETY: in a child that has just been forked, and whose only thread uses none of these.
         unsafe { libc::close(file) };
     }
@@ -81,6 +108,12 @@ fn keep_only(stream: &UnixStream) {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        if let Ok(stream) = self.stream.get_mut() {
+            // The child sees the end of its requests, and this its end. One that does not end is ended.
+            let _ = stream.shutdown(Shutdown::Write);
+            let _ = stream.set_read_timeout(Some(LAST));
+            while stream.read(&mut [0; 512]).is_ok_and(|length| length != 0) {}
+        }
         // SAFETY: a child of this process that was not waited for, so that the number is still its own.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
         let mut status = 0;

@@ -22,21 +22,26 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// How often the worker is looked after.
 const INTERVAL: Duration = Duration::from_millis(25);
 
-/// Runs the child until its parent is gone.
-pub(super) fn run(mut stream: UnixStream, layout: &Layout, config: &Config, arena: Arena) {
+/// Runs the child until its parent is gone, on its two connections: for requests and for session control.
+pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, config: &Config, arena: Arena) {
     verify::record_in(arena);
     let ready = notify::open().and_then(|pipe| signals::install().map(|()| pipe));
     let Ok(pipe) = ready else { return };
     kernel::start(config.clone());
     let Some(worker) = Worker::start(layout) else { return };
+    let serve = move || super::control::serve(control);
+    if std::thread::Builder::new().name("control".into()).spawn(serve).is_err() {
+        return;
+    }
     let limit = config.patience.unwrap_or(LIMIT);
     let mut server = Server { pipe, worker, sessions: Arc::default(), stopped: false, limit };
     while let Ok(Some(request)) = wire::receive::<Request>(&mut stream) {
-        let Some(reply) = server.answer(request, &stream) else { return };
+        let Some(reply) = server.answer(request, &stream) else { break };
         if wire::send(&mut stream, &reply).is_err() {
-            return;
+            break;
         }
     }
+    super::control::end_sessions();
 }
 
 /// The sessions, by number; 0 is the one that takes everything.
@@ -86,6 +91,7 @@ impl Server {
                 News::Done => return Some(self.worker.take()),
                 News::Crashed => {
                     self.stopped = true;
+                    super::control::end_sessions();
                     return Some(Reply::Stopped {});
                 }
                 News::Nothing if notify::is_closed(parent) => return None,

@@ -8,7 +8,7 @@ use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
 use super::server::Sessions;
-use super::{notify, storm};
+use super::{control, notify, storm};
 use crate::cpu::{signals, thread};
 use crate::kernel::plug;
 use crate::kernel::{self, kernel, unload};
@@ -109,6 +109,7 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
             done()
         }
         Request::Storm { plan } => storm::run(layout, &plan),
+        Request::Control { call } => Reply::Control { answer: control::answer(call) },
         Request::Session { .. } | Request::Events { .. } | Request::Calls {} => done(),
     }
 }

@@ -3,6 +3,7 @@
 use etw_types::{Guid, NtStatus};
 
 use super::Wire;
+use super::control::{Answer, Control};
 use crate::api::Event;
 
 /// Makes an enum of messages that can be sent.
@@ -33,6 +34,7 @@ macro_rules! messages {
         }
     };
 }
+pub(super) use messages;
 
 messages! {
     /// What is asked of the process that runs the driver.
@@ -67,6 +69,8 @@ messages! {
         Storm { plan: StormPlan } = 14,
         /// How often each routine that can fail was called.
         Calls {} = 15,
+        /// A call of session control that may call the driver back.
+        Control { call: Control } = 16,
     }
 }
 
@@ -87,6 +91,8 @@ messages! {
         Stopped {} = 6,
         /// The host could not do it.
         Failed { reason: String } = 7,
+        /// What came of a call of session control.
+        Control { answer: Answer } = 8,
     }
 }
 

@@ -2,11 +2,17 @@
 //!
 //! Both are the same program, so the encoding has no versions; it is checked all the same, because a driver can write
 //! anywhere in its process.
+//!
+//! There are two connections, each with one request at a time. What runs driver code goes over the first and takes as long
+//! as the driver takes. Session control that runs none goes over the second, so that a session can be queried and read
+//! while the driver is at work.
 
 mod codec;
+mod control;
 mod messages;
 
 pub(crate) use codec::Wire;
+pub(crate) use control::{Answer, Control, Enablement};
 pub(crate) use messages::{Reply, Request, StormPlan};
 
 use std::io::{self, Read, Write};

@@ -1,0 +1,227 @@
+//! The host's ETW for session control: `etw_session` on the engine that the driver writes to.
+//!
+//! Every call is sent to the child as it is; nothing is decided here. What may call the driver back waits for its turn
+//! among the requests to the driver; everything else has a connection of its own. That one carries no waiting either: a
+//! consumer that waits asks again and again, so it keeps neither requests nor other calls from going on.
+
+use std::collections::VecDeque;
+use std::env;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use etw_etl::{Clock, Event};
+use etw_session::{Control as Code, EnableRequest, EventSource, Machine, Received, Refusal, System, Target};
+use etw_types::Win32Error;
+use etw_types::session::TraceInfoClass;
+
+use super::NtHost;
+use super::host::Inner;
+use crate::child::control::STOPPED;
+use crate::wire::{Answer, Control, Enablement, Reply, Request};
+
+/// `ERROR_PROCESS_ABORTED`: the process that runs the driver is gone, or does not answer.
+const GONE: Win32Error = Win32Error::from_int(1067);
+/// How often a consumer looks for events while it waits.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+impl NtHost {
+    /// The ETW that the driver writes to, for session control: sessions with files or in real time, providers with filters,
+    /// and every information class. It can be used before the driver is loaded and after it was unloaded; the process
+    /// lives as long as somebody has this.
+    ///
+    /// Where the driver has stopped the machine, calls answer `ERROR_SYSTEM_PROCESS_TERMINATED` (591), and where the
+    /// process is gone, `ERROR_PROCESS_ABORTED` (1067). The files of sessions are finished in the first case; in the second
+    /// they can be read up to the last buffer that was written.
+    #[must_use]
+    pub fn system(&self) -> Arc<dyn System> {
+        Arc::new(HostSystem(Arc::clone(self.inner())))
+    }
+
+    /// [`NtHost::system`] as a machine.
+    ///
+    /// ```no_run
+    /// use etw_session::{Enable, Properties};
+    /// use etw_types::{Guid, Level};
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("driver_sample.sys").prepare()?;
+    /// let machine = host.machine();
+    /// let session = machine.start(&Properties::new("trace").file("trace.etl"))?;
+    /// session.provider(Guid::from_name("WdkEtw.DriverSample")).enable(&Enable::new(Level::Verbose))?;
+    /// host.load()?;
+    /// host.unload()?.assert_clean();
+    /// session.stop()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        Machine::with(self.system())
+    }
+}
+
+struct HostSystem(Arc<Inner>);
+
+impl HostSystem {
+    fn call(&self, call: Control) -> Result<Answer, Win32Error> {
+        if !call.calls_back() {
+            return self.0.process.control(&call).map_err(|_| GONE);
+        }
+        match self.0.process.ask(&Request::Control { call }) {
+            Ok(Reply::Control { answer }) => Ok(answer),
+            Ok(Reply::Stopped {}) => Err(STOPPED),
+            _ => Err(GONE),
+        }
+    }
+
+    /// A call that answers a code, a number and perhaps data.
+    fn number(&self, call: Control) -> (Result<(), Win32Error>, u64, Vec<u8>) {
+        match self.call(call) {
+            Ok(Answer::Code { code: 0, number, data }) => (Ok(()), number, data),
+            Ok(Answer::Code { code, number, data }) => (Err(Win32Error::from_int(code)), number, data),
+            Ok(_) => (Err(GONE), 0, Vec::new()),
+            Err(error) => (Err(error), 0, Vec::new()),
+        }
+    }
+
+    fn sized(&self, call: Control, buffer: &mut [u8]) -> Result<usize, Refusal> {
+        let (result, number, data) = self.number(call);
+        put(buffer, &data);
+        let needed = number as usize;
+        result.map(|()| needed).map_err(|code| Refusal { code, needed })
+    }
+}
+
+/// Gives the caller its block or buffer as the child left it.
+fn put(buffer: &mut [u8], data: &[u8]) {
+    if buffer.len() == data.len() {
+        buffer.copy_from_slice(data);
+    }
+}
+
+/// The caller's folder, which the child's need not be.
+fn folder() -> Vec<u8> {
+    env::current_dir().unwrap_or_default().into_os_string().into_vec()
+}
+
+impl System for HostSystem {
+    fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
+        let call = Control::Start { folder: folder(), name: name.to_owned(), block: block.to_vec() };
+        let (result, handle, data) = self.number(call);
+        put(block, &data);
+        result.map(|()| handle)
+    }
+
+    fn control_trace(&self, target: Target<'_>, control: Code, block: &mut [u8]) -> Result<(), Win32Error> {
+        let (handle, name) = match target {
+            Target::Handle(handle) => (handle, None),
+            Target::Name(name) => (0, Some(name.to_owned())),
+        };
+        let call = Control::Trace { folder: folder(), handle, name, code: control as u32, block: block.to_vec() };
+        let (result, _, data) = self.number(call);
+        put(block, &data);
+        result
+    }
+
+    fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
+        match self.call(Control::QueryAll { template: template.to_vec() })? {
+            Answer::Blocks { blocks } => Ok(blocks),
+            Answer::Code { code, .. } => Err(Win32Error::from_int(code)),
+            _ => Err(GONE),
+        }
+    }
+
+    fn enable_trace(&self, session: u64, request: &EnableRequest<'_>) -> Result<(), Win32Error> {
+        let request = Enablement {
+            provider: request.provider,
+            source: request.source,
+            control: request.control.as_int(),
+            level: request.level.as_int(),
+            any: request.any,
+            all: request.all,
+            timeout: request.timeout,
+            property: request.property,
+            filters: request.filters.to_vec(),
+        };
+        self.number(Control::Enable { session, request }).0
+    }
+
+    fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error> {
+        self.number(Control::Set { session, class: class.as_int(), data: data.to_vec() }).0
+    }
+
+    fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal> {
+        self.sized(Control::Query { session, class: class.as_int(), buffer: buffer.to_vec() }, buffer)
+    }
+
+    fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal> {
+        let call = Control::Enumerate { class: class.as_int(), input: input.to_vec(), buffer: buffer.to_vec() };
+        self.sized(call, buffer)
+    }
+
+    fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
+        match self.call(Control::Consume { name: name.to_owned() })? {
+            Answer::Consumer { consumer, clock } => {
+                let system = Self(Arc::clone(&self.0));
+                Ok(Box::new(Source { system, consumer, clock, waiting: VecDeque::new() }))
+            }
+            Answer::Code { code, .. } => Err(Win32Error::from_int(code)),
+            _ => Err(GONE),
+        }
+    }
+
+    fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
+        self.number(Control::Privilege {}).0
+    }
+
+    fn description(&self) -> &'static str {
+        "the ETW of a driver's host"
+    }
+
+    fn caveat(&self) -> Option<&'static str> {
+        Some("There is no Windows here: sessions begin and end with the process that runs the driver.")
+    }
+}
+
+/// A consumer in the child.
+struct Source {
+    system: HostSystem,
+    consumer: u64,
+    clock: Clock,
+    waiting: VecDeque<Event>,
+}
+
+impl EventSource for Source {
+    fn receive(&mut self, timeout: Duration) -> Received {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Received::Event(Box::new(event));
+            }
+            match self.system.call(Control::Receive { consumer: self.consumer }) {
+                Ok(Answer::Records { records, .. }) if records.is_empty() => {
+                    if end.is_some_and(|end| Instant::now() >= end) {
+                        return Received::Nothing;
+                    }
+                    thread::sleep(LOOK_EVERY);
+                }
+                Ok(Answer::Records { processor, records }) => {
+                    let event = |record: &Vec<u8>| Event::from_record(record, processor, &self.clock);
+                    self.waiting.extend(records.iter().filter_map(event));
+                }
+                Ok(Answer::End {}) => return Received::End,
+                Ok(Answer::Code { code, .. }) => return Received::Failed(Win32Error::from_int(code)),
+                Ok(_) => return Received::Failed(GONE),
+                Err(error) => return Received::Failed(error),
+            }
+        }
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // Where the child is gone, so is the consumer.
+        let _ = self.system.call(Control::Disconnect { consumer: self.consumer });
+    }
+}

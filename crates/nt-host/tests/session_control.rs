@@ -1,0 +1,269 @@
+//! Session control by `etw-session` around the sample driver: on the very engine that the driver writes to.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use etw_etl::Reader;
+use etw_etl::format::buffer::FLAG_FLUSH_MARKER;
+use etw_session::info::{
+    DisallowList, DisallowedProviders, MaxSessions, ProcessingVersion, ProfileSources, StackCaching,
+};
+use etw_session::{Consumer, Enable, Machine, Properties, Received, Session};
+use etw_types::{Guid, Level, NtStatus, Win32Error};
+use nt_host::{Builder, NtHost, Os};
+
+const ECHO: u32 = 0x0022_E000;
+/// The provider of the driver that crashes, as it lies in its memory.
+fn broken() -> Guid {
+    Guid::from_bytes_le(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF01_u128.to_le_bytes())
+}
+
+/// Offset of the flags in a buffer's header.
+const FLAGS: usize = 0x34;
+/// Longer than anything here takes: a test that waits for so long has failed.
+const LONG: Duration = Duration::from_secs(30);
+
+fn provider() -> Guid {
+    Guid::from_name("WdkEtw.DriverSample")
+}
+
+fn sample() -> Builder {
+    NtHost::builder().driver(common::built("driver_sample.sys"))
+}
+
+/// A file that is gone after the test.
+struct TempFile(PathBuf);
+
+impl TempFile {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("nt-host-{name}-{}.etl", std::process::id())))
+    }
+
+    /// The names of the driver's events.
+    fn names(&self) -> Vec<String> {
+        let reader = Reader::open(&self.0).expect("a trace file");
+        let events = reader.filter(etw_etl::Event::is_trace_logging);
+        events.filter_map(|event| event.decode().event).collect()
+    }
+
+    /// Whether the session closed the file: that marks its last buffer.
+    fn is_closed(&self) -> bool {
+        let bytes = std::fs::read(&self.0).expect("a trace file");
+        let size = Reader::open(&self.0).expect("a trace file").header().buffer_size as usize;
+        let flags = bytes.len() - size + FLAGS;
+        u16::from_le_bytes([bytes[flags], bytes[flags + 1]]) & FLAG_FLUSH_MARKER != 0
+    }
+}
+
+impl AsRef<Path> for TempFile {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn start(machine: &Machine, properties: &Properties) -> Session {
+    let session = machine.start(properties).expect("a session");
+    session.provider(provider()).enable(&Enable::new(Level::Verbose)).expect("enabled");
+    session
+}
+
+fn names_until_end(consumer: &mut Consumer) -> Vec<String> {
+    let mut names = Vec::new();
+    loop {
+        match consumer.receive(LONG) {
+            Received::Event(event) => names.extend(event.decode().event),
+            Received::End => return names,
+            other => panic!("{other:?} after {names:?}"),
+        }
+    }
+}
+
+/// Loads the driver, has it do something, and unloads it.
+fn run(host: &NtHost) {
+    host.load().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    assert_eq!(device.ioctl(ECHO, b"hello", 64).expect("an answer").output, b"hello");
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_file_a_consumer_and_the_hosts_own_session_see_the_same_events() {
+    let host = sample().prepare().expect("the sample");
+    let file = TempFile::new("same");
+    let machine = host.machine();
+    let to_file = start(&machine, &Properties::new("to-file").file(&file));
+    let live = start(&machine, &Properties::new("live").real_time());
+    let mut consumer = machine.consume(&live).expect("a consumer");
+    let trace = host.session("own").expect("a session").enable(provider(), Level::Verbose, !0).expect("enabled");
+    let names: Vec<String> = machine.sessions().expect("sessions").into_iter().map(|session| session.name).collect();
+    assert_eq!(names, ["to-file", "live", "own"]);
+    run(&host);
+
+    let status = live.stop().expect("stopped");
+    assert_eq!((status.events_lost, status.real_time_buffers_lost), (0, 0));
+    let received = names_until_end(&mut consumer);
+    assert_eq!(to_file.stop().expect("stopped").events_lost, 0);
+    let recorded = file.names();
+    let own: Vec<String> = trace.events().expect("a trace").iter().filter_map(nt_host::Event::name).collect();
+    assert!(file.is_closed());
+    assert!(own.iter().any(|name| name == "DriverEntry") && own.iter().any(|name| name == "Request"), "{own:?}");
+    assert_eq!(recorded, own);
+    assert_eq!(received, own);
+}
+
+#[test]
+fn a_relative_file_is_in_the_callers_folder() {
+    let host = sample().prepare().expect("the sample");
+    let machine = host.machine();
+    let name = format!("nt-host-relative-{}.etl", std::process::id());
+    let here = std::env::current_dir().expect("a folder");
+    let file = TempFile(here.join(&name));
+    let session = start(&machine, &Properties::new("relative").file(&name));
+    assert_eq!(session.query().expect("status").log_file.as_deref(), Some(file.as_ref()));
+    run(&host);
+    session.stop().expect("stopped");
+    assert!(file.names().iter().any(|name| name == "DriverUnload"));
+}
+
+#[test]
+fn a_consumer_that_waits_does_not_keep_requests_from_the_driver() {
+    let host = sample().start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let machine = host.machine();
+    let session = start(&machine, &Properties::new("waiting").real_time());
+    let mut consumer = machine.consume(&session).expect("a consumer");
+    // Everything that the driver said so far, so that the other thread waits for the request.
+    session.flush().expect("flushed");
+    while matches!(consumer.receive(Duration::ZERO), Received::Event(_)) {}
+    let waiting = std::thread::spawn(move || consumer.receive(LONG));
+    let mut received = None;
+    while received.is_none() {
+        assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").status, NtStatus::Success);
+        session.flush().expect("flushed");
+        received = waiting.is_finished().then_some(());
+    }
+    let Ok(Received::Event(event)) = waiting.join() else { panic!("nothing came") };
+    assert_eq!(event.decode().event.as_deref(), Some("Request"));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn enabling_late_disabling_and_asking_for_state_reach_the_driver() {
+    let host = sample().start().expect("DriverEntry");
+    let _device = host.add_device().expect("a device");
+    let machine = host.machine();
+    let session = machine.start(&Properties::new("late").real_time()).expect("a session");
+    let mut consumer = machine.consume(&session).expect("a consumer");
+    let driver = session.provider(provider());
+    driver.enable(&Enable::new(Level::Informational)).expect("enabled");
+    driver.capture().expect("state");
+    driver.disable().expect("disabled");
+    assert_eq!(machine.providers().expect("providers"), [provider()]);
+    host.unload().expect("unload").assert_clean();
+    session.stop().expect("stopped");
+    let names = names_until_end(&mut consumer);
+    assert!(names.iter().any(|name| name == "Enable"), "{names:?}");
+    assert!(!names.iter().any(|name| name == "DriverUnload"), "disabled before: {names:?}");
+}
+
+#[test]
+fn information_classes_are_those_of_the_windows_that_is_imitated() {
+    let host = sample().os(Os::Win11).prepare().expect("the sample");
+    let machine = host.machine();
+    assert!(!machine.get::<ProfileSources>().expect("sources").0.is_empty());
+    assert_eq!(machine.get::<MaxSessions>().expect("a number"), MaxSessions(64));
+    let session = machine.start(&Properties::new("classes").real_time()).expect("a session");
+    session.set(&DisallowList(vec![provider()])).expect("set");
+    assert_eq!(session.get::<DisallowedProviders>().expect("a list").0, [provider()]);
+    session.set(&StackCaching::default()).expect("set");
+
+    let old = sample().os(Os::Win7).prepare().expect("the sample").machine();
+    assert!(old.get::<ProcessingVersion>().is_err(), "came with Windows 10");
+}
+
+#[test]
+fn errors_of_the_child_arrive_with_their_codes() {
+    let host = sample().prepare().expect("the sample");
+    let machine = host.machine();
+    let session = machine.start(&Properties::new("one").real_time()).expect("a session");
+    let again = machine.start(&Properties::new("ONE").real_time()).expect_err("taken");
+    assert_eq!(again.code(), Win32Error::AlreadyExists);
+    assert_eq!(machine.attach("two").expect_err("not there").code(), Win32Error::WmiInstanceNotFound);
+    let nowhere = Properties::new("nowhere").file("/nowhere/at/all.etl");
+    assert_eq!(machine.start(&nowhere).expect_err("no folder").code(), Win32Error::BadPathname);
+    drop(session);
+    assert!(machine.unstopped().is_empty());
+    assert!(machine.attach("one").is_err(), "dropping stops");
+}
+
+#[test]
+fn a_session_outlives_its_driver_and_is_finished_with_the_host() {
+    let file = TempFile::new("outlives");
+    let host = sample().prepare().expect("the sample");
+    let machine = host.machine();
+    let mut session = start(&machine, &Properties::new("kept").file(&file));
+    session.keep();
+    run(&host);
+    run(&host);
+    assert!(session.query().expect("still there").buffers_written == 0, "nothing is flushed by itself");
+    drop((session, machine, host));
+    let names = file.names();
+    assert!(file.is_closed(), "the last one who goes has the files finished");
+    assert_eq!(names.iter().filter(|name| *name == "DriverUnload").count(), 2);
+}
+
+#[test]
+fn a_machine_that_the_driver_stopped_says_so_and_its_trace_ends_there() {
+    let host = NtHost::builder().driver(common::broken("traced_crash")).prepare().expect("a driver");
+    let file = TempFile::new("stopped");
+    let machine = host.machine();
+    let session = machine.start(&Properties::new("stopped").file(&file).real_time()).expect("a session");
+    let mut consumer = machine.consume(&session).expect("a consumer");
+    session.provider(broken()).enable(&Enable::new(Level::Verbose)).expect("enabled");
+    host.load().expect_err("it crashes");
+    let error = session.stop().expect_err("there is no machine any more");
+    assert_eq!(error.code(), Win32Error::from_int(591));
+    assert!(error.to_string().contains("591 SYSTEM_PROCESS_TERMINATED: the driver under test"), "{error}");
+    assert!(machine.sessions().is_err());
+    let Received::Event(event) = consumer.receive(LONG) else { panic!("the event before the crash") };
+    assert_eq!(event.header.provider, Some(broken()));
+    assert_eq!(consumer.receive(LONG), Received::End);
+    let reader = Reader::open(&file).expect("a trace file");
+    assert_eq!(reader.filter(|event| event.header.provider == Some(broken())).count(), 1);
+    assert!(file.is_closed());
+}
+
+#[test]
+fn a_process_that_is_gone_says_so_and_its_file_is_readable() {
+    let host = sample().start().expect("DriverEntry");
+    let file = TempFile::new("gone");
+    let machine = host.machine();
+    let session = start(&machine, &Properties::new("gone").file(&file).real_time());
+    let mut consumer = machine.consume(&session).expect("a consumer");
+    let device = host.add_device().expect("a device");
+    session.flush().expect("flushed");
+    let kill = std::process::Command::new("kill").args(["-9", &host.process_id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    assert!(device.ioctl(ECHO, b"x", 8).is_err());
+    let gone = Win32Error::from_int(1067);
+    let error = session.query().expect_err("nobody answers");
+    assert_eq!(error.code(), gone);
+    assert!(error.to_string().contains("1067 PROCESS_ABORTED: the process that runs the driver is gone"), "{error}");
+    assert_eq!(consumer.receive(Duration::ZERO), Received::Failed(gone));
+    drop(session);
+    let unstopped = machine.unstopped();
+    assert_eq!(unstopped.len(), 1);
+    assert_eq!(unstopped[0].error.code(), gone);
+    let names = file.names();
+    assert!(names.iter().any(|name| name == "DeviceAdd"), "{names:?}");
+    assert!(!file.is_closed(), "nobody could");
+}
