@@ -133,12 +133,40 @@ fn images() -> Vec<Made> {
     vec![("driver", driver.build()), ("bare", bare.build()), ("all", all.build()), ("odd", odd.build())]
 }
 
-fn all() -> [(&'static str, Vec<Made>); 4] {
+/// A header, entries for two functions, and their unwind information: see the target.
+fn tables() -> Vec<Made> {
+    let table = |rva: u8, info: &[u8], code: &[u8]| {
+        let entries: [u32; 6] = [0x20, 0x50, 0x60, 0x50, 0x60, 0xA0];
+        let mut image: Vec<u8> = entries.iter().flat_map(|word| word.to_le_bytes()).collect();
+        image.resize(0xC0, 0x90);
+        image[0x40..0x40 + code.len()].copy_from_slice(code);
+        image[0x60..0x60 + info.len()].copy_from_slice(info);
+        // The second function is a part of the first.
+        image[0xA0..0xB4].copy_from_slice(&[0x21, 1, 1, 0, 1, 0x60, 0, 0, 0x20, 0, 0, 0, 0x50, 0, 0, 0, 0x60, 0, 0, 0]);
+        [&[rva, 0, 2, 0], image.as_slice()].concat()
+    };
+    let epilog = [0x48, 0x83, 0xC4, 16, 0x5E, 0x5B, 0xC3];
+    let frame = [0x09, 10, 3, 0x15, 10, 0x03, 5, 0x32, 1, 0x50, 0, 0, 0x34, 0x12, 0, 0];
+    let moves = [1, 20, 11, 0, 20, 0xF9, 32, 0, 0, 0, 18, 0x65, 40, 0, 0, 0, 14, 0x68, 1, 0, 9, 0x34, 1, 0, 4, 0x52];
+    vec![
+        ("pushes", table(0x30, &[1, 6, 3, 0, 6, 0x12, 2, 0x60, 1, 0x30], &[])),
+        ("epilog", table(0x40, &[1, 6, 3, 0, 6, 0x12, 2, 0x60, 1, 0x30], &epilog)),
+        ("frame", table(0x40, &frame, &[0x48, 0x8D, 0x65, 16, 0x5D, 0xC3])),
+        ("moves", table(0x30, &moves, &[])),
+        ("large", table(0x30, &[1, 7, 5, 0, 7, 0x11, 136, 0, 0, 0, 6, 0x01, 17, 0], &[0xE9, 0, 1, 0, 0])),
+        ("machine", table(0x30, &[1, 0, 1, 0, 0, 0x1A], &[])),
+        ("version-2", table(0x30, &[2, 1, 3, 0, 2, 0x16, 2, 0x06, 1, 0x30], &[])),
+        ("part", table(0x58, &[1, 6, 3, 0, 6, 0x12, 2, 0x60, 1, 0x30], &[])),
+    ]
+}
+
+fn all() -> [(&'static str, Vec<Made>); 5] {
     [
         ("tracelogging", [events(), vec![("walked-again", walked_again())]].concat()),
         ("traits", traits()),
         ("guid", guids()),
         ("pe", images()),
+        ("unwind", tables()),
     ]
 }
 

@@ -1,5 +1,5 @@
 //! The plan that nt-host maps a driver by. Whatever it says to write, execute or adjust is inside the image; nothing can be
-//! both written and executed. Nothing is mapped or run here.
+//! both written and executed. Its unwind tables lead to a caller or to an error. Nothing is mapped or run here.
 
 /// Plans an image and follows the plan.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -28,6 +28,23 @@ pub(super) fn run(bytes: &[u8]) {
     let pointers = layout.relocations.iter().copied().chain(guard.into_iter().flatten());
     for rva in pointers.chain(layout.imports.iter().map(|import| import.slot)) {
         assert!(u64::from(rva) + 8 <= size, "a pointer at {rva:#x} leaves the image");
+    }
+    unwind(&layout);
+}
+
+/// Unwinds the first functions of an image, from their first instruction, their last and one between.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn unwind(layout: &nt_host::Layout) {
+    use nt_host::{Functions, Registers};
+
+    let functions = Functions::of(layout);
+    for function in functions.iter().take(64) {
+        for rva in [function.begin, function.begin / 2 + function.end / 2, function.end.wrapping_sub(1)] {
+            let before = Registers { rip: layout.base.wrapping_add(rva.into()), ..Registers::default() };
+            let mut registers = before;
+            let result = functions.unwind(layout.base, &mut registers, &mut |address| Some(address ^ layout.base));
+            assert!(result.is_ok() || registers == before, "an error changes nothing");
+        }
     }
 }
 

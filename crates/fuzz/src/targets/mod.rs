@@ -9,6 +9,7 @@ mod loader;
 mod pe;
 mod tracelogging;
 mod traits;
+mod unwind;
 
 /// Something to be fuzzed.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target {
         name: "etl",
         summary: "trace files: reader, decoder and all exports",
@@ -62,6 +63,13 @@ pub const TARGETS: [Target; 6] = [
         seeds: &["corpus/pe"],
         max_len: 16 * 1024,
         run: loader::run,
+    },
+    Target {
+        name: "unwind",
+        summary: "unwind tables: callers, epilogs, chains",
+        seeds: &[],
+        max_len: 2048,
+        run: unwind::run,
     },
 ];
 

@@ -30,6 +30,8 @@ pub struct Layout {
     pub relocations: Vec<u32>,
     /// What the image wants.
     pub imports: Vec<Import>,
+    /// The exception directory: where it is, relative to the image, and its bytes.
+    pub exceptions: Option<(u32, u32)>,
     /// What the loader fills in for the image's protection.
     pub guard: Guard,
     /// Names of exported routines with their addresses relative to the image.
@@ -92,6 +94,7 @@ impl Layout {
         let imports = imports::read(&flat, directory(tables::IMPORT)?)?;
         let relocations = relocations::read(&flat, directory(tables::RELOCATION)?)?;
         let guard = tables::guard(&flat, header.image_base, directory(tables::LOAD_CONFIG)?)?;
+        let exceptions = directory(tables::EXCEPTION)?.map(|directory| (directory.rva, directory.size));
         let exports = image.exports.iter().flat_map(exported).collect();
         Ok(Self {
             base: header.image_base,
@@ -100,6 +103,7 @@ impl Layout {
             sections: image.sections.iter().map(Section::new).collect(),
             relocations,
             imports,
+            exceptions,
             guard,
             exports,
             pdb: image.debug.iter().find_map(|entry| entry.pdb.as_ref()).map(|pdb| pdb.path.clone()),

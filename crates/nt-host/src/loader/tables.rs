@@ -12,6 +12,7 @@ pub(super) struct Directory {
 
 /// Positions in the table of directories.
 pub(super) const IMPORT: u32 = 1;
+pub(super) const EXCEPTION: u32 = 3;
 pub(super) const RELOCATION: u32 = 5;
 pub(super) const LOAD_CONFIG: u32 = 10;
 

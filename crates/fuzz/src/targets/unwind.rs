@@ -1,0 +1,45 @@
+//! Unwind tables. Whatever they are: an error that leaves the registers alone, or a caller, within bounded work.
+//!
+//! The first bytes say where the instruction is (two), how many entries the table has and what the stack looks like (one
+//! each); the rest is the image, which begins with the table.
+
+/// Unwinds some frames by the tables.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(super) fn run(bytes: &[u8]) {
+    use nt_host::{Functions, Registers};
+
+    /// No function does more: 255 codes in each of 32 parts, two words each, and an epilog's pops.
+    const MOST_READS: usize = 32 * 255 * 2 + 32;
+    /// Where the image lies.
+    const BASE: u64 = 0x1_4000_0000;
+
+    let Some(([low, high, entries, kind], image)) = bytes.split_first_chunk() else { return };
+    let Ok(functions) = Functions::new(image, 0, u32::from(*entries) * 12) else { return };
+    let rva = u16::from_le_bytes([*low, *high]);
+    let mut registers = Registers { rip: BASE + u64::from(rva), ..Registers::default() };
+    registers.general = [0x7000; 16];
+    for _ in 0..8 {
+        let before = registers;
+        let mut reads = 0;
+        let result = functions.unwind(BASE, &mut registers, &mut |address| {
+            reads += 1;
+            match kind % 4 {
+                0 => Some(BASE + address % 0x200),
+                1 => Some(address ^ u64::from(*kind)),
+                2 => (address % 16 == 0).then_some(BASE + u64::from(rva)),
+                _ => (address >> 16 == 0).then_some(BASE + u64::from(rva) + 1),
+            }
+        });
+        assert!(reads <= MOST_READS, "{reads} reads");
+        let Ok(unwound) = result else {
+            assert_eq!(registers, before, "an error changes nothing");
+            return;
+        };
+        let function = unwound.function.map(|(function, _)| function);
+        assert!(function.is_none_or(|function| function.begin < function.end), "a function without an address");
+    }
+}
+
+/// Driver images are loaded on Linux for x86-64 only.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(super) fn run(_: &[u8]) {}

@@ -1,0 +1,43 @@
+//! Why a caller cannot be found.
+
+use std::fmt;
+
+/// What is wrong with the tables or the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnwindError {
+    /// A structure is not whole within the image.
+    Outside {
+        /// The structure, in the words of the document.
+        field: &'static str,
+        /// Where it begins, relative to the image.
+        rva: u32,
+    },
+    /// A version of `UNWIND_INFO` that is not known.
+    Version(u8),
+    /// An operation that is not known, or whose operands are cut off.
+    Code {
+        /// `UNWIND_CODE.UnwindOp`.
+        operation: u8,
+        /// The position of the code in its array.
+        index: u8,
+    },
+    /// More chained entries than any function has.
+    Chain,
+    /// The stack has no word at this address.
+    Stack(u64),
+}
+
+impl fmt::Display for UnwindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outside { field, rva } => write!(f, "{field} at {rva:#x} is not whole within the image"),
+            Self::Version(version) => write!(f, "UNWIND_INFO has version {version}"),
+            Self::Code { operation, index } => write!(f, "unwind code {index} with operation {operation} is bad"),
+            Self::Chain => f.write_str("the chain of unwind information has no end"),
+            Self::Stack(address) => write!(f, "the stack has no word at {address:#x}"),
+        }
+    }
+}
+
+impl std::error::Error for UnwindError {}

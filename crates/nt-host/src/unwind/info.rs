@@ -1,0 +1,80 @@
+//! `UNWIND_INFO`: the codes of a function, and what follows them.
+
+use super::code::Codes;
+use super::{Function, Functions, UnwindError};
+
+const FIELD: &str = "UNWIND_INFO";
+/// `UNW_FLAG_EHANDLER`, `UNW_FLAG_UHANDLER`, `UNW_FLAG_CHAININFO`.
+const EXCEPTION_HANDLER: u8 = 1;
+const TERMINATION_HANDLER: u8 = 2;
+const CHAINED: u8 = 4;
+
+/// The information of one function or of a part of one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Info<'a> {
+    version: u8,
+    flags: u8,
+    /// Bytes of the prolog.
+    pub(super) prolog: u8,
+    /// The register that holds the frame; 0 is none.
+    pub(super) frame_register: u8,
+    /// What the frame register is above the frame.
+    pub(super) frame_offset: u64,
+    codes: &'a [[u8; 2]],
+    /// What follows the codes.
+    tail: u32,
+}
+
+impl<'a> Info<'a> {
+    pub(super) fn read(functions: &Functions<'a>, rva: u32) -> Result<Self, UnwindError> {
+        let outside = UnwindError::Outside { field: FIELD, rva };
+        let [first, prolog, count, frame] = functions.bytes::<4>(rva, FIELD)?;
+        let version = first & 7;
+        if !matches!(version, 1 | 2) {
+            return Err(UnwindError::Version(version));
+        }
+        let start = (rva as usize).checked_add(4).ok_or(outside)?;
+        let codes = functions.image.get(start..).and_then(|rest| rest.get(..usize::from(count) * 2)).ok_or(outside)?;
+        // The array has an even number of slots, whatever the count is.
+        let tail = rva.checked_add(4 + u32::from(count).next_multiple_of(2) * 2).ok_or(outside)?;
+        Ok(Self {
+            version,
+            flags: first >> 3,
+            prolog,
+            frame_register: frame & 15,
+            frame_offset: u64::from(frame >> 4) * 16,
+            codes: codes.as_chunks().0,
+            tail,
+        })
+    }
+
+    pub(super) const fn codes(&self) -> Codes<'a> {
+        Codes::new(self.codes, self.version)
+    }
+
+    pub(super) const fn is_chained(&self) -> bool {
+        self.flags & CHAINED != 0
+    }
+
+    /// The entry that this one continues.
+    pub(super) fn chained(&self, functions: &Functions<'_>) -> Result<Option<Function>, UnwindError> {
+        if !self.is_chained() {
+            return Ok(None);
+        }
+        functions.bytes(self.tail, "chained unwind information").map(|bytes| Some(Function::from_bytes(&bytes)))
+    }
+
+    /// The language's handler: its address, that of its data, and when it is called.
+    pub(super) fn handler(&self, functions: &Functions<'_>) -> Result<Option<super::Handler>, UnwindError> {
+        if self.is_chained() || self.flags & (EXCEPTION_HANDLER | TERMINATION_HANDLER) == 0 {
+            return Ok(None);
+        }
+        let address = functions.bytes(self.tail, "exception handler").map(u32::from_le_bytes)?;
+        Ok(Some(super::Handler {
+            address,
+            data: self.tail.saturating_add(4),
+            on_exception: self.flags & EXCEPTION_HANDLER != 0,
+            on_unwind: self.flags & TERMINATION_HANDLER != 0,
+        }))
+    }
+}
