@@ -37,6 +37,8 @@ pub struct CapturedEvent {
     pub timestamp: u64,
     /// The time that the writer put in place of it, in the writer's own unit.
     pub timestamp_override: Option<u64>,
+    /// Return addresses of the writing thread, the innermost first, where the session asked for them.
+    pub stack: Vec<u64>,
     /// Position among all events of the session, lost ones included; starts at 0.
     pub sequence: u64,
 }
@@ -73,6 +75,7 @@ impl CapturedEvent {
             blocks,
             timestamp: offer.now,
             timestamp_override: data.timestamp,
+            stack: data.frames.clone(),
             sequence,
         }
     }

@@ -120,19 +120,27 @@ impl SessionCore {
 
     /// Takes an event, or says why not.
     pub(crate) fn offer(&self, offer: &Offer<'_>, data: &mut Gathered, taker: &Taker) -> NtStatus {
-        match &self.sink {
-            Sink::Memory(memory) => memory.offer(offer, data),
-            Sink::Buffers(buffers) => self.write(buffers, offer, data, taker),
-        }
-    }
-
-    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &mut Gathered, taker: &Taker) -> NtStatus {
         let property = taker.settings.property();
         let stack =
             property & enable::STACK_TRACE != 0 && taker.filters.wants_stack(&offer.event.descriptor, data.metadata());
+        data.frames.clear();
         if stack {
             fetch_stack(offer, data);
         }
+        match &self.sink {
+            Sink::Memory(memory) => memory.offer(offer, data),
+            Sink::Buffers(buffers) => self.write(buffers, offer, data, property, stack),
+        }
+    }
+
+    fn write(
+        &self,
+        buffers: &Buffers,
+        offer: &Offer<'_>,
+        data: &mut Gathered,
+        property: u32,
+        stack: bool,
+    ) -> NtStatus {
         let extras = Extras {
             property,
             stack,
