@@ -103,6 +103,8 @@ impl Linker<'_> {
                 "-c",
                 "-O2",
                 "-ffreestanding",
+                // Freestanding code has no unwind tables unless they are asked for, and Windows needs them.
+                "-fasynchronous-unwind-tables",
                 "-fms-extensions",
                 "-fno-stack-protector",
                 "-mno-red-zone",
