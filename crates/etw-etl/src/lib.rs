@@ -59,7 +59,7 @@ mod write;
 
 pub use decode::{Decoded, Kind};
 pub use error::Error;
-pub use export::{Exporter, Format};
+pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
 pub use read::event::{Event, Header};
 pub use read::report::{Loss, LossReason, Report};

@@ -74,7 +74,8 @@ fn node(out: &mut String, value: &Node) {
     }
 }
 
-fn scalar(out: &mut String, value: &Scalar) {
+/// Appends a value.
+pub(super) fn scalar(out: &mut String, value: &Scalar) {
     match value {
         Scalar::Bool(value) => push(out, format_args!("{value}")),
         Scalar::Integer(value) if value.unsigned_abs() <= MAX_SAFE => push(out, format_args!("{value}")),

@@ -1,10 +1,12 @@
-//! Events for other tools and for people: text, JSON Lines, CSV, and the trace format of Chrome and Perfetto.
+//! Events for other tools and for people: text, JSON Lines, CSV, the trace format of Chrome and Perfetto, and a page for a
+//! browser.
 //!
 //! Every export is streamed: an event goes out when it comes in. None of them changes an event; JSON and CSV lose nothing
 //! of an event's values.
 
 mod chrome;
 mod csv;
+mod html;
 mod json;
 mod jsonl;
 mod text;
@@ -13,7 +15,9 @@ use std::io::{self, Write};
 use std::str::FromStr;
 
 use crate::read::event::Event;
+use crate::read::report::Report;
 use chrome::Chrome;
+use html::Html;
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +31,9 @@ pub enum Format {
     Csv,
     /// One JSON document for Chrome's and Perfetto's viewers: activities are spans on the track of their thread.
     Chrome,
+    /// A page that shows the trace in a browser: timeline, filter, table, fields. It needs no network, and holds at most the
+    /// first 20,000 events.
+    Html,
 }
 
 impl FromStr for Format {
@@ -38,7 +45,32 @@ impl FromStr for Format {
             "json" | "jsonl" => Ok(Self::JsonLines),
             "csv" => Ok(Self::Csv),
             "chrome" | "perfetto" => Ok(Self::Chrome),
-            _ => Err("the formats are text, json, csv and chrome"),
+            "html" => Ok(Self::Html),
+            _ => Err("the formats are text, json, csv, chrome and html"),
+        }
+    }
+}
+
+/// What an export says about its trace besides events. Only a page ([`Format::Html`]) has a place for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The page's title, such as the name of the file.
+    pub title: String,
+    /// Events that the session lost.
+    pub events_lost: u64,
+    /// Buffers that the session lost.
+    pub buffers_lost: u64,
+    /// Bytes of the file that could not be read.
+    pub unreadable_bytes: u64,
+}
+
+impl From<&Report> for About {
+    fn from(report: &Report) -> Self {
+        Self {
+            title: String::new(),
+            events_lost: report.events_lost.into(),
+            buffers_lost: report.buffers_lost.into(),
+            unreadable_bytes: report.lost_bytes,
         }
     }
 }
@@ -49,6 +81,7 @@ pub struct Exporter<W> {
     out: W,
     format: Format,
     chrome: Chrome,
+    html: Html,
     line: String,
 }
 
@@ -60,12 +93,18 @@ impl<W: Write> Exporter<W> {
     /// What `out` answered.
     pub fn new(mut out: W, format: Format) -> io::Result<Self> {
         let start = match format {
-            Format::Csv => csv::COLUMNS,
-            Format::Chrome => chrome::START,
-            Format::Text | Format::JsonLines => "",
+            Format::Csv => csv::COLUMNS.to_owned(),
+            Format::Chrome => chrome::START.to_owned(),
+            Format::Html => Html::start(),
+            Format::Text | Format::JsonLines => String::new(),
         };
         out.write_all(start.as_bytes())?;
-        Ok(Self { out, format, chrome: Chrome::default(), line: String::new() })
+        Ok(Self { out, format, chrome: Chrome::default(), html: Html::default(), line: String::new() })
+    }
+
+    /// Says what the trace is; any time before the end.
+    pub fn about(&mut self, about: About) {
+        self.html.about(about);
     }
 
     /// Writes an event.
@@ -81,6 +120,7 @@ impl<W: Write> Exporter<W> {
             Format::JsonLines => jsonl::line(&mut self.line, event, &decoded),
             Format::Csv => csv::line(&mut self.line, event, &decoded),
             Format::Chrome => self.chrome.event(&mut self.line, event, &decoded),
+            Format::Html => self.html.event(&mut self.line, event, &decoded),
         }
         self.out.write_all(self.line.as_bytes())
     }
@@ -91,11 +131,13 @@ impl<W: Write> Exporter<W> {
     ///
     /// What the output answered.
     pub fn finish(mut self) -> io::Result<W> {
-        if self.format == Format::Chrome {
-            self.line.clear();
-            self.chrome.finish(&mut self.line);
-            self.out.write_all(self.line.as_bytes())?;
+        self.line.clear();
+        match self.format {
+            Format::Chrome => self.chrome.finish(&mut self.line),
+            Format::Html => self.html.finish(&mut self.line),
+            Format::Text | Format::JsonLines | Format::Csv => {}
         }
+        self.out.write_all(self.line.as_bytes())?;
         self.out.flush()?;
         Ok(self.out)
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Little memory, so that buffers are dropped and read again.
 const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000 };
-const FORMATS: [Format; 4] = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome];
+const FORMATS: [Format; 5] = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
 
 /// Reads a file and exports every event.
 pub(super) fn run(bytes: &[u8]) {
@@ -28,7 +28,7 @@ pub(super) fn run(bytes: &[u8]) {
     }
     assert_eq!(events, reader.report().events, "the report counts other events than came");
     assert!(!reader.report().to_string().is_empty());
-    let [_, lines, _, chrome] = exporters.map(|exporter| {
+    let [_, lines, _, chrome, page] = exporters.map(|exporter| {
         let bytes = exporter.finish().expect("memory takes everything");
         String::from_utf8(bytes).expect("an export is not UTF-8")
     });
@@ -38,6 +38,11 @@ pub(super) fn run(bytes: &[u8]) {
         assert!(value.get("time").is_some_and(Value::is_string), "an event without time");
     }
     serde_json::from_str::<Value>(&chrome).expect("the trace for viewers is not JSON");
+    let data = page.split_once("application/json\">").and_then(|(_, rest)| rest.split_once("</script>"));
+    let (data, _) = data.expect("the page has no data");
+    assert!(!data.contains('<'), "the page's data could end its element");
+    serde_json::from_str::<Value>(data).expect("the page's data is not JSON");
+    assert_eq!(page.matches("</script>").count(), 2, "the page has an element that is not its own");
 }
 
 fn look_at(event: &Event) {

@@ -1,0 +1,126 @@
+// The field view: everything about one event; about the trace as a whole where none is chosen.
+
+function createDetail(trace, choose) {
+  const panel = document.getElementById("detail");
+
+  function pairs(rows) {
+    const list = element("dl");
+    for (const [name, value] of rows) {
+      if (value === null || value === undefined || value === "") continue;
+      list.append(element("dt", "", name));
+      const cell = element("dd");
+      cell.append(value);
+      list.append(cell);
+    }
+    return list;
+  }
+
+  function fieldList(fields) {
+    const list = element("dl", "fields");
+    for (const [name, value] of fields) {
+      list.append(element("dt", "", name));
+      if (value !== null && typeof value === "object" && value.fields) {
+        list.append(element("dd"), fieldList(value.fields));
+      } else {
+        list.append(element("dd", /^(?:0x)?[0-9a-f-]{8,}$/i.test(plain(value)) ? "mono" : "", plain(value)));
+      }
+    }
+    return list;
+  }
+
+  /** An activity id that leads to its first event, where it has one. */
+  function activityLink(id) {
+    const first = trace.activities.get(id)?.[0];
+    if (!first) return element("span", "mono", id);
+    const link = element("button", "link mono", id);
+    link.type = "button";
+    link.addEventListener("click", () => choose(first));
+    return link;
+  }
+
+  function activityList(event) {
+    const kin = trace.activities.get(event.activity);
+    const list = element("ol", "list");
+    const place = kin.indexOf(event);
+    const from = Math.max(0, Math.min(place - 15, kin.length - 31));
+    for (const each of kin.slice(from, from + 31)) {
+      const item = element("li", each === event ? "here" : "");
+      const button = element("button", "", `${each.name} ${opcodeName(each.opcode).toLowerCase()}`);
+      button.type = "button";
+      button.addEventListener("click", () => choose(each));
+      const level = element("span", `l${levelClass(each.level)}`);
+      level.append(element("i", `sign s${levelClass(each.level)}`));
+      level.title = levelName(each.level);
+      item.append(element("span", "number sub", milliseconds(each.time)), button, level);
+      list.append(item);
+    }
+    if (kin.length > 31) list.append(element("li", "sub", `${kin.length} events in all`));
+    return list;
+  }
+
+  function showEvent(event) {
+    const close = element("button", "quiet close", "Close");
+    close.type = "button";
+    close.addEventListener("click", () => choose(null));
+    const title = element("h2", "", `${event.name} ${opcodeName(event.opcode).toLowerCase()}`.trim());
+    panel.replaceChildren(close, title, element("p", "sub", event.provider));
+    if (event.more.error) panel.append(element("p", "notice", `Not decoded whole: ${event.more.error}`));
+    panel.append(element("h3", "", "Fields"));
+    panel.append(event.fields.length ? fieldList(event.fields) : element("p", "sub", "none"));
+    if (event.more.raw) {
+      const shown = event.more.raw.length / 2;
+      panel.append(element("h3", "", `Data, ${event.more.size} bytes`), element("p", "mono", event.more.raw.match(/.{1,8}/g).join(" ")));
+      if (shown < event.more.size) panel.append(element("p", "sub", `the first ${shown}`));
+    }
+    if (event.activity !== null) {
+      const span = event.span;
+      const length = span?.stop ? `, ${duration(span.to - span.from)}` : "";
+      const heading = `Activity${length}`;
+      panel.append(element("h3", "", heading), activityList(event));
+    }
+    if (event.more.stack) {
+      const frames = element("ol", "frames");
+      for (const frame of event.more.stack) frames.append(element("li", "", frame));
+      panel.append(element("h3", "", "Stack"), frames);
+    }
+    panel.append(element("h3", "", "Header"), pairs([
+      ["Time, UTC", moment(trace.about.start, event.time)],
+      ["Since start", `${milliseconds(event.time)} ms`],
+      ["Since previous", `${milliseconds(event.delta)} ms`],
+      ["Level", levelLabel(event.level)],
+      ["Keyword", element("span", "mono", event.keyword)],
+      ["Opcode", event.opcode ? `${opcodeName(event.opcode)} (${event.opcode})` : "0"],
+      ["Process, thread", event.tid === null ? null : `${event.pid ?? "?"}, ${event.tid}`],
+      ["Processor", String(event.cpu)],
+      ["Activity", event.activity && activityLink(event.activity)],
+      ["Related", event.related && activityLink(event.related)],
+      ["Provider id", event.providerId && element("span", "mono", event.providerId)],
+      ["Id, version", `${event.id}, ${event.version}`],
+      ["Channel, task", `${event.channel}, ${event.task}`],
+      ["Tag", event.more.tag ?? null],
+      ["Kind", event.kind],
+    ]));
+    panel.scrollTop = 0;
+  }
+
+  function countBy(key) {
+    const counts = new Map();
+    for (const event of trace.events) counts.set(key(event), (counts.get(key(event)) ?? 0) + 1);
+    return [...counts].sort((one, other) => other[1] - one[1]);
+  }
+
+  function showTrace() {
+    const rows = (counted) => pairs(counted.slice(0, 24).map(([name, count]) => [name, String(count)]));
+    panel.replaceChildren(element("p", "sub", "Choose an event in the timeline or the table to see its fields."),
+      element("h3", "", "Providers"), rows(countBy((event) => event.provider)),
+      element("h3", "", "Events"), rows(countBy((event) => event.name)));
+  }
+
+  return {
+    choose(event) {
+      panel.classList.toggle("empty", event === null);
+      if (event) showEvent(event);
+      else showTrace();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// The filter: words that all have to match. Touches no element of the page.
+
+const WORD = /(-?)(?:([^\s:=<>"]+)(:|<=|>=|=|<|>))?(?:"([^"]*)"?|(\S+))/g;
+
+/** What a word before a sign stands for, besides fields. */
+const KEYS = {
+  level: (event) => event.level,
+  provider: (event) => event.provider,
+  event: (event) => event.name,
+  activity: (event) => event.activity ?? "",
+  related: (event) => event.related ?? "",
+  opcode: (event) => opcodeName(event.opcode),
+  keyword: (event) => event.keyword,
+  kind: (event) => event.kind,
+  thread: (event) => event.thread,
+  tid: (event) => event.tid,
+  pid: (event) => event.pid,
+  cpu: (event) => event.cpu,
+  id: (event) => event.id,
+  task: (event) => event.task,
+};
+
+/** Everything of an event in which a bare word is looked for. */
+function haystack(event) {
+  event.text ??= [event.provider, event.name, opcodeName(event.opcode),
+    ...flatten(event.fields).map(([name, value]) => `${name}=${value}`)].join("\n").toLowerCase();
+  return event.text;
+}
+
+/** The number at the front of a text, hexadecimal or not. */
+function leadingNumber(value) {
+  const found = /^-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?)/i.exec(String(value));
+  return found ? Number(found[0]) : NaN;
+}
+
+function levelNumber(text) {
+  if (/^\d+$/.test(text)) return Number(text);
+  const wanted = { warn: "warning", err: "error", informational: "information", logalways: "always" }[text] ?? text;
+  return LEVELS.findIndex((name) => name.toLowerCase().startsWith(wanted));
+}
+
+function compare(value, sign, wanted) {
+  if (sign === ":") {
+    return typeof value === "number" ? value === leadingNumber(wanted) : String(value ?? "").toLowerCase().includes(wanted);
+  }
+  const [left, right] = [leadingNumber(value), leadingNumber(wanted)];
+  switch (sign) {
+    case "=": return String(value ?? "").toLowerCase() === wanted || left === right;
+    case "<": return left < right;
+    case ">": return left > right;
+    case "<=": return left <= right;
+    default: return left >= right;
+  }
+}
+
+/** A test of events for a filter; `names` are the lower-case names of all fields. */
+function parseFilter(text, names) {
+  const tests = [];
+  for (const [whole, minus, key, sign, quoted, bare] of text.matchAll(WORD)) {
+    const wanted = (quoted ?? bare).toLowerCase();
+    const lower = key?.toLowerCase();
+    let test;
+    if (lower === "level") {
+      const level = levelNumber(wanted);
+      test = (event) => compare(event.level, sign, String(level));
+    } else if (lower !== undefined && Object.hasOwn(KEYS, lower)) {
+      test = (event) => compare(KEYS[lower](event), sign, wanted);
+    } else if (lower !== undefined && names.has(lower)) {
+      test = (event) => flatten(event.fields)
+        .some(([name, value]) => name.toLowerCase() === lower && compare(value, sign, wanted));
+    } else {
+      const word = (lower === undefined ? wanted : whole.slice(minus.length).replaceAll('"', "")).toLowerCase();
+      test = (event) => haystack(event).includes(word);
+    }
+    tests.push(minus ? (event) => !test(event) : test);
+  }
+  return (event) => tests.every((test) => test(event));
+}
+
+function fieldNames(events) {
+  const names = new Set();
+  for (const event of events) for (const [name] of flatten(event.fields)) names.add(name.toLowerCase());
+  return names;
+}

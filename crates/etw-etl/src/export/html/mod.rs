@@ -1,0 +1,151 @@
+//! A page that shows a trace in any browser: timeline, filter, table, field view.
+//!
+//! The page is one file. It asks no network for anything, and its policy lets nothing run but the script that is built into
+//! this crate: `SCRIPT_HASH` and `STYLE_HASH` name the only script and the only style sheet that a browser accepts. The
+//! trace is a block of JSON in which no `<` stands, so nothing that a provider wrote can end it.
+//!
+//! It is bounded: [`MAX_EVENTS`] events and [`MAX_BYTES`] of them are in a page, which says how many there were.
+
+mod row;
+
+use std::collections::HashMap;
+
+use super::About;
+use super::json::{push, string};
+use crate::decode::Decoded;
+use crate::read::event::Event;
+use crate::time::FileTime;
+use row::row;
+
+/// Most events in a page.
+pub(super) const MAX_EVENTS: u64 = 20_000;
+/// Most bytes of events in a page, about.
+const MAX_BYTES: usize = 24 * 1024 * 1024;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = concat!(
+    include_str!("model.js"),
+    include_str!("filter.js"),
+    include_str!("timeline.js"),
+    include_str!("table.js"),
+    include_str!("detail.js"),
+    include_str!("main.js"),
+);
+/// What the page's policy calls [`SCRIPT`]; a test compares.
+const SCRIPT_HASH: &str = "sha256-vtVBJTuBVigGjbqNw0dwLhC+Fz2v7acBXsN2ZGsDiPA=";
+/// What the page's policy calls [`STYLE`]; a test compares.
+const STYLE_HASH: &str = "sha256-k96M6qYVpFBe+e++Uftr7Zgo6+pt00CcR2s7nb6zdro=";
+
+/// Texts that many events have in common, each written once.
+#[derive(Debug, Default)]
+struct Strings {
+    numbers: HashMap<String, usize>,
+    texts: Vec<String>,
+}
+
+impl Strings {
+    /// The number of a text; -1 is none.
+    fn number(&mut self, text: Option<&str>) -> i64 {
+        let Some(text) = text else { return -1 };
+        let number = self.numbers.get(text).copied().unwrap_or_else(|| {
+            self.texts.push(text.to_owned());
+            self.numbers.insert(text.to_owned(), self.texts.len() - 1);
+            self.texts.len() - 1
+        });
+        i64::try_from(number).unwrap_or(-1)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Html {
+    about: About,
+    strings: Strings,
+    first: Option<FileTime>,
+    last: i64,
+    /// Events that came.
+    events: u64,
+    /// Those that the page holds.
+    held: u64,
+    bytes: usize,
+}
+
+impl Html {
+    /// The page up to its data.
+    pub(super) fn start() -> String {
+        let (before, _) = halves();
+        format!("{before}{{\"events\":[")
+    }
+
+    pub(super) fn about(&mut self, about: About) {
+        self.about = about;
+    }
+
+    pub(super) fn event(&mut self, out: &mut String, event: &Event, decoded: &Decoded) {
+        let first = *self.first.get_or_insert(event.header.time);
+        let time = event.header.time.0.saturating_sub(first.0);
+        self.last = self.last.max(time);
+        self.events += 1;
+        if self.held >= MAX_EVENTS || self.bytes >= MAX_BYTES {
+            return;
+        }
+        out.push_str(if self.held == 0 { "\n" } else { ",\n" });
+        row(out, event, decoded, time, &mut self.strings);
+        self.held += 1;
+        harmless(out);
+        self.bytes += out.len();
+    }
+
+    /// The rest of the page.
+    pub(super) fn finish(&self, out: &mut String) {
+        out.push_str("\n],\n\"strings\":[");
+        for (index, text) in self.strings.texts.iter().enumerate() {
+            out.push_str(if index == 0 { "" } else { "," });
+            string(out, text);
+        }
+        out.push_str("],\n\"about\":{\"title\":");
+        string(out, &self.about.title);
+        out.push_str(",\"start\":");
+        string(out, &self.first.map(|time| time.to_string()).unwrap_or_default());
+        for (key, value) in [
+            ("events", self.events),
+            ("duration", self.last.unsigned_abs()),
+            ("lost_events", self.about.events_lost),
+            ("lost_buffers", self.about.buffers_lost),
+            ("unreadable", self.about.unreadable_bytes),
+        ] {
+            push(out, format_args!(",\"{key}\":{value}"));
+        }
+        out.push_str("}}");
+        harmless(out);
+        out.push_str(&halves().1);
+    }
+}
+
+/// The page before its data and behind it.
+fn halves() -> (String, String) {
+    let (before, behind) = PAGE.split_once("{{data}}").unwrap_or((PAGE, ""));
+    let before = before
+        .replace("{{script-hash}}", SCRIPT_HASH)
+        .replace("{{style-hash}}", STYLE_HASH)
+        .replace("{{style}}", STYLE);
+    (before, behind.replace("{{script}}", SCRIPT))
+}
+
+/// Makes JSON that can stand in a page: what could end its element, or begin another, stands only in texts, where it can be
+/// escaped.
+fn harmless(json: &mut String) {
+    if json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        *json = json
+            .replace('<', "\\u003c")
+            .replace('>', "\\u003e")
+            .replace('&', "\\u0026")
+            .replace('\u{2028}', "\\u2028")
+            .replace('\u{2029}', "\\u2029");
+    }
+}
+
+#[cfg(test)]
+mod hash;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+"use strict";
+// The trace as objects: events, activities, threads, and the text of values. Touches no element of the page.
+
+const LEVELS = ["Always", "Critical", "Error", "Warning", "Information", "Verbose"];
+const OPCODES = new Map([[1, "Start"], [2, "Stop"], [3, "DC Start"], [4, "DC Stop"], [5, "Extension"], [6, "Reply"],
+  [7, "Resume"], [8, "Suspend"], [9, "Send"], [240, "Receive"]]);
+// Threads with lanes of their own; the events of all others share one.
+const MOST_LANES = 40;
+
+const levelName = (level) => LEVELS[level] ?? `Level ${level}`;
+const levelClass = (level) => Math.min(level, 5);
+const opcodeName = (opcode) => OPCODES.get(opcode) ?? (opcode === 0 ? "" : `opcode ${opcode}`);
+
+/** Milliseconds of 100 ns units, with all four digits behind the point and a narrow space between thousands. */
+function milliseconds(ticks, sign = "") {
+  const value = Math.abs(ticks);
+  const whole = Math.floor(value / 10000).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return `${ticks < 0 ? "\u2212" : sign}${whole}.${(value % 10000).toString().padStart(4, "0")}`;
+}
+
+/** A length of time for a sentence. */
+function duration(ticks) {
+  if (ticks >= 1e7) return `${(ticks / 1e7).toPrecision(4)} s`;
+  return ticks >= 1e4 ? `${(ticks / 1e4).toPrecision(4)} ms` : `${(ticks / 10).toFixed(1)} µs`;
+}
+
+/** A value in one line. Structs are {"fields": [[name, value], …]}, text that is not valid is {"text", "bytes"}. */
+function plain(value) {
+  if (Array.isArray(value)) return `[${value.map(plain).join(", ")}]`;
+  if (value === null || typeof value !== "object") return String(value);
+  if (value.fields) return `{${value.fields.map(([name, inner]) => `${name}=${plain(inner)}`).join(" ")}}`;
+  return value.text === undefined ? value.bytes : `${value.text} (bytes ${value.bytes})`;
+}
+
+/** Names with dots and values of all fields, also those inside structs. */
+function flatten(fields, prefix = "") {
+  return fields.flatMap(([name, value]) => {
+    const own = [prefix + name, plain(value)];
+    const inner = value !== null && typeof value === "object" && value.fields;
+    return inner ? [own, ...flatten(inner, `${prefix}${name}.`)] : [own];
+  });
+}
+
+function loadTrace(source) {
+  const data = JSON.parse(source);
+  const text = (index) => (index < 0 ? null : data.strings[index]);
+  const events = data.events.map((row, index) => {
+    const [time, provider, name, kind, level, opcode, task, keyword, id, version, channel, pid, tid, cpu, activity, related,
+      providerId, fields, more] = row;
+    const event = { index, time, level, opcode, task, id, version, channel, pid, tid, cpu, fields, more: more || {} };
+    event.kind = text(kind);
+    event.keyword = text(keyword);
+    event.providerId = text(providerId);
+    event.provider = text(provider) ?? event.providerId ?? event.kind;
+    event.name = text(name) ?? `${event.kind} ${id}`;
+    event.activity = text(activity);
+    event.related = text(related);
+    event.thread = tid === null ? `cpu ${cpu}` : `${pid ?? "?"}:${tid}`;
+    return event;
+  });
+  events.sort((one, other) => one.time - other.time || one.index - other.index);
+  events.forEach((event, index) => {
+    event.index = index;
+    event.delta = index === 0 ? 0 : event.time - events[index - 1].time;
+  });
+  const activities = new Map();
+  for (const event of events) {
+    if (event.activity === null) continue;
+    if (!activities.has(event.activity)) activities.set(event.activity, []);
+    activities.get(event.activity).push(event);
+  }
+  const end = events.reduce((latest, event) => Math.max(latest, event.time), 0);
+  const spans = pair(events, end);
+  return { about: data.about, events, activities, spans, lanes: lanesOf(events, spans), end };
+}
+
+/** Starts and stops: by provider and activity, else by provider, thread and task, the latest start first. */
+function pair(events, end) {
+  const open = new Map();
+  const spans = [];
+  for (const event of events) {
+    if (event.kind === "system" || (event.opcode !== 1 && event.opcode !== 2)) continue;
+    const key = JSON.stringify(event.activity === null
+      ? [event.provider, event.thread, event.task] : [event.provider, event.activity]);
+    if (event.opcode === 1) {
+      const span = { start: event, stop: null, from: event.time, to: end, activity: event.activity, level: event.level };
+      event.span = span;
+      spans.push(span);
+      if (!open.has(key)) open.set(key, []);
+      open.get(key).push(span);
+      continue;
+    }
+    const span = open.get(key)?.pop();
+    if (span) {
+      Object.assign(span, { stop: event, to: event.time });
+      event.span = span;
+    }
+  }
+  return spans;
+}
+
+/** One lane for each thread in the order of first events; spans in rows so that none covers another. */
+function lanesOf(events, spans) {
+  const counts = new Map();
+  for (const event of events) counts.set(event.thread, (counts.get(event.thread) ?? 0) + 1);
+  const threads = [...counts.keys()];
+  const busiest = new Set(threads.length <= MOST_LANES ? threads
+    : [...threads].sort((one, other) => counts.get(other) - counts.get(one)).slice(0, MOST_LANES - 1));
+  const lanes = new Map();
+  for (const thread of threads) {
+    const key = busiest.has(thread) ? thread : null;
+    if (!lanes.has(key)) lanes.set(key, { thread: key, events: 0, ends: [], rows: 1 });
+    lanes.get(key).events += counts.get(thread);
+  }
+  const laneOf = (event) => lanes.get(busiest.has(event.thread) ? event.thread : null);
+  for (const event of events) event.lane = laneOf(event);
+  for (const span of spans) {
+    const { ends } = span.start.lane;
+    let row = ends.findIndex((until) => until <= span.from);
+    // Deeper ones share the last row: the page stays of a size that can be drawn.
+    if (row < 0) row = Math.min(ends.length, 7);
+    ends[row] = Math.max(span.to, span.from + 1);
+    span.row = row;
+  }
+  // An event of an activity stands on the bar of that activity, if it has one in its lane at its time.
+  const bars = new Map();
+  for (const span of spans) if (span.activity !== null) bars.set(`${span.activity} ${span.start.thread}`, span);
+  for (const event of events) {
+    const bar = event.span ?? (event.activity === null ? undefined : bars.get(`${event.activity} ${event.thread}`));
+    event.bar = bar && bar.start.lane === event.lane && bar.from <= event.time && event.time <= bar.to ? bar : null;
+  }
+  for (const lane of lanes.values()) lane.rows = lane.ends.length;
+  for (const event of events) if (!event.bar) event.lane.loose = true;
+  return [...lanes.values()];
+}
+
+/** The moment of an event in UTC with seven digits of a second; null where the trace does not start at a date. */
+function moment(start, ticks) {
+  const parts = /^(.*\.\d{3})(\d{4})Z$/.exec(start);
+  if (!parts) return null;
+  const low = Number(parts[2]) + ticks;
+  const date = new Date(Date.parse(`${parts[1]}Z`) + Math.floor(low / 10000));
+  if (Number.isNaN(date.getTime())) return null;
+  const digits = (low - Math.floor(low / 10000) * 10000).toString().padStart(4, "0");
+  return date.toISOString().replace("T", " ").replace("Z", digits);
+}

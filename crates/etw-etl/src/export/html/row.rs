@@ -1,0 +1,118 @@
+//! One event as an array of JSON, in the order that `model.js` takes it apart.
+
+use super::Strings;
+use crate::decode::{Decoded, Field, Node};
+use crate::export::json::{push, scalar, string};
+use crate::format::bytes::{hex, u64_at};
+use crate::format::extended::ExtendedType;
+use crate::read::event::Event;
+
+/// Most bytes of undecoded data that an event shows.
+const MAX_RAW: usize = 4096;
+/// Most frames of a stack.
+const MAX_FRAMES: usize = 192;
+
+pub(super) fn row(out: &mut String, event: &Event, decoded: &Decoded, time: i64, strings: &mut Strings) {
+    let header = &event.header;
+    let descriptor = &header.descriptor;
+    push(out, format_args!("[{time}"));
+    for text in [decoded.provider.as_deref(), decoded.event.as_deref(), Some(event.kind().as_str())] {
+        number(out, strings, text);
+    }
+    for value in [descriptor.level.as_int().into(), descriptor.opcode.as_int().into(), descriptor.task] {
+        push(out, format_args!(",{value}"));
+    }
+    number(out, strings, Some(&format!("{:#x}", descriptor.keyword.bits())));
+    for value in [descriptor.id, descriptor.version.into(), descriptor.channel.as_int().into()] {
+        push(out, format_args!(",{value}"));
+    }
+    for value in [header.process_id, header.thread_id] {
+        match value {
+            Some(value) => push(out, format_args!(",{value}")),
+            None => out.push_str(",null"),
+        }
+    }
+    push(out, format_args!(",{}", header.cpu));
+    for id in [header.activity, event.related(), header.provider] {
+        number(out, strings, id.map(|id| id.to_string()).as_deref());
+    }
+    out.push(',');
+    fields(out, &decoded.fields);
+    out.push(',');
+    more(out, event, decoded);
+    out.push(']');
+}
+
+fn number(out: &mut String, strings: &mut Strings, text: Option<&str>) {
+    push(out, format_args!(",{}", strings.number(text)));
+}
+
+/// Pairs of name and value: an object would lose the order of names that are numbers, and names that come twice.
+fn fields(out: &mut String, fields: &[Field]) {
+    list(out, fields, |out, field| {
+        out.push('[');
+        string(out, &field.name);
+        out.push(',');
+        node(out, &field.node);
+        out.push(']');
+    });
+}
+
+fn node(out: &mut String, value: &Node) {
+    match value {
+        Node::Value(value) => scalar(out, value),
+        Node::Array(nodes) => list(out, nodes, node),
+        Node::Struct(members) => {
+            out.push_str("{\"fields\":");
+            fields(out, members);
+            out.push('}');
+        }
+        Node::Custom { bytes, .. } => push(out, format_args!("{{\"bytes\":\"{}\"}}", hex(bytes))),
+    }
+}
+
+/// What few events have: data that is not decoded, a stack, a tag.
+fn more(out: &mut String, event: &Event, decoded: &Decoded) {
+    let mut parts = Vec::new();
+    if let Some(raw) = &decoded.raw {
+        let shown = raw.get(..MAX_RAW).unwrap_or(raw);
+        parts.push(format!("\"size\":{},\"raw\":\"{}\"", raw.len(), hex(shown)));
+    }
+    if let Some(error) = decoded.error {
+        let mut text = String::from("\"error\":");
+        string(&mut text, &error.to_string());
+        parts.push(text);
+    }
+    let frames = stack(event);
+    if !frames.is_empty() {
+        let frames: Vec<String> = frames.iter().map(|frame| format!("\"{frame:#x}\"")).collect();
+        parts.push(format!("\"stack\":[{}]", frames.join(",")));
+    }
+    if decoded.tag != 0 {
+        parts.push(format!("\"tag\":\"{:#x}\"", decoded.tag));
+    }
+    if parts.is_empty() { out.push('0') } else { push(out, format_args!("{{{}}}", parts.join(","))) }
+}
+
+/// The addresses of an event's stack, which stand behind a match id.
+fn stack(event: &Event) -> Vec<u64> {
+    let wide = event.item(ExtendedType::STACK_TRACE64).and_then(|data| data.get(8..));
+    let narrow = event.item(ExtendedType::STACK_TRACE32).and_then(|data| data.get(8..));
+    let frames: Vec<u64> = match (wide, narrow) {
+        (Some(data), _) => data.chunks_exact(8).filter_map(|frame| u64_at(frame, 0)).collect(),
+        (None, Some(data)) => data.as_chunks::<4>().0.iter().map(|frame| u32::from_le_bytes(*frame).into()).collect(),
+        (None, None) => Vec::new(),
+    };
+    frames.into_iter().take(MAX_FRAMES).collect()
+}
+
+fn list<T>(out: &mut String, items: &[T], mut each: impl FnMut(&mut String, &T)) {
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        each(out, item);
+    }
+    out.push(']');
+}

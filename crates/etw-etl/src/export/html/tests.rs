@@ -1,0 +1,124 @@
+//! The page is whole, bounded, and cannot be broken out of.
+
+use etw_types::{Guid, InType, OutType};
+use serde_json::Value;
+
+use super::hash::hash;
+use super::{MAX_EVENTS, PAGE, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
+use crate::export::{About, Exporter, Format};
+use crate::testing::{descriptor, read, trace_logging};
+use crate::{Event, EventData, ExtendedItem, ExtendedType};
+
+/// Names that try to end the data, the script, an attribute or a line.
+const HOSTILE: [&str; 6] = [
+    "</script><script>document.title='broken'</script>",
+    "<!--<script>",
+    "]]>--><img src=x onerror=alert(1)>",
+    "\"'`;${alert(1)}\\",
+    "\u{2028}\u{2029}\u{202e}\u{0}\u{7f}",
+    "__proto__",
+];
+
+fn page(events: &[Event], about: About) -> String {
+    let mut exporter = Exporter::new(Vec::new(), Format::Html).unwrap();
+    for event in events {
+        exporter.event(event).unwrap();
+    }
+    exporter.about(about);
+    String::from_utf8(exporter.finish().unwrap()).unwrap()
+}
+
+/// The data as the page's script reads it: up to the end of its element, as a browser finds it.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script id=\"trace\" type=\"application/json\">").unwrap();
+    let (json, _) = rest.split_once("</").unwrap();
+    assert!(!json.contains(['<', '>', '&']), "{json}");
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn the_policy_names_the_script_and_the_style_that_are_there() {
+    assert_eq!(SCRIPT_HASH, hash(SCRIPT), "change SCRIPT_HASH with the script");
+    assert_eq!(STYLE_HASH, hash(STYLE), "change STYLE_HASH with the style");
+    let page = page(&[], About::default());
+    assert!(page.contains(&format!("script-src '{SCRIPT_HASH}'")) && page.contains("default-src 'none'"));
+    assert!(page.contains(&format!("<script>{SCRIPT}</script>")) && page.contains(&format!("<style>{STYLE}</style>")));
+    assert!(!page.contains("{{"), "a place of the page was not filled");
+}
+
+#[test]
+fn the_page_has_no_way_to_the_network_and_none_from_text_to_markup() {
+    for text in [PAGE, SCRIPT, STYLE] {
+        for word in ["http:", "https:", "//cdn", "url(", "@import", "innerHTML", "outerHTML", "insertAdjacentHTML"] {
+            assert!(!text.contains(word), "{word}");
+        }
+        for word in ["document.write", "eval(", "new Function", "fetch(", "XMLHttp", "WebSocket", "import(", "style=\""]
+        {
+            assert!(!text.contains(word), "{word}");
+        }
+    }
+    assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"), "the script could end its own element");
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let events: Vec<Event> = HOSTILE
+        .iter()
+        .map(|name| {
+            trace_logging(&name.replace('\0', ""), |builder| {
+                let name = name.replace('\0', "");
+                builder.counted(&name, InType::Str8, OutType::Utf8, 0, HOSTILE[0].as_bytes()).u32(&name, 1)
+            })
+        })
+        .collect();
+    let about = About { title: HOSTILE[0].into(), ..About::default() };
+    let page = page(&events, about);
+    assert_eq!(page.matches("</script>").count(), 2, "the data's and the script's");
+    assert_eq!(page.matches("<script").count(), 2);
+    let data = data(&page);
+    assert_eq!(data["about"]["title"], HOSTILE[0]);
+    let strings: Vec<&str> = data["strings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    for (event, hostile) in data["events"].as_array().unwrap().iter().zip(HOSTILE) {
+        let name = usize::try_from(event[2].as_u64().unwrap()).unwrap();
+        assert_eq!(strings[name], hostile.replace('\0', ""));
+        assert_eq!(event[17][0][1], HOSTILE[0]);
+        assert_eq!(event[17][1][0], event[17][0][0], "a name that comes twice is there twice");
+    }
+}
+
+#[test]
+fn a_page_holds_so_many_events_and_says_how_many_there_were() {
+    let event = trace_logging("E", |builder| builder.u32("N", 1));
+    let events = vec![event; usize::try_from(MAX_EVENTS).unwrap() + 5];
+    let data = data(&page(&events, About { events_lost: 3, ..About::default() }));
+    assert_eq!(data["events"].as_array().unwrap().len() as u64, MAX_EVENTS);
+    assert_eq!(data["about"]["events"], MAX_EVENTS + 5);
+    assert_eq!(data["about"]["lost_events"], 3);
+    assert_eq!(data["about"]["start"], "2020-01-01T00:00:01.0000001Z");
+}
+
+#[test]
+fn an_empty_trace_is_a_page_too() {
+    let data = data(&page(&[], About::default()));
+    assert_eq!(data["events"].as_array().unwrap().len(), 0);
+    assert_eq!(data["about"]["start"], "");
+}
+
+#[test]
+fn structs_stacks_and_undecoded_data_are_kept() {
+    let frames = [1_u64, 0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000].map(u64::to_le_bytes).concat();
+    let event = read(&EventData {
+        provider: Guid::from_name("Manifest"),
+        descriptor: descriptor().with_channel(etw_types::Channel::from_int(0)),
+        items: &[ExtendedItem { kind: ExtendedType::STACK_TRACE64, data: &frames }],
+        payload: &[0xAB; 5000],
+        ..EventData::default()
+    });
+    let data = data(&page(&[event], About::default()));
+    let more = &data["events"][0][18];
+    assert_eq!(more["stack"], serde_json::json!(["0xfffff80000001000", "0xfffff80000002000"]));
+    assert_eq!((more["size"].as_u64(), more["raw"].as_str().map(str::len)), (Some(5000), Some(8192)));
+    let nested = trace_logging("S", |builder| builder.structure("Outer", 1, 0).u32("Inner", 7));
+    let data = self::data(&page(&[nested], About::default()));
+    assert_eq!(data["events"][0][17], serde_json::json!([["Outer", {"fields": [["Inner", 7]]}]]));
+}
