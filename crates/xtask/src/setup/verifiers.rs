@@ -1,4 +1,5 @@
-//! Programs of others that tests ask for a second opinion: on signatures, catalogs, PowerShell, and a command for Windows.
+//! Programs of others that tests ask for a second opinion: on signatures, catalogs, PowerShell, a command for Windows, and a
+//! page for browsers.
 //!
 //! [`plan`] decides from facts alone. Nothing here is needed to build, so nothing here fails: what cannot be had is
 //! named, and the tests that want it are skipped with the reason.
@@ -11,13 +12,16 @@ use super::plan::Rights;
 use super::{note, system};
 
 /// Programs, how to ask whether each is there, and the Debian package that has it.
-const PROGRAMS: [(&str, &str, &str); 5] = [
+const PROGRAMS: [(&str, &str, &str); 6] = [
     ("osslsigncode", "--version", "osslsigncode"),
     ("sbverify", "--version", "sbsigntool"),
     ("openssl", "version", "openssl"),
     ("x86_64-w64-mingw32-gcc", "--version", "gcc-mingw-w64-x86-64"),
     ("/usr/lib/wine/wine64", "--version", "wine64"),
+    (BROWSER, "--version", BROWSER),
 ];
+/// By far the largest, and not a package everywhere: it is installed apart from the others, so that they do not fail with it.
+const BROWSER: &str = "chromium";
 /// Python's packages, at the versions that the tests were written against, and what to import to see that they work.
 const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24", "tree-sitter-powershell>=0.25"];
 const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter_powershell";
@@ -64,7 +68,8 @@ fn plan(facts: &Facts) -> Vec<Action> {
         packages.extend(["python3", "python3-venv"]);
     }
     let mut actions = Vec::new();
-    if !packages.is_empty() {
+    let (large, packages): (Vec<_>, Vec<_>) = packages.into_iter().partition(|package| *package == BROWSER);
+    for packages in [packages, large].into_iter().filter(|packages| !packages.is_empty()) {
         actions.push(if can_install {
             Action::AptInstall(packages, facts.rights)
         } else {
@@ -161,6 +166,13 @@ mod tests {
         let install = Action::AptInstall(vec!["sbsigntool", "python3-venv"], Rights::Sudo);
         let facts = Facts { rights: Rights::Sudo, python: Python::WithoutVenv, ..fresh() };
         assert_eq!(plan(&facts), [install, Action::MakePython]);
+    }
+
+    #[test]
+    fn the_browser_is_installed_apart_from_the_others() {
+        let facts = Facts { packages: vec!["sbsigntool", "chromium"], python: Python::Ready, ..fresh() };
+        let install = |package| Action::AptInstall(vec![package], Rights::Root);
+        assert_eq!(plan(&facts), [install("sbsigntool"), install("chromium")]);
     }
 
     #[test]
