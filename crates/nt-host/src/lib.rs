@@ -47,7 +47,9 @@ mod verify;
 mod wdf;
 mod wire;
 
-pub use api::{Answer, Builder, Device, Event, Expectation, Expected, NtHost, Storm, Trace, TraceSession, event};
+pub use api::{
+    Answer, Builder, Device, Event, Expectation, Expected, NtHost, PendingRequest, Storm, Trace, TraceSession, event,
+};
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
 pub use kernel::{Known, known};

@@ -1,54 +1,11 @@
-//! Drivers in C, compiled by clang against the kit's headers and linked with its libraries.
+//! Drivers in C run as well as those in Rust.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+#[path = "common/c.rs"]
+mod c;
 
+use c::{FRAMEWORK, build};
 use etw_types::NtStatus;
 use nt_host::{NtHost, Report, Rule};
-
-fn run(tool: &str, arguments: &[String]) {
-    let output = match Command::new(tool).args(arguments).output() {
-        Ok(output) => output,
-        Err(error) => panic!("{tool}: {error}; `cargo xtask test` sets it up"),
-    };
-    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// What a driver of the framework is linked with.
-const FRAMEWORK: [&str; 4] = ["ntoskrnl", "WdfLdr", "WdfDriverEntry", "BufferOverflowFastFailK"];
-
-/// Compiles and links one of the C drivers.
-fn build(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
-    let kit = wdk_kit::kit::root();
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (object, image) = (folder.join(format!("{name}_{bug}.obj")), folder.join(format!("c_{name}_{bug}.sys")));
-    let versioned = format!("10.0.{}.0", wdk_kit::detect_wdk_build_number().expect("a version"));
-    let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
-    let mut compile: Vec<String> =
-        ["--target=x86_64-pc-windows-msvc", "-c", "-O0", "-g", "-gcodeview", "-ffreestanding"]
-            .map(String::from)
-            .to_vec();
-    compile.extend(["-fms-extensions", "-fno-stack-protector", "-mno-red-zone", "-Wall", "-Werror"].map(String::from));
-    compile.extend(["-Wno-multichar", "-DKMDF_VERSION_MAJOR=1", "-DKMDF_VERSION_MINOR=33"].map(String::from));
-    compile.extend(
-        [format!("{versioned}/km"), format!("{versioned}/shared"), "wdf/kmdf/1.33".into()].map(|part| include(&part)),
-    );
-    compile.push(format!("-DBUG={bug}"));
-    compile.push(here.join("drivers/c").join(format!("{name}.c")).display().to_string());
-    compile.extend(["-o".into(), object.display().to_string()]);
-    run("clang", &compile);
-    let mut link: Vec<String> =
-        ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
-    link.push(format!("/entry:{entry}"));
-    link.push(format!("/out:{}", image.display()));
-    link.push(object.display().to_string());
-    let folders = [kit.join("Lib").join(&versioned).join("km/x64"), kit.join("Lib/wdf/kmdf/x64/1.33")];
-    link.extend(folders.iter().map(|folder| format!("/libpath:{}", folder.display())));
-    link.extend(libraries.iter().map(|library| format!("{library}.lib")));
-    run("lld-link", &link);
-    image
-}
 
 #[test]
 fn a_wdm_driver_in_c_runs_and_is_clean() {

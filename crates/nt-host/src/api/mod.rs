@@ -9,7 +9,7 @@ mod system;
 mod trace;
 
 pub use builder::Builder;
-pub use device::{Answer, Device};
+pub use device::{Answer, Device, PendingRequest};
 pub use event::Event;
 pub use expect::{Expectation, Expected, event};
 pub use host::{NtHost, Storm};

@@ -24,7 +24,7 @@ pub(super) fn run(layout: &Layout, plan: &StormPlan) -> Reply {
         let device = plug::add_device();
         if let Ok(device) = device {
             blow(plan, device);
-            plug::remove_device(device);
+            let _ = plug::remove_device(device, false);
         } else {
             blow(plan, 0);
         }

@@ -13,6 +13,7 @@ use crate::cpu::{signals, thread};
 use crate::kernel::plug;
 use crate::kernel::{self, kernel, unload};
 use crate::loader::Layout;
+use crate::wdf::Asked;
 use crate::wire::{Reply, Request};
 
 /// The worker as the server sees it.
@@ -87,13 +88,27 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
             Ok(number) => Reply::Number { number },
             Err(status) => Reply::Status { status },
         },
-        Request::RemoveDevice { device } => {
-            plug::remove_device(device);
+        Request::RemoveDevice { device } => result(plug::remove_device(device, false)),
+        Request::SurpriseRemove { device } => result(plug::remove_device(device, true)),
+        Request::SetPower { device, on } => result(plug::set_power(device, on)),
+        Request::Ioctl { device, code, input, output } => completed(&plug::ioctl(device, code, &input, output)),
+        Request::Read { device, length } => {
+            completed(&plug::request(device, &Asked { kind: plug::READ, code: 0, input: Vec::new(), output: length }))
+        }
+        Request::Write { device, data } => {
+            completed(&plug::request(device, &Asked { kind: plug::WRITE, code: 0, input: data, output: 0 }))
+        }
+        Request::Begin { device, kind, code, input, output } => {
+            Reply::Number { number: plug::begin(device, &Asked { kind, code, input, output }) }
+        }
+        Request::Cancel { number } => {
+            plug::cancel(number);
             done()
         }
-        Request::Ioctl { device, code, input, output } => completed(&plug::ioctl(device, code, &input, output)),
-        Request::Read { device, length } => completed(&plug::read(device, length)),
-        Request::Write { device, data } => completed(&plug::write(device, &data)),
+        Request::Finish { number } => match plug::finish(number) {
+            Some(outcome) => completed(&outcome),
+            None => Reply::Failed { reason: format!("there is no request {number}") },
+        },
         Request::Enable { session, provider, level, any, all, group } => with(sessions, session, |session| {
             let property = if group { property::PROVIDER_GROUP } else { 0 };
             let enable = Enable { level: Level::from_int(level), any, all, property, ..Enable::default() };
@@ -112,6 +127,10 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
         Request::Control { call } => Reply::Control { answer: control::answer(call) },
         Request::Session { .. } | Request::Events { .. } | Request::Calls {} => done(),
     }
+}
+
+fn result(result: Result<(), NtStatus>) -> Reply {
+    Reply::Status { status: result.err().unwrap_or(NtStatus::Success) }
 }
 
 fn done() -> Reply {

@@ -199,6 +199,35 @@ fn link(call: &Call, name: u64, target: u64) -> u64 {
     0
 }
 
+/// Whether a device is there.
+pub(super) fn exists(device: u64) -> bool {
+    lock(&kernel().io).devices.iter().any(|known| known.address == device)
+}
+
+/// The device that the driver attached above a device of the bus.
+pub(super) fn above(physical: u64) -> Option<u64> {
+    let found = top(physical);
+    (found != physical).then_some(found)
+}
+
+/// The device of the bus below a device of the driver.
+pub(super) fn below(device: u64) -> Option<u64> {
+    let physical: Vec<u64> = {
+        let io = lock(&kernel().io);
+        io.devices.iter().filter(|device| device.of_host).map(|device| device.address).collect()
+    };
+    physical.into_iter().find(|physical| top(*physical) == device)
+}
+
+/// A device of the bus is gone.
+pub(super) fn forget(physical: u64) {
+    if guest::read::<u64>(physical + ATTACHED) != 0 {
+        let what = format_args!("a device stays attached to a device that is gone");
+        verify::find_at(Rule::ObjectLeak, Some("IoAttachDeviceToDeviceStack"), 0, what);
+    }
+    lock(&kernel().io).devices.retain(|device| device.address != physical);
+}
+
 fn top(device: u64) -> u64 {
     let mut device = device;
     while let upper @ 1.. = guest::read::<u64>(device + ATTACHED) {

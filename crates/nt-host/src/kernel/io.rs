@@ -1,4 +1,4 @@
-//! Requests: IRPs from the host to the driver, through its devices, and back.
+//! Requests: IRPs through the devices of a stack, and back. Who sends them is in [`super::packet_client`].
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,12 @@ use super::routine::{APC, DISPATCH, PASSIVE, Routine, routine};
 use super::{call_back, kernel, lock, pool};
 use crate::cpu::thread;
 use crate::memory::guest;
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, Rule};
 
-/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
-const PATIENCE: u64 = 600_000_000;
-const PENDING: u32 = 0x103;
-const NOT_SUPPORTED: u32 = 0xC000_00BB;
+pub(super) const PENDING: u32 = 0x103;
 const MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
-const PNP: u8 = 0x1B;
+pub(super) const POWER: u8 = 0x16;
+pub(super) const PNP: u8 = 0x1B;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine("IofCallDriver", DISPATCH, |call| call_driver(call.arg(0), call.arg(1)).into()),
@@ -64,7 +62,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 /// A request on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Request {
-    completed: bool,
+    pub(super) completed: bool,
 }
 
 /// The I/O manager's state.
@@ -107,84 +105,8 @@ impl Io {
     }
 }
 
-/// What a request is to be.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Submission {
-    pub(crate) major: u8,
-    pub(crate) minor: u8,
-    /// Four parameters of the stack location, eight bytes each.
-    pub(crate) parameters: [u64; 4],
-    pub(crate) system_buffer: u64,
-    pub(crate) user_buffer: u64,
-    pub(crate) mdl: u64,
-    pub(crate) file: u64,
-}
-
-/// What came of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Completion {
-    pub(crate) status: u32,
-    pub(crate) information: u64,
-}
-
-/// Sends a request to a device and waits for its end.
-pub(crate) fn send(device: u64, submission: &Submission) -> Completion {
-    let stack: u8 = guest::read(device + super::devices::STACK_SIZE);
-    let request = new_irp(stack.max(1), 0);
-    guest::write(request + irp::STATUS, if submission.major == PNP { NOT_SUPPORTED } else { 0 });
-    guest::write(request + irp::SYSTEM_BUFFER, submission.system_buffer);
-    guest::write(request + irp::USER_BUFFER, submission.user_buffer);
-    guest::write(request + irp::MDL, submission.mdl);
-    let next = guest::read::<u64>(request + irp::CURRENT_STACK) - location::SIZE;
-    guest::write(next + location::MAJOR, submission.major);
-    guest::write(next + location::MINOR, submission.minor);
-    for (index, parameter) in (0..).zip(submission.parameters) {
-        guest::write(next + location::PARAMETERS + index * 8, parameter);
-    }
-    guest::write(next + location::FILE, submission.file);
-    lock(&kernel().io).requests.insert(request, Request::default());
-    let answer = call_driver(device, request);
-    let done = || lock(&kernel().io).requests.get(&request).is_none_or(|request| request.completed);
-    if !done() {
-        let target = dispatch_routine(device, submission.major);
-        if answer == PENDING {
-            wait_for(request, target, done);
-        } else {
-            let what = format_args!("answered {answer:#010X} without completing the request");
-            verify::find_at(Rule::RequestNever, Some("dispatch routine"), At::Code(target), what);
-        }
-    }
-    let completion =
-        Completion { status: guest::read(request + irp::STATUS), information: guest::read(request + irp::INFORMATION) };
-    let control: u8 = guest::read(next + location::CONTROL);
-    if answer != PENDING && control & 1 == 0 && done() && answer != completion.status {
-        let what = format_args!("answered {answer:#010X}, completed with {:#010X}", completion.status);
-        let target = At::Code(dispatch_routine(device, submission.major));
-        verify::find_at(Rule::RequestMisuse, Some("dispatch routine"), target, what);
-    }
-    if done() {
-        lock(&kernel().pool).free_object(request);
-    }
-    completion
-}
-
-/// Waits for a request that is pending; after a while cancels it, and after another gives up.
-fn wait_for(request: u64, target: u64, done: impl Fn() -> bool) {
-    for _ in 0..2 {
-        let deadline = kernel().scheduler.now() + PATIENCE;
-        if kernel().scheduler.wait(Some(deadline), |_| done().then_some(())).is_some() {
-            return;
-        }
-        cancel(request);
-    }
-    if !done() {
-        let what = format_args!("a request is not completed, not even when it is canceled");
-        verify::find_at(Rule::RequestNever, Some("dispatch routine"), At::Code(target), what);
-    }
-}
-
 /// The driver's routine for a major function.
-fn dispatch_routine(device: u64, major: u8) -> u64 {
+pub(super) fn dispatch_routine(device: u64, major: u8) -> u64 {
     let driver: u64 = guest::read(device + super::devices::DRIVER);
     guest::read(driver + super::devices::MAJOR_FUNCTIONS + u64::from(major) * 8)
 }
@@ -202,8 +124,8 @@ pub(crate) fn call_driver(device: u64, request: u64) -> u32 {
     let major = guest::read::<u8>(place + location::MAJOR).min(PNP);
     let driver: u64 = guest::read(device + super::devices::DRIVER);
     if driver != lock(&kernel().io).driver {
-        // A device of the host, below the driver's: it agrees to everything about plug and play.
-        let status = if major == PNP { 0 } else { guest::read(request + irp::STATUS) };
+        // A device of the host, below the driver's: it agrees to everything about plug and play and power.
+        let status = if matches!(major, PNP | POWER) { 0 } else { guest::read(request + irp::STATUS) };
         guest::write(request + irp::STATUS, status);
         complete(request);
         return status;

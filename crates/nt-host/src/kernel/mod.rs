@@ -23,11 +23,15 @@ mod memory;
 mod misc;
 pub(crate) mod objects;
 mod packet;
+mod packet_client;
 pub(crate) mod paging;
 pub(crate) mod plug;
+mod plug_packets;
 pub(crate) mod pool;
 mod print;
 mod registry;
+pub(crate) mod registry_keys;
+mod registry_query;
 mod resource;
 pub(crate) mod routine;
 pub(crate) mod scheduler;
@@ -49,7 +53,6 @@ use crate::cpu::thread::{self, Site};
 use crate::verify::{self, At, Rule};
 
 pub(crate) use dpc::serve as serve_deferred;
-pub(crate) use registry::open_parameters;
 pub(crate) use table::{Entry, Table, can_fail};
 pub use table::{Known, known};
 pub(crate) use work::submit;
@@ -68,7 +71,7 @@ pub(crate) struct Kernel {
     pub(crate) io: Mutex<io::Io>,
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
-    pub(crate) registry: Mutex<registry::Registry>,
+    pub(crate) registry: Mutex<registry_keys::Registry>,
     pub(crate) framework: Mutex<crate::wdf::Framework>,
 }
 
@@ -106,7 +109,7 @@ impl Kernel {
             io: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
-            registry: Mutex::new(registry::Registry::new(&config)),
+            registry: Mutex::new(registry_keys::Registry::new(&config)),
             framework: Mutex::default(),
             engine,
             config,

@@ -38,7 +38,7 @@ pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let region = mapped.region();
     images::loaded(mapped.clone());
     let config = &kernel().config;
-    let path = super::registry::service(config);
+    let path = super::registry_keys::service(config);
     let (driver, registry) = devices::new_driver(region.base, region.size as u32, mapped.entry(), &config.name, &path);
     let status = call_back("DriverEntry", PASSIVE, mapped.entry(), &[driver, registry]) as u32;
     let status = NtStatus::from_int(status);

@@ -11,10 +11,29 @@ const SIZE: u32 = 56;
 pub(super) struct Attributes {
     pub(super) cleanup: u64,
     pub(super) destroy: u64,
-    /// `WdfExecutionLevelPassive` was asked for.
-    pub(super) passive: bool,
+    pub(super) level: Level,
+    pub(super) scope: Scope,
     pub(super) parent: Handle,
     pub(super) context: Option<ContextType>,
+}
+
+/// `WDF_EXECUTION_LEVEL`: at which IRQL callbacks run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Level {
+    #[default]
+    Inherit,
+    Passive,
+    Dispatch,
+}
+
+/// `WDF_SYNCHRONIZATION_SCOPE`: which callbacks run one at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scope {
+    #[default]
+    Inherit,
+    Device,
+    Queue,
+    None,
 }
 
 /// The type of a context: who it is, and its size.
@@ -52,7 +71,17 @@ impl Attributes {
         Ok(Self {
             cleanup: guest::read(address + 8),
             destroy: guest::read(address + 16),
-            passive: guest::read::<u32>(address + 24) == 2,
+            level: match guest::read::<u32>(address + 24) {
+                2 => Level::Passive,
+                3 => Level::Dispatch,
+                _ => Level::Inherit,
+            },
+            scope: match guest::read::<u32>(address + 28) {
+                2 => Scope::Device,
+                3 => Scope::Queue,
+                4 => Scope::None,
+                _ => Scope::Inherit,
+            },
             parent: guest::read(address + 32),
             context,
         })

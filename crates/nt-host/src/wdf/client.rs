@@ -1,27 +1,76 @@
 //! The client of a device: sends requests, waits for their ends, and does not wait for ever.
 
-use super::attributes::Attributes;
+use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
-use super::request::{self, CONTROL, PATIENCE, READ, Request, WRITE, cancel, complete};
+use super::request::{self, CONTROL, PATIENCE, Request, complete};
 use super::{Handle, file, queue, status, with};
 use crate::kernel::plug::Outcome;
 use crate::kernel::{self, kernel};
 use crate::memory::guest;
 use crate::verify::{self, At, Rule};
 
-/// Sends a request to a device and waits for its end.
-fn send(device: Handle, request: Request) -> (u32, u64) {
-    let kind = request.kind;
-    let attributes: Attributes = with_device(device, |device| device.init.request);
-    let created = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)));
-    let Ok(handle) = created else { return (status::INSUFFICIENT_RESOURCES, 0) };
+/// What a client asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// `WDF_REQUEST_TYPE`, the same number as the IRP's major function.
+    pub(crate) kind: u32,
+    pub(crate) code: u32,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: u32,
+}
+
+/// A request on its way, with the file that it was sent through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) device: Handle,
+    file: Handle,
+    request: Handle,
+    input: (u64, u64),
+    output: (u64, u64),
+}
+
+/// Opens a device and sends a request. Where that fails at once there is an outcome already.
+pub(crate) fn begin(device: Handle, asked: &Asked) -> Result<Sent, Outcome> {
+    let file = file::open(device).map_err(|status| Outcome { status, ..Outcome::default() })?;
+    let buffered = asked.kind == CONTROL && asked.code.trailing_zeros() >= 2;
+    let (input, output) = buffers(&asked.input, asked.output, buffered);
+    let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
+    let attributes = with_device(device, |device| device.init.request);
+    match object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request))) {
+        Ok(request) => {
+            submit(device, request, asked.kind);
+            Ok(Sent { device, file, request, input, output })
+        }
+        Err(status) => {
+            file::close(device, file);
+            Err(Outcome { status, ..Outcome::default() })
+        }
+    }
+}
+
+/// Gives a request to the queue that it is for.
+pub(super) fn submit(device: Handle, request: Handle, kind: u32) {
     match queue::for_kind(device, kind) {
-        0 => complete(handle, status::INVALID_DEVICE_REQUEST, 0),
-        queue if !queue::add(queue, handle) => complete(handle, status::CANCELLED, 0),
+        0 => complete(request, status::INVALID_DEVICE_REQUEST, 0),
+        // A queue that takes none: it is drained or purged.
+        queue if !deliver::add(queue, request, End::Back) => complete(request, status::INVALID_DEVICE_STATE, 0),
         _ => {}
     }
-    wait(handle)
+}
+
+/// The client does not want its answer any more.
+pub(crate) fn cancel(sent: &Sent) {
+    request::cancel(sent.request);
+}
+
+/// Waits for the end of a request and closes the file.
+pub(crate) fn finish(sent: Sent) -> Outcome {
+    let end = wait(sent.request);
+    if object::exists(sent.device) {
+        file::close(sent.device, sent.file);
+    }
+    outcome(sent.input, sent.output, end)
 }
 
 /// Waits for the end of a request; after a while cancels it, and after another gives up.
@@ -32,7 +81,7 @@ pub(super) fn wait(handle: Handle) -> (u32, u64) {
         if let Some(end) = kernel().scheduler.wait(Some(deadline), |_| ended()) {
             return end;
         }
-        cancel(handle);
+        request::cancel(handle);
         if let Some(end) = ended() {
             return end;
         }
@@ -54,7 +103,7 @@ fn buffers(input: &[u8], output: u32, buffered: bool) -> ((u64, u64), (u64, u64)
     ((first, input_size), (second, output_size))
 }
 
-fn finish(input: (u64, u64), output: (u64, u64), (status, information): (u32, u64)) -> Outcome {
+fn outcome(input: (u64, u64), output: (u64, u64), (status, information): (u32, u64)) -> Outcome {
     let failed = status & 0xC000_0000 == 0xC000_0000;
     let length = if failed { 0 } else { information.min(output.1) };
     let bytes = guest::bytes(output.0, length);
@@ -64,23 +113,4 @@ fn finish(input: (u64, u64), output: (u64, u64), (status, information): (u32, u6
         pool.free_object(address);
     }
     Outcome { status, information, output: bytes }
-}
-
-/// A control request of a client.
-pub(crate) fn ioctl(device: Handle, code: u32, input: &[u8], output: u32) -> Outcome {
-    file::with_file(device, |file| {
-        let (input, output) = buffers(input, output, code.trailing_zeros() >= 2);
-        let request = Request { kind: CONTROL, code, file, input, output, ..Request::default() };
-        finish(input, output, send(device, request))
-    })
-}
-
-/// A read or write request of a client.
-pub(crate) fn transfer(device: Handle, is_write: bool, data: &[u8], length: u32) -> Outcome {
-    file::with_file(device, |file| {
-        let (input, output) = buffers(data, length, false);
-        let kind = if is_write { WRITE } else { READ };
-        let request = Request { kind, file, input, output, ..Request::default() };
-        finish(input, output, send(device, request))
-    })
 }

@@ -19,9 +19,10 @@ pub(super) enum Data {
     Request(Box<Request>),
     File(File),
     Timer(Timer),
-    /// Callback of a work item or DPC.
+    /// Callback of a work item or DPC, and whether it runs under its parent's lock.
     Work {
         callback: u64,
+        serialized: bool,
     },
     /// Address of the lock, and the IRQL before it was taken.
     SpinLock {

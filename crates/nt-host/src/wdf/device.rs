@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::init::Init;
 use super::object::{self, Data, change, create, created, lookup};
-use super::{Handle, driver, power, status, with};
+use super::{Handle, driver, life, power, status, with};
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
 use crate::kernel::{self, call_back, kernel};
 use crate::memory::guest;
@@ -65,7 +65,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfDeviceAddQueryInterface", PASSIVE, ignore).fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfControlFinishInitializing", PASSIVE, |call| {
         with_device(call.arg(1), |device| device.in_d0 = true);
-        super::queue_state::dispatch_all(call.arg(1));
+        super::queue_state::start_all(call.arg(1));
         0
     }),
 ];
@@ -83,7 +83,9 @@ pub(super) struct Device {
     /// Power-managed queues deliver only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
-    wdm: u64,
+    /// `EvtDeviceSelfManagedIoInit` ran.
+    pub(super) io_begun: bool,
+    pub(super) wdm: u64,
 }
 
 /// Looks at or changes a device.
@@ -122,7 +124,7 @@ fn create_device(call: &Call) -> u64 {
     match create(call, call.arg(2), None, Data::Device(Box::new(device))) {
         Ok(device) => {
             // The description belongs to the framework again, and the driver has no pointer to it any more.
-            object::delete(handle);
+            life::delete(handle);
             guest::write(call.arg(1), 0_u64);
             created(Ok(device), call.arg(3))
         }
@@ -150,12 +152,12 @@ pub(crate) fn add_device() -> Result<u64, NtStatus> {
     let answer = NtStatus::from_int(call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver, init]) as u32);
     let device = devices().into_iter().find(|device| !before.contains(device));
     if object::exists(init) {
-        object::delete(init);
+        life::delete(init);
     }
     match (answer.ok(), device) {
         (Err(status), device) => {
             if let Some(device) = device {
-                delete(device);
+                life::delete(device);
             }
             Err(status)
         }
@@ -167,34 +169,45 @@ pub(crate) fn add_device() -> Result<u64, NtStatus> {
         (Ok(()), Some(device)) => match power::start(device) {
             Ok(()) => Ok(device),
             Err(status) => {
-                delete(device);
+                life::delete(device);
                 Err(status)
             }
         },
     }
 }
 
-/// A device disappears.
-pub(crate) fn remove_device(device: Handle) {
+/// A device disappears, by surprise or because somebody asked for it: then its driver may refuse.
+pub(crate) fn remove_device(device: Handle, surprise: bool) -> Result<(), NtStatus> {
+    if !object::exists(device) || with_device(device, |device| device.init.control) {
+        return Ok(());
+    }
+    power::remove(device, surprise)?;
+    // Clients close what they have open; their requests have ended.
+    kernel::plug::close_all(device);
+    life::delete(device);
+    Ok(())
+}
+
+/// A device goes to sleep or wakes up.
+pub(crate) fn set_power(device: Handle, on: bool) -> Result<(), NtStatus> {
     if !object::exists(device) {
-        return;
+        return Err(NtStatus::NoSuchDevice);
     }
-    if with_device(device, |device| device.init.control) {
-        return;
+    if on {
+        return power::wake(device);
     }
-    power::remove(device);
-    delete(device);
+    power::sleep(device);
+    Ok(())
 }
 
 /// Every device disappears, as before a driver is unloaded.
 pub(crate) fn remove_all() {
-    devices().into_iter().for_each(remove_device);
-}
-
-fn delete(device: Handle) {
-    let wdm = with_device(device, |device| device.wdm);
-    object::delete(device);
-    kernel::lock(&kernel().pool).free_object(wdm);
+    for device in devices() {
+        if remove_device(device, false).is_err() {
+            // A driver that keeps its device cannot be unloaded; the run ends all the same.
+            let _ = remove_device(device, true);
+        }
+    }
 }
 
 /// The device that an object belongs to, going up the tree.

@@ -1,7 +1,7 @@
 //! The driver object.
 
 use super::object::{self, Data, change, create, created};
-use super::{Handle, loader, status, with};
+use super::{Handle, life, loader, status, with};
 use crate::kernel::devices::UNLOAD;
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
 use crate::kernel::{self, call_back, kernel};
@@ -92,6 +92,6 @@ pub(super) fn unload() {
     if unload != 0 {
         call_back("EvtDriverUnload", PASSIVE, unload, &[handle]);
     }
-    object::delete(handle);
+    life::delete(handle);
     kernel::lock(&kernel().pool).free_object(path);
 }

@@ -3,9 +3,8 @@
 use super::device::with_device;
 use super::object::{self, Data, change};
 use super::request::{self, Request};
-use super::{Handle, client, status};
+use super::{Handle, client, life, sync};
 use crate::kernel::call_back;
-use crate::kernel::plug::Outcome;
 use crate::kernel::routine::{DISPATCH, PASSIVE, Routine, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -29,39 +28,63 @@ fn device_of(handle: Handle) -> Handle {
     device.unwrap_or_else(|| object::violation(handle))
 }
 
-/// Opens the device, runs `body` with the file object, and closes it. A device that cannot be opened answers its status.
-pub(super) fn with_file(device: Handle, body: impl FnOnce(Handle) -> Outcome) -> Outcome {
+/// Opens a device: answers its file object, 0 where its driver wants none, or the status that the driver refused with.
+pub(super) fn open(device: Handle) -> Result<Handle, u32> {
     if !object::exists(device) {
-        return Outcome { status: 0xC000_000E, ..Outcome::default() };
+        return Err(0xC000_000E);
     }
     let Some(events) = with_device(device, |device| device.init.file) else {
-        return body(0);
+        return Ok(0);
     };
-    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device }));
-    let Ok(file) = file else {
-        return Outcome { status: status::INSUFFICIENT_RESOURCES, ..Outcome::default() };
-    };
-    let opened = if events.create == 0 { (0, 0) } else { open(device, file, events.create) };
-    let outcome = if opened.0 & 0x8000_0000 == 0 {
-        let outcome = body(file);
-        for (callback, name) in [(events.cleanup, "EvtFileCleanup"), (events.close, "EvtFileClose")] {
-            if callback != 0 {
-                call_back(name, PASSIVE, callback, &[file]);
-            }
-        }
-        outcome
-    } else {
-        Outcome { status: opened.0, ..Outcome::default() }
-    };
-    object::delete(file);
-    outcome
+    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device }))?;
+    let status = create(device, file, events.create);
+    if status & 0x8000_0000 == 0 {
+        return Ok(file);
+    }
+    life::delete(file);
+    Err(status)
 }
 
-fn open(device: Handle, file: Handle, callback: u64) -> (u32, u64) {
+/// Tells the driver, by a callback or a request in the queue for it, that a file is opened.
+fn create(device: Handle, file: Handle, callback: u64) -> u32 {
+    let queue = with_device(device, |device| {
+        device.dispatching.iter().find(|(kind, _)| *kind == request::CREATE).map(|(_, queue)| *queue)
+    });
+    if callback == 0 && queue.is_none() {
+        return 0;
+    }
     let attributes = with_device(device, |device| device.init.request);
-    let data = Request { kind: request::CREATE, file, presented: true, handler: callback, ..Request::default() };
-    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data)));
-    let Ok(request) = request else { return (status::INSUFFICIENT_RESOURCES, 0) };
-    call_back("EvtDeviceFileCreate", PASSIVE, callback, &[device, request, file]);
-    client::wait(request)
+    let mut data = Request { kind: request::CREATE, file, ..Request::default() };
+    if queue.is_none() {
+        (data.presented, data.delivered, data.handler) = (true, true, callback);
+    }
+    let request = match object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data))) {
+        Ok(request) => request,
+        Err(status) => return status,
+    };
+    if queue.is_none() {
+        sync::locked(scope(device), PASSIVE, |irql| {
+            call_back("EvtDeviceFileCreate", irql, callback, &[device, request, file])
+        });
+    } else {
+        client::submit(device, request, request::CREATE);
+    }
+    client::wait(request).0
+}
+
+/// Closes a file: the last handle goes, then the last reference.
+pub(super) fn close(device: Handle, file: Handle) {
+    let events = with_device(device, |device| device.init.file);
+    let Some(events) = events.filter(|_| file != 0 && object::exists(file)) else { return };
+    for (callback, name) in [(events.cleanup, "EvtFileCleanup"), (events.close, "EvtFileClose")] {
+        if callback != 0 {
+            sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file]));
+        }
+    }
+    life::delete(file);
+}
+
+/// File callbacks run under the device's lock where its callbacks run at passive level, as they do themselves.
+fn scope(device: Handle) -> Option<Handle> {
+    sync::holder_for(device).filter(|device| object::is_passive(*device))
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::{device, driver, file, init, locks, memory, misc, object, queue, registry, request, timer, work};
+use super::{device, driver, file, init, locks, memory, misc, object, queue, registry, request, sync, timer, work};
 use crate::kernel::Entry;
 use crate::kernel::routine::Routine;
 
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 13] = [
+static FAMILIES: [&[Routine]; 14] = [
     device::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
@@ -21,6 +21,7 @@ static FAMILIES: [&[Routine]; 13] = [
     queue::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    sync::FUNCTIONS,
     timer::FUNCTIONS,
     work::FUNCTIONS,
 ];

@@ -2,7 +2,7 @@
 
 use super::attributes::Attributes;
 use super::object::{self, Data, change};
-use super::{Handle, status};
+use super::{Handle, life, status};
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
 use crate::memory::guest;
 use crate::verify::{self, Rule};
@@ -18,6 +18,8 @@ pub(super) const IO_CLEANUP: usize = 6;
 pub(super) const IO_FLUSH: usize = 7;
 pub(super) const IO_INIT: usize = 8;
 pub(super) const IO_SUSPEND: usize = 9;
+pub(super) const IO_RESTART: usize = 10;
+pub(super) const SURPRISE_REMOVAL: usize = 11;
 pub(super) const QUERY_REMOVE: usize = 12;
 const CALLBACKS: usize = 17;
 
@@ -77,7 +79,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails_with_zero(),
     routine("WdfControlDeviceInitSetShutdownNotification", DISPATCH, ignore),
     routine("WdfDeviceInitFree", DISPATCH, |call| {
-        object::delete(call.arg(1));
+        life::delete(call.arg(1));
         0
     }),
 ];

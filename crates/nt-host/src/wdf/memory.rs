@@ -60,6 +60,28 @@ fn create_memory(call: &Call) -> u64 {
     created(result, call.arg(5))
 }
 
+/// A memory object of its own with these bytes.
+pub(super) fn with_bytes(call: &Call, attributes: u64, bytes: &[u8]) -> Result<Handle, u32> {
+    let size = (bytes.len() as u64).max(1);
+    let address = kernel::lock(&kernel().pool).object(size);
+    guest::put(address, bytes);
+    create(call, attributes, None, Data::Memory { address, size, owned: true })
+}
+
+/// The bytes of a memory object: all, or the part that a `WDFMEMORY_OFFSET` names.
+pub(super) fn bytes(handle: Handle, part: u64) -> Vec<u8> {
+    let (address, size) = range(handle);
+    if part == 0 {
+        return guest::bytes(address, size);
+    }
+    let offset = guest::read::<u64>(part).min(size);
+    let length = match guest::read::<u64>(part + 8) {
+        0 => size - offset,
+        length => length.min(size - offset),
+    };
+    guest::bytes(address + offset, length)
+}
+
 /// A memory object for a buffer of a request.
 pub(super) fn describe(from: u64, parent: Handle, address: u64, size: u64) -> Result<Handle, u32> {
     let data = Data::Memory { address, size, owned: false };

@@ -1,5 +1,6 @@
 //! Strings, collections, and the framework's own debugging aids.
 
+use super::attributes::Attributes;
 use super::object::{self, Data, change, create, created};
 use super::{Handle, status};
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
@@ -8,20 +9,13 @@ use crate::memory::guest;
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfStringCreate", PASSIVE, |call| {
-        let units = guest::unicode(call.arg(1));
-        let length = units.len() as u16 * 2;
-        let address = kernel::lock(&kernel().pool).object(u64::from(length) + 2);
-        guest::put_units(address, &units);
-        created(create(call, call.arg(2), None, Data::String { address, length }), call.arg(3))
+    routine("WdfStringCreate", PASSIVE, |call| match Attributes::read(call.arg(2)) {
+        Ok(attributes) => created(new_string(call.from, &attributes, &guest::unicode(call.arg(1))), call.arg(3)),
+        Err(status) => status.into(),
     })
     .fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfStringGetUnicodeString", PASSIVE, |call| {
-        let found = change(call.arg(1), |object| match object.data {
-            Data::String { address, length } => Some((address, length)),
-            _ => None,
-        });
-        let (address, length) = found.unwrap_or_else(|| object::violation(call.arg(1)));
+        let (address, length) = string(call.arg(1));
         guest::set_string(call.arg(2), length, length + 2, address);
         0
     }),
@@ -70,10 +64,59 @@ fn stop(call: &Call, what: &str) -> ! {
     verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("{what}"))
 }
 
+/// Makes a string object.
+pub(super) fn new_string(from: u64, attributes: &Attributes, units: &[u16]) -> Result<Handle, u32> {
+    let (address, length) = copy(units);
+    object::create_with(from, attributes, None, Data::String { address, length })
+}
+
+fn copy(units: &[u16]) -> (u64, u16) {
+    let length = units.len() as u16 * 2;
+    let address = kernel::lock(&kernel().pool).object(u64::from(length) + 2);
+    guest::put_units(address, units);
+    (address, length)
+}
+
+fn string(handle: Handle) -> (u64, u16) {
+    let found = change(handle, |object| match object.data {
+        Data::String { address, length } => Some((address, length)),
+        _ => None,
+    });
+    found.unwrap_or_else(|| object::violation(handle))
+}
+
+/// The text of a string object.
+pub(super) fn string_units(handle: Handle) -> Vec<u16> {
+    let (address, length) = string(handle);
+    (0..u64::from(length) / 2).map(|index| guest::read(address + index * 2)).collect()
+}
+
+/// Gives a string object another text.
+pub(super) fn set_string(handle: Handle, units: &[u16]) {
+    let (old, _) = string(handle);
+    let (address, length) = copy(units);
+    change(handle, |object| object.data = Data::String { address, length });
+    kernel::lock(&kernel().pool).free_object(old);
+}
+
+/// What is in a collection.
+pub(super) fn items_of(handle: Handle) -> Vec<Handle> {
+    with_items(handle, |items| items.clone())
+}
+
+/// Adds to a collection.
+pub(super) fn add_item(handle: Handle, item: Handle) {
+    with_items(handle, |items| items.push(item));
+}
+
 fn items<R>(call: &Call, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {
-    let result = change(call.arg(1), |object| match &mut object.data {
+    with_items(call.arg(1), body)
+}
+
+fn with_items<R>(handle: Handle, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {
+    let result = change(handle, |object| match &mut object.data {
         Data::Collection(items) => Some(body(items)),
         _ => None,
     });
-    result.unwrap_or_else(|| object::violation(call.arg(1)))
+    result.unwrap_or_else(|| object::violation(handle))
 }

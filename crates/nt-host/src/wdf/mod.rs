@@ -9,11 +9,13 @@
 mod attributes;
 mod client;
 mod data;
+mod deliver;
 mod device;
 mod driver;
 mod file;
 mod functions;
 mod init;
+mod life;
 mod loader;
 mod locks;
 mod memory;
@@ -24,6 +26,8 @@ mod queue;
 mod queue_state;
 mod registry;
 mod request;
+mod retrieve;
+mod sync;
 mod timer;
 mod work;
 
@@ -31,8 +35,8 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{self, kernel};
 
-pub(crate) use client::{ioctl, transfer};
-pub(crate) use device::{add_device, remove_all, remove_device};
+pub(crate) use client::{Asked, Sent, begin, cancel, finish};
+pub(crate) use device::{add_device, remove_all, remove_device, set_power};
 pub(crate) use functions::functions;
 pub(crate) use loader::LOADER;
 
@@ -47,6 +51,11 @@ mod status {
     pub(super) const INFO_LENGTH_MISMATCH: u32 = 0xC000_0004;
     pub(super) const INVALID_PARAMETER: u64 = 0xC000_000D;
     pub(super) const INVALID_DEVICE_REQUEST: u32 = 0xC000_0010;
+    pub(super) const INVALID_DEVICE_STATE: u32 = 0xC000_0184;
+    pub(super) const NOT_FOUND: u32 = 0xC000_0225;
+    /// `STATUS_WDF_PAUSED` and `STATUS_WDF_BUSY`.
+    pub(super) const PAUSED: u32 = 0xC020_0203;
+    pub(super) const BUSY: u32 = 0xC020_0204;
     pub(super) const BUFFER_TOO_SMALL: u64 = 0xC000_0023;
     pub(super) const OBJECT_NAME_NOT_FOUND: u64 = 0xC000_0034;
     pub(super) const OBJECT_NAME_COLLISION: u64 = 0xC000_0035;
@@ -64,6 +73,8 @@ pub(crate) struct Framework {
     created: u64,
     /// Requests that have ended, with status and information: a second end is noticed.
     ended: BTreeMap<Handle, (u32, u64)>,
+    /// Objects' locks that a driver took, with the IRQL before.
+    lock_irqls: Vec<(Handle, u8)>,
 }
 
 /// Looks at or changes the framework's state. No driver code may run in `body`.

@@ -1,15 +1,18 @@
-//! Objects: the tree, contexts, references, and the order in which they go.
+//! Objects: the tree, contexts and references. How they go is in [`super::life`].
 
-use super::attributes::{Attributes, ContextType};
+use super::attributes::{Attributes, ContextType, Level, Scope};
 pub(super) use super::data::Data;
-use super::{Framework, Handle, status, with};
+use super::{Framework, Handle, life, status, with};
+use crate::cpu::thread;
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
-use crate::kernel::{self, call_back, kernel};
+use crate::kernel::{self, kernel};
 use crate::memory::guest;
 use crate::verify::{self, At, Rule};
 
 /// Handles are in the kernel's half of the address space, where nothing is mapped.
 const FIRST: Handle = 0xFFFF_B000_0000_0010;
+/// `STATUS_OBJECT_NAME_EXISTS`: the object has a context of this type.
+const NAME_EXISTS: u64 = 0x4000_0000;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfObjectGetTypedContextWorker", DISPATCH, |call| {
@@ -32,26 +35,37 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfObjectCreate", DISPATCH, |call| created(create(call, call.arg(1), None, Data::General), call.arg(2)))
         .fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfObjectDelete", DISPATCH, |call| {
-        delete(call.arg(1));
+        life::delete(call.arg(1));
         0
     }),
+    // An object answers to types that its driver gave it, and no driver here can give it one.
     routine("WdfObjectQuery", DISPATCH, |_| status::OBJECT_NAME_NOT_FOUND),
 ];
+
+/// What runs when an object goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Farewell {
+    pub(super) cleanup: u64,
+    pub(super) destroy: u64,
+}
 
 /// An object.
 pub(super) struct Object {
     pub(super) data: Data,
     pub(super) parent: Handle,
-    children: Vec<Handle>,
-    cleanup: u64,
-    destroy: u64,
-    pub(super) passive: bool,
+    pub(super) children: Vec<Handle>,
+    /// Of the object, and of each context that was added later.
+    pub(super) farewells: Vec<Farewell>,
+    pub(super) level: Level,
+    pub(super) scope: Scope,
     /// Type and address.
-    contexts: Vec<(u64, u64)>,
-    references: i32,
+    pub(super) contexts: Vec<(u64, u64)>,
+    pub(super) references: i32,
     /// Cleaned up; only references keep it.
-    deleted: bool,
-    from: u64,
+    pub(super) deleted: bool,
+    /// The thread that holds the callback lock, and how often.
+    pub(super) holder: (u32, u32),
+    pub(super) from: u64,
 }
 
 impl Object {
@@ -91,12 +105,13 @@ pub(super) fn create_with(
             data,
             parent,
             children: Vec::new(),
-            cleanup: attributes.cleanup,
-            destroy: attributes.destroy,
-            passive: attributes.passive,
+            farewells: vec![Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy }],
+            level: attributes.level,
+            scope: attributes.scope,
             contexts: memory.into_iter().collect(),
             references: 0,
             deleted: false,
+            holder: (0, 0),
             from,
         };
         framework.objects.insert(handle, object);
@@ -130,7 +145,7 @@ pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -
 
 /// `WDF_VIOLATION`.
 pub(super) fn violation(handle: Handle) -> ! {
-    let site = crate::cpu::thread::site();
+    let site = thread::site();
     let ended = with(|framework| framework.ended.contains_key(&handle));
     let what = if ended { "a request that has ended" } else { "no handle, or one that was deleted" };
     verify::stop(
@@ -146,17 +161,37 @@ pub(super) fn exists(handle: Handle) -> bool {
     with(|framework| framework.objects.contains_key(&handle))
 }
 
+/// Whether callbacks of an object run at passive level only: its own word, else that of the nearest ancestor with one.
+pub(super) fn is_passive(handle: Handle) -> bool {
+    with(|framework| {
+        let mut object = framework.objects.get(&handle);
+        while let Some(known) = object {
+            match known.level {
+                Level::Passive => return true,
+                Level::Dispatch => return false,
+                Level::Inherit => object = framework.objects.get(&known.parent),
+            }
+        }
+        false
+    })
+}
+
+/// Arguments: object, attributes, place for the address.
 fn allocate_context(call: &Call) -> u64 {
     let attributes = match Attributes::read(call.arg(2)) {
         Ok(attributes) => attributes,
         Err(status) => return status.into(),
     };
     let Some(context) = attributes.context else { return status::INVALID_PARAMETER };
-    if lookup(call.arg(1), |object| object.context(context.unique)).is_some() {
-        return 0x4000_0000;
+    if let Some(address) = lookup(call.arg(1), |object| object.context(context.unique)) {
+        guest::write_if(call.arg(3), address);
+        return NAME_EXISTS;
     }
     let address = kernel::lock(&kernel().pool).object(context.size.max(1));
-    change(call.arg(1), |object| object.contexts.push((context.unique, address)));
+    change(call.arg(1), |object| {
+        object.contexts.push((context.unique, address));
+        object.farewells.push(Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy });
+    });
     guest::write_if(call.arg(3), address);
     status::SUCCESS
 }
@@ -168,63 +203,10 @@ fn dereference(handle: Handle) -> u64 {
     });
     match left {
         (..0, _) => verify::find(Rule::FrameworkMisuse, format_args!("an object is dereferenced too often")),
-        (0, true) => destroy(handle),
+        (0, true) => life::destroy(handle),
         _ => {}
     }
     0
-}
-
-/// Deletes an object: children first, then itself.
-pub(super) fn delete(handle: Handle) {
-    super::timer::cancel_before_delete(handle);
-    let (children, cleanup) = change(handle, |object| (object.children.clone(), object.cleanup));
-    for child in children.into_iter().rev().filter(|child| exists(*child)) {
-        delete(child);
-    }
-    if cleanup != 0 {
-        call_back("EvtCleanupCallback", crate::cpu::thread::irql(), cleanup, &[handle]);
-    }
-    let gone = change(handle, |object| {
-        object.deleted = true;
-        object.references <= 0
-    });
-    if gone {
-        destroy(handle);
-    }
-}
-
-fn destroy(handle: Handle) {
-    let callback = change(handle, |object| object.destroy);
-    if callback != 0 {
-        call_back("EvtDestroyCallback", crate::cpu::thread::irql(), callback, &[handle]);
-    }
-    let object = with(|framework| {
-        let object = framework.objects.remove(&handle)?;
-        if let Some(parent) = framework.objects.get_mut(&object.parent) {
-            parent.children.retain(|child| *child != handle);
-        }
-        Some(object)
-    });
-    if let Some(object) = object {
-        free(&object);
-    }
-}
-
-fn free(object: &Object) {
-    let mut pool = kernel::lock(&kernel().pool);
-    let own = match object.data {
-        Data::Memory { address, owned: true, .. } | Data::SpinLock { address, .. } | Data::String { address, .. } => {
-            Some(address)
-        }
-        _ => None,
-    };
-    for address in object.contexts.iter().map(|(_, address)| *address).chain(own) {
-        pool.free_object(address);
-    }
-    drop(pool);
-    if let Data::Key { handle } = object.data {
-        kernel::objects::close(handle);
-    }
 }
 
 /// Reports what is left, and forgets it.
@@ -237,13 +219,13 @@ pub(super) fn report_leaks() {
         let (kind, references) = (object.data.kind(), object.references);
         let what = format_args!("a {kind} with {references} references is left");
         verify::find_at(Rule::ObjectLeak, None, object.from, what);
-        free(object);
+        life::free(object);
     }
 }
 
 /// Functions that may only run at passive level while `wait` is set.
 pub(super) fn needs_passive(wait: bool) {
-    let irql = crate::cpu::thread::irql();
+    let irql = thread::irql();
     if wait && irql > PASSIVE {
         verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
     }

@@ -1,74 +1,189 @@
-//! Starting, stopping, draining and purging queues, one or all of a device's.
+//! Stopping, draining and purging queues, one or all of a device's.
 
 use super::device::with_device;
-use super::queue::{Queue, dispatch, with_queue};
-use super::{Handle, request, status};
+use super::object::{self, Data};
+use super::queue::{Queue, with_queue};
+use super::{Handle, deliver, request, status, sync};
+use crate::cpu::thread;
 use crate::kernel::routine::{Call, PASSIVE};
 use crate::kernel::{call_back, kernel};
+use crate::verify::{self, At, Rule};
 
-/// Calls the completion callback of an operation: it is complete as soon as the driver has nothing.
-pub(super) fn then(call: &Call) -> u64 {
-    let (callback, context) = (call.arg(2), call.arg(3));
+/// `WDF_REQUEST_STOP_ACTION_FLAGS`.
+const SUSPEND: u64 = 1;
+const PURGE: u64 = 2;
+const CANCELABLE: u64 = 0x1000_0000;
+
+/// When a queue has come to rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The driver has none of its requests.
+    Idle,
+    /// And none waits.
+    Empty,
+}
+
+impl Until {
+    fn holds(self, queue: &Queue) -> bool {
+        queue.presented == 0 && (self == Self::Idle || queue.waiting.is_empty())
+    }
+}
+
+/// Remembers the callback of an operation: it runs as soon as the queue has come to rest, maybe at once.
+pub(super) fn then(call: &Call, until: Until) -> u64 {
+    let (queue, callback, context) = (call.arg(1), call.arg(2), call.arg(3));
     if callback != 0 {
-        drained(call.arg(1));
-        call_back("queue state callback", PASSIVE, callback, &[call.arg(1), context]);
+        with_queue(queue, |queue| queue.watchers.push((until, callback, context)));
+        tell_watchers(queue);
     }
     0
 }
 
-/// Waits until the driver has no request of the queue.
-pub(super) fn drained(queue: Handle) {
+/// Runs the callbacks of operations that are over.
+pub(super) fn tell_watchers(handle: Handle) {
+    if !object::exists(handle) {
+        return;
+    }
+    let over = with_queue(handle, |queue| {
+        let watchers = std::mem::take(&mut queue.watchers);
+        let (over, left): (Vec<_>, Vec<_>) = watchers.into_iter().partition(|(until, ..)| until.holds(queue));
+        queue.watchers = left;
+        over
+    });
+    for (_, callback, context) in over {
+        call_back("EvtIoQueueState", thread::irql(), callback, &[handle, context]);
+    }
+}
+
+/// Waits until a queue has come to rest. Where that never comes, the request that is in the way is named.
+pub(super) fn wait(queue: Handle, until: Until) -> u64 {
+    let rest = || with_queue(queue, |queue| until.holds(queue)).then_some(());
+    wait_for(queue, rest);
+    0
+}
+
+fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>) {
     let soon = kernel().scheduler.now() + request::PATIENCE;
-    kernel().scheduler.wait(Some(soon), |_| with_queue(queue, |queue| queue.presented == 0).then_some(()));
+    if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
+        let first = request::presented_in(queue).first().copied().unwrap_or_default();
+        let handler = request::lookup(first, |request| request.handler);
+        let what = format_args!("a queue comes to no rest: the driver keeps a request");
+        verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
+    }
 }
 
 /// Presents what waits in all queues of a device.
-pub(super) fn dispatch_all(device: Handle) {
+pub(super) fn start_all(device: Handle) {
     for queue in with_device(device, |device| device.queues.clone()) {
-        dispatch(queue);
+        deliver::notify_ready(queue);
+        deliver::dispatch(queue);
     }
 }
 
-/// The device leaves D0: the driver is told about requests that it has.
-pub(super) fn stop_all(device: Handle) {
-    const SUSPEND: u64 = 1;
+/// The device comes back to D0: the driver may go on with requests that it kept.
+pub(super) fn resume_all(device: Handle) {
     for handle in with_device(device, |device| device.queues.clone()) {
-        let (stop, managed) = with_queue(handle, |queue| (queue.stop, queue.power_managed));
-        if !managed {
-            continue;
-        }
-        for request in request::presented_in(handle) {
-            if stop != 0 {
-                call_back("EvtIoStop", PASSIVE, stop, &[handle, request, SUSPEND]);
+        let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { 0 });
+        for request in request::presented_in(handle).into_iter().filter(|_| resume != 0) {
+            if request::lookup(request, |request| request.acknowledged) {
+                request::with_request(request, |request| request.acknowledged = false);
+                tell(handle, "EvtIoResume", resume, &[handle, request]);
             }
         }
-        drained(handle);
     }
+}
+
+/// The driver is told about requests that it has, and must answer for each: those of power-managed queues when the device
+/// leaves D0, those of all others when it goes for good.
+pub(super) fn stop_all(device: Handle, managed: bool, for_good: bool) {
+    for handle in queues(device, managed) {
+        let stop = with_queue(handle, |queue| queue.stop);
+        if !managed && stop == 0 {
+            // They are canceled next, which the driver may have prepared for.
+            continue;
+        }
+        for request in request::presented_in(handle).into_iter().filter(|_| stop != 0) {
+            let action = if for_good { PURGE } else { SUSPEND };
+            let cancelable = if request::lookup(request, |request| request.cancel != 0) { CANCELABLE } else { 0 };
+            tell(handle, "EvtIoStop", stop, &[handle, request, action | cancelable]);
+        }
+        wait_for(handle, || {
+            let kept = request::presented_in(handle);
+            kept.into_iter().all(|request| request::lookup(request, |request| request.acknowledged)).then_some(())
+        });
+    }
+}
+
+fn tell(queue: Handle, name: &'static str, callback: u64, arguments: &[u64]) {
+    sync::locked(sync::holder_for(queue), PASSIVE, |irql| call_back(name, irql, callback, arguments));
 }
 
 /// Ends what waits in a queue, and accepts nothing more.
 pub(super) fn purge(handle: Handle) {
-    let (waiting, canceled) = with_queue(handle, |queue| {
-        queue.purged = true;
-        (std::mem::take(&mut queue.waiting), queue.canceled)
-    });
-    for request in waiting {
-        with_queue(handle, Queue::count_presented);
-        if canceled == 0 {
-            request::complete(request, status::CANCELLED, 0);
-        } else {
-            call_back("EvtIoCanceledOnQueue", PASSIVE, canceled, &[handle, request]);
-        }
+    with_queue(handle, |queue| queue.closed = true);
+    cancel_everything(handle);
+}
+
+/// Ends what waits in a queue, and presents nothing more.
+pub(super) fn stop_and_purge(handle: Handle) {
+    with_queue(handle, |queue| queue.stopped = true);
+    cancel_everything(handle);
+}
+
+fn cancel_everything(handle: Handle) {
+    for request in with_queue(handle, |queue| queue.waiting.clone()) {
+        request::cancel(request);
     }
     for request in request::presented_in(handle) {
         request::cancel(request);
     }
 }
 
-/// Ends what waits in all queues of a device.
-pub(super) fn purge_all(device: Handle) {
-    for queue in with_device(device, |device| device.queues.clone()) {
+/// A request left the queue because it was canceled: a driver that has seen it before is told, any other has it ended.
+pub(super) fn canceled(queue: Handle, request: Handle) {
+    let callback = with_queue(queue, |queue| {
+        queue.presented += 1;
+        queue.canceled
+    });
+    let delivered = request::with_request(request, |request| {
+        request.presented = true;
+        request.delivered
+    });
+    if callback != 0 && delivered {
+        let arguments = [queue, request];
+        sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
+            call_back("EvtIoCanceledOnQueue", irql, callback, &arguments)
+        });
+    } else {
+        request::complete(request, status::CANCELLED, 0);
+    }
+}
+
+/// The queues of a device that are power-managed, or those that are not.
+fn queues(device: Handle, managed: bool) -> Vec<Handle> {
+    let all = with_device(device, |device| device.queues.clone());
+    all.into_iter().filter(|queue| with_queue(*queue, |queue| queue.power_managed) == managed).collect()
+}
+
+/// Ends what waits in queues of a device.
+pub(super) fn purge_all(device: Handle, managed: bool) {
+    for queue in queues(device, managed) {
         purge(queue);
-        drained(queue);
+        wait(queue, Until::Empty);
+    }
+}
+
+/// An object is about to be deleted: if it is a queue, its requests end.
+pub(super) fn purge_before_delete(handle: Handle) {
+    if object::lookup(handle, |object| matches!(object.data, Data::Queue(_))) {
+        purge(handle);
+        wait(handle, Until::Empty);
+        let device = with_queue(handle, |queue| queue.device);
+        if object::exists(device) {
+            with_device(device, |device| {
+                device.queues.retain(|queue| *queue != handle);
+                device.dispatching.retain(|(_, queue)| *queue != handle);
+            });
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Requests: from a client to a queue, and back.
 
-use super::object::{self, Data, change};
-use super::{Handle, memory, queue, status, with};
+use super::deliver::{self, End};
+use super::object::{self, Data, Object, change};
+use super::{Handle, life, memory, queue, queue_state, status, sync, with};
+use crate::cpu::thread;
 use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
 use crate::kernel::{call_back, kernel};
 use crate::memory::guest;
@@ -55,37 +57,37 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfRequestIsReserved", DISPATCH, |_| 0),
     routine("WdfRequestIsCanceled", DISPATCH, |call| with_request(call.arg(1), |request| request.canceled.into())),
     routine("WdfRequestMarkCancelable", DISPATCH, |call| {
-        mark(call);
+        if mark(call) == u64::from(status::CANCELLED) {
+            // This variant answers nothing: the driver learns of it by its callback, at once.
+            tell_canceled(call.arg(1), call.arg(2));
+        }
         0
     }),
-    routine("WdfRequestMarkCancelableEx", DISPATCH, mark),
+    routine("WdfRequestMarkCancelableEx", DISPATCH, mark).fails(status::CANCELLED),
     routine("WdfRequestUnmarkCancelable", DISPATCH, |call| {
-        let (canceled, had) =
-            with_request(call.arg(1), |request| (request.canceled, std::mem::take(&mut request.cancel) != 0));
-        if canceled && !had { status::CANCELLED.into() } else { status::SUCCESS }
+        with_request(call.arg(1), |request| match (std::mem::take(&mut request.cancel), request.canceled) {
+            (1.., _) => status::SUCCESS,
+            (0, true) => status::CANCELLED.into(),
+            (0, false) => status::INVALID_PARAMETER,
+        })
     }),
-    routine("WdfRequestForwardToIoQueue", DISPATCH, |call| {
-        let (request, to) = (call.arg(1), call.arg(2));
-        let from = with_request(request, |request| {
-            request.presented = false;
-            request.queue
-        });
-        if !queue::add(to, request) {
-            return 0xC000_00B5;
-        }
-        queue::returned(from);
-        status::SUCCESS
-    }),
+    routine("WdfRequestForwardToIoQueue", DISPATCH, |call| pass_on(call, call.arg(2), End::Back))
+        .fails(status::INVALID_DEVICE_REQUEST),
     routine("WdfRequestRequeue", DISPATCH, |call| {
         let from = with_request(call.arg(1), |request| request.queue);
-        queue::add(from, call.arg(1));
-        queue::returned(from);
-        status::SUCCESS
-    }),
+        if from == 0 || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
+            return status::INVALID_DEVICE_REQUEST.into();
+        }
+        pass_on(call, from, End::Front)
+    })
+    .fails(status::INVALID_DEVICE_REQUEST),
     routine("WdfRequestStopAcknowledge", DISPATCH, |call| {
+        let from = with_request(call.arg(1), |request| request.queue);
         if call.is(2) {
-            let from = with_request(call.arg(1), |request| request.queue);
-            queue::add(from, call.arg(1));
+            pass_on(call, from, End::Front);
+        } else {
+            with_request(call.arg(1), |request| request.acknowledged = true);
+            kernel().scheduler.change(|_| ());
         }
         0
     }),
@@ -104,7 +106,11 @@ pub(super) struct Request {
     pub(super) information: u64,
     /// The driver has it.
     pub(super) presented: bool,
-    /// The callback that got it.
+    /// The driver has or had it.
+    pub(super) delivered: bool,
+    /// The driver keeps it while the device sleeps.
+    pub(super) acknowledged: bool,
+    /// The callback that got it, or the driver's code that took it.
     pub(super) handler: u64,
     pub(super) cancel: u64,
     pub(super) canceled: bool,
@@ -147,8 +153,14 @@ pub(super) fn complete(handle: Handle, status: u32, information: u64) {
     if with(|framework| framework.ended.contains_key(&handle)) {
         return verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
     }
-    let (queue, cancel, room) =
-        with_request(handle, |request| (request.queue, request.cancel, request.input.1.max(request.output.1)));
+    let (queue, cancel, room, waits) = with_request(handle, |request| {
+        let room = request.input.1.max(request.output.1);
+        (request.queue, request.cancel, room, !request.presented && request.queue != 0)
+    });
+    if waits && queue::withdraw(queue, handle) {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed that waits in a queue"));
+        queue::with_queue(queue, |queue| queue.presented += 1);
+    }
     if cancel != 0 {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
     }
@@ -157,40 +169,67 @@ pub(super) fn complete(handle: Handle, status: u32, information: u64) {
         verify::find(Rule::RequestMisuse, what);
     }
     with(|framework| framework.ended.insert(handle, (status, information)));
-    object::delete(handle);
+    life::delete(handle);
     if queue == 0 {
         kernel().scheduler.change(|_| ());
     } else {
-        queue::returned(queue);
+        deliver::returned(queue);
     }
 }
 
 /// Cancels a request: where the driver said how, it is told; where it waits, it ends.
 pub(super) fn cancel(handle: Handle) {
-    if !object::exists(handle) {
-        return;
-    }
-    let (callback, queue, presented) = with_request(handle, |request| {
-        request.canceled = true;
-        (std::mem::take(&mut request.cancel), request.queue, request.presented)
+    let state = with(|framework| match framework.objects.get_mut(&handle) {
+        Some(Object { data: Data::Request(request), deleted: false, .. }) => {
+            request.canceled = true;
+            Some((std::mem::take(&mut request.cancel), request.queue))
+        }
+        _ => None,
     });
-    if callback != 0 {
-        call_back("EvtRequestCancel", crate::cpu::thread::irql(), callback, &[handle]);
-    } else if !presented && queue::withdraw(queue, handle) {
-        queue::with_queue(queue, queue::Queue::count_presented);
-        complete(handle, status::CANCELLED, 0);
+    match state {
+        Some((callback @ 1.., _)) => tell_canceled(handle, callback),
+        Some((0, queue)) if queue::withdraw(queue, handle) => queue_state::canceled(queue, handle),
+        _ => {}
     }
 }
 
+fn tell_canceled(handle: Handle, callback: u64) {
+    let queue = lookup(handle, |request| request.queue);
+    sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
+        call_back("EvtRequestCancel", irql, callback, &[handle])
+    });
+}
+
+/// Arguments: request, callback.
 fn mark(call: &Call) -> u64 {
     let callback = call.arg(2);
-    let canceled = with_request(call.arg(1), |request| {
+    let (canceled, before) = with_request(call.arg(1), |request| {
         if !request.canceled {
-            request.cancel = callback;
+            return (false, std::mem::replace(&mut request.cancel, callback));
         }
-        request.canceled
+        (true, 0)
     });
+    if before != 0 {
+        verify::find(Rule::RequestMisuse, format_args!("a request is marked cancelable twice"));
+    }
     if canceled { status::CANCELLED.into() } else { status::SUCCESS }
+}
+
+/// Puts a request that the driver has into a queue.
+fn pass_on(call: &Call, to: Handle, end: End) -> u64 {
+    let request = call.arg(1);
+    let (from, cancelable, presented) =
+        with_request(request, |request| (request.queue, request.cancel != 0, request.presented));
+    if cancelable || !presented {
+        let what = if cancelable { "is marked cancelable" } else { "is in a queue already" };
+        verify::find(Rule::RequestMisuse, format_args!("a request that {what} is put into a queue"));
+        return status::INVALID_DEVICE_REQUEST.into();
+    }
+    if !deliver::add(to, request, end) {
+        return status::BUSY.into();
+    }
+    deliver::returned(from);
+    status::SUCCESS
 }
 
 fn buffer(handle: Handle, direction: Direction) -> Result<(u64, u64), u64> {
@@ -223,11 +262,15 @@ fn retrieve_memory(call: &Call, direction: Direction) -> u64 {
     }
 }
 
-/// `WDF_REQUEST_PARAMETERS`: type at 4, parameters from 8 on.
 fn get_parameters(call: &Call) -> u64 {
-    let parameters = call.arg(2);
+    describe(call.arg(1), call.arg(2));
+    0
+}
+
+/// Fills in `WDF_REQUEST_PARAMETERS`: type at 4, parameters from 8 on.
+pub(super) fn describe(request: Handle, parameters: u64) {
     let (kind, code, input, output) =
-        with_request(call.arg(1), |request| (request.kind, request.code, request.input, request.output));
+        with_request(request, |request| (request.kind, request.code, request.input, request.output));
     guest::write(parameters + 4, kind);
     if kind == CONTROL {
         guest::write(parameters + 8, output.1);
@@ -239,5 +282,4 @@ fn get_parameters(call: &Call) -> u64 {
         guest::write(parameters + 16, 0_u32);
         guest::write(parameters + 24, 0_u64);
     }
-    0
 }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use super::attributes::Level;
 use super::object::{self, Data, change, create, created, lookup, needs_passive};
-use super::{Handle, device, status, with};
+use super::{Handle, device, life, status, sync, with};
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
-use crate::kernel::scheduler::Timer as Entry;
+use crate::kernel::scheduler::{State, Timer as Entry};
 use crate::kernel::{call_back, kernel, submit};
 use crate::memory::guest;
 use crate::verify::{self, Rule};
 
-/// `WDF_TIMER_CONFIG`: callback at 8, period at 16.
+/// `WDF_TIMER_CONFIG`: callback at 8, period at 16, automatic serialisation at 20.
 const CONFIG_SIZES: [u32; 2] = [32, 40];
 /// 100 ns units of a millisecond.
 const MILLISECOND: u64 = 10_000;
@@ -27,6 +28,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 pub(super) struct Timer {
     callback: u64,
     period: u64,
+    serialized: bool,
 }
 
 /// Arguments: configuration, attributes, place for the handle.
@@ -37,13 +39,16 @@ fn create_timer(call: &Call) -> u64 {
         verify::find(Rule::BadArgument, format_args!("a timer configuration of {size} bytes"));
         return status::INFO_LENGTH_MISMATCH.into();
     }
-    let data =
-        Timer { callback: guest::read(config + 8), period: u64::from(guest::read::<u32>(config + 16)) * MILLISECOND };
+    let data = Timer {
+        callback: guest::read(config + 8),
+        period: u64::from(guest::read::<u32>(config + 16)) * MILLISECOND,
+        serialized: guest::read::<u8>(config + 20) != 0,
+    };
     let result = create(call, call.arg(2), None, Data::Timer(data));
     if let Ok(handle) = result
         && device::of(lookup(handle, |object| object.parent)).is_none()
     {
-        object::delete(handle);
+        life::delete(handle);
         verify::find(Rule::FrameworkMisuse, format_args!("a timer's parent must belong to a device"));
         return status::INVALID_PARAMETER;
     }
@@ -54,7 +59,7 @@ fn create_timer(call: &Call) -> u64 {
 fn start(call: &Call) -> u64 {
     let handle = call.arg(1);
     let (timer, passive) = change(handle, |object| match object.data {
-        Data::Timer(timer) => Some((timer, object.passive)),
+        Data::Timer(timer) => Some((timer, object.level == Level::Passive)),
         _ => None,
     })
     .unwrap_or_else(|| object::violation(handle));
@@ -65,7 +70,7 @@ fn start(call: &Call) -> u64 {
         due,
         period: timer.period,
         signals: None,
-        action: Some(Arc::new(move || fire(handle, timer.callback, passive))),
+        action: Some(Arc::new(move || fire(handle, timer, passive))),
         from: call.from,
     };
     scheduler.change(|state| {
@@ -77,20 +82,21 @@ fn start(call: &Call) -> u64 {
     })
 }
 
-fn fire(handle: Handle, callback: u64, passive: bool) {
+fn fire(handle: Handle, timer: Timer, passive: bool) {
     if !object::exists(handle) {
         return;
     }
     if passive {
-        submit(handle, move || run(handle, callback, PASSIVE));
+        submit(handle, move || run(handle, timer, PASSIVE));
     } else {
-        run(handle, callback, DISPATCH);
+        run(handle, timer, DISPATCH);
     }
 }
 
-fn run(handle: Handle, callback: u64, irql: u8) {
+fn run(handle: Handle, timer: Timer, irql: u8) {
     if object::exists(handle) {
-        call_back("EvtTimerFunc", irql, callback, &[handle]);
+        let lock = if timer.serialized { sync::holder_for(lookup(handle, |object| object.parent)) } else { None };
+        sync::locked(lock, irql, |irql| call_back("EvtTimerFunc", irql, timer.callback, &[handle]));
     }
 }
 
@@ -106,10 +112,12 @@ fn stop(handle: Handle, wait: bool) -> bool {
 
 fn cancel(handle: Handle) -> bool {
     kernel().scheduler.change(|state| {
-        let before = state.timers.len() + state.deferred.len();
+        let count = |state: &State| state.timers.len() + state.deferred.len() + state.work.len();
+        let before = count(state);
         state.timers.retain(|timer| timer.key != handle);
         state.deferred.retain(|(key, _)| *key != handle);
-        state.timers.len() + state.deferred.len() != before
+        state.work.retain(|(key, _)| *key != handle);
+        count(state) != before
     })
 }
 

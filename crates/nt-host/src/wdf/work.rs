@@ -1,7 +1,7 @@
 //! Work items and deferred calls.
 
 use super::object::{self, Data, change, create, created, lookup};
-use super::{Handle, status};
+use super::{Handle, status, sync};
 use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
 use crate::kernel::{call_back, kernel, submit};
 use crate::memory::guest;
@@ -9,10 +9,10 @@ use crate::memory::guest;
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfWorkItemCreate", DISPATCH, create_work).fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfWorkItemEnqueue", DISPATCH, |call| {
-        let (handle, callback) = (call.arg(1), callback(call.arg(1)));
+        let (handle, work) = (call.arg(1), work(call.arg(1)));
         let queued = kernel().scheduler.look(|state| state.work.iter().any(|(key, _)| *key == handle));
         if !queued {
-            submit(handle, move || run("EvtWorkItem", handle, callback, PASSIVE));
+            submit(handle, move || run("EvtWorkItem", handle, work, PASSIVE));
         }
         0
     }),
@@ -27,12 +27,12 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     }),
     routine("WdfDpcCreate", DISPATCH, create_work).fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfDpcEnqueue", DISPATCH, |call| {
-        let (handle, callback) = (call.arg(1), callback(call.arg(1)));
+        let (handle, work) = (call.arg(1), work(call.arg(1)));
         kernel().scheduler.change(|state| {
             if state.deferred.iter().any(|(key, _)| *key == handle) {
                 return 0;
             }
-            state.deferred.push_back((handle, Box::new(move || run("EvtDpcFunc", handle, callback, DISPATCH))));
+            state.deferred.push_back((handle, Box::new(move || run("EvtDpcFunc", handle, work, DISPATCH))));
             1
         })
     }),
@@ -53,22 +53,25 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfDpcGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
 ];
 
-/// The callback is at 8 in both configurations.
+/// Both configurations: callback at 8, automatic serialisation at 16.
 fn create_work(call: &Call) -> u64 {
-    let data = Data::Work { callback: guest::read(call.arg(1) + 8) };
+    let config = call.arg(1);
+    let data = Data::Work { callback: guest::read(config + 8), serialized: guest::read::<u8>(config + 16) != 0 };
     created(create(call, call.arg(2), None, data), call.arg(3))
 }
 
-fn callback(handle: Handle) -> u64 {
-    let callback = change(handle, |object| match object.data {
-        Data::Work { callback } => Some(callback),
+/// The callback, and whether it runs under its parent's lock.
+fn work(handle: Handle) -> (u64, bool) {
+    let work = change(handle, |object| match object.data {
+        Data::Work { callback, serialized } => Some((callback, serialized)),
         _ => None,
     });
-    callback.unwrap_or_else(|| object::violation(handle))
+    work.unwrap_or_else(|| object::violation(handle))
 }
 
-fn run(name: &'static str, handle: Handle, callback: u64, irql: u8) {
+fn run(name: &'static str, handle: Handle, (callback, serialized): (u64, bool), irql: u8) {
     if object::exists(handle) {
-        call_back(name, irql, callback, &[handle]);
+        let lock = if serialized { sync::holder_for(lookup(handle, |object| object.parent)) } else { None };
+        sync::locked(lock, irql, |irql| call_back(name, irql, callback, &[handle]));
     }
 }

@@ -71,6 +71,16 @@ messages! {
         Calls {} = 15,
         /// A call of session control that may call the driver back.
         Control { call: Control } = 16,
+        /// Begin a request of a kind; the answer is its number.
+        Begin { device: u64, kind: u32, code: u32, input: Vec<u8>, output: u32 } = 17,
+        /// Cancel a request that was begun.
+        Cancel { number: u64 } = 18,
+        /// Wait for the end of a request that was begun.
+        Finish { number: u64 } = 19,
+        /// Send a device to sleep or wake it up.
+        SetPower { device: u64, on: bool } = 20,
+        /// Pull a device out.
+        SurpriseRemove { device: u64 } = 21,
     }
 }
 

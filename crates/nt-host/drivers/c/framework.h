@@ -1,0 +1,56 @@
+/* What the framework's drivers here have in common: calls by name, configurations with their sizes, a log. */
+#pragma once
+
+#include <ntddk.h>
+#include <wdf.h>
+
+/* Calls a function of the framework: its type in capitals, its name, its arguments. */
+#define WDF(type, name, ...) ((PFN_##type)WdfFunctions_01033[name##TableIndex])(WdfDriverGlobals, ##__VA_ARGS__)
+
+/* A line of the log, which the tests compare. */
+#define LOG(...) DbgPrint(__VA_ARGS__)
+
+#define STATUS_CANCELLED_ ((NTSTATUS)0xC0000120)
+#define STATUS_NO_MORE_ENTRIES_ ((NTSTATUS)0x8000001A)
+#define STATUS_INVALID_DEVICE_REQUEST_ ((NTSTATUS)0xC0000010)
+#define STATUS_UNSUCCESSFUL_ ((NTSTATUS)0xC0000001)
+#define MILLISECONDS(count) (-(LONGLONG)(count) * 10000)
+
+static inline ULONG Irql(void)
+{
+    ULONG64 irql;
+    __asm__ volatile("mov %%cr8, %0" : "=r"(irql));
+    return (ULONG)irql;
+}
+
+static inline void InitAttributes(WDF_OBJECT_ATTRIBUTES *attributes, WDFOBJECT parent)
+{
+    __builtin_memset(attributes, 0, sizeof(*attributes));
+    attributes->Size = sizeof(*attributes);
+    attributes->ExecutionLevel = WdfExecutionLevelInheritFromParent;
+    attributes->SynchronizationScope = WdfSynchronizationScopeInheritFromParent;
+    attributes->ParentObject = parent;
+}
+
+static inline void InitQueue(WDF_IO_QUEUE_CONFIG *config, WDF_IO_QUEUE_DISPATCH_TYPE type, BOOLEAN is_default)
+{
+    __builtin_memset(config, 0, sizeof(*config));
+    config->Size = sizeof(*config);
+    config->DispatchType = type;
+    config->PowerManaged = WdfUseDefault;
+    config->DefaultQueue = is_default;
+}
+
+static inline void Complete(WDFREQUEST request, NTSTATUS status, ULONG_PTR information)
+{
+    WDF(WDFREQUESTCOMPLETEWITHINFORMATION, WdfRequestCompleteWithInformation, request, status, information);
+}
+
+static inline NTSTATUS CreateDriver(PDRIVER_OBJECT driver, PUNICODE_STRING path, PFN_WDF_DRIVER_DEVICE_ADD add)
+{
+    WDF_DRIVER_CONFIG config = {0};
+
+    config.Size = sizeof(config);
+    config.EvtDriverDeviceAdd = add;
+    return WDF(WDFDRIVERCREATE, WdfDriverCreate, driver, path, NULL, &config, NULL);
+}

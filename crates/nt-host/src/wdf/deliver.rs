@@ -1,0 +1,149 @@
+//! Requests on their way to the driver: in at a queue's end, out to its callbacks.
+
+use super::device::with_device;
+use super::object;
+use super::queue::{MANUAL, with_queue};
+use super::request::{self, with_request};
+use super::{Handle, queue_state, status, sync};
+use crate::cpu::thread;
+use crate::kernel::routine::PASSIVE;
+use crate::kernel::{call_back, kernel, submit};
+
+/// At which end of a queue a request goes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Back,
+    /// It was in the queue before.
+    Front,
+}
+
+/// Whether power management lets a queue deliver.
+pub(super) fn is_powered(handle: Handle) -> bool {
+    let (device, managed) = with_queue(handle, |queue| (queue.device, queue.power_managed));
+    !managed || object::exists(device) && with_device(device, |device| device.in_d0)
+}
+
+/// Adds a request and presents what can be presented. Whether the queue took it.
+pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
+    // Before it is in the queue: there another thread may take it and end it.
+    let before = with_request(request, |request| {
+        (std::mem::replace(&mut request.queue, queue), std::mem::take(&mut request.presented))
+    });
+    let taken = with_queue(queue, |queue| {
+        if !queue.closed {
+            match end {
+                End::Back => queue.waiting.push_back(request),
+                End::Front => queue.waiting.push_front(request),
+            }
+        }
+        (!queue.closed).then_some(queue.waiting.len())
+    });
+    let Some(length) = taken else {
+        with_request(request, |request| (request.queue, request.presented) = before);
+        return false;
+    };
+    // A request that was canceled while the driver had it does not wait in a queue.
+    if request::lookup(request, |request| request.canceled) {
+        request::cancel(request);
+        return true;
+    }
+    if length == 1 {
+        notify_ready(queue);
+    }
+    dispatch(queue);
+    true
+}
+
+/// Tells a driver that asked for it that a manual queue has requests.
+pub(super) fn notify_ready(handle: Handle) {
+    if !is_powered(handle) {
+        return;
+    }
+    let ready = with_queue(handle, |queue| {
+        let wanted = queue.kind == MANUAL && queue.ready.0 != 0 && !queue.waiting.is_empty() && !queue.stopped;
+        wanted.then_some(queue.ready)
+    });
+    if let Some((callback, context)) = ready {
+        call_back("EvtIoQueueState", thread::irql(), callback, &[handle, context]);
+    }
+}
+
+/// A request that the driver had is with it no more.
+pub(super) fn returned(queue: Handle) {
+    if !object::exists(queue) {
+        return;
+    }
+    with_queue(queue, |queue| queue.presented = queue.presented.saturating_sub(1));
+    kernel().scheduler.change(|_| ());
+    dispatch(queue);
+    queue_state::tell_watchers(queue);
+}
+
+/// Presents requests while the queue allows it. A callback that gets here again leaves it to the loop that it runs in.
+pub(super) fn dispatch(handle: Handle) {
+    if with_queue(handle, |queue| queue.kind == MANUAL) {
+        return;
+    }
+    let me = thread::number();
+    let nested = with_queue(handle, |queue| {
+        let nested = queue.presenters.contains(&me);
+        if !nested {
+            queue.presenters.push(me);
+        }
+        nested
+    });
+    if nested {
+        return;
+    }
+    while let Some(request) = next(handle, me) {
+        present(handle, request);
+        if !object::exists(handle) {
+            return;
+        }
+    }
+}
+
+/// The next request for the driver; without one the calling thread presents no more.
+fn next(handle: Handle, me: u32) -> Option<Handle> {
+    let powered = is_powered(handle);
+    let passive = object::is_passive(handle);
+    let (request, later) = with_queue(handle, |queue| {
+        let possible = powered && !queue.stopped && queue.presented < queue.limit && !queue.waiting.is_empty();
+        let later = possible && passive && thread::irql() > PASSIVE;
+        if possible && !later {
+            queue.presented += 1;
+            return (queue.waiting.pop_front(), false);
+        }
+        queue.presenters.retain(|presenter| *presenter != me);
+        (None, later)
+    });
+    if later {
+        submit(handle, move || {
+            if object::exists(handle) {
+                dispatch(handle);
+            }
+        });
+    }
+    request
+}
+
+/// Calls the handler for a request.
+fn present(queue: Handle, request: Handle) {
+    let handlers = with_queue(queue, |queue| queue.handlers);
+    let (kind, input, output, code) = with_request(request, |request| {
+        (request.presented, request.delivered, request.acknowledged) = (true, true, false);
+        (request.kind, request.input.1, request.output.1, request.code)
+    });
+    let [default, read, write, control, _] = handlers;
+    let (name, target, arguments) = match kind {
+        request::READ if read != 0 => ("EvtIoRead", read, vec![queue, request, output]),
+        request::WRITE if write != 0 => ("EvtIoWrite", write, vec![queue, request, input]),
+        request::CONTROL if control != 0 => {
+            ("EvtIoDeviceControl", control, vec![queue, request, output, input, code.into()])
+        }
+        _ if default != 0 => ("EvtIoDefault", default, vec![queue, request]),
+        _ => return request::complete(request, status::INVALID_DEVICE_REQUEST, 0),
+    };
+    with_request(request, |request| request.handler = target);
+    sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, &arguments));
+}

@@ -1,0 +1,90 @@
+//! Drivers in C, compiled by clang against the kit's headers and linked with its libraries.
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use nt_host::{Builder, NtHost};
+
+/// What this program has built.
+static BUILT: Mutex<BTreeMap<(String, u32), PathBuf>> = Mutex::new(BTreeMap::new());
+
+fn run(tool: &str, arguments: &[String]) {
+    let output = match Command::new(tool).args(arguments).output() {
+        Ok(output) => output,
+        Err(error) => panic!("{tool}: {error}; `cargo xtask test` sets it up"),
+    };
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What a driver of the framework is linked with.
+pub(crate) const FRAMEWORK: [&str; 4] = ["ntoskrnl", "WdfLdr", "WdfDriverEntry", "BufferOverflowFastFailK"];
+
+/// Compiles and links one of the C drivers, the first time that it is asked for.
+pub(crate) fn build(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let path = built.entry((name.to_owned(), bug)).or_insert_with(|| build_now(name, bug, entry, libraries));
+    path.clone()
+}
+
+fn build_now(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+    let kit = wdk_kit::kit::root();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Test programs may run at the same time, so that each has a folder of its own; its tests share what is built there.
+    let folder = folder.join(format!("c-{}", env!("CARGO_CRATE_NAME")));
+    std::fs::create_dir_all(&folder).expect("a folder for the driver");
+    let (object, image) = (folder.join(format!("{name}_{bug}.obj")), folder.join(format!("c_{name}_{bug}.sys")));
+    let versioned = format!("10.0.{}.0", wdk_kit::detect_wdk_build_number().expect("a version"));
+    let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
+    let mut compile: Vec<String> =
+        ["--target=x86_64-pc-windows-msvc", "-c", "-O0", "-g", "-gcodeview", "-ffreestanding"]
+            .map(String::from)
+            .to_vec();
+    compile.extend(["-fms-extensions", "-fno-stack-protector", "-mno-red-zone", "-Wall", "-Werror"].map(String::from));
+    compile.extend(["-Wno-multichar", "-DKMDF_VERSION_MAJOR=1", "-DKMDF_VERSION_MINOR=33"].map(String::from));
+    compile.extend(
+        [format!("{versioned}/km"), format!("{versioned}/shared"), "wdf/kmdf/1.33".into()].map(|part| include(&part)),
+    );
+    compile.push(format!("-DBUG={bug}"));
+    compile.push(here.join("drivers/c").join(format!("{name}.c")).display().to_string());
+    compile.extend(["-o".into(), object.display().to_string()]);
+    run("clang", &compile);
+    let mut link: Vec<String> =
+        ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
+    link.push(format!("/entry:{entry}"));
+    link.push(format!("/out:{}", image.display()));
+    link.push(object.display().to_string());
+    let folders = [kit.join("Lib").join(&versioned).join("km/x64"), kit.join("Lib/wdf/kmdf/x64/1.33")];
+    link.extend(folders.iter().map(|folder| format!("/libpath:{}", folder.display())));
+    link.extend(libraries.iter().map(|library| format!("{library}.lib")));
+    run("lld-link", &link);
+    image
+}
+
+/// A host for a driver of the framework.
+pub(crate) fn framework(name: &str) -> Builder {
+    NtHost::builder().driver(build(name, 0, "FxDriverEntry", &FRAMEWORK))
+}
+
+/// A host for a driver without the framework.
+pub(crate) fn plain(name: &str) -> Builder {
+    NtHost::builder().driver(build(name, 0, "DriverEntry", &["ntoskrnl"]))
+}
+
+/// The lines that a driver wrote since the last call.
+#[derive(Default)]
+pub(crate) struct Log {
+    read: usize,
+}
+
+impl Log {
+    pub(crate) fn lines(&mut self, host: &NtHost) -> Vec<String> {
+        let output = host.report().output().to_owned();
+        let new = output.get(self.read..).unwrap_or_default().lines().map(str::to_owned).collect();
+        self.read = output.len();
+        new
+    }
+}
