@@ -125,6 +125,15 @@ impl<W: Write> Exporter<W> {
         self.out.write_all(self.line.as_bytes())
     }
 
+    /// Has the output write what it keeps, while events are still to come.
+    ///
+    /// # Errors
+    ///
+    /// What the output answered.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Ends the export and gives the output back.
     ///
     /// # Errors
