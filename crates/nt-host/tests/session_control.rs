@@ -267,3 +267,12 @@ fn a_process_that_is_gone_says_so_and_its_file_is_readable() {
     assert!(names.iter().any(|name| name == "DeviceAdd"), "{names:?}");
     assert!(!file.is_closed(), "nobody could");
 }
+
+#[test]
+fn an_interrupt_is_not_for_the_process_that_runs_the_driver() {
+    let host = sample().start().expect("DriverEntry");
+    let kill = std::process::Command::new("kill").args(["-INT", &host.process_id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    assert_eq!(host.machine().providers().expect("providers"), [provider()]);
+    host.unload().expect("unload").assert_clean();
+}

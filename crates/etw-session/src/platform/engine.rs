@@ -3,21 +3,16 @@
 //! The engine knows the layouts and decides; this module only hands bytes over. Its sessions live as long as the engine,
 //! which for [`local`] is as long as the process.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use etw_engine::{Consumer, Enable, Engine, Filter, Properties, QueryError, SessionStatus, Update};
-use etw_etl::{Clock, Event};
+use etw_engine::{Enable, Engine, Filter, Properties, QueryError, SessionStatus, Update};
+use etw_etl::Event;
 use etw_types::session::{TraceInfoClass, enable as property, mode};
 use etw_types::{ControlCode, Win32Error};
 
-use crate::system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};
-
-/// How often a consumer looks for events while it waits.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+use crate::poll::{Polled, poll};
+use crate::system::{Control, EnableRequest, EventSource, Refusal, System, Target};
 
 /// An engine as a [`System`].
 #[derive(Clone, Debug)]
@@ -74,12 +69,6 @@ pub fn local() -> Arc<dyn System> {
 #[must_use]
 pub fn local_engine() -> Engine {
     LOCAL.get_or_init(Engine::new).clone()
-}
-
-/// Whether the user asked to stop. Not known here: an interrupt ends the process, and the engine's files stay readable.
-#[must_use]
-pub const fn interrupted() -> bool {
-    false
 }
 
 /// Whether a terminal shows colours. All do, here.
@@ -166,8 +155,19 @@ impl System for EngineSystem {
         let session = self.engine.find_session(name)?;
         let consumer = session.consume()?;
         let clock = session.clock();
-        let handle = session.handle();
-        Ok(Box::new(Source { engine: self.engine.clone(), handle, consumer, clock, waiting: VecDeque::new() }))
+        let (engine, handle) = (self.engine.clone(), session.handle());
+        Ok(poll(move || {
+            // A session leaves the table after its last buffer was delivered: ask in this order.
+            let has_ended = engine.session(handle).is_err();
+            match consumer.try_next_buffer() {
+                Some(buffer) => {
+                    let event = |record| Event::from_record(record, buffer.processor, &clock);
+                    Polled::Buffer(buffer.records().filter_map(event).collect())
+                }
+                None if has_ended => Polled::End,
+                None => Polled::Nothing,
+            }
+        }))
     }
 
     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
@@ -196,36 +196,5 @@ fn update(now: &SessionStatus, asked: Properties) -> Update {
         log_file: asked.log_file,
         real_time: (is_real_time != (now.properties.mode & mode::REAL_TIME != 0)).then_some(is_real_time),
         maximum_buffers: (asked.maximum_buffers != 0).then_some(asked.maximum_buffers),
-    }
-}
-
-/// The events of a session: buffers as they come, taken apart.
-struct Source {
-    engine: Engine,
-    handle: u64,
-    consumer: Consumer,
-    clock: Clock,
-    waiting: VecDeque<Event>,
-}
-
-impl EventSource for Source {
-    fn receive(&mut self, timeout: Duration) -> Received {
-        let end = Instant::now().checked_add(timeout);
-        loop {
-            if let Some(event) = self.waiting.pop_front() {
-                return Received::Event(Box::new(event));
-            }
-            // A session leaves the table after its last buffer was delivered: ask in this order.
-            let has_ended = self.engine.session(self.handle).is_err();
-            match self.consumer.try_next_buffer() {
-                Some(buffer) => {
-                    let event = |record| Event::from_record(record, buffer.processor, &self.clock);
-                    self.waiting.extend(buffer.records().filter_map(event));
-                }
-                None if has_ended => return Received::End,
-                None if end.is_some_and(|end| Instant::now() >= end) => return Received::Nothing,
-                None => thread::sleep(LOOK_EVERY),
-            }
-        }
     }
 }

@@ -8,6 +8,6 @@ mod engine;
 mod windows;
 
 #[cfg(not(windows))]
-pub use engine::{EngineSystem, interrupted, local, local_engine, shows_colours};
+pub use engine::{EngineSystem, local, local_engine, shows_colours};
 #[cfg(windows)]
 pub use windows::{WindowsSystem, console::shows_colours, interrupted, local};

@@ -4,15 +4,12 @@
 //! among the requests to the driver; everything else has a connection of its own. That one carries no waiting either: a
 //! consumer that waits asks again and again, so it keeps neither requests nor other calls from going on.
 
-use std::collections::VecDeque;
 use std::env;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use etw_etl::{Clock, Event};
-use etw_session::{Control as Code, EnableRequest, EventSource, Machine, Received, Refusal, System, Target};
+use etw_session::{Control as Code, EnableRequest, EventSource, Machine, Polled, Refusal, System, Target, poll};
 use etw_types::Win32Error;
 use etw_types::session::TraceInfoClass;
 
@@ -23,8 +20,6 @@ use crate::wire::{Answer, Control, Enablement, Reply, Request};
 
 /// `ERROR_PROCESS_ABORTED`: the process that runs the driver is gone, or does not answer.
 const GONE: Win32Error = Win32Error::from_int(1067);
-/// How often a consumer looks for events while it waits.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 impl NtHost {
     /// The ETW that the driver writes to, for session control: sessions with files or in real time, providers with filters,
@@ -163,8 +158,8 @@ impl System for HostSystem {
     fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
         match self.call(Control::Consume { name: name.to_owned() })? {
             Answer::Consumer { consumer, clock } => {
-                let system = Self(Arc::clone(&self.0));
-                Ok(Box::new(Source { system, consumer, clock, waiting: VecDeque::new() }))
+                let remote = Remote { system: Self(Arc::clone(&self.0)), consumer, clock };
+                Ok(poll(move || remote.next()))
             }
             Answer::Code { code, .. } => Err(Win32Error::from_int(code)),
             _ => Err(GONE),
@@ -185,41 +180,29 @@ impl System for HostSystem {
 }
 
 /// A consumer in the child.
-struct Source {
+struct Remote {
     system: HostSystem,
     consumer: u64,
     clock: Clock,
-    waiting: VecDeque<Event>,
 }
 
-impl EventSource for Source {
-    fn receive(&mut self, timeout: Duration) -> Received {
-        let end = Instant::now().checked_add(timeout);
-        loop {
-            if let Some(event) = self.waiting.pop_front() {
-                return Received::Event(Box::new(event));
+impl Remote {
+    fn next(&self) -> Polled {
+        match self.system.call(Control::Receive { consumer: self.consumer }) {
+            Ok(Answer::Records { records, .. }) if records.is_empty() => Polled::Nothing,
+            Ok(Answer::Records { processor, records }) => {
+                let event = |record: &Vec<u8>| Event::from_record(record, processor, &self.clock);
+                Polled::Buffer(records.iter().filter_map(event).collect())
             }
-            match self.system.call(Control::Receive { consumer: self.consumer }) {
-                Ok(Answer::Records { records, .. }) if records.is_empty() => {
-                    if end.is_some_and(|end| Instant::now() >= end) {
-                        return Received::Nothing;
-                    }
-                    thread::sleep(LOOK_EVERY);
-                }
-                Ok(Answer::Records { processor, records }) => {
-                    let event = |record: &Vec<u8>| Event::from_record(record, processor, &self.clock);
-                    self.waiting.extend(records.iter().filter_map(event));
-                }
-                Ok(Answer::End {}) => return Received::End,
-                Ok(Answer::Code { code, .. }) => return Received::Failed(Win32Error::from_int(code)),
-                Ok(_) => return Received::Failed(GONE),
-                Err(error) => return Received::Failed(error),
-            }
+            Ok(Answer::End {}) => Polled::End,
+            Ok(Answer::Code { code, .. }) => Polled::Failed(Win32Error::from_int(code)),
+            Ok(_) => Polled::Failed(GONE),
+            Err(error) => Polled::Failed(error),
         }
     }
 }
 
-impl Drop for Source {
+impl Drop for Remote {
     fn drop(&mut self) {
         // Where the child is gone, so is the consumer.
         let _ = self.system.call(Control::Disconnect { consumer: self.consumer });

@@ -1,0 +1,139 @@
+//! Events of a system that has to be asked for them.
+//!
+//! Sessions deliver a buffer of one processor after the other. What is there at once is put into the order of its times, as
+//! Windows does for its consumers; a buffer that comes later stays later.
+
+use std::collections::VecDeque;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use etw_etl::Event;
+use etw_types::Win32Error;
+
+use crate::system::{EventSource, Received};
+
+/// How often it is asked while somebody waits.
+const EVERY: Duration = Duration::from_millis(5);
+/// Most buffers that are put in order together.
+const MOST: usize = 256;
+
+/// The answer of a system that is asked for events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Polled {
+    /// The events of a buffer.
+    Buffer(Vec<Event>),
+    /// Nothing at this time.
+    Nothing,
+    /// The session has stopped and everything was delivered.
+    End,
+    /// Reading failed.
+    Failed(Win32Error),
+}
+
+/// A source that asks, and waits in between. `next` must not wait itself.
+pub fn poll(next: impl FnMut() -> Polled + Send + 'static) -> Box<dyn EventSource> {
+    Box::new(Source { next, waiting: VecDeque::new(), last: None })
+}
+
+struct Source<F> {
+    next: F,
+    waiting: VecDeque<Event>,
+    /// What there is to say when nothing waits any more.
+    last: Option<Received>,
+}
+
+impl<F: FnMut() -> Polled + Send> Source<F> {
+    /// Takes what is there.
+    fn take(&mut self) {
+        let mut events = Vec::new();
+        for _ in 0..MOST {
+            match (self.next)() {
+                Polled::Buffer(buffer) => events.extend(buffer),
+                Polled::Nothing => break,
+                Polled::End => self.last = Some(Received::End),
+                Polled::Failed(code) => self.last = Some(Received::Failed(code)),
+            }
+            if self.last.is_some() {
+                break;
+            }
+        }
+        // Stable: events of one moment stay as they came.
+        events.sort_by_key(|event: &Event| event.header.stamp);
+        self.waiting.extend(events);
+    }
+}
+
+impl<F: FnMut() -> Polled + Send> EventSource for Source<F> {
+    fn receive(&mut self, timeout: Duration) -> Received {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Received::Event(Box::new(event));
+            }
+            if let Some(last) = &self.last {
+                return last.clone();
+            }
+            self.take();
+            if self.waiting.is_empty() && self.last.is_none() {
+                if end.is_some_and(|end| Instant::now() >= end) {
+                    return Received::Nothing;
+                }
+                thread::sleep(EVERY);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use etw_etl::{Clock, Event, EventData};
+    use etw_types::Win32Error;
+
+    use super::{Polled, poll};
+    use crate::system::Received;
+
+    fn event(stamp: u64, cpu: u16) -> Event {
+        let data = EventData { timestamp: stamp, ..EventData::default() };
+        let mut bytes = vec![0; data.encoded_len()];
+        data.encode(&mut bytes).expect("room");
+        Event::from_record(&bytes, cpu, &Clock::default()).expect("a record")
+    }
+
+    #[test]
+    fn buffers_that_are_there_together_are_put_in_order() {
+        let buffer = |stamps: &[u64], cpu| Polled::Buffer(stamps.iter().map(|stamp| event(*stamp, cpu)).collect());
+        let mut answers = vec![
+            Polled::Nothing,
+            buffer(&[1, 4, 4], 0),
+            buffer(&[2, 4], 1),
+            Polled::Nothing,
+            buffer(&[3], 0),
+            Polled::Failed(Win32Error::Cancelled),
+        ]
+        .into_iter();
+        let mut source = poll(move || answers.next().expect("it is not asked after the end"));
+        let mut seen = Vec::new();
+        let last = loop {
+            match source.receive(Duration::from_secs(30)) {
+                Received::Event(event) => seen.push((event.header.stamp, event.header.cpu)),
+                last => break last,
+            }
+        };
+        assert_eq!(seen, [(1, 0), (2, 1), (4, 0), (4, 0), (4, 1), (3, 0)]);
+        assert_eq!(last, Received::Failed(Win32Error::Cancelled));
+        assert_eq!(source.receive(Duration::ZERO), last);
+    }
+
+    #[test]
+    fn a_source_without_events_is_asked_once_and_waits_no_longer_than_told() {
+        let mut asked = 0;
+        let mut source = poll(move || {
+            asked += 1;
+            if asked == 1 { Polled::Nothing } else { Polled::End }
+        });
+        assert_eq!(source.receive(Duration::ZERO), Received::Nothing);
+        assert_eq!(source.receive(Duration::ZERO), Received::End);
+    }
+}
