@@ -44,6 +44,13 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Tells people of sessions that could not be stopped.
+    pub(crate) fn tell_unstopped(machine: &Machine) {
+        for unstopped in machine.unstopped() {
+            eprintln!("etwctl: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
+        }
+    }
+
     fn write(text: &str) -> Result<(), Failure> {
         Ok(io::stdout().write_all(text.as_bytes())?)
     }
@@ -62,6 +69,8 @@ pub(crate) enum Failure {
     Damaged(String),
     /// Reading or writing failed.
     Io(io::Error),
+    /// A driver that was run did something wrong.
+    Driver(String),
     /// A command of a batch failed, and was reported.
     Batch(u8),
 }
@@ -76,6 +85,7 @@ impl Failure {
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Session(_) | Self::Trace(_) | Self::Io(_) => 1,
             Self::Damaged(_) => 3,
+            Self::Driver(_) => 5,
             Self::Batch(code) => *code,
         }
     }
@@ -87,6 +97,7 @@ impl Failure {
             Self::Session(error) => eprintln!("etwctl: {error}"),
             Self::Trace(error) => eprintln!("etwctl: {error}"),
             Self::Damaged(message) => eprintln!("etwctl: the trace is damaged: {message}"),
+            Self::Driver(message) => eprintln!("etwctl: the driver under test: {message}"),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Self::Io(error) => eprintln!("etwctl: {error}"),
             Self::Batch(_) => {}

@@ -32,9 +32,7 @@ fn main() -> ExitCode {
         Ok(Parsed::Version) => print(concat!("etwctl ", env!("CARGO_PKG_VERSION"), "\n")),
         Err(message) => Err(Failure::Usage(message)),
     };
-    for unstopped in machine.unstopped() {
-        eprintln!("etwctl: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
-    }
+    Context::tell_unstopped(&machine);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

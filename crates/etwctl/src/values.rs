@@ -91,6 +91,14 @@ pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     if rest.is_empty() { Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()) } else { Err(bad()) }
 }
 
+/// A control request: its code in hexadecimal, and its input behind a colon.
+pub(crate) fn control_request(text: &str) -> Result<(u32, Vec<u8>), String> {
+    let (code, input) = text.split_once(':').unwrap_or((text, ""));
+    let digits = code.strip_prefix("0x").or_else(|| code.strip_prefix("0X")).unwrap_or(code);
+    let code = u32::from_str_radix(digits, 16).map_err(|_| format!("'{code}' is not a control code in hexadecimal"))?;
+    Ok((code, bytes(input)?))
+}
+
 /// Bytes as hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('?');
@@ -114,7 +122,7 @@ pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bit, bytes, classic_event, hex, level, number, provider, seconds};
+    use super::{bit, bytes, classic_event, control_request, hex, level, number, provider, seconds};
 
     #[test]
     fn providers_are_guids_or_names() {
@@ -134,6 +142,9 @@ mod tests {
         assert_eq!(bit("c", &[("a", 1)]).unwrap_err(), "'c' is neither a number nor one of a");
         assert_eq!(bytes("0aFf"), Ok(vec![10, 255]));
         assert_eq!(hex(&[10, 255]), "0aff");
+        assert_eq!(control_request("0x22E000:68"), Ok((0x0022_E000, vec![0x68])));
+        assert_eq!(control_request("226004"), Ok((0x0022_6004, Vec::new())));
+        assert!(control_request("me").is_err() && control_request("1:2").is_err());
         assert!(bytes("0a0").is_err() && bytes("zz").is_err());
         let event = classic_event("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1").unwrap();
         assert_eq!(event.event_type, 1);

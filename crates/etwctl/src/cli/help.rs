@@ -21,7 +21,8 @@ pub(crate) fn overview(system: &str, caveat: Option<&str>) -> String {
     }
     row(&mut text, "--version", "print the version");
     text.push_str(
-        "\nexit codes: 0 done, 1 refused or failed, 2 not understood, 3 the trace is damaged, 4 not supported here\n",
+        "\nexit codes: 0 done, 1 refused or failed, 2 not understood, 3 the trace is damaged, 4 not supported here,\n\
+         5 a driver that was run did something wrong\n",
     );
     let _ = write!(text, "\nSessions are those of {system}.");
     if let Some(caveat) = caveat {

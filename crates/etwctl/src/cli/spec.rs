@@ -233,9 +233,16 @@ pub(crate) const COMMANDS: &[Command] = &[
             option("count", "N", "stop after so many events were printed"),
             option("session", "NAME", "the session's name (default: etwctl and the process id)"),
             switch("csv", "print CSV"),
-            switch("demo", "run a demonstration provider in this process (not on Windows)"),
+            switch("demo", "run a demonstration provider in this process, repeated until --for (not on Windows)"),
+            path("driver", "load this driver, give it a device and the requests, and unload it (Linux only)"),
+            option("ioctl", "CODE[:HEX]", "send the driver a control request; repeatable"),
+            choice("os", &["win7", "win8.1", "win10", "win11"], "the Windows that the driver finds (default: win10)"),
+            option("advance", "SECONDS", "time that passes for the driver before it is unloaded (default: 2.5)"),
         ],
-        details: "Stops at --for, --count, Enter on a terminal, or Ctrl-C on Windows. With --json, events are JSON Lines.",
+        details: "Stops at --for, --count, Enter on a terminal, Ctrl-C, or when the demonstration or the driver is done; the file is\n\
+                  closed in all these cases. A second Ctrl-C ends at once. With --json, events are JSON Lines.\n\n\
+                  A driver is run as a program, with nt-host: on Linux for x86-64 and without Windows, with all rights of this\n\
+                  process. What it did wrong is reported, and the exit code is then 5.",
     },
     Command {
         name: "decode",

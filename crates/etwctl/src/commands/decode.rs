@@ -42,6 +42,11 @@ impl<W: Write> Printer<W> {
         self.exporter.event(event)
     }
 
+    /// Shows what was printed so far.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.exporter.flush()
+    }
+
     pub(super) fn finish(self) -> io::Result<()> {
         self.brush.set(None);
         self.exporter.finish()?.flush()

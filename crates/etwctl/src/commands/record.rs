@@ -6,35 +6,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use etw_session::platform::interrupted;
-use etw_session::{Call, Consumer, Error, Properties, Received, Session, SessionStatus};
+use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
+use etw_types::Guid;
 
 use super::decode::{Printer, format};
 use super::requests::request;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
-use crate::output::paint;
-use crate::platform::Demo;
+use crate::output::Meter;
+use crate::platform::{Demo, Driver, Plan, interrupted};
 use crate::values;
 
 /// How long one look for events waits.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often the meter is redrawn.
-const METER: Duration = Duration::from_millis(500);
+/// The time that passes for a driver before it is unloaded.
+const DRIVER_TIME: Duration = Duration::from_millis(2500);
 
 /// When to stop.
-struct End {
+struct End<'a> {
     at: Option<Instant>,
     most: u64,
     demo: Option<Demo>,
+    driver: Option<&'a Driver>,
     pressed: Arc<AtomicBool>,
 }
 
-impl End {
+impl End<'_> {
     fn is_reached(&self, shown: u64) -> bool {
         self.at.is_some_and(|at| Instant::now() >= at)
             || shown >= self.most
             || self.demo.as_ref().is_some_and(Demo::is_finished)
+            || self.driver.is_some_and(Driver::is_finished)
             || self.pressed.load(Ordering::Relaxed)
             || interrupted()
     }
@@ -42,8 +44,39 @@ impl End {
 
 /// Records.
 pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    // From here on an interrupt is a wish to stop.
+    interrupted();
+    let providers = providers(line)?;
+    let Some(path) = line.value("driver") else {
+        if let Some(option) = ["ioctl", "os", "advance"].into_iter().find(|option| line.has(option)) {
+            return Err(Failure::Usage(format!("--{option} is about a driver: name one with --driver")));
+        }
+        return run(context, line, context.machine, &providers, None);
+    };
+    if line.has("demo") {
+        return Err(Failure::Usage("--demo and --driver exclude each other".to_owned()));
+    }
+    let mut driver = Driver::prepare(path, line.value("os"))?;
+    let machine = driver.machine().clone();
+    let result = run(context, line, &machine, &providers, Some(&mut driver));
+    Context::tell_unstopped(&machine);
+    let outcome = driver.finish();
+    for answer in outcome.answers {
+        eprintln!("{answer}");
+    }
+    for finding in &outcome.findings {
+        eprintln!("finding: {finding}");
+    }
+    match (outcome.error, outcome.findings.len()) {
+        // That the machine stopped is what the findings say better.
+        (None, 0) => result,
+        (None, count) => Err(Failure::Driver(format!("{count} finding{}", if count == 1 { "" } else { "s" }))),
+        (Some(error), _) => Err(Failure::Driver(error)),
+    }
+}
+
+fn providers(line: &Line) -> Result<Vec<Guid>, Failure> {
     let mut providers = line.arguments.iter().map(|name| values::provider(name)).collect::<Result<Vec<_>, _>>()?;
-    let request = request(line)?;
     if line.has("demo") {
         if !Demo::IS_HERE {
             return Err(Failure::Usage("there is no demonstration provider here: name one of the system's".to_owned()));
@@ -53,8 +86,27 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     if providers.is_empty() {
         return Err(Failure::Usage("record needs a provider, or --demo".to_owned()));
     }
+    Ok(providers)
+}
+
+fn plan(line: &Line) -> Result<Plan, String> {
+    let requests = line.values("ioctl").map(values::control_request).collect::<Result<_, _>>()?;
+    Ok(Plan { requests, time: line.value("advance").map_or(Ok(DRIVER_TIME), values::seconds)? })
+}
+
+/// A recording on a machine, until its end.
+fn run(
+    context: &Context<'_>,
+    line: &Line,
+    machine: &Machine,
+    providers: &[Guid],
+    mut driver: Option<&mut Driver>,
+) -> Result<(), Failure> {
+    let request = request(line)?;
+    let plan = plan(line)?;
     let is_live = line.has("live") || line.value("etl").is_none();
     let time = line.value("for").map(values::seconds).transpose()?;
+    let most = line.parsed("count")?.unwrap_or(u64::MAX);
     let format = format(context, line)?;
     let name = line.value("session").map_or_else(|| format!("etwctl-{}", std::process::id()), Into::into);
     let mut properties = Properties::new(&name).flush_every(Duration::from_millis(250));
@@ -65,23 +117,27 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         properties = properties.file(file);
     }
 
-    let session = context.machine.start(&properties)?;
-    if !line.has("demo") {
+    let session = machine.start(&properties)?;
+    if !line.has("demo") && driver.is_none() {
         context.caveat();
     }
-    let consumer = if is_live { Some(context.machine.consume(&session)?) } else { None };
+    let consumer = if is_live { Some(machine.consume(&session)?) } else { None };
     for guid in providers {
-        let provider = if line.has("group") { session.group(guid) } else { session.provider(guid) };
+        let provider = if line.has("group") { session.group(*guid) } else { session.provider(*guid) };
         provider.enable(&request)?;
+    }
+    if let Some(driver) = &mut driver {
+        driver.start(plan);
     }
     let end = End {
         at: time.and_then(|time| Instant::now().checked_add(time)),
-        most: line.parsed("count")?.unwrap_or(u64::MAX),
-        demo: if line.has("demo") { Some(Demo::start()?) } else { None },
+        most,
+        demo: if line.has("demo") { Some(Demo::start(time.is_some())?) } else { None },
+        driver: driver.as_deref(),
         pressed: wait_for_enter(),
     };
     let printer = Printer::new(BufWriter::new(io::stdout()), format, context.has_colour)?;
-    let (shown, status) = follow(session, consumer, printer, &end)?;
+    let (shown, status) = follow(session, consumer, printer, &end, Meter::new(line.value("color")))?;
     let file = status.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
     let events = if is_live { format!("{shown} events printed, ") } else { String::new() };
     eprintln!(
@@ -94,14 +150,15 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
 }
 
 /// Prints events until the end, stops the session, and prints what was on its way.
-fn follow<W: Write>(
+fn follow<W: Write, M: Write>(
     session: Session,
     mut consumer: Option<Consumer>,
     mut printer: Printer<W>,
-    end: &End,
+    end: &End<'_>,
+    mut meter: Meter<M>,
 ) -> Result<(u64, SessionStatus), Failure> {
+    let is_live = consumer.is_some();
     let mut shown = 0;
-    let mut meter = Meter::new();
     while !end.is_reached(shown) {
         match consumer.as_mut().map(|consumer| consumer.receive(LOOK)) {
             Some(Received::Event(event)) => {
@@ -111,14 +168,18 @@ fn follow<W: Write>(
             }
             // Somebody else stopped the session.
             Some(Received::End) => break,
-            Some(Received::Nothing) => {}
+            // What waits in the printer is shown while nothing else comes.
+            Some(Received::Nothing) => printer.flush()?,
             Some(Received::Failed(code)) => return Err(Error::of(Call::Consume, code).into()),
             None => thread::sleep(LOOK),
         }
-        meter.draw(&session, shown);
+        if meter.is_due() {
+            printer.flush()?;
+            meter.draw(is_live.then_some(shown), session.query().ok());
+        }
     }
     meter.clear();
-    let status = session.stop()?;
+    let stopped = session.stop();
     while shown < end.most
         && let Some(Received::Event(event)) = consumer.as_mut().map(|consumer| consumer.receive(LOOK))
     {
@@ -126,44 +187,7 @@ fn follow<W: Write>(
         shown += 1;
     }
     printer.finish()?;
-    Ok((shown, status))
-}
-
-/// A line on the terminal that shows how much came and how much was lost. Only where standard error is a terminal.
-struct Meter {
-    is_terminal: bool,
-    drawn: Option<Instant>,
-    is_shown: bool,
-}
-
-impl Meter {
-    fn new() -> Self {
-        Self { is_terminal: io::stderr().is_terminal() && paint::may_colour(), drawn: None, is_shown: false }
-    }
-
-    fn draw(&mut self, session: &Session, shown: u64) {
-        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= METER);
-        if !self.is_terminal || !is_due {
-            return;
-        }
-        self.drawn = Some(Instant::now());
-        if let Ok(status) = session.query() {
-            let colour = if status.has_losses() { "\x1b[31m" } else { "\x1b[32m" };
-            let lost = u64::from(status.log_buffers_lost) + u64::from(status.real_time_buffers_lost);
-            eprint!(
-                "\r\x1b[K{colour}{shown} events, {} lost, {lost} buffers lost, {}/{} buffers free\x1b[0m (Enter stops)",
-                status.events_lost, status.free_buffers, status.number_of_buffers
-            );
-            self.is_shown = true;
-        }
-    }
-
-    fn clear(&mut self) {
-        if self.is_shown {
-            eprint!("\r\x1b[K");
-            self.is_shown = false;
-        }
-    }
+    Ok((shown, stopped?))
 }
 
 /// Becomes true when Enter is pressed on a terminal.

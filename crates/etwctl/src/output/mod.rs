@@ -1,8 +1,10 @@
 //! What the command writes: tables for people, JSON for programs, colours on terminals.
 
 pub(crate) mod json;
+mod meter;
 pub(crate) mod paint;
 pub(crate) mod table;
 
 pub(crate) use json::Json;
+pub(crate) use meter::Meter;
 pub(crate) use table::Table;

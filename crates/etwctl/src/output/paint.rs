@@ -19,7 +19,8 @@ pub(crate) fn wanted(option: Option<&str>) -> Result<bool, String> {
 
 /// Whether a terminal shows colours and its user wants them.
 pub(crate) fn may_colour() -> bool {
-    std::env::var_os("NO_COLOR").is_none() && shows_colours()
+    // By the convention of no-color.org: set, and not to nothing.
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && shows_colours()
 }
 
 /// The colour of a level; `None` for plain.

@@ -1,5 +1,7 @@
-//! A demonstration provider in this process: a driver's day in a second.
+//! A demonstration provider in this process, a driver's day in a second; and interrupts as signals.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -7,6 +9,8 @@ use etw_engine::{Block, Engine, EventWrite};
 use etw_session::platform::local_engine;
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level, Opcode};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
 
 /// The provider's traits: a size and its name.
 const TRAITS: &[u8] = b"\x0e\x00Etwctl-Demo\x00";
@@ -16,9 +20,28 @@ const CONTROL: Keyword = Keyword::from_bits(0x2);
 const REQUESTS: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// A provider that writes on a thread of its own.
+/// Whether the user asked to stop since this was first asked. From then on the first interrupt no longer ends the process,
+/// so that it can stop its session and close its file; the second one does.
+pub(crate) fn interrupted() -> bool {
+    static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let flag = INTERRUPTED.get_or_init(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the second signal finds the flag set. Where there are no handlers, a signal ends the process.
+            let _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag));
+            let _ = register(signal, Arc::clone(&flag));
+        }
+        flag
+    });
+    flag.load(Ordering::Relaxed)
+}
+
+/// A provider that writes on a thread of its own, until it has written everything or this is dropped.
 #[derive(Debug)]
-pub(crate) struct Demo(JoinHandle<()>);
+pub(crate) struct Demo {
+    thread: JoinHandle<()>,
+    ends: Arc<AtomicBool>,
+}
 
 impl Demo {
     /// The provider's id.
@@ -27,24 +50,36 @@ impl Demo {
     /// Whether there is one.
     pub(crate) const IS_HERE: bool = true;
 
-    /// Registers the provider and begins to write.
-    pub(crate) fn start() -> Result<Self, String> {
+    /// Registers the provider and begins to write, once or again and again.
+    pub(crate) fn start(repeats: bool) -> Result<Self, String> {
         let engine = local_engine();
         let handle = engine.register(Self::ID, None, |_| {}).map_err(|status| status.to_string())?;
         engine.set_information(handle, EventInfoClass::SetTraits, TRAITS);
-        Ok(Self(thread::spawn(move || {
-            write_all(&engine, handle);
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&ends);
+        let thread = thread::spawn(move || {
+            write_all(&engine, handle, &told);
+            while repeats && !told.load(Ordering::Relaxed) {
+                write_all(&engine, handle, &told);
+            }
             engine.unregister(handle);
-        })))
+        });
+        Ok(Self { thread, ends })
     }
 
     /// Whether it has written everything.
     pub(crate) fn is_finished(&self) -> bool {
-        self.0.is_finished()
+        self.thread.is_finished()
     }
 }
 
-fn write_all(engine: &Engine, handle: u64) {
+impl Drop for Demo {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+    }
+}
+
+fn write_all(engine: &Engine, handle: u64, ends: &AtomicBool) {
     let write = |name: &str, level: Level, keyword: Keyword, opcode: Opcode, request: u32, length: u32| {
         let (mut metadata, mut payload) = ([0; 128], [0; 128]);
         let event = EventBuilder::new(&mut metadata, &mut payload, name, 0)
@@ -62,7 +97,7 @@ fn write_all(engine: &Engine, handle: u64) {
         engine.write(&EventWrite::new(handle, descriptor), blocks.as_slice());
     };
     write("DriverEntry", Level::Informational, CONTROL, Opcode::Info, 0, 0);
-    for request in 1..=REQUESTS {
+    for request in (1..=REQUESTS).take_while(|_| !ends.load(Ordering::Relaxed)) {
         let length = request * 512;
         write("Read", Level::Informational, READ, Opcode::Start, request, length);
         write("Transfer", Level::Verbose, READ, Opcode::Info, request, length / 2);

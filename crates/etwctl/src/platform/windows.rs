@@ -1,5 +1,6 @@
-//! On Windows there are real providers.
+//! On Windows there are real providers, and the console tells of interrupts.
 
+pub(crate) use etw_session::platform::interrupted;
 use etw_types::Guid;
 
 /// A demonstration provider: not here, so there is no value of this type.
@@ -13,7 +14,7 @@ impl Demo {
     pub(crate) const IS_HERE: bool = false;
 
     /// Not here.
-    pub(crate) fn start() -> Result<Self, String> {
+    pub(crate) fn start(_repeats: bool) -> Result<Self, String> {
         Err("there is no demonstration provider on Windows: name a provider of the system".to_owned())
     }
 

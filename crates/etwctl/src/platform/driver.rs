@@ -1,0 +1,107 @@
+//! A driver run by `nt-host`, on a thread beside the recording.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use etw_session::Machine;
+use nt_host::{Answer, Error, NtHost, Os};
+
+use super::{Outcome, Plan};
+use crate::context::Failure;
+use crate::values;
+
+/// Room for the output of a request.
+const ROOM: u32 = 4096;
+
+/// A line for each request, and how it ended.
+type Run = (Vec<String>, Result<(), Error>);
+
+/// A driver to be run.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    host: NtHost,
+    machine: Machine,
+    ends: Arc<AtomicBool>,
+    run: Option<JoinHandle<Run>>,
+}
+
+impl Driver {
+    /// Reads the driver's file. Nothing of it runs yet.
+    pub(crate) fn prepare(path: &str, os: Option<&str>) -> Result<Self, Failure> {
+        let os = os.map_or(Ok(Os::default()), str::parse)?;
+        let prepared = NtHost::builder().driver(path).os(os).prepare();
+        let host = prepared.map_err(|error| io::Error::other(error.to_string()))?;
+        let machine = host.machine();
+        Ok(Self { host, machine, ends: Arc::default(), run: None })
+    }
+
+    /// The ETW that the driver writes to.
+    pub(crate) const fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Begins to run it.
+    pub(crate) fn start(&mut self, plan: Plan) {
+        let (host, ends) = (self.host.clone(), Arc::clone(&self.ends));
+        self.run = Some(thread::spawn(move || {
+            let mut answers = Vec::new();
+            let result = run(&host, &plan, &ends, &mut answers);
+            (answers, result)
+        }));
+    }
+
+    /// Whether it has been unloaded.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.run.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Has it unloaded and says what became of it.
+    pub(crate) fn finish(self) -> Outcome {
+        self.ends.store(true, Ordering::Relaxed);
+        let (answers, result) = match self.run.map(JoinHandle::join) {
+            Some(Ok(run)) => run,
+            Some(Err(_)) => (Vec::new(), Err(Error::Host("the thread that runs the driver has panicked".to_owned()))),
+            None => (Vec::new(), Ok(())),
+        };
+        let findings = self.host.report().findings().iter().map(ToString::to_string).collect();
+        let error = match result {
+            // What stopped it is the last finding.
+            Ok(()) | Err(Error::Stopped(_)) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        Outcome { answers, findings, error }
+    }
+}
+
+/// Loads it, gives it a device and requests, lets time pass, and unloads it.
+fn run(host: &NtHost, plan: &Plan, ends: &AtomicBool, answers: &mut Vec<String>) -> Result<(), Error> {
+    host.load()?;
+    match host.add_device() {
+        Ok(device) => {
+            for (code, input) in &plan.requests {
+                if ends.load(Ordering::Relaxed) {
+                    break;
+                }
+                answers.push(told(*code, &device.ioctl(*code, input, ROOM)?));
+            }
+            if !ends.load(Ordering::Relaxed) {
+                host.advance(plan.time)?;
+            }
+            device.remove()?;
+        }
+        // A driver need not take a device.
+        Err(Error::Status(status)) => answers.push(format!("the driver took no device: {status}")),
+        Err(error) => return Err(error),
+    }
+    host.unload().map(drop)
+}
+
+fn told(code: u32, answer: &Answer) -> String {
+    let output = match answer.output.len() {
+        0 => "no output".to_owned(),
+        length => format!("{length} bytes: {}", values::hex(&answer.output)),
+    };
+    format!("request {code:08X}: {}, {output}", answer.status)
+}
