@@ -79,7 +79,7 @@ fn line(shown: Option<u64>, status: &SessionStatus, has_colour: bool) -> String 
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(windows)))]
 mod tests {
     use etw_engine::{Block, EventWrite};
     use etw_session::platform::local_engine;
