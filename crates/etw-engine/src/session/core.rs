@@ -133,14 +133,7 @@ impl SessionCore {
         }
     }
 
-    fn write(
-        &self,
-        buffers: &Buffers,
-        offer: &Offer<'_>,
-        data: &mut Gathered,
-        property: u32,
-        stack: bool,
-    ) -> NtStatus {
+    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &mut Gathered, property: u32, stack: bool) -> NtStatus {
         let extras = Extras {
             property,
             stack,

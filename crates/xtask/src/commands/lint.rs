@@ -6,7 +6,7 @@ use super::build::{IMAGES_MANIFEST, SETUP};
 use crate::cli::Command;
 use crate::context::Context;
 use crate::error::Error;
-use crate::setup::ensure_component;
+use crate::setup::{TARGET, ensure_component};
 use crate::steps::{Outcome, Step, run_all};
 
 pub(super) const COMMAND: Command = Command {
@@ -22,9 +22,11 @@ at which IRQL they may be called. Missing components are installed.
     run,
 };
 
-/// The crates in which `cfg(windows)` matters: what a driver links, and session control.
-const WINDOWS_CRATES: [&str; 8] =
-    ["--package", "etw-types", "--package", "wdk-etw", "--package", "etw-session", "--package", "etwctl"];
+/// What a driver links, and session control: the crates in which `cfg(windows)` matters.
+const DRIVER_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
+const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
+/// The target of Debian's mingw.
+const GNU: &str = "x86_64-pc-windows-gnu";
 const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 /// libFuzzer's entries, which are no member of the workspace.
 const FUZZ_MANIFEST: &str = "crates/fuzz/libfuzzer/Cargo.toml";
@@ -68,13 +70,21 @@ fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
         return Ok(Outcome::Skipped("the toolchain in use for Windows has no clippy".into()));
     }
     ensure_clippy(context)?;
-    toolchain.cargo(context, "clippy").args(WINDOWS_CRATES).args(DENY_WARNINGS).run()?;
+    toolchain.cargo(context, "clippy").args(DRIVER_CRATES).args(DENY_WARNINGS).run()?;
     toolchain
         .cargo(context, "clippy")
         .args(["--locked", "--manifest-path", IMAGES_MANIFEST])
         .args(["--target-dir", "target/images"])
         .args(DENY_WARNINGS)
         .run()?;
+    // Both families of targets: the command for Windows is built with either.
+    for target in [TARGET, GNU] {
+        if let Err(error) = toolchain.ensure_target(context, target) {
+            return Ok(Outcome::Skipped(error.to_string()));
+        }
+        let clippy = toolchain.cargo_for(context, "clippy", target).args(SESSION_CRATES);
+        clippy.args(["--all-targets"]).args(DENY_WARNINGS).run()?;
+    }
     Ok(Outcome::Passed)
 }
 
