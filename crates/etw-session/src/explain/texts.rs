@@ -1,0 +1,201 @@
+//! The texts: what a code says as the answer of one function, and what it says whoever answers it.
+
+use etw_types::Win32Error;
+
+use super::Call;
+
+/// Cause and advice.
+type Texts = (&'static str, &'static str);
+
+const MISTAKE: &str = "report it: this is a mistake of this library";
+const NOTHING: &str = "nothing has to be done";
+const TABLE: &str = "look at the table of classes";
+const NO_PROFILE: Texts =
+    ("the profile privilege is missing", "run as an administrator, whose token has SeSystemProfilePrivilege");
+
+/// Causes that depend on the function.
+pub(super) fn particular(call: Call, code: Win32Error) -> Option<Texts> {
+    match call {
+        Call::Start => of_start(code.as_int()),
+        Call::Query
+        | Call::Stop
+        | Call::Update
+        | Call::Flush
+        | Call::IncrementFile
+        | Call::ConvertToRealTime
+        | Call::QueryAll => of_control(call, code.as_int()),
+        Call::Enable => of_enable(code.as_int()),
+        Call::Set(_) | Call::QueryInformation(_) | Call::Enumerate(_) => of_information(call, code.as_int()),
+        Call::Consume => of_consume(code.as_int()),
+        Call::Privilege => None,
+    }
+}
+
+fn of_start(code: u32) -> Option<Texts> {
+    Some(match code {
+        24 => ("the block of properties has no room for the names", "use a shorter session or file name"),
+        87 => (
+            "a property, an offset or a combination of logging modes is not accepted",
+            "compare the modes with the documented conflicts",
+        ),
+        161 => (
+            "the file is in use by another session, or neither a file nor real time was asked for",
+            "name another file, or ask for real time or buffering",
+        ),
+        1450 => (
+            "every session slot is taken, or all eight of the system logger",
+            "stop a session that nobody needs; class 19 tells the cap",
+        ),
+        _ => return None,
+    })
+}
+
+fn of_control(call: Call, code: u32) -> Option<Texts> {
+    Some(match (call, code) {
+        (Call::QueryAll, 87) => ("the system does not list so many sessions at once", MISTAKE),
+        (Call::QueryAll, 234) => ("there are more sessions than there was room for", "try again"),
+        (_, 24) => ("the block of properties is too small for the answer", MISTAKE),
+        (Call::Update, 87) => (
+            "this cannot be changed while the session runs",
+            "change flags, flush timer, file, real time or most buffers only, and never to no way out",
+        ),
+        (Call::IncrementFile, 50 | 87) => (
+            "the session does not number its files, or this Windows is older than version 1809",
+            "start it with numbered files",
+        ),
+        (Call::ConvertToRealTime, 50 | 87) => (
+            "the session cannot go on in real time, or this Windows is older than version 2004",
+            "start it in real time",
+        ),
+        (_, 87) => ("the session's name or handle is not accepted", "find the session by its name"),
+        (Call::Update, 161) => {
+            ("the file is written already, or the session would have neither a file nor real time", "name another file")
+        }
+        (Call::Flush, 161) => ("the session keeps its events in memory and has no file", "start it with a file"),
+        (Call::Stop, 234) => ("the session has stopped, and only its names did not fit", NOTHING),
+        (_, 234) => ("the names did not fit into the answer", MISTAKE),
+        _ => return None,
+    })
+}
+
+fn of_enable(code: u32) -> Option<Texts> {
+    Some(match code {
+        1 => ("the provider is not registered and its level cannot be changed", "start the provider first"),
+        87 => ("the provider, the session or a filter is not valid", "check the GUID and the filters"),
+        1450 => ("eight sessions have enabled this provider already", "disable it in another session"),
+        1460 => (
+            "the provider's callback did not return in time, but the request stands",
+            "wait longer, or look at what the callback does",
+        ),
+        _ => return None,
+    })
+}
+
+fn of_information(call: Call, code: u32) -> Option<Texts> {
+    Some(match (call, code) {
+        (Call::Set(_), 24) => (
+            "the data is shorter than the least length of the class, or no multiple of its elements",
+            "look at its layout in the table of classes",
+        ),
+        (_, 24) => ("the buffer is shorter than the answer of the class", "give it room for its layout"),
+        (Call::Set(_), 50) => ("the class cannot be set", TABLE),
+        (Call::QueryInformation(_), 50) => ("the class cannot be queried", TABLE),
+        (_, 50) => ("the class cannot be enumerated", TABLE),
+        (Call::Set(_), 87) => (
+            "the class is unknown to this version of Windows, the session is of the wrong kind, or a value is out of range",
+            "look at the table of classes; some need a session of the system logger",
+        ),
+        (Call::QueryInformation(_), 87) => (
+            "the class is unknown to this version of Windows, or is for another kind of handle",
+            "look at the table of classes; some are for sessions, others for the machine",
+        ),
+        (_, 87) => ("the class is unknown to this version of Windows, or wants a GUID", TABLE),
+        (Call::Enumerate(_), 4201) => ("nobody has registered or enabled the GUID", "list the providers or groups"),
+        (_, 4201) => ("the session has stopped", "list the sessions and check the name"),
+        _ => return None,
+    })
+}
+
+fn of_consume(code: u32) -> Option<Texts> {
+    Some(match code {
+        5 => (
+            "you are not allowed to read this session, or the system has no consumers (Wine)",
+            "run elevated or join Performance Log Users",
+        ),
+        6 => ("reading was closed already", "open the session again"),
+        87 => ("the session does not deliver in real time", "start it with real time, or update it"),
+        161 => ("the session's name is not accepted", "list the sessions and check the name"),
+        _ => return None,
+    })
+}
+
+/// Name, and what the code says whoever answers it.
+pub(super) fn general(code: Win32Error) -> Option<(&'static str, &'static str, &'static str)> {
+    Some(match code.as_int() {
+        1 => ("INVALID_FUNCTION", "the request does not fit the provider's state", "start the provider first"),
+        2 => ("FILE_NOT_FOUND", "there is no such file", "check the path"),
+        3 => ("PATH_NOT_FOUND", "there is no such folder", "make the folder first"),
+        5 => (
+            "ACCESS_DENIED",
+            "you may not control trace sessions",
+            "run elevated or join Performance Log Users; the kernel's own session needs an administrator",
+        ),
+        6 => ("INVALID_HANDLE", "the handle is not of a running session", "find the session by its name"),
+        8 => ("NOT_ENOUGH_MEMORY", "there is no memory for the buffers", "ask for fewer or smaller buffers"),
+        14 => ("OUTOFMEMORY", "there is no memory for the buffers", "ask for fewer or smaller buffers"),
+        24 => ("BAD_LENGTH", "the data is shorter than the least length or no multiple of it", "check the layout"),
+        31 => ("GEN_FAILURE", "a device or driver failed", "try again; look at the system's event log"),
+        32 => ("SHARING_VIOLATION", "another process has the file open", "close it there, or name another file"),
+        50 => ("NOT_SUPPORTED", "this class or function is not for that", "look at the table of classes"),
+        87 => ("INVALID_PARAMETER", "a value is not accepted", "check the arguments"),
+        112 => (
+            "DISK_FULL",
+            "the disk has less room than the largest file, or 200 MB on the system's disk",
+            "free some room or ask for a smaller file",
+        ),
+        120 => ("CALL_NOT_IMPLEMENTED", "not supported here: this system has no such function", "use Windows"),
+        122 => ("INSUFFICIENT_BUFFER", "the answer grew faster than its buffer", "try again"),
+        126 => ("MOD_NOT_FOUND", "a library of the system is missing", "use a later version of Windows"),
+        127 => ("PROC_NOT_FOUND", "not supported here: the function is missing", "use a later version of Windows"),
+        161 => ("BAD_PATHNAME", "the file cannot be used", "name another file"),
+        170 => (
+            "BUSY",
+            "somebody else owns the performance counters",
+            "ask class 25 who, stop that profiler or hypervisor feature",
+        ),
+        183 => (
+            "ALREADY_EXISTS",
+            "a session of that name or GUID is running",
+            "attach to it, stop it first, or choose another name",
+        ),
+        234 => ("MORE_DATA", "the answer did not fit", "try again"),
+        534 => ("ARITHMETIC_OVERFLOW", "a size is too large", "ask for less"),
+        591 => (
+            "SYSTEM_PROCESS_TERMINATED",
+            "the driver under test has stopped its machine",
+            "look at the host's findings; the trace ends there",
+        ),
+        998 => ("NOACCESS", "memory of the call could not be read or written", MISTAKE),
+        1067 => (
+            "PROCESS_ABORTED",
+            "the process that runs the driver is gone or does not answer",
+            "start the host again; the file is readable up to its last buffer",
+        ),
+        1131 => (
+            "POSSIBLE_DEADLOCK",
+            "the call came from a callback of the provider that it concerns",
+            "control the session from another thread",
+        ),
+        1168 => ("NOT_FOUND", "there is no such element", "check the arguments"),
+        1223 => ("CANCELLED", "reading was ended by its callback", NOTHING),
+        1300 => ("NOT_ALL_ASSIGNED", NO_PROFILE.0, NO_PROFILE.1),
+        1314 => ("PRIVILEGE_NOT_HELD", NO_PROFILE.0, NO_PROFILE.1),
+        1392 => ("FILE_CORRUPT", "the file is damaged", "decode what is left of it"),
+        1450 => ("NO_SYSTEM_RESOURCES", "a limit of the system is reached", "stop what nobody needs"),
+        1460 => ("TIMEOUT", "the wait was too short", "wait longer"),
+        2402 => ("ACTIVE_CONNECTIONS", "the session is being stopped already", "wait for it"),
+        4201 => ("WMI_INSTANCE_NOT_FOUND", "no such session is running", "list the sessions and check the name"),
+        7007 => ("CTX_CLOSE_PENDING", "reading ends after the buffers that wait", NOTHING),
+        _ => return None,
+    })
+}
