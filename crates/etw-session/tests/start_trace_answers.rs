@@ -41,12 +41,14 @@ fn a_block_that_says_no_size_is_a_bad_length() {
 #[test]
 fn a_name_without_room_is_a_bad_length() {
     assert_eq!(start("this name is too long for the block", |_| {}), Err(Win32Error::BadLength));
+    assert_eq!(start(&"n".repeat(1025), |raw| raw.logger_name_offset = 0), Err(Win32Error::BadLength));
 }
 
 #[test]
 fn an_offset_within_the_structure_is_invalid() {
     assert_eq!(start(NAME, |raw| raw.logger_name_offset = 1), Err(Win32Error::InvalidParameter));
     assert_eq!(start(NAME, |raw| raw.log_file_name_offset = 1), Err(Win32Error::InvalidParameter));
+    assert_eq!(start(NAME, |raw| raw.log_file_name_offset = raw.wnode.buffer_size), Err(Win32Error::InvalidParameter));
 }
 
 #[test]
@@ -60,15 +62,25 @@ fn the_guid_of_the_systems_control_is_invalid_with_another_name() {
     assert_eq!(start(NAME, |raw| raw.wnode.guid = SYSTEM_TRACE_CONTROL), Err(Win32Error::InvalidParameter));
 }
 
+/// A slice and a string cannot be null: nothing stands for it. The place for the handle is the result here.
 #[test]
-fn no_name_stands_for_null_and_is_invalid() {
-    assert_eq!(start("", |_| {}), Err(Win32Error::InvalidParameter));
-    assert_eq!(EngineSystem::new(Engine::new()).start_trace(NAME, &mut []), Err(Win32Error::BadLength));
+fn nulls_are_invalid() {
+    assert_eq!(start("", |_| {}), Err(Win32Error::InvalidParameter), "the name");
+    let system = EngineSystem::new(Engine::new());
+    assert_eq!(system.start_trace(NAME, &mut []), Err(Win32Error::InvalidParameter), "the properties");
+    for size in [1, SIZE - 1] {
+        assert_eq!(system.start_trace(NAME, &mut vec![0; size]), Err(Win32Error::BadLength), "less than a structure");
+    }
 }
 
 #[test]
 fn neither_a_file_nor_a_mode_is_a_bad_path() {
     assert_eq!(start(NAME, |raw| raw.log_file_name_offset = 0), Err(Win32Error::BadPathname));
+    let sequential = |raw: &mut EventTraceProperties| {
+        raw.log_file_name_offset = 0;
+        raw.log_file_mode = mode::SEQUENTIAL;
+    };
+    assert_eq!(start(NAME, sequential), Err(Win32Error::BadPathname), "a mode of files needs one");
 }
 
 #[test]
@@ -81,5 +93,6 @@ fn a_second_start_already_exists_by_name_and_by_guid() {
     };
     assert!(system.start_trace(NAME, &mut block(real_time)).is_ok_and(|handle| handle != 0));
     assert_eq!(system.start_trace(NAME, &mut block(real_time)), Err(Win32Error::AlreadyExists));
+    assert_eq!(system.start_trace("WINE", &mut block(real_time)), Err(Win32Error::AlreadyExists));
     assert_eq!(system.start_trace("win2", &mut block(real_time)), Err(Win32Error::AlreadyExists));
 }

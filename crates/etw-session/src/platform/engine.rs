@@ -43,6 +43,10 @@ impl EngineSystem {
 
     /// What a block asks for, with its file in the right folder.
     fn properties(&self, name: &str, block: &[u8]) -> Result<Properties, Win32Error> {
+        // No block at all is Windows' null pointer.
+        if block.is_empty() {
+            return Err(Win32Error::InvalidParameter);
+        }
         let mut properties = Properties::from_block(name, block)?;
         properties.log_file = properties.log_file.map(|file| self.folder.join(file));
         Ok(properties)
