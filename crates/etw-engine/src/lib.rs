@@ -110,7 +110,7 @@ pub use options::{Answers, EngineOptions, ProfileSource, Rights};
 pub use registration::{RegistrationInfo, SECURITY_PROVIDER};
 pub use script::Routine;
 pub use session::consumer::{Consumer, RealTimeBuffer};
-pub use session::properties::{KERNEL_LOGGER_NAME, Overflow, Properties};
+pub use session::properties::{Overflow, Properties};
 pub use session::status::{SessionStatus, Statistics};
 pub use session::update::Update;
 pub use session::{Session, SessionOptions};

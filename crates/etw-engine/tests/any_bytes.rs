@@ -3,8 +3,8 @@
 mod common;
 
 use common::{PROVIDER, register, write};
-use etw_engine::{Enable, Engine, EngineOptions, Filter, KERNEL_LOGGER_NAME, Properties};
-use etw_types::session::TraceInfoClass;
+use etw_engine::{Enable, Engine, EngineOptions, Filter, Properties};
+use etw_types::session::{KERNEL_LOGGER_NAME, TraceInfoClass};
 use etw_types::{Level, NtStatus};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use proptest::{collection, sample};

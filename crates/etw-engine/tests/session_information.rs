@@ -4,12 +4,12 @@ mod common;
 
 use common::{GROUP, Note, PROVIDER, register};
 use etw_engine::{
-    Answers, Enable, Engine, EngineOptions, Information, KERNEL_LOGGER_NAME, PmcSession, ProfileSource, Properties,
-    QueryError, Rights, Session, SetInformation, Target,
+    Answers, Enable, Engine, EngineOptions, Information, PmcSession, ProfileSource, Properties, QueryError, Rights,
+    Session, SetInformation, Target,
 };
 use etw_types::session::{
-    ClassicEventId, ContextRegisterInfo, HandleKind, PeriodicCaptureStateInfo, ProfileInterval, StackCachingInfo,
-    TraceInfoClass,
+    ClassicEventId, ContextRegisterInfo, HandleKind, KERNEL_LOGGER_NAME, PeriodicCaptureStateInfo, ProfileInterval,
+    StackCachingInfo, TraceInfoClass,
 };
 use etw_types::{ControlCode, EventInfoClass, Guid, Win32Error};
 

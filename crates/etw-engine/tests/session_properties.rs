@@ -3,8 +3,8 @@
 mod common;
 
 use common::TempFile;
-use etw_engine::{Engine, EngineOptions, KERNEL_LOGGER_NAME, Properties, Rights};
-use etw_types::session::{SYSTEM_TRACE_CONTROL, mode};
+use etw_engine::{Engine, EngineOptions, Properties, Rights};
+use etw_types::session::{KERNEL_LOGGER_NAME, SYSTEM_TRACE_CONTROL, mode};
 use etw_types::{Guid, Win32Error};
 
 fn refused(properties: &Properties) -> Win32Error {

@@ -4,9 +4,9 @@
 //! an answer always fits.
 
 use etw_types::Guid;
-use etw_types::session::{EventTraceProperties, WNODE_FLAG_TRACED_GUID};
+use etw_types::session::{EventTraceProperties, MAX_NAME, WNODE_FLAG_TRACED_GUID};
 
-use crate::properties::{MAX_NAME, Properties};
+use crate::properties::Properties;
 use crate::status::SessionStatus;
 
 /// Bytes of a name with its terminator.

@@ -69,7 +69,7 @@ pub use filter::{Filter, Listed, Selection};
 pub use limit::Limit;
 pub use machine::{Consumer, Machine, Unstopped};
 pub use poll::{Polled, poll};
-pub use properties::{ClockType, KERNEL_LOGGER_NAME, MAX_NAME, Properties};
+pub use properties::{ClockType, Properties};
 pub use session::{Session, Update};
 pub use status::{MODES, SessionStatus};
 pub use system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};

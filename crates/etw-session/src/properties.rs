@@ -3,17 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use etw_types::session::{SYSTEM_TRACE_CONTROL, mode};
+use etw_types::session::{BUFFER_KIB, KERNEL_LOGGER_NAME, MAX_NAME, SYSTEM_TRACE_CONTROL, mode};
 use etw_types::{Guid, Win32Error};
 
 use crate::limit::Limit;
-
-/// The name of the kernel's own session.
-pub const KERNEL_LOGGER_NAME: &str = "NT Kernel Logger";
-/// Most UTF-16 units of a session's and of a file's name (the pages of `StartTrace` and `EVENT_TRACE_PROPERTIES`).
-pub const MAX_NAME: usize = 1024;
-/// KiB of a buffer.
-const BUFFER_KIB: std::ops::RangeInclusive<u32> = 4..=16 * 1024;
 
 /// What time stamps count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -197,8 +190,8 @@ impl Properties {
         let file = self.log_file.as_ref().map(|path| path.to_string_lossy());
         let file_length = file.as_ref().map_or(0, |name| name.encode_utf16().count());
         Limit::no_longer("the file's name", file_length, MAX_NAME)?;
-        for (one, others, rule) in CONFLICTS {
-            Limit::rule(!(has(*one) && has(*others)), rule)?;
+        if let Some(rule) = mode::conflict(self.mode) {
+            Limit::rule(false, rule)?;
         }
         Limit::rule_as(
             file.is_some() || (has(mode::REAL_TIME | mode::BUFFERING) && !has(mode::FILE_MODES)),
@@ -237,27 +230,3 @@ impl Properties {
         )
     }
 }
-
-/// Modes that exclude each other, and modes that `StartTrace` does not take (the page about logging mode constants).
-const CONFLICTS: &[(u32, u32, &str)] = &[
-    (mode::SEQUENTIAL, mode::CIRCULAR | mode::NEWFILE, "a sequential file cannot be circular or numbered"),
-    (mode::CIRCULAR, mode::APPEND | mode::NEWFILE, "a circular file cannot be appended to or numbered"),
-    (
-        mode::APPEND,
-        mode::REAL_TIME | mode::NEWFILE | mode::PRIVATE_LOGGER,
-        "appending excludes real time, numbered files and private sessions",
-    ),
-    (mode::BUFFERING, mode::FILE_MODES | mode::REAL_TIME, "buffering excludes files and real time"),
-    (
-        mode::PRIVATE_LOGGER,
-        mode::REAL_TIME | mode::INDEPENDENT_SESSION | mode::PREALLOCATE,
-        "a private session excludes real time, independence and preallocation",
-    ),
-    (mode::USE_GLOBAL_SEQUENCE, mode::USE_LOCAL_SEQUENCE, "sequence numbers are global or local"),
-    (mode::NONSTOPPABLE, u32::MAX, "only an autologger can be unstoppable"),
-    (
-        mode::DELAY_OPEN_FILE | mode::ADD_HEADER | mode::RELOG,
-        u32::MAX,
-        "the modes for late opening, added headers and relogging are not for sessions",
-    ),
-];

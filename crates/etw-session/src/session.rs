@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use etw_types::session::{TraceInfoClass, enable as property, mode};
+use etw_types::session::{MAX_NAME, TraceInfoClass, enable as property, mode};
 use etw_types::{Guid, Win32Error};
 
 use crate::block;
@@ -128,7 +128,7 @@ impl Session {
         }
         let file = update.log_file.as_ref().map(|path| path.to_string_lossy());
         if let Some(file) = &file {
-            Limit::no_longer("the file's name", file.encode_utf16().count(), crate::properties::MAX_NAME)?;
+            Limit::no_longer("the file's name", file.encode_utf16().count(), MAX_NAME)?;
         }
         let mut block = block::of_update(&status, file.as_deref());
         let target = Target::Handle(self.handle);

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use etw_types::Guid;
-use etw_types::session::{EventTraceProperties, SYSTEM_TRACE_CONTROL, mode};
+use etw_types::session::{EventTraceProperties, KERNEL_LOGGER_NAME, SYSTEM_TRACE_CONTROL, mode};
 
 use crate::block::text_at;
-use crate::properties::KERNEL_LOGGER_NAME;
 
 /// A session as it is: its properties and its counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,15 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use etw_etl::ClockKind;
-use etw_types::session::{SYSTEM_TRACE_CONTROL, mode};
+use etw_types::session::{BUFFER_KIB, KERNEL_LOGGER_NAME, MAX_NAME, SYSTEM_TRACE_CONTROL, mode};
 use etw_types::{Guid, Win32Error};
 
-/// The name of the session that the GUID of the system's own control belongs to.
-pub const KERNEL_LOGGER_NAME: &str = "NT Kernel Logger";
-/// Most characters of a session's and of a file's name.
-const MAX_NAME: usize = 1024;
-/// KiB of a buffer, least and most.
-const BUFFER_KIB: (u32, u32) = (4, 16 * 1024);
 /// KiB of a buffer where none are asked for. Our choice: Windows decides by its memory.
 const DEFAULT_BUFFER_KIB: u32 = 64;
 /// Buffers beyond the minimum where no maximum is asked for.
@@ -163,22 +157,8 @@ fn check_names(asked: &Properties) -> Result<(), Win32Error> {
 
 /// Pairs of modes that exclude each other, and modes that are not for `StartTrace`.
 fn check_modes(bits: u32) -> Result<(), Win32Error> {
-    use mode::{
-        ADD_HEADER, APPEND, BUFFERING, CIRCULAR, DELAY_OPEN_FILE, FILE_MODES, INDEPENDENT_SESSION, NEWFILE,
-        NONSTOPPABLE, PREALLOCATE, PRIVATE_IN_PROC, PRIVATE_LOGGER, REAL_TIME, RELOG, SEQUENTIAL, USE_GLOBAL_SEQUENCE,
-        USE_LOCAL_SEQUENCE,
-    };
-    const CONFLICTS: [(u32, u32); 6] = [
-        (SEQUENTIAL, CIRCULAR | NEWFILE),
-        (CIRCULAR, APPEND | NEWFILE),
-        (APPEND, REAL_TIME | NEWFILE | PRIVATE_LOGGER),
-        (BUFFERING, FILE_MODES | REAL_TIME),
-        (PRIVATE_LOGGER, REAL_TIME | INDEPENDENT_SESSION | PREALLOCATE),
-        (USE_GLOBAL_SEQUENCE, USE_LOCAL_SEQUENCE),
-    ];
-    let conflict = CONFLICTS.iter().any(|(one, others)| bits & one != 0 && bits & others != 0);
-    let alone = bits & PRIVATE_IN_PROC != 0 && bits & PRIVATE_LOGGER == 0;
-    if conflict || alone || bits & (NONSTOPPABLE | DELAY_OPEN_FILE | ADD_HEADER | RELOG) != 0 {
+    let alone = bits & mode::PRIVATE_IN_PROC != 0 && bits & mode::PRIVATE_LOGGER == 0;
+    if alone || mode::conflict(bits).is_some() {
         return Err(Win32Error::InvalidParameter);
     }
     // Our limit: the writer of files does not compress.
@@ -205,7 +185,7 @@ fn check_file(asked: &Properties) -> Result<(), Win32Error> {
 fn choose_buffers(properties: &mut Properties, processors: u16) {
     properties.buffer_kib = match properties.buffer_kib {
         0 => DEFAULT_BUFFER_KIB,
-        asked => asked.clamp(BUFFER_KIB.0, BUFFER_KIB.1),
+        asked => asked.clamp(*BUFFER_KIB.start(), *BUFFER_KIB.end()),
     };
     let per_processor = properties.mode & mode::NO_PER_PROCESSOR_BUFFERING == 0;
     let least = if per_processor { 2 * u32::from(processors.max(1)) } else { 2 };

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use etw_types::Win32Error;
-use etw_types::session::mode;
+use etw_types::session::{KERNEL_LOGGER_NAME, mode};
 
 use super::SessionCore;
-use super::properties::{KERNEL_LOGGER_NAME, Plan};
+use super::properties::Plan;
 use crate::EngineOptions;
 use crate::sync::lock;
 

@@ -1,7 +1,7 @@
 //! Session control: modes, properties, enable parameters, filters, information classes and the layout of their data.
 //!
 //! Layouts are those of 64-bit Windows, checked against Microsoft's metadata where it has them. `parse` and `to_bytes`
-//! are total; nothing here decides what a value means or whether a session accepts it.
+//! are total. Rules that the documents state about values alone are here once, for whoever asks and for whoever answers.
 
 #[macro_use]
 pub(crate) mod wire;
@@ -23,6 +23,6 @@ pub use payload::{
 };
 pub use pmc::{PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo, ProfileSourceInfo};
 pub use properties::{
-    EventTraceProperties, EventTracePropertiesV2, SYSTEM_TRACE_CONTROL, WNODE_FLAG_TRACED_GUID,
-    WNODE_FLAG_VERSIONED_PROPERTIES, WnodeHeader,
+    BUFFER_KIB, EventTraceProperties, EventTracePropertiesV2, KERNEL_LOGGER_NAME, MAX_NAME, SYSTEM_TRACE_CONTROL,
+    WNODE_FLAG_TRACED_GUID, WNODE_FLAG_VERSIONED_PROPERTIES, WnodeHeader,
 };

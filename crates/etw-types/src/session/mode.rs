@@ -55,3 +55,31 @@ pub const INDEPENDENT_SESSION: u32 = 0x0800_0000;
 
 /// The bits that decide what happens to a file.
 pub const FILE_MODES: u32 = SEQUENTIAL | CIRCULAR | APPEND | NEWFILE | PREALLOCATE;
+
+/// Modes that exclude each other, and modes that `StartTrace` does not take, which exclude everything (the page about
+/// logging mode constants): a session with one of the first bits and one of the second breaks the rule.
+pub const CONFLICTS: &[(u32, u32, &str)] = &[
+    (SEQUENTIAL, CIRCULAR | NEWFILE, "a sequential file cannot be circular or numbered"),
+    (CIRCULAR, APPEND | NEWFILE, "a circular file cannot be appended to or numbered"),
+    (APPEND, REAL_TIME | NEWFILE | PRIVATE_LOGGER, "appending excludes real time, numbered files and private sessions"),
+    (BUFFERING, FILE_MODES | REAL_TIME, "buffering excludes files and real time"),
+    (
+        PRIVATE_LOGGER,
+        REAL_TIME | INDEPENDENT_SESSION | PREALLOCATE,
+        "a private session excludes real time, independence and preallocation",
+    ),
+    (USE_GLOBAL_SEQUENCE, USE_LOCAL_SEQUENCE, "sequence numbers are global or local"),
+    (NONSTOPPABLE, u32::MAX, "only an autologger can be unstoppable"),
+    (
+        DELAY_OPEN_FILE | ADD_HEADER | RELOG,
+        u32::MAX,
+        "the modes for late opening, added headers and relogging are not for sessions",
+    ),
+];
+
+/// The first of [`CONFLICTS`] that modes are in, in words.
+#[must_use]
+pub fn conflict(modes: u32) -> Option<&'static str> {
+    let broken = CONFLICTS.iter().find(|(one, others, _)| modes & one != 0 && modes & others != 0);
+    broken.map(|(.., rule)| *rule)
+}

@@ -2,6 +2,13 @@
 
 use crate::Guid;
 
+/// The name of the kernel's own session, to which [`SYSTEM_TRACE_CONTROL`] belongs.
+pub const KERNEL_LOGGER_NAME: &str = "NT Kernel Logger";
+/// Most UTF-16 units of a session's and of a file's name (the pages of `StartTrace` and `EVENT_TRACE_PROPERTIES`).
+pub const MAX_NAME: usize = 1024;
+/// KiB of a buffer, least and most.
+pub const BUFFER_KIB: core::ops::RangeInclusive<u32> = 4..=16 * 1024;
+
 /// `WNODE_FLAG_TRACED_GUID`: what every block of properties says.
 pub const WNODE_FLAG_TRACED_GUID: u32 = 0x0002_0000;
 /// `WNODE_FLAG_VERSIONED_PROPERTIES`: the block has the fields of version 2.
