@@ -1,5 +1,6 @@
 //! What a run is to be like.
 
+use etw_engine::property;
 use etw_types::NtStatus;
 
 use crate::Os;
@@ -40,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) real_time: bool,
     /// A session that takes everything of every provider, from its first moment on.
     pub(crate) trace_all: bool,
+    /// Events carry the stack of their writer.
+    pub(crate) stacks: bool,
     /// Each event is written as late as can be, so that what races with it comes first.
     pub(crate) races: bool,
     /// How long the driver may take for one request, on the wall.
@@ -47,4 +50,11 @@ pub(crate) struct Config {
     pub(crate) parameters: Vec<(String, RegistryValue)>,
     /// The driver's name: file name without extension.
     pub(crate) name: String,
+}
+
+impl Config {
+    /// `EVENT_ENABLE_PROPERTY_…` for every provider that is enabled.
+    pub(crate) const fn enable_property(&self) -> u32 {
+        if self.stacks { property::STACK_TRACE } else { 0 }
+    }
 }

@@ -41,6 +41,7 @@ mod loader;
 mod memory;
 mod os;
 mod report;
+mod seh;
 mod symbols;
 mod unwind;
 mod verify;

@@ -78,6 +78,13 @@ impl Builder {
         self
     }
 
+    /// Has events carry the calls that led to them: see [`Event::stack`](crate::Event::stack) and [`NtHost::locate`].
+    #[must_use]
+    pub const fn stacks(mut self) -> Self {
+        self.config.stacks = true;
+        self
+    }
+
     /// Traces everything of every provider, from its registration on: see [`NtHost::trace`].
     #[must_use]
     pub const fn trace_all(mut self) -> Self {
@@ -129,6 +136,7 @@ impl Builder {
         self.config.name = stem.to_string_lossy().into_owned();
         let symbols = Symbols::beside(&self.path, layout.pdb.as_deref());
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, exports: layout.exports })))
+        let size = layout.bytes.len() as u64;
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, exports: layout.exports, size })))
     }
 }

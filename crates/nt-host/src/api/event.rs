@@ -27,6 +27,8 @@ pub struct Event {
     pub payload: Vec<u8>,
     /// 100 ns units since the start of the host.
     pub timestamp: u64,
+    /// Where the calls return to that led to the event, the innermost first; empty unless the session asked for it.
+    pub stack: Vec<u64>,
 }
 
 impl From<CapturedEvent> for Event {
@@ -40,6 +42,7 @@ impl From<CapturedEvent> for Event {
             metadata: event.metadata,
             payload: event.payload,
             timestamp: event.timestamp,
+            stack: event.stack,
         };
         result.split_untyped();
         result
@@ -170,6 +173,7 @@ impl Wire for Event {
         self.metadata.put(out);
         self.payload.put(out);
         self.timestamp.put(out);
+        self.stack.put(out);
     }
 
     fn get(from: &mut &[u8]) -> Option<Self> {
@@ -182,6 +186,7 @@ impl Wire for Event {
             metadata: Wire::get(from)?,
             payload: Wire::get(from)?,
             timestamp: Wire::get(from)?,
+            stack: Wire::get(from)?,
         })
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
     pub(crate) exports: Vec<(String, u32)>,
+    /// Bytes of the image in memory.
+    pub(crate) size: u64,
 }
 
 /// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
@@ -170,22 +172,38 @@ impl NtHost {
         Report::new(findings, self.inner.process.output())
     }
 
+    /// What is known about an address of the driver's code, as it is in an event's stack: where a call returns to. `None`
+    /// where the address is not in the image that was loaded last.
+    #[must_use]
+    pub fn locate(&self, address: u64) -> Option<Place> {
+        let base = self.inner.process.image_base();
+        let rva = address.checked_sub(base).filter(|rva| base != 0 && *rva < self.inner.size)?;
+        Some(self.place(rva, rva.saturating_sub(1)))
+    }
+
+    /// What is known about a place; `inside` is an address within its instruction.
+    fn place(&self, rva: u64, inside: u64) -> Place {
+        let mut place = self.inner.symbols.locate(inside);
+        place.rva = rva;
+        if place.symbol.is_none() {
+            place.symbol = self.exported(rva);
+        }
+        place
+    }
+
     fn name(&self, record: &Record) -> Finding {
-        let place = record.rva().map(|rva| {
-            let mut place = record.inside().map(|inside| self.inner.symbols.locate(inside)).unwrap_or_default();
-            place.rva = rva;
-            if place.symbol.is_none() {
-                place.symbol = self.exported(rva);
-            }
-            place
-        });
-        Finding {
+        let place = record.rva().map(|rva| self.place(rva, record.inside().unwrap_or(rva)));
+        let callers = record.calls().iter().map(|rva| u64::from(*rva));
+        let mut finding = Finding {
             rule: record.rule(),
             routine: record.routine(),
-            place: place.map(|place| Place { ..place }),
+            place,
+            stack: callers.map(|rva| self.place(rva, rva.saturating_sub(1))).collect(),
             irql: record.irql(),
             detail: record.detail(),
-        }
+        };
+        finding.leave_panic_machinery();
+        finding
     }
 
     /// The export that an address belongs to, where there are no better names.

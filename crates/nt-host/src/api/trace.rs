@@ -1,10 +1,12 @@
 //! Sessions and what they took.
 
+use std::path::Path;
+
 use etw_types::{Guid, Level};
 
 use super::{Event, Expectation, Expected, NtHost};
-use crate::Error;
 use crate::wire::{Reply, Request};
+use crate::{Error, report};
 
 /// A session that was started.
 #[derive(Clone, Debug)]
@@ -114,6 +116,17 @@ impl Trace {
     /// Begins a list of expectations.
     pub fn expect(&self, event: Expected) -> Expectation {
         Expectation::new(self.clone()).expect(event)
+    }
+
+    /// Writes the events so far to a trace file that tools for Windows read.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone or the file cannot be written.
+    pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let (events, lost) = self.read()?;
+        let path = path.as_ref();
+        report::etl(path, &events, lost).map_err(|error| Error::Host(format!("{}: {error}", path.display())))
     }
 
     fn read(&self) -> Result<(Vec<Event>, u64), Error> {

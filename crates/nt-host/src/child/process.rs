@@ -83,6 +83,11 @@ impl Process {
         self.arena.read()
     }
 
+    /// Where the driver's image lies, or lay.
+    pub(crate) fn image_base(&self) -> u64 {
+        self.arena.base()
+    }
+
     /// Debug output so far.
     pub(crate) fn output(&self) -> String {
         self.arena.output()

@@ -110,7 +110,8 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
             None => Reply::Failed { reason: format!("there is no request {number}") },
         },
         Request::Enable { session, provider, level, any, all, group } => with(sessions, session, |session| {
-            let property = if group { property::PROVIDER_GROUP } else { 0 };
+            let group = if group { property::PROVIDER_GROUP } else { 0 };
+            let property = group | kernel().config.enable_property();
             let enable = Enable { level: Level::from_int(level), any, all, property, ..Enable::default() };
             session.enable(provider, enable)
         }),

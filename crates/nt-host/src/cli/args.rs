@@ -23,6 +23,7 @@ options:
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
   --real-time                    let it pass as on the wall
   --races                        write each event as late as can be
+  --stacks                       record the calls that led to each event
   --no-device                    load and unload only
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
@@ -48,6 +49,7 @@ pub(super) struct Options {
     pub(super) advance: Duration,
     pub(super) real_time: bool,
     pub(super) races: bool,
+    pub(super) stacks: bool,
     pub(super) device: bool,
     pub(super) etl: Option<PathBuf>,
     pub(super) json: bool,
@@ -92,6 +94,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         advance: Duration::from_millis(2500),
         real_time: false,
         races: false,
+        stacks: false,
         device: true,
         etl: None,
         json: false,
@@ -107,6 +110,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
             "--real-time" => options.real_time = true,
             "--races" => options.races = true,
+            "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,
             "--etl" => options.etl = Some(value()?.into()),
             "--json" => options.json = true,

@@ -33,6 +33,9 @@ pub(super) fn builder(options: &Options) -> Builder {
     if options.races {
         builder = builder.races();
     }
+    if options.stacks {
+        builder = builder.stacks();
+    }
     builder
 }
 

@@ -4,6 +4,7 @@ use super::decode::{Instruction, decode};
 use super::thread;
 use crate::kernel;
 use crate::memory::guest;
+use crate::unwind::Registers;
 use crate::verify::{self, At, Rule};
 
 /// General protection and page fault, as the processor numbers them.
@@ -57,6 +58,15 @@ impl<'a> Context<'a> {
         self.registers[ORDER[usize::from(register & 15)]] = value.cast_signed();
     }
 
+    /// All of them, but for vectors.
+    fn all(&self) -> Registers {
+        let mut registers = Registers { rip: self.rip(), ..Registers::default() };
+        for number in 0..16 {
+            registers.set(number, self.get(number));
+        }
+        registers
+    }
+
     fn rip(&self) -> u64 {
         self.registers[libc::REG_RIP as usize].cast_unsigned()
     }
@@ -72,10 +82,14 @@ impl<'a> Context<'a> {
 
 /// Handles a fault: returns where the driver may go on, and does not return where it may not.
 pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
+    let outer = thread::fault();
+    thread::set_fault(start_of_walk(context).as_ref());
     if trap.number == PAGE_FAULT && kernel::paging::bring_in(trap.address, &site_of(context)) {
+        thread::set_fault(outer.as_ref());
         return;
     }
     if trap.number == GENERAL_PROTECTION && kernel::images::is_loaded(context.rip()) && imitate(context) {
+        thread::set_fault(outer.as_ref());
         return;
     }
     let site = site_of(context);
@@ -104,13 +118,31 @@ fn site_of(context: &Context<'_>) -> FaultSite {
     if let Some(site) = thread::site() {
         return FaultSite { routine: Some(site.routine), address: At::Call(site.from) };
     }
-    let Some(stack) = thread::stack() else {
-        return FaultSite { routine: None, address: At::Call(0) };
-    };
+    let address = return_address(context).map_or(0, |(_, address)| address);
+    FaultSite { routine: None, address: At::Call(address) }
+}
+
+/// Where the walk along the driver's calls begins: as [`site_of`] says it.
+fn start_of_walk(context: &Context<'_>) -> Option<Registers> {
+    let mut registers = context.all();
+    if kernel::images::contains(registers.rip) {
+        return Some(registers);
+    }
+    if thread::site().is_some() {
+        return None;
+    }
+    let (place, address) = return_address(context)?;
+    registers.rip = address;
+    registers.set_rsp(place + 8);
+    Some(registers)
+}
+
+/// The innermost return address into the driver, and where it is.
+fn return_address(context: &Context<'_>) -> Option<(u64, u64)> {
+    let stack = thread::stack()?;
     let top = context.rsp().max(stack.low()) & !7;
     let words = (top..stack.high()).step_by(8).take(64);
-    let address = words.map(guest::read::<u64>).find(|word| kernel::images::contains(*word));
-    FaultSite { routine: None, address: At::Call(address.unwrap_or_default()) }
+    words.map(|place| (place, guest::read::<u64>(place))).find(|(_, word)| kernel::images::contains(*word))
 }
 
 fn imitate(context: &mut Context<'_>) -> bool {
@@ -192,5 +224,6 @@ const fn fast_fail(code: u32) -> &'static str {
 /// A thread that does not come back says where it is.
 pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
+    thread::set_fault(start_of_walk(context).as_ref());
     verify::stop(Rule::Hang, site.routine, site.address, format_args!("does not come back"));
 }

@@ -3,6 +3,7 @@
 //! A driver's code runs on a stack of its own, of the size that Windows gives; every routine that it imports runs on the
 //! host's. [`switch`] has both ways across. [`fault`] is what a signal becomes.
 
+pub(crate) mod crossing;
 pub(crate) mod decode;
 pub(crate) mod fault;
 pub(crate) mod signals;
@@ -10,3 +11,4 @@ pub(crate) mod stack;
 pub(crate) mod stubs;
 pub(crate) mod switch;
 pub(crate) mod thread;
+pub(crate) mod walk;

@@ -10,6 +10,11 @@ use super::thread::{DRIVER_STACK, HOST_STACK};
 /// Arguments of a call into a driver. Registers and stack always get all of them.
 pub(crate) const MOST_ARGUMENTS: usize = 10;
 
+/// What [`call_driver`] leaves on the driver's stack, counted from where it calls: where that stack continued before,
+/// which is the [`Crossing`](super::crossing::Crossing) of the routine that calls back, and a word to know it by.
+pub(super) const LINK: u64 = 80;
+pub(super) const MARK: (u64, u64) = (88, 0x6B6E_694C_7473_6F48);
+
 /// Calls `target` in the Windows convention with `arguments`, on the driver's stack.
 ///
 /// # Safety
@@ -32,8 +37,12 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
         "mov rax, rdi",
         "mov r10, rsi",
         "mov rsp, gs:[{driver}]",
+        "mov rcx, rsp",
         "and rsp, -16",
-        "sub rsp, 80",
+        "sub rsp, 96",
+        "mov [rsp + {link}], rcx",
+        "movabs rcx, {mark}",
+        "mov [rsp + {mark_at}], rcx",
         "mov r11, [r10 + 32]",
         "mov [rsp + 32], r11",
         "mov r11, [r10 + 40]",
@@ -63,13 +72,17 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
         "ret",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,
+        link = const LINK,
+        mark_at = const MARK.0,
+        mark = const MARK.1,
     )
 }
 
 /// Where every import of a driver leads, by way of a stub that puts the routine's number into r11.
 ///
 /// The four register arguments are stored in the place that the caller keeps for them, so that all arguments lie in a
-/// row: a routine may take any number. Then [`crate::kernel::dispatch`] runs on the host's stack.
+/// row: a routine may take any number. Below the return address goes what the caller keeps in its registers: the
+/// [`Crossing`](super::crossing::Crossing), from which its callers are found. Then [`crate::kernel::dispatch`] runs on the host's stack.
 ///
 /// # Safety
 ///
@@ -81,9 +94,14 @@ pub(super) unsafe extern "C" fn import_entry() {
         "mov [rsp + 16], rdx",
         "mov [rsp + 24], r8",
         "mov [rsp + 32], r9",
+        "push rbx",
+        "push rbp",
         "push rsi",
         "push rdi",
-        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
         "mov rbp, rsp",
         "mov rax, gs:[{driver}]",
         "mov gs:[{driver}], rsp",
@@ -102,8 +120,8 @@ pub(super) unsafe extern "C" fn import_entry() {
         "movaps [rsp + 144], xmm15",
         "mov [rsp + 160], rax",
         "mov edi, r11d",
-        "lea rsi, [rbp + 32]",
-        "mov rdx, [rbp + 24]",
+        "lea rsi, [rbp + 72]",
+        "mov rdx, [rbp + 64]",
         "call {dispatch}",
         "movaps xmm6, [rsp]",
         "movaps xmm7, [rsp + 16]",
@@ -118,9 +136,14 @@ pub(super) unsafe extern "C" fn import_entry() {
         "mov r10, [rsp + 160]",
         "mov gs:[{driver}], r10",
         "mov rsp, rbp",
-        "pop rbp",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
         "pop rdi",
         "pop rsi",
+        "pop rbp",
+        "pop rbx",
         "ret",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,

@@ -8,9 +8,11 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::crossing;
 use super::stack::Stack;
 use super::switch::{MOST_ARGUMENTS, call_driver};
 use crate::memory::{PAGE, Protection, Region, guest};
+use crate::unwind::Registers;
 
 /// `KPCR.Self`.
 const SELF: u64 = 0x18;
@@ -20,6 +22,8 @@ const PROCESSOR_BLOCK: (u64, u64) = (0x20, 0x180);
 const IRQL: u64 = 0x50;
 /// `KPRCB.CurrentThread`.
 const CURRENT_THREAD: u64 = 0x188;
+/// Bytes at the top of a stack that stay as they are: a crossing without a caller.
+const TOP: u64 = 128;
 /// Where the imitated thread object is.
 const THREAD_OBJECT: u64 = PAGE;
 /// Where the host's stack continues.
@@ -40,6 +44,8 @@ thread_local! {
     static BLOCK: Cell<u64> = const { Cell::new(0) };
     static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
     static SITE: Cell<Option<Site>> = const { Cell::new(None) };
+    static FAULT: Cell<Option<Registers>> = const { Cell::new(None) };
+    static CHANGED: Cell<u64> = const { Cell::new(0) };
     static NUMBER: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -62,7 +68,10 @@ pub(crate) fn attach() -> io::Result<Attached> {
     guest::write(block + PROCESSOR_BLOCK.0, block + PROCESSOR_BLOCK.1);
     guest::write(block + CURRENT_THREAD, block + THREAD_OBJECT);
     guest::write(block + IRQL, 0_u8);
-    guest::write(block + DRIVER_STACK as u64, stack.high() - 64);
+    let top = stack.high() - TOP;
+    // Nobody called from there.
+    guest::write(top + crossing::RETURN, 0_u64);
+    guest::write(block + DRIVER_STACK as u64, top);
     set_gs(block)?;
     super::signals::use_own_stack()?;
     BLOCK.set(block);
@@ -115,13 +124,19 @@ pub(crate) fn irql() -> u8 {
     }
 }
 
-/// Changes the IRQL and answers the old one.
+/// Changes the IRQL and answers the old one. Who asked for it is noted.
 pub(crate) fn set_irql(irql: u8) -> u8 {
     let old = self::irql();
+    CHANGED.set(SITE.get().map_or(0, |site| site.from));
     if let block @ 1.. = BLOCK.get() {
         guest::write(block + IRQL, irql);
     }
     old
+}
+
+/// Where the call returns to that changed the IRQL last; 0 where it was no call of the driver.
+pub(crate) fn irql_changed_by() -> u64 {
+    CHANGED.get()
 }
 
 /// The address that stands for the current thread.
@@ -129,6 +144,22 @@ pub(crate) fn object() -> u64 {
     match BLOCK.get() {
         0 => 0,
         block => block + THREAD_OBJECT,
+    }
+}
+
+/// Where the driver's stack continues: in a routine, the crossing of its call.
+pub(crate) fn driver_stack() -> u64 {
+    match BLOCK.get() {
+        0 => 0,
+        block => guest::read(block + DRIVER_STACK as u64),
+    }
+}
+
+/// Where the host's stack continues.
+pub(crate) fn host_stack() -> u64 {
+    match BLOCK.get() {
+        0 => 0,
+        block => guest::read(block + HOST_STACK as u64),
     }
 }
 
@@ -150,6 +181,16 @@ pub(crate) fn enter(site: Site) -> Option<Site> {
 /// Takes a note back.
 pub(crate) fn leave(outer: Option<Site>) {
     SITE.set(outer);
+}
+
+/// The registers of a fault that is being looked into.
+pub(crate) fn fault() -> Option<Registers> {
+    FAULT.get()
+}
+
+/// Notes a fault that is being looked into, or that it no longer is.
+pub(crate) fn set_fault(registers: Option<&Registers>) {
+    FAULT.set(registers.copied());
 }
 
 /// The driver's stack of this thread.

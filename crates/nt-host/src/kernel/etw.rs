@@ -176,7 +176,8 @@ fn trace(provider: Guid) {
         if writers.session.is_some() && writers.traced.insert(provider) { writers.session() } else { None }
     };
     if let Some(session) = session {
-        session.enable(provider, Enable::default());
+        let property = kernel().config.enable_property();
+        session.enable(provider, Enable { property, ..Enable::default() });
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::loader::Mapped;
 use crate::memory::Region;
+use crate::verify;
 
 static BASE: AtomicU64 = AtomicU64::new(0);
 static SIZE: AtomicU64 = AtomicU64::new(0);
@@ -17,9 +18,13 @@ static CURRENT: Mutex<Option<Mapped>> = Mutex::new(None);
 pub(crate) fn loaded(image: Mapped) {
     let region = image.region();
     super::paging::set_sections(image.pageable());
+    verify::calls::forget();
     *super::lock(&CURRENT) = Some(image);
     SIZE.store(region.size, Ordering::SeqCst);
     BASE.store(region.base, Ordering::SeqCst);
+    if let Some(arena) = verify::arena() {
+        arena.set_base(region.base);
+    }
 }
 
 /// Takes the image away; its addresses are remembered.
@@ -43,9 +48,15 @@ pub(crate) fn is_loaded(address: u64) -> bool {
     region.base != 0 && region.contains(address)
 }
 
+/// Where the image begins or began that an address belongs to.
+pub(crate) fn base_of(address: u64) -> Option<u64> {
+    rva(address).map(|rva| address - rva)
+}
+
 /// Whether an address is in an image that was unloaded.
 pub(crate) fn is_unloaded(address: u64) -> bool {
-    UNLOADED.try_lock().is_ok_and(|unloaded| unloaded.iter().any(|region| region.contains(address)))
+    !is_loaded(address)
+        && UNLOADED.try_lock().is_ok_and(|unloaded| unloaded.iter().any(|region| region.contains(address)))
 }
 
 /// Whether an address is or was the driver's.

@@ -86,12 +86,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("ProbeForWrite", APC, |_| 0),
     routine("KeInvalidateAllCaches", ANY, |_| 1),
     routine("HalGetInterruptVector", PASSIVE, |_| 0),
-    routine("RtlLookupFunctionEntry", ANY, |_| 0),
-    routine("RtlCaptureStackBackTrace", ANY, |call| {
-        guest::write_if(call.arg(3), 0_u32);
-        0
-    }),
-    routine("RtlWalkFrameChain", ANY, |_| 0),
 ];
 
 /// Whether memory is mapped at an address: a system call says so without a fault.

@@ -8,6 +8,7 @@ mod crt;
 mod debug;
 pub(crate) mod devices;
 mod dpc;
+mod environment;
 mod etw;
 mod events;
 mod executive;
@@ -44,7 +45,7 @@ pub(crate) mod unload;
 mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use etw_engine::{Engine, EngineOptions};
 
@@ -99,7 +100,9 @@ impl Kernel {
     fn new(config: Config) -> Self {
         // Information classes that came later than this Windows are unknown to it.
         let (_, _, os_build) = config.os.version();
-        let engine = Engine::with_options(EngineOptions { record_calls: false, os_build, ..EngineOptions::default() });
+        let environment = Arc::new(environment::Machine);
+        let options = EngineOptions { record_calls: false, environment, os_build, ..EngineOptions::default() };
+        let engine = Engine::with_options(options);
         engine.set_system_threads(true);
         Self {
             table: Table::new(&config),
@@ -140,10 +143,21 @@ fn run(index: u32, slots: u64, from: u64) -> u64 {
         let limit = routine.irql;
         verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql}, allowed up to {limit}"));
     }
+    if routine.makes_something() {
+        verify::calls::remember(from);
+    }
     let scripted = kernel.table.scripted(index, &kernel.config);
     let value = scripted.unwrap_or_else(|| (routine.run)(&Call::new(entry.name, slots, from)));
     if verify::is_stopped() {
         verify::park();
+    }
+    if images::is_unloaded(from) {
+        verify::stop(
+            Rule::CallbackAfterUnload,
+            Some(entry.name),
+            from,
+            format_args!("{} returns to an unloaded image", entry.name),
+        );
     }
     thread::leave(outer);
     value
@@ -166,20 +180,31 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: u64, arguments: &[
     irql::noticed(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
     let value = thread::call(target, arguments);
+    let changed_by = thread::irql_changed_by();
     let after = thread::set_irql(before);
     if after != irql {
+        let place = at_or(changed_by, target);
         verify::find_at(
             Rule::IrqlChanged,
             Some(what),
-            At::Code(target),
+            place,
             format_args!("called at IRQL {irql}, returned at {after}"),
         );
     }
-    let still = lock(&kernel().locks).held_by(thread::number());
+    let (still, taken) = {
+        let locks = lock(&kernel().locks);
+        (locks.held_by(thread::number()), locks.newest_of(thread::number()))
+    };
     if still > held {
-        verify::find_at(Rule::LockLeak, Some(what), At::Code(target), format_args!("returned with a spin lock held"));
+        let place = at_or(taken.unwrap_or_default(), target);
+        verify::find_at(Rule::LockLeak, Some(what), place, format_args!("returned with a spin lock held"));
     }
     value
+}
+
+/// The call that is to blame; where none is known, the callback.
+fn at_or(call: u64, callback: u64) -> At {
+    if images::contains(call) { At::Call(call) } else { At::Code(callback) }
 }
 
 /// What an address that faulted was.

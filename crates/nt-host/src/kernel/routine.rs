@@ -34,6 +34,9 @@ pub(crate) struct Routine {
 /// `STATUS_INSUFFICIENT_RESOURCES`: what most routines fail with.
 pub(crate) const NO_RESOURCES: u32 = 0xC000_009A;
 
+/// How the names begin of what cannot fail and leaves something behind.
+const KEPT: [&str; 6] = ["KeSetTimer", "KeAcquire", "ExAcquire", "KfRaise", "KeRaise", "WdfSpinLockAcquire"];
+
 /// A routine that exists since Windows 7 and cannot fail.
 pub(crate) const fn routine(name: &'static str, irql: u8, run: fn(&Call) -> u64) -> Routine {
     Routine { name, irql, since: Os::Win7, fails: Fails::Never, run }
@@ -48,6 +51,15 @@ impl Routine {
     /// It may answer NULL or FALSE.
     pub(crate) const fn fails_with_zero(self) -> Self {
         Self { fails: Fails::Zero, ..self }
+    }
+
+    /// Whether what it makes can be left behind, so that who called it is worth remembering. What can fail makes
+    /// something, but for events; timers are set and locks taken without a way to fail.
+    pub(crate) fn makes_something(&self) -> bool {
+        match self.fails {
+            Fails::Never => KEPT.iter().any(|start| self.name.starts_with(start)),
+            _ => !self.name.starts_with("EtwWrite"),
+        }
     }
 
     /// Older versions of Windows lack it.

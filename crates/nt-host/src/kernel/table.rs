@@ -13,10 +13,10 @@ use crate::Os;
 use crate::config::Config;
 use crate::cpu::stubs::Stubs;
 use crate::cpu::switch;
-use crate::wdf;
+use crate::{seh, wdf};
 
 /// The families of the kernel's routines.
-static KERNEL: [&[Routine]; 25] = [
+static KERNEL: [&[Routine]; 26] = [
     bugcheck::ROUTINES,
     debug::ROUTINES,
     devices::ROUTINES,
@@ -35,6 +35,7 @@ static KERNEL: [&[Routine]; 25] = [
     objects::ROUTINES,
     pool::ROUTINES,
     registry::ROUTINES,
+    seh::ROUTINES,
     resource::ROUTINES,
     spinlock::ROUTINES,
     strings::ROUTINES,

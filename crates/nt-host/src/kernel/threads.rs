@@ -13,7 +13,7 @@ use crate::verify::{self, Rule};
 const SIZE: u64 = 0x100;
 const THREAD: u8 = 6;
 /// The system process.
-const SYSTEM: u64 = 4;
+pub(super) const SYSTEM: u64 = 4;
 const NO_MEMORY: u64 = 0xC000_0017;
 
 /// Threads of the driver that run: their objects, and who created them.
@@ -45,7 +45,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-fn thread_id() -> u64 {
+pub(super) fn thread_id() -> u64 {
     u64::from(thread::number()) * 4
 }
 

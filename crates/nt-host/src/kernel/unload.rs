@@ -7,7 +7,7 @@ use etw_types::NtStatus;
 use super::devices::{self, UNLOAD};
 use super::routine::PASSIVE;
 use super::{call_back, images, kernel, lock};
-use crate::cpu::switch;
+use crate::cpu::{switch, walk};
 use crate::loader::{ImportName, Layout, Mapped};
 use crate::memory::guest;
 use crate::verify::{self, Rule};
@@ -36,6 +36,7 @@ pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
         layout.imports.get(index).map_or(0, |import| table.import(&import.name.to_string()))
     })?;
     let region = mapped.region();
+    walk::use_tables(layout);
     images::loaded(mapped.clone());
     let config = &kernel().config;
     let path = super::registry_keys::service(config);

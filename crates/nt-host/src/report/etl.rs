@@ -18,7 +18,8 @@ pub(crate) fn etl(path: &Path, events: &[Event], lost: u64) -> Result<(), Error>
     let mut writer = Writer::create(path, options)?;
     for event in events {
         let related = event.related.as_ref().map(Guid::to_bytes_le);
-        let items = items(event, related.as_ref().map(<[u8; 16]>::as_slice));
+        let stack = stack(&event.stack);
+        let items = items(event, related.as_ref().map(<[u8; 16]>::as_slice), stack.as_deref());
         let data = EventData {
             provider: event.provider,
             descriptor: event.descriptor,
@@ -36,10 +37,17 @@ pub(crate) fn etl(path: &Path, events: &[Event], lost: u64) -> Result<(), Error>
     writer.close().map(drop)
 }
 
-fn items<'a>(event: &'a Event, related: Option<&'a [u8]>) -> Vec<ExtendedItem<'a>> {
+/// `EVENT_EXTENDED_ITEM_STACK_TRACE64`: a match id, which is 0 where a stack is in one part, and the addresses.
+fn stack(frames: &[u64]) -> Option<Vec<u8>> {
+    let words = [0].iter().chain(frames);
+    (!frames.is_empty()).then(|| words.flat_map(|word: &u64| word.to_le_bytes()).collect())
+}
+
+fn items<'a>(event: &'a Event, related: Option<&'a [u8]>, stack: Option<&'a [u8]>) -> Vec<ExtendedItem<'a>> {
     let item = |kind, data: Option<&'a [u8]>| data.map(|data| ExtendedItem { kind, data });
     let all = [
         item(ExtendedType::RELATED_ACTIVITY_ID, related),
+        item(ExtendedType::STACK_TRACE64, stack),
         item(ExtendedType::PROV_TRAITS, event.traits.as_deref()),
         item(ExtendedType::EVENT_SCHEMA_TL, event.metadata.as_deref()),
     ];

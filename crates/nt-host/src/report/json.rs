@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Report;
 use crate::api::Event;
-use crate::verify::Finding;
+use crate::verify::{Finding, Place};
 
 /// One object: the outcome, the events, the findings, the debug output.
 pub(crate) fn json(outcome: &str, report: &Report, events: &[Event], lost: u64) -> String {
@@ -20,19 +20,31 @@ pub(crate) fn json(outcome: &str, report: &Report, events: &[Event], lost: u64) 
 }
 
 fn finding(finding: &Finding) -> String {
-    let place = finding.place.as_ref();
-    let text = |value: Option<&String>| value.map_or_else(|| "null".into(), |value| string(value));
+    let stack: Vec<String> = finding.stack.iter().map(|place| format!("{{{}}}", members(Some(place)))).collect();
     format!(
-        "{{\"rule\":{},\"routine\":{},\"irql\":{},\"detail\":{},\"rva\":{},\"symbol\":{},\"file\":{},\"line\":{}}}",
+        "{{\"rule\":{},\"routine\":{},\"irql\":{},\"detail\":{},{},\"stack\":[{}]}}",
         string(finding.rule.id()),
         text(finding.routine.as_ref()),
         finding.irql,
         string(&finding.detail),
+        members(finding.place.as_ref()),
+        stack.join(","),
+    )
+}
+
+/// The members of an object that say where.
+fn members(place: Option<&Place>) -> String {
+    format!(
+        "\"rva\":{},\"symbol\":{},\"file\":{},\"line\":{}",
         place.map_or_else(|| "null".into(), |place| place.rva.to_string()),
         text(place.and_then(|place| place.symbol.as_ref())),
         text(place.and_then(|place| place.file.as_ref())),
         place.and_then(|place| place.line).map_or_else(|| "null".into(), |line| line.to_string()),
     )
+}
+
+fn text(value: Option<&String>) -> String {
+    value.map_or_else(|| "null".into(), |value| string(value))
 }
 
 fn event(event: &Event) -> String {
@@ -81,14 +93,21 @@ mod tests {
     #[test]
     fn a_report_becomes_one_object() {
         let place = Place { rva: 16, symbol: Some("f".into()), file: None, line: Some(3) };
-        let finding =
-            Finding { rule: Rule::PoolLeak, routine: None, place: Some(place), irql: 0, detail: "16 bytes".into() };
+        let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), line: None };
+        let finding = Finding {
+            rule: Rule::PoolLeak,
+            routine: None,
+            place: Some(place),
+            stack: vec![caller],
+            irql: 0,
+            detail: "16 bytes".into(),
+        };
         let report = Report::new(vec![finding], "hi".into());
         assert_eq!(
             json("clean", &report, &[], 0),
             "{\"outcome\":\"clean\",\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
-             \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3}],\"events\":[],\"lost\":0,\
-             \"output\":\"hi\"}"
+             \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3,\"stack\":[\
+             {\"rva\":32,\"symbol\":\"g\",\"file\":\"g.c\",\"line\":null}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
         );
     }
 }

@@ -36,6 +36,9 @@ pub(crate) fn text(report: &Report, events: &[Event], lost: u64) -> String {
                 if let Some(place) = &finding.place {
                     let _ = writeln!(out, "  {:<22} at {place}", "");
                 }
+                for caller in &finding.stack {
+                    let _ = writeln!(out, "  {:<22}   called from {caller}", "");
+                }
             }
         }
     }

@@ -6,9 +6,9 @@
 use std::fmt::{self, Write as _};
 use std::io;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::Rule;
+use super::{Calls, Rule};
 use crate::memory::{Protection, Region};
 
 /// Findings that are kept.
@@ -32,6 +32,7 @@ pub(crate) struct Record {
     detail_length: u32,
     /// Relative to the image.
     rva: u64,
+    calls: Calls,
     routine: [u8; ROUTINE],
     detail: [u8; DETAIL],
 }
@@ -40,7 +41,9 @@ pub(crate) struct Record {
 struct Shared {
     records: AtomicU32,
     output: AtomicU32,
-    padding: [u32; 14],
+    /// Where the driver's image lies; 0 before it was loaded.
+    base: AtomicU64,
+    padding: [u32; 12],
 }
 
 /// The shared memory: a header, the records, the output.
@@ -78,6 +81,7 @@ impl Record {
         routine: Option<&str>,
         rva: Option<u64>,
         is_call: bool,
+        calls: Calls,
         detail: fmt::Arguments<'_>,
     ) -> Self {
         let mut record = Self {
@@ -92,6 +96,7 @@ impl Record {
             routine_length: 0,
             detail_length: 0,
             rva: rva.unwrap_or_default(),
+            calls,
             routine: [0; ROUTINE],
             detail: [0; DETAIL],
         };
@@ -120,6 +125,11 @@ impl Record {
     /// An address within the instruction at the place, for a look at its source line.
     pub(crate) fn inside(&self) -> Option<u64> {
         self.rva().map(|rva| if self.kind == 2 { rva.saturating_sub(1) } else { rva })
+    }
+
+    /// Where the calls return to that led to the place, relative to the image.
+    pub(crate) fn calls(&self) -> &[u32] {
+        self.calls.rvas()
     }
 
     pub(crate) fn routine(&self) -> Option<String> {
@@ -181,6 +191,16 @@ impl Arena {
         self.records().collect()
     }
 
+    /// Notes where the driver's image lies.
+    pub(crate) fn set_base(self, base: u64) {
+        self.shared().base.store(base, Ordering::SeqCst);
+    }
+
+    /// Where the driver's image lies, or lay; 0 before it was loaded.
+    pub(crate) fn base(self) -> u64 {
+        self.shared().base.load(Ordering::SeqCst)
+    }
+
     /// Appends debug output; what does not fit is dropped.
     pub(crate) fn print(self, text: &[u8]) {
         let length = text.len() as u32;
@@ -228,14 +248,21 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arena, Record};
+    use super::{Arena, Calls, Record};
     use crate::verify::Rule;
 
     #[test]
     fn a_finding_comes_back_as_it_was_recorded_and_only_once() {
         let arena = Arena::new().expect("memory");
-        let record =
-            Record::new(Rule::PoolLeak, 2, Some("ExFreePool"), Some(0x1234), true, format_args!("{} bytes", 16));
+        let record = Record::new(
+            Rule::PoolLeak,
+            2,
+            Some("ExFreePool"),
+            Some(0x1234),
+            true,
+            Calls::default(),
+            format_args!("{} bytes", 16),
+        );
         arena.add(&record);
         arena.add(&record);
         let [read] = arena.read().try_into().ok().expect("one record");
@@ -249,7 +276,15 @@ mod tests {
         let arena = Arena::new().expect("memory");
         for rva in 0..1000 {
             let long = "ä".repeat(1000);
-            arena.add(&Record::new(Rule::Hang, 0, Some(&long), Some(rva), false, format_args!("{long}")));
+            arena.add(&Record::new(
+                Rule::Hang,
+                0,
+                Some(&long),
+                Some(rva),
+                false,
+                Calls::default(),
+                format_args!("{long}"),
+            ));
         }
         assert_eq!(arena.read().len(), 256);
         assert!(arena.read().iter().all(|record| record.detail().chars().all(|c| c == 'ä')));

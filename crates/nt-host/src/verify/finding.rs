@@ -26,10 +26,29 @@ pub struct Finding {
     pub routine: Option<String>,
     /// Where in the driver's code.
     pub place: Option<Place>,
+    /// The calls that led there, the innermost first: where each returns to. Empty where they are not known.
+    pub stack: Vec<Place>,
     /// The IRQL at that moment.
     pub irql: u8,
     /// What happened.
     pub detail: String,
+}
+
+impl Finding {
+    /// A panic's place is the line that panicked, which the bug check names, and not where the panic ended up.
+    pub(crate) fn leave_panic_machinery(&mut self) {
+        let mut words = self.detail.rsplitn(3, ':');
+        let (Some(_), Some(line), Some(start)) = (words.next(), words.next(), words.next()) else { return };
+        let file = start.rsplit(['/', '\\', ' ']).next().unwrap_or_default();
+        let (Rule::RustPanic, Ok(line)) = (self.rule, line.parse()) else { return };
+        let is_it = |place: &Place| {
+            let name = place.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
+            name == Some(file) && place.line == Some(line)
+        };
+        if let Some(index) = self.stack.iter().position(is_it) {
+            self.place = self.stack.drain(..=index).next_back();
+        }
+    }
 }
 
 impl fmt::Display for Place {

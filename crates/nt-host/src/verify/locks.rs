@@ -61,6 +61,11 @@ impl Locks {
         self.held.get(&thread).map_or(0, Vec::len)
     }
 
+    /// Who took the lock that a thread took last, of those that it holds.
+    pub(crate) fn newest_of(&self, thread: u32) -> Option<u64> {
+        self.held.get(&thread)?.last().map(|(_, from)| *from)
+    }
+
     /// Takes the list of all locks that are held: who took each.
     pub(crate) fn take_held(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.held).into_values().flatten().map(|(_, from)| from).collect()
@@ -104,7 +109,7 @@ mod tests {
     fn what_is_held_is_counted_and_told() {
         let mut locks = Locks::default();
         locks.acquired(1, 5, 50);
-        assert_eq!(locks.held_by(1), 1);
+        assert_eq!((locks.held_by(1), locks.newest_of(1)), (1, Some(50)));
         locks.released(2, 5);
         assert_eq!(locks.held_by(1), 0);
         locks.acquired(1, 5, 51);

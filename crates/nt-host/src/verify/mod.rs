@@ -4,11 +4,13 @@
 //! is given names and source lines later, by the process that asked for the run.
 
 mod arena;
+pub(crate) mod calls;
 mod finding;
 pub(crate) mod locks;
 mod rule;
 
 pub(crate) use arena::{Arena, Record};
+pub(crate) use calls::Calls;
 pub use finding::{Finding, Place};
 pub use rule::Rule;
 
@@ -59,7 +61,7 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
     };
     if let Some(arena) = arena() {
         let rva = crate::kernel::images::rva(address);
-        arena.add(&Record::new(rule, thread::irql(), routine, rva, is_call, detail));
+        arena.add(&Record::new(rule, thread::irql(), routine, rva, is_call, Calls::to(address), detail));
     }
 }
 

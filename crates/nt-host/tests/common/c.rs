@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use nt_host::{Builder, NtHost};
 
 /// What this program has built.
-static BUILT: Mutex<BTreeMap<(String, u32), PathBuf>> = Mutex::new(BTreeMap::new());
+static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
 
 fn run(tool: &str, arguments: &[String]) {
     let output = match Command::new(tool).args(arguments).output() {
@@ -22,25 +22,34 @@ fn run(tool: &str, arguments: &[String]) {
 /// What a driver of the framework is linked with.
 pub(crate) const FRAMEWORK: [&str; 4] = ["ntoskrnl", "WdfLdr", "WdfDriverEntry", "BufferOverflowFastFailK"];
 
-/// Compiles and links one of the C drivers, the first time that it is asked for.
+/// Freestanding code has no unwind tables unless they are asked for, and every image for x64 Windows needs them.
+const UNWIND: &str = "-fasynchronous-unwind-tables";
+
+/// Compiles and links one of the C drivers, unoptimised, the first time that it is asked for.
 pub(crate) fn build(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
-    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let path = built.entry((name.to_owned(), bug)).or_insert_with(|| build_now(name, bug, entry, libraries));
-    path.clone()
+    build_at("-O0", name, bug, entry, libraries)
 }
 
-fn build_now(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+/// The same at a level of optimisation.
+pub(crate) fn build_at(level: &str, name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+    let variant = if level == "-O0" { format!("{name}_{bug}") } else { format!("{name}_{bug}{level}") };
+    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let build = || build_now(level, name, bug, &variant, entry, libraries);
+    built.entry(variant.clone()).or_insert_with(build).clone()
+}
+
+fn build_now(level: &str, name: &str, bug: u32, variant: &str, entry: &str, libraries: &[&str]) -> PathBuf {
     let kit = wdk_kit::kit::root();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // Test programs may run at the same time, so that each has a folder of its own; its tests share what is built there.
     let folder = folder.join(format!("c-{}", env!("CARGO_CRATE_NAME")));
     std::fs::create_dir_all(&folder).expect("a folder for the driver");
-    let (object, image) = (folder.join(format!("{name}_{bug}.obj")), folder.join(format!("c_{name}_{bug}.sys")));
+    let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
     let versioned = format!("10.0.{}.0", wdk_kit::detect_wdk_build_number().expect("a version"));
     let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
     let mut compile: Vec<String> =
-        ["--target=x86_64-pc-windows-msvc", "-c", "-O0", "-g", "-gcodeview", "-ffreestanding"]
+        ["--target=x86_64-pc-windows-msvc", "-c", level, "-g", "-gcodeview", "-ffreestanding", UNWIND]
             .map(String::from)
             .to_vec();
     compile.extend(["-fms-extensions", "-fno-stack-protector", "-mno-red-zone", "-Wall", "-Werror"].map(String::from));

@@ -1,6 +1,8 @@
 //! Where the drivers are.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub(crate) mod c;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -10,7 +10,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     // SAFETY: raising is always allowed.
-    let old = unsafe { KfRaiseIrql(2) };
+    let old = unsafe { KfRaiseIrql(2) }; // BUG
     if !buggy() {
         // SAFETY: back to where it was.
         unsafe { KeLowerIrql(old) };

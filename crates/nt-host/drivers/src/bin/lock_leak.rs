@@ -12,7 +12,7 @@ static LOCK: Room = Room::new();
 
 fn load(_: *mut DriverObject) -> u32 {
     // SAFETY: a lock that is free.
-    let old = unsafe { KeAcquireSpinLockRaiseToDpc(LOCK.get()) };
+    let old = unsafe { KeAcquireSpinLockRaiseToDpc(LOCK.get()) }; // BUG
     if buggy() {
         // SAFETY: back to where it was, but not with the lock.
         unsafe { KeLowerIrql(old) };

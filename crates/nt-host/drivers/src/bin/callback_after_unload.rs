@@ -1,0 +1,51 @@
+//! Does not wait for its thread, which goes on in memory that is gone.
+
+#![no_std]
+#![no_main]
+
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use drivers::buggy;
+use drivers::sys::{
+    DriverObject, KeDelayExecutionThread, KeWaitForSingleObject, ObReferenceObjectByHandle, ObfDereferenceObject,
+    PsCreateSystemThread, ZwClose,
+};
+
+drivers::driver!(load, unload);
+
+static THREAD: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+unsafe extern "system" fn run(_: *mut c_void) {
+    wait();
+}
+
+#[inline(never)]
+fn wait() {
+    let second = -10_000_000_i64;
+    // SAFETY: the interval is there.
+    unsafe { KeDelayExecutionThread(0, 0, &raw const second) }; // BUG
+}
+
+fn load(_: *mut DriverObject) -> u32 {
+    let mut handle = 0;
+    let none = ptr::null_mut();
+    // SAFETY: the handle's place is there, and the routine takes any context.
+    let status = unsafe { PsCreateSystemThread(&raw mut handle, 0, none, 0, none, run, none) };
+    // SAFETY: opened above; the object's place is there for ever.
+    unsafe { ObReferenceObjectByHandle(handle, 0, none, 0, THREAD.as_ptr(), none) };
+    // SAFETY: opened above.
+    unsafe { ZwClose(handle) };
+    status
+}
+
+fn unload() {
+    let thread = THREAD.load(Ordering::Relaxed);
+    if !buggy() {
+        // SAFETY: referenced when loaded.
+        unsafe { KeWaitForSingleObject(thread, 0, 0, 0, ptr::null()) };
+    }
+    // SAFETY: referenced when loaded.
+    unsafe { ObfDereferenceObject(thread) };
+}

@@ -1,0 +1,81 @@
+//! Events carry the calls that led to them, found by the image's unwind tables and named by its symbols.
+
+mod common;
+
+use std::path::Path;
+
+use common::c::build_at;
+use etw_etl::{ExtendedType, Reader};
+use nt_host::{Event, NtHost};
+
+/// The functions of an event's stack, the innermost first.
+fn functions(host: &NtHost, frames: &[u64]) -> Vec<String> {
+    let places = frames.iter().map(|frame| host.locate(*frame).expect("an address of the image"));
+    places.map(|place| place.symbol.expect("a name")).collect()
+}
+
+/// The calls of each event of the driver.
+const CALLBACK: [&str; 5] = ["Write", "Announce", "Enabled", "Register", "DriverEntry"];
+const ENTRY: [&str; 7] = ["Write", "Inner", "Inner", "Inner", "Middle", "Outer", "DriverEntry"];
+
+/// The functions of the stacks in a trace file.
+fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stacks{level}.etl"));
+    host.trace().write_etl(&path).expect("a trace file");
+    let mut stacks = Vec::new();
+    for event in Reader::open(&path).expect("a trace file") {
+        let item = event.items().find(|item| item.kind == ExtendedType::STACK_TRACE64);
+        let Some(item) = item else { continue };
+        let words: Vec<u64> = item.data.as_chunks().0.iter().copied().map(u64::from_le_bytes).collect();
+        let (match_id, frames) = words.split_first().expect("a match id");
+        assert_eq!(*match_id, 0);
+        stacks.push(functions(host, frames));
+    }
+    stacks
+}
+
+#[test]
+fn an_event_names_its_callers_in_order() {
+    for level in ["-O0", "-O1"] {
+        let image = build_at(level, "stacks", 0, "DriverEntry", &["ntoskrnl"]);
+        let host = NtHost::builder().driver(image).trace_all().stacks().start().expect("DriverEntry");
+        let events = host.trace().events().expect("events");
+        let stacks: Vec<_> = events.iter().map(|event| functions(&host, &event.stack)).collect();
+        assert_eq!(stacks, [CALLBACK.to_vec(), ENTRY.to_vec()], "{level}");
+        assert_eq!(written(&host, level), stacks, "{level}");
+        let write = host.locate(events[0].stack[0]).expect("an address of the image");
+        let source = include_str!("../drivers/c/stacks.c");
+        let line = (1..).zip(source.lines()).find(|(_, line)| line.contains("EtwWrite(")).map(|(number, _)| number);
+        assert_eq!(write.line, line, "{level}");
+        let report = host.unload().expect("unload");
+        report.assert_clean();
+        assert_eq!(report.output(), "2 1 1\n1\n", "{level}");
+    }
+}
+
+#[test]
+fn no_event_has_a_stack_unless_it_was_asked_for() {
+    let image = build_at("-O0", "stacks", 1, "DriverEntry", &["ntoskrnl"]);
+    let host = NtHost::builder().driver(image).trace_all().start().expect("DriverEntry");
+    let events = host.trace().events().expect("events");
+    assert_eq!(events.len(), 2);
+    assert!(events.iter().all(|event: &Event| event.stack.is_empty()));
+}
+
+#[test]
+fn the_samples_events_lead_back_to_what_the_kernel_calls() {
+    let host = NtHost::builder().driver(common::built("driver_sample.sys")).trace_all().stacks().start();
+    let host = host.expect("DriverEntry");
+    host.add_device().expect("a device").ioctl(0x0022_E000, b"hello", 64).expect("an answer");
+    host.unload().expect("unload").assert_clean();
+    let events = host.trace().events().expect("events");
+    // What the optimiser leaves of the driver's own functions is its affair; the outermost are called by address.
+    for (name, outermost) in
+        [("DriverEntry", "FxDriverEntry"), ("Request", "device_control"), ("DeviceAdd", "device_add")]
+    {
+        let event = events.iter().find(|event| event.name().as_deref() == Some(name)).expect("the event");
+        let stack = functions(&host, &event.stack);
+        assert!(stack.last().is_some_and(|function| function.contains(outermost)), "{name}: {stack:?}");
+        assert!(stack[0].starts_with("driver_sample::events::"), "{name}: {stack:?}");
+    }
+}
