@@ -14,7 +14,9 @@ pub(crate) const RETURN: u64 = 64;
 /// Numbers of the registers that a crossing holds, from its start.
 const KEPT: [u8; 8] = [15, 14, 13, 12, 7, 6, 5, 3];
 /// Bytes that the common entry keeps on the host's stack; xmm6 to xmm15 are the first of them.
-pub(crate) const HOST_FRAME: u64 = 176;
+const HOST_FRAME: u64 = 176;
+/// Where, among them, is what the driver's stack was before.
+const LEVEL: u64 = 160;
 
 /// The call of a routine that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,13 @@ impl Crossing {
         registers
     }
 
-    /// The same, with the vector registers that the caller keeps: for the call that is being made now.
+    /// Where the driver's stack continued before the call that is being made now.
+    pub(crate) fn level(self) -> u64 {
+        debug_assert_eq!(self.at, thread::driver_stack(), "the call that is being made");
+        guest::read((thread::host_stack() & !15).wrapping_sub(HOST_FRAME) + LEVEL)
+    }
+
+    /// [`Self::registers`], with the vector registers that the caller keeps: for the call that is being made now.
     pub(crate) fn all_registers(self) -> Registers {
         let mut registers = self.registers();
         let saved = (thread::host_stack() & !15).wrapping_sub(HOST_FRAME);

@@ -1,15 +1,29 @@
-//! What a fault means: an instruction to imitate, a page to bring in, or a driver's mistake.
+//! What a fault means: an instruction to imitate, a page to bring in, an exception for the driver's handlers, or a mistake.
+
+use std::cell::Cell;
 
 use super::decode::{Instruction, decode};
-use super::thread;
-use crate::kernel;
+use super::explain::explain;
+use super::interrupted::Context;
+use super::site::{FaultSite, site_of, start_of_walk};
+use super::{resume, thread};
+use crate::kernel::{self, images};
 use crate::memory::guest;
+use crate::seh::{self, Exception};
 use crate::unwind::Registers;
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, Rule};
 
-/// General protection and page fault, as the processor numbers them.
+/// Division, general protection and page fault, as the processor numbers them.
+const DIVISION: i64 = 0;
 const GENERAL_PROTECTION: i64 = 13;
-const PAGE_FAULT: i64 = 14;
+pub(super) const PAGE_FAULT: i64 = 14;
+
+/// `STATUS_ACCESS_VIOLATION`, `STATUS_INTEGER_DIVIDE_BY_ZERO` and `STATUS_ILLEGAL_INSTRUCTION`.
+const ACCESS_VIOLATION: u32 = 0xC000_0005;
+const DIVIDE_BY_ZERO: u32 = 0xC000_0094;
+const ILLEGAL_INSTRUCTION: u32 = 0xC000_001D;
+/// The first address that no process in user mode has. A bad one from there on stops Windows and is no exception.
+const USER_END: u64 = 0x8000_0000_0000;
 
 /// What the system tells about a fault.
 #[derive(Clone, Copy, Debug)]
@@ -20,129 +34,108 @@ pub(crate) struct Trap {
     pub(crate) address: u64,
 }
 
-/// The registers at the fault.
-pub(crate) struct Context<'a> {
-    registers: &'a mut [i64; 23],
+/// A fault that is offered to the driver's handlers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    trap: Trap,
+    site: FaultSite,
+    registers: Registers,
+    /// Where the walk along the driver's calls begins.
+    start: Option<Registers>,
+    pub(crate) exception: Exception,
 }
 
-/// Where the general registers are, in the order in which instructions number them.
-const ORDER: [usize; 16] = [
-    libc::REG_RAX as usize,
-    libc::REG_RCX as usize,
-    libc::REG_RDX as usize,
-    libc::REG_RBX as usize,
-    libc::REG_RSP as usize,
-    libc::REG_RBP as usize,
-    libc::REG_RSI as usize,
-    libc::REG_RDI as usize,
-    libc::REG_R8 as usize,
-    libc::REG_R9 as usize,
-    libc::REG_R10 as usize,
-    libc::REG_R11 as usize,
-    libc::REG_R12 as usize,
-    libc::REG_R13 as usize,
-    libc::REG_R14 as usize,
-    libc::REG_R15 as usize,
-];
-
-impl<'a> Context<'a> {
-    pub(crate) const fn new(registers: &'a mut [i64; 23]) -> Self {
-        Self { registers }
-    }
-
-    fn get(&self, register: u8) -> u64 {
-        self.registers[ORDER[usize::from(register & 15)]].cast_unsigned()
-    }
-
-    fn set(&mut self, register: u8, value: u64) {
-        self.registers[ORDER[usize::from(register & 15)]] = value.cast_signed();
-    }
-
-    /// All of them, but for vectors.
-    fn all(&self) -> Registers {
-        let mut registers = Registers { rip: self.rip(), ..Registers::default() };
-        for number in 0..16 {
-            registers.set(number, self.get(number));
-        }
-        registers
-    }
-
-    fn rip(&self) -> u64 {
-        self.registers[libc::REG_RIP as usize].cast_unsigned()
-    }
-
-    fn rsp(&self) -> u64 {
-        self.get(4)
-    }
-
-    fn skip(&mut self, length: u8) {
-        self.registers[libc::REG_RIP as usize] += i64::from(length);
-    }
+thread_local! {
+    static PENDING: Cell<Option<Pending>> = const { Cell::new(None) };
 }
 
 /// Handles a fault: returns where the driver may go on, and does not return where it may not.
 pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
     let outer = thread::fault();
-    thread::set_fault(start_of_walk(context).as_ref());
-    if trap.number == PAGE_FAULT && kernel::paging::bring_in(trap.address, &site_of(context)) {
-        thread::set_fault(outer.as_ref());
-        return;
-    }
-    if trap.number == GENERAL_PROTECTION && kernel::images::is_loaded(context.rip()) && imitate(context) {
-        thread::set_fault(outer.as_ref());
-        return;
-    }
+    let start = start_of_walk(context);
+    thread::set_fault(start.as_ref());
     let site = site_of(context);
+    if trap.number == PAGE_FAULT && kernel::paging::bring_in(trap.address, &site) {
+        thread::set_fault(outer.as_ref());
+        return;
+    }
+    if trap.number == GENERAL_PROTECTION && images::is_loaded(context.rip()) && imitate(context) {
+        thread::set_fault(outer.as_ref());
+        return;
+    }
     if verify::is_stopped() {
         verify::park();
     }
     if !thread::is_attached() {
         verify::stop(Rule::Host, None, 0, format_args!("signal {} at {:#x} in the host", trap.signal, context.rip()));
     }
-    explain(trap, context, &site)
+    let registers = context.all();
+    if let Some(exception) = exception_of(trap, &registers) {
+        let pending = Pending { trap, site, registers, start, exception };
+        if offer(&pending, context) {
+            PENDING.set(Some(pending));
+            return;
+        }
+    }
+    explain(trap, &registers, &site)
 }
 
-/// The driver's code that a fault belongs to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FaultSite {
-    pub(crate) routine: Option<&'static str>,
-    pub(crate) address: At,
+/// The exception that a fault is on Windows; `None` where it stops the machine. Addresses that the verifier knows
+/// something about are its affair, guarded or not: a driver that runs into freed pool is not saved by a handler.
+fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
+    let address = registers.rip;
+    let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
+    let is_ours = images::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
+    match (trap.number, trap.signal) {
+        (PAGE_FAULT, _) => {
+            let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
+            let stops = is_guard || trap.address >= USER_END || thread::irql() >= kernel::routine::DISPATCH;
+            if stops || kernel::explain_address(trap.address).is_some() {
+                return None;
+            }
+            let kind = match trap.error {
+                error if error & 16 != 0 => 8,
+                error if error & 2 != 0 => 1,
+                _ => 0,
+            };
+            of(ACCESS_VIOLATION, Some([kind, trap.address]))
+        }
+        (GENERAL_PROTECTION, _) if is_ours => of(ACCESS_VIOLATION, Some([0, u64::MAX])),
+        (DIVISION, libc::SIGFPE) if is_ours => of(DIVIDE_BY_ZERO, None),
+        (_, libc::SIGILL) if is_ours => of(ILLEGAL_INSTRUCTION, None),
+        _ => None,
+    }
 }
 
-/// The faulting instruction where it is the driver's; else the call that the driver is making; else the innermost return
-/// address into the driver.
-fn site_of(context: &Context<'_>) -> FaultSite {
-    if kernel::images::contains(context.rip()) {
-        return FaultSite { routine: None, address: At::Code(context.rip()) };
+/// Has the thread go on with the search for a handler; whether there is one.
+fn offer(pending: &Pending, context: &mut Context<'_>) -> bool {
+    let address = |routine: *const ()| routine.expose_provenance() as u64;
+    if let Some(start) = &pending.start {
+        let Some(area) = seh::prepare(&pending.exception, start, context.eflags()) else { return false };
+        context.redirect(address(resume::fault_entry as *const ()), area, area);
+        return true;
     }
-    if let Some(site) = thread::site() {
-        return FaultSite { routine: Some(site.routine), address: At::Call(site.from) };
+    if !seh::can_leave_routine() {
+        return false;
     }
-    let address = return_address(context).map_or(0, |(_, address)| address);
-    FaultSite { routine: None, address: At::Call(address) }
+    // Further down the host's stack, as after a call.
+    let rsp = (context.rsp() - 512) & !15;
+    context.redirect(address(seh::handle_routine_fault as *const ()), rsp - 8, 0);
+    true
 }
 
-/// Where the walk along the driver's calls begins: as [`site_of`] says it.
-fn start_of_walk(context: &Context<'_>) -> Option<Registers> {
-    let mut registers = context.all();
-    if kernel::images::contains(registers.rip) {
-        return Some(registers);
-    }
-    if thread::site().is_some() {
-        return None;
-    }
-    let (place, address) = return_address(context)?;
-    registers.rip = address;
-    registers.set_rsp(place + 8);
-    Some(registers)
+/// The fault that is being offered to handlers on this thread.
+pub(crate) fn take_pending() -> Option<Pending> {
+    PENDING.take()
 }
 
-/// The innermost return address into the driver, and where it is.
-fn return_address(context: &Context<'_>) -> Option<(u64, u64)> {
-    let stack = thread::stack()?;
-    let top = context.rsp().max(stack.low()) & !7;
-    let words = (top..stack.high()).step_by(8).take(64);
-    words.map(|place| (place, guest::read::<u64>(place))).find(|(_, word)| kernel::images::contains(*word))
+/// Nobody took a fault.
+pub(crate) fn give_up(pending: Option<&Pending>) -> ! {
+    let Some(pending) = pending else {
+        verify::stop(Rule::Host, None, 0, format_args!("a fault was lost"));
+    };
+    thread::set_fault(pending.start.as_ref());
+    explain(pending.trap, &pending.registers, &pending.site)
 }
 
 fn imitate(context: &mut Context<'_>) -> bool {
@@ -164,61 +157,9 @@ fn imitate(context: &mut Context<'_>) -> bool {
 }
 
 /// The bytes of an instruction; fewer at the end of the image.
-fn code_at(address: u64) -> Vec<u8> {
-    let readable = kernel::images::readable_from(address).min(15);
+pub(super) fn code_at(address: u64) -> Vec<u8> {
+    let readable = images::readable_from(address).min(15);
     (0..readable).map(|offset| guest::read(address + offset)).collect()
-}
-
-/// Names the mistake.
-fn explain(trap: Trap, context: &Context<'_>, site: &FaultSite) -> ! {
-    let stop = |rule, detail: std::fmt::Arguments<'_>| -> ! { verify::stop(rule, site.routine, site.address, detail) };
-    let address = trap.address;
-    if trap.number == PAGE_FAULT {
-        if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
-            stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB is used up at {address:#x}"));
-        }
-        if let Some((rule, what)) = kernel::explain_address(address) {
-            stop(rule, format_args!("{what}"));
-        }
-        let verb = match trap.error {
-            error if error & 16 != 0 => "executes",
-            error if error & 2 != 0 => "writes to",
-            _ => "reads",
-        };
-        stop(Rule::AccessViolation, format_args!("{verb} {address:#x}"));
-    }
-    if kernel::images::is_loaded(context.rip()) {
-        match decode(&code_at(context.rip())) {
-            Instruction::FastFail => {
-                let code = context.get(1) as u32;
-                stop(Rule::FastFail, format_args!("__fastfail({code}): {}", fast_fail(code)));
-            }
-            Instruction::Assert => stop(Rule::BugCheck, format_args!("an assertion failed")),
-            Instruction::Privileged(name) => stop(Rule::IllegalInstruction, format_args!("{name}")),
-            Instruction::Interrupt(number) => stop(Rule::IllegalInstruction, format_args!("int {number:#x}")),
-            _ => {}
-        }
-    }
-    match trap.signal {
-        libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that the processor does not know")),
-        libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero or an overflow of one")),
-        libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint, with no debugger")),
-        _ => stop(Rule::AccessViolation, format_args!("uses an address that no processor accepts")),
-    }
-}
-
-/// Names of `FAST_FAIL_…` codes, from winnt.h.
-const fn fast_fail(code: u32) -> &'static str {
-    match code {
-        0 => "legacy stack cookie check",
-        2 => "stack cookie check",
-        3 => "corrupt list entry",
-        5 => "invalid argument",
-        7 => "fatal application exit",
-        8 => "range check",
-        10 => "guard check of an indirect call",
-        _ => "a check of the driver's own",
-    }
 }
 
 /// A thread that does not come back says where it is.

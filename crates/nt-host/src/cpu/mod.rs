@@ -5,8 +5,12 @@
 
 pub(crate) mod crossing;
 pub(crate) mod decode;
+mod explain;
 pub(crate) mod fault;
+mod interrupted;
+pub(crate) mod resume;
 pub(crate) mod signals;
+pub(crate) mod site;
 pub(crate) mod stack;
 pub(crate) mod stubs;
 pub(crate) mod switch;

@@ -5,7 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::fault::{self, Context, Trap};
+use super::fault::{self, Trap};
+use super::interrupted::Context;
 use crate::memory::{Protection, Region};
 
 /// Stack of the handlers. Findings are formatted on it.
@@ -58,6 +59,7 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_
     let info = unsafe { &*info };
     // SAFETY: of the signals that come here, all have an address.
     let address = unsafe { info.si_addr() };
+    let vectors = vectors(context);
     let registers = &mut context.uc_mcontext.gregs;
     let trap = Trap {
         signal,
@@ -65,11 +67,25 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_
         error: registers[libc::REG_ERR as usize],
         address: address.addr() as u64,
     };
-    fault::handle(trap, &mut Context::new(registers));
+    fault::handle(trap, &mut Context::new(registers, vectors));
 }
 
 extern "C" fn on_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes this structure to handlers of this form, for the time of the call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-    fault::asked(&Context::new(&mut context.uc_mcontext.gregs));
+    let vectors = vectors(context);
+    fault::asked(&Context::new(&mut context.uc_mcontext.gregs, vectors));
+}
+
+/// The vector registers of an interrupted thread; zero where the system did not save them.
+fn vectors(context: &libc::ucontext_t) -> [u128; 16] {
+    let mut vectors = [0; 16];
+    // SAFETY: NULL, or what the system saved for this signal, which lives as long as its context.
+    if let Some(saved) = unsafe { context.uc_mcontext.fpregs.as_ref() } {
+        for (vector, parts) in vectors.iter_mut().zip(&saved._xmm) {
+            let parts = parts.element.map(u128::from);
+            *vector = parts[0] | parts[1] << 32 | parts[2] << 64 | parts[3] << 96;
+        }
+    }
+    vectors
 }

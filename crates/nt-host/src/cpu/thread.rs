@@ -155,6 +155,13 @@ pub(crate) fn driver_stack() -> u64 {
     }
 }
 
+/// Says where the driver's stack continues.
+pub(crate) fn set_driver_stack(address: u64) {
+    if let block @ 1.. = BLOCK.get() {
+        guest::write(block + DRIVER_STACK as u64, address);
+    }
+}
+
 /// Where the host's stack continues.
 pub(crate) fn host_stack() -> u64 {
     match BLOCK.get() {

@@ -20,19 +20,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("__report_gsfailure", ANY, |call| stop(call, Rule::FastFail, "the stack cookie was overwritten")),
     routine("__report_rangecheckfailure", ANY, |call| stop(call, Rule::FastFail, "a range check failed")),
     routine("RtlFailFast", ANY, |call| stop(call, Rule::FastFail, "RtlFailFast")),
-    routine("__C_specific_handler", ANY, |call| stop(call, Rule::BugCheck, "an exception handler was called")),
-    routine("RtlRaiseStatus", ANY, raise_status),
-    routine("ExRaiseStatus", ANY, raise_status),
-    routine("ExRaiseAccessViolation", ANY, |call| stop(call, Rule::AccessViolation, "raised by the driver")),
 ];
 
 fn stop(call: &Call, rule: Rule, what: &str) -> ! {
     verify::stop(rule, Some(call.name()), call.from, format_args!("{what}"))
-}
-
-fn raise_status(call: &Call) -> u64 {
-    let status = call.u32(0);
-    verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("exception {status:#010X} is not handled"))
 }
 
 fn bug_check(call: &Call, code: u32, [a, b, c, d]: [u64; 4]) -> u64 {

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::kernel;
 use super::routine::{ANY, APC, DISPATCH, PASSIVE, Routine, routine};
 use crate::memory::guest;
-use crate::verify::{self, Rule};
 
 static SEED: AtomicU64 = AtomicU64::new(0x2545_F491_4F6C_DD1D);
 
@@ -77,13 +76,6 @@ pub(super) const ROUTINES: &[Routine] = &[
         etw_symbols::win32_from_nt(status).as_int().into()
     }),
     routine("MmIsAddressValid", DISPATCH, |call| u64::from(is_valid(call.arg(0)))),
-    routine("ProbeForRead", APC, |call| {
-        if call.arg(1) != 0 && call.arg(0) % u64::from(call.u32(2).max(1)) != 0 {
-            verify::find(Rule::BadArgument, format_args!("{:#x} is not aligned to {}", call.arg(0), call.u32(2)));
-        }
-        0
-    }),
-    routine("ProbeForWrite", APC, |_| 0),
     routine("KeInvalidateAllCaches", ANY, |_| 1),
     routine("HalGetInterruptVector", PASSIVE, |_| 0),
 ];

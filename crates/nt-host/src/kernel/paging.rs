@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cpu::fault::FaultSite;
+use crate::cpu::site::FaultSite;
 use crate::cpu::thread;
 use crate::memory::{Protection, protect};
 use crate::verify::{self, Rule};

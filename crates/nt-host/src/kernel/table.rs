@@ -16,7 +16,7 @@ use crate::cpu::switch;
 use crate::{seh, wdf};
 
 /// The families of the kernel's routines.
-static KERNEL: [&[Routine]; 26] = [
+static KERNEL: [&[Routine]; 27] = [
     bugcheck::ROUTINES,
     debug::ROUTINES,
     devices::ROUTINES,
@@ -35,7 +35,8 @@ static KERNEL: [&[Routine]; 26] = [
     objects::ROUTINES,
     pool::ROUTINES,
     registry::ROUTINES,
-    seh::ROUTINES,
+    seh::ROUTINES[0],
+    seh::ROUTINES[1],
     resource::ROUTINES,
     spinlock::ROUTINES,
     strings::ROUTINES,

@@ -1,0 +1,162 @@
+//! Raising exceptions: from a fault of driver code, from a routine that faults on its behalf, from a routine that it asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::area::{Area, Exception};
+use super::dispatch::{Request, dispatch, is_guarded, leave};
+use super::{context, language};
+use crate::cpu::crossing::Crossing;
+use crate::cpu::{fault, resume, thread};
+use crate::kernel::routine::{ANY, APC, Call, Routine, routine};
+use crate::memory::{PAGE, guest};
+use crate::verify::{self, Rule};
+
+const ACCESS_VIOLATION: u32 = 0xC000_0005;
+const DATATYPE_MISALIGNMENT: u32 = 0x8000_0002;
+/// `STATUS_UNWIND`: nothing failed, frames are left.
+const UNWIND: u32 = 0xC000_0027;
+/// `MmUserProbeAddress` of x64.
+const HIGHEST_USER: u64 = 0x7FFF_FFFF_0000;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine("__C_specific_handler", ANY, language::handle),
+    routine("_local_unwind", ANY, local_unwind),
+    routine("ExRaiseStatus", ANY, |call| raise_status(call, call.u32(0))),
+    routine("RtlRaiseStatus", ANY, |call| raise_status(call, call.u32(0))),
+    routine("ExRaiseAccessViolation", ANY, |call| raise_status(call, ACCESS_VIOLATION)),
+    routine("ExRaiseDatatypeMisalignment", ANY, |call| raise_status(call, DATATYPE_MISALIGNMENT)),
+    routine("RtlRaiseException", ANY, |call| raise(call, guest::read(call.arg(0)), true, Some(call.arg(0)))),
+    routine("ProbeForRead", APC, |call| {
+        probe(call);
+        0
+    }),
+    routine("ProbeForWrite", APC, |call| {
+        probe(call);
+        let (start, length) = (call.arg(0), call.arg(1));
+        let pages = (start & !(PAGE - 1)..start + length).step_by(PAGE as usize).skip(1);
+        for place in [start].into_iter().chain(pages).take_while(|_| length != 0) {
+            guest::write(place, guest::read::<u8>(place));
+        }
+        0
+    }),
+];
+
+/// Routines that touch what the driver points at and keep nothing meanwhile: they can be left in the middle.
+const PLAIN: [&str; 13] = [
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "memchr",
+    "RtlCopyMemory",
+    "RtlMoveMemory",
+    "RtlFillMemory",
+    "RtlZeroMemory",
+    "RtlSecureZeroMemory",
+    "RtlCompareMemory",
+    "ProbeForRead",
+    "ProbeForWrite",
+];
+
+/// Prepares the handling of a fault in driver code. Answers what [`handle_fault`] is to be given; `None` where no
+/// handler is there or the stack has no room. Called by the signal handler.
+pub(crate) fn prepare(exception: &Exception, registers: &crate::unwind::Registers, eflags: u32) -> Option<u64> {
+    if !is_guarded(registers) {
+        return None;
+    }
+    Area::below(registers.rsp(), exception, registers, Some(eflags)).map(Area::start)
+}
+
+/// Whether the call that the driver is making can be left by an exception, and somebody would take it. Called by the
+/// signal handler.
+pub(crate) fn can_leave_routine() -> bool {
+    let is_plain = thread::site().is_some_and(|site| PLAIN.contains(&site.routine));
+    is_plain && Crossing::current().is_some_and(|crossing| is_guarded(&crossing.registers()))
+}
+
+/// Handles a fault in driver code, on the host's stack. Answers the `CONTEXT` to go on with, or does not return.
+pub(crate) extern "sysv64" fn handle_fault(area: u64) -> u64 {
+    let (area, pending) = (Area::at(area), fault::take_pending());
+    thread::set_fault(None);
+    if is_taken(|| dispatch(area)) {
+        return area.context();
+    }
+    fault::give_up(pending.as_ref())
+}
+
+/// Handles a fault of a routine that can be left.
+pub(crate) extern "sysv64" fn handle_routine_fault() -> ! {
+    let pending = fault::take_pending();
+    thread::set_fault(None);
+    if let (Some(crossing), Some(pending)) = (Crossing::current(), &pending) {
+        leave_routine(crossing, &pending.exception, dispatch);
+    }
+    fault::give_up(pending.as_ref())
+}
+
+/// Runs handlers. A panic of the host must not leave by way of the driver's frames.
+fn is_taken(run: impl FnOnce() -> bool) -> bool {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(taken) => taken,
+        Err(_) => verify::stop(Rule::Host, None, 0, format_args!("the host panicked in the handling of an exception")),
+    }
+}
+
+/// Handles an exception at the call of a routine. Returns where nobody takes it.
+fn leave_routine(crossing: Crossing, exception: &Exception, run: impl FnOnce(Area) -> bool) {
+    let registers = crossing.all_registers();
+    let (level, at) = (crossing.level(), thread::driver_stack());
+    let Some(area) = Area::below(at, exception, &registers, None) else { return };
+    thread::set_driver_stack(area.start());
+    if is_taken(|| run(area)) {
+        thread::leave(None);
+        // SAFETY: the context was written for this call, or belongs to a frame of the driver around it; of the host's
+        // frames above it none holds anything: the routines that come here keep nothing, nor do those that lead here.
+        unsafe { resume::resume(area.context(), level) };
+    }
+    thread::set_driver_stack(at);
+}
+
+/// Raises an exception at a call. Where a filter lets it go on, the call returns.
+fn raise(call: &Call, code: u32, continuable: bool, record: Option<u64>) -> u64 {
+    let exception = Exception { code, continuable, address: call.from, parameters: None };
+    if let Some(crossing) = Crossing::current() {
+        leave_routine(crossing, &exception, |area| {
+            if let Some(record) = record {
+                area.copy_record(record);
+            }
+            dispatch(area)
+        });
+    }
+    let rule = if code == ACCESS_VIOLATION { Rule::AccessViolation } else { Rule::BugCheck };
+    verify::stop(rule, Some(call.name()), call.from, format_args!("exception {code:#010X} is not handled"))
+}
+
+fn raise_status(call: &Call, status: u32) -> u64 {
+    raise(call, status, false, None)
+}
+
+/// Arguments: establisher frame, target.
+fn local_unwind(call: &Call) -> u64 {
+    let exception = Exception { code: UNWIND, continuable: false, address: call.from, parameters: None };
+    let request = Request { frame: call.arg(0), target: call.arg(1), value: 0 };
+    if let Some(crossing) = Crossing::current() {
+        leave_routine(crossing, &exception, |area| leave(area, &context::read(area.context()), request));
+    }
+    verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{:#x} is no frame", request.frame))
+}
+
+/// What both probes check: the address's alignment, and that the range lies in user mode's part. This host has no such
+/// part of its own, so that every address below its end is taken for one.
+fn probe(call: &Call) {
+    let (start, length, alignment) = (call.arg(0), call.arg(1), u64::from(call.u32(2)));
+    if length == 0 {
+        return;
+    }
+    if start & alignment.saturating_sub(1) != 0 {
+        raise_status(call, DATATYPE_MISALIGNMENT);
+    }
+    if start.checked_add(length).is_none_or(|end| end > HIGHEST_USER) {
+        raise_status(call, ACCESS_VIOLATION);
+    }
+}
