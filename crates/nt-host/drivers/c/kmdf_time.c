@@ -185,7 +185,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         Waits();
         break;
     case DEFERRED:
-        LOG("queues %u\n", WDF(WDFDPCENQUEUE, WdfDpcEnqueue, Dpc));
+        if (!WDF(WDFDPCENQUEUE, WdfDpcEnqueue, Dpc)) {
+            status = STATUS_UNSUCCESSFUL_;
+        }
         break;
     case LOCKS:
         Locks();

@@ -1,4 +1,5 @@
-//! `nt-host list`.
+//! `nt-host list`: which imports are implemented, answer a fixed value, end the run when they are called (trapped), or
+//! come from modules that this host does not know.
 
 use std::path::Path;
 
@@ -20,15 +21,16 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
             return USAGE;
         }
     };
-    let mut counts = [0_usize; 3];
+    let mut counts = [0_usize; 4];
     for import in &layout.imports {
         let (word, index) = match &import.name {
-            ImportName::Ordinal(_) => ("unknown".to_owned(), 2),
-            ImportName::Name(_) if !is_ours(&import.module) => ("unknown".to_owned(), 2),
+            ImportName::Ordinal(_) => ("unknown".to_owned(), 3),
+            ImportName::Name(_) if !is_ours(&import.module) => ("unknown".to_owned(), 3),
             ImportName::Name(name) => match known(name, os) {
                 Known::Implemented => ("implemented".to_owned(), 0),
-                Known::Newer(since) => (format!("since {since}"), 1),
-                Known::Trapped => ("trapped".to_owned(), 1),
+                Known::Fixed => ("fixed".to_owned(), 1),
+                Known::Newer(since) => (format!("since {since}"), 2),
+                Known::Trapped => ("trapped".to_owned(), 2),
             },
         };
         if let Some(count) = counts.get_mut(index) {
@@ -36,8 +38,10 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         }
         println!("{word:<12} {}!{}", import.module, import.name);
     }
-    let [here, trapped, unknown] = counts;
-    println!("{here} implemented, {trapped} trapped or missing on {os}, {unknown} unknown");
+    let [here, fixed, trapped, unknown] = counts;
+    println!(
+        "{here} implemented, {fixed} with a fixed answer, {trapped} trapped or missing on {os}, {unknown} unknown"
+    );
     CLEAN
 }
 

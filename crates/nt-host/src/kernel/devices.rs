@@ -1,6 +1,6 @@
 //! Driver and device objects, symbolic links and device interfaces.
 
-use super::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, routine};
+use super::routine::{APC, Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, routine};
 use super::{kernel, lock};
 use crate::memory::guest;
 use crate::verify::{self, Rule};
@@ -56,25 +56,20 @@ pub(super) const ROUTINES: &[Routine] = &[
         0
     }),
     routine("IoGetAttachedDevice", DISPATCH, |call| top(call.arg(0))),
-    routine("IoGetAttachedDeviceReference", DISPATCH, |call| top(call.arg(0))),
-    routine("IoGetLowerDeviceObject", DISPATCH, |_| 0),
-    routine("IoRegisterDeviceInterface", PASSIVE, register_interface).fails(0xC000_0010),
-    routine("IoSetDeviceInterfaceState", PASSIVE, |_| 0).fails(NAME_NOT_FOUND as u32),
-    routine("IoGetDeviceProperty", PASSIVE, |_| NAME_NOT_FOUND).fails(NAME_NOT_FOUND as u32),
-    routine("IoInvalidateDeviceRelations", DISPATCH, |_| 0),
-    routine("IoInvalidateDeviceState", PASSIVE, |_| 0),
-    routine("IoRegisterDriverReinitialization", PASSIVE, |_| 0),
-    routine("IoIsWdmVersionAvailable", PASSIVE, |_| 1),
-    routine("IoWMIRegistrationControl", PASSIVE, |_| 0).fails(NO_RESOURCES),
-    routine("IoAllocateDriverObjectExtension", APC, |call| {
-        let memory = lock(&kernel().pool).object(u64::from(call.u32(2)));
-        guest::write(call.arg(3), memory);
-        0
-    })
-    .fails(NO_RESOURCES),
-    routine("IoGetDriverObjectExtension", DISPATCH, |_| 0),
-    routine("IoAllocateErrorLogEntry", DISPATCH, |_| 0),
-    routine("IoWriteErrorLogEntry", ANY, |_| 0),
+    routine("IoGetAttachedDeviceReference", DISPATCH, |call| {
+        let device = top(call.arg(0));
+        super::objects::reference(device, call.from);
+        device
+    }),
+    routine("IoGetLowerDeviceObject", DISPATCH, |call| {
+        let lower = lower(call.arg(0)).unwrap_or_default();
+        if lower != 0 {
+            super::objects::reference(lower, call.from);
+        }
+        lower
+    }),
+    routine("IoInvalidateDeviceRelations", DISPATCH, |_| 0).fixed(),
+    routine("IoInvalidateDeviceState", PASSIVE, |_| 0).fixed(),
 ];
 
 /// A device.
@@ -219,6 +214,12 @@ pub(super) fn below(device: u64) -> Option<u64> {
     physical.into_iter().find(|physical| top(*physical) == device)
 }
 
+/// The device right below another.
+fn lower(device: u64) -> Option<u64> {
+    let all: Vec<u64> = lock(&kernel().io).devices.iter().map(|device| device.address).collect();
+    all.into_iter().find(|known| guest::read::<u64>(known + ATTACHED) == device)
+}
+
 /// A device of the bus is gone.
 pub(super) fn forget(physical: u64) {
     if guest::read::<u64>(physical + ATTACHED) != 0 {
@@ -228,7 +229,8 @@ pub(super) fn forget(physical: u64) {
     lock(&kernel().io).devices.retain(|device| device.address != physical);
 }
 
-fn top(device: u64) -> u64 {
+/// The device on top of a stack.
+pub(super) fn top(device: u64) -> u64 {
     let mut device = device;
     while let upper @ 1.. = guest::read::<u64>(device + ATTACHED) {
         device = upper;
@@ -241,20 +243,6 @@ fn attach(device: u64, to: u64) -> u64 {
     guest::write(lower + ATTACHED, device);
     guest::write(device + STACK_SIZE, guest::read::<u8>(lower + STACK_SIZE) + 1);
     lower
-}
-
-/// Arguments: device, class, reference string, place for the link's name.
-fn register_interface(call: &Call) -> u64 {
-    let class = etw_types::Guid::from_bytes_le(guest::bytes(call.arg(1), 16).try_into().unwrap_or_default());
-    let text = format!("\\??\\ROOT#NTHOST#0000#{{{class}}}");
-    let units: Vec<u16> = text.encode_utf16().collect();
-    let size = units.len() as u64 * 2;
-    let memory = lock(&kernel().pool).allocate(size + 2, *b"IfNm", true, call.from);
-    let Some(buffer) = memory else { return NO_RESOURCES.into() };
-    guest::put_units(buffer, &units);
-    guest::write(buffer + size, 0_u16);
-    guest::set_string(call.arg(3), size as u16, size as u16 + 2, buffer);
-    0
 }
 
 /// The driver's device that a client would open: by name or link where one is given, else the first.

@@ -22,9 +22,9 @@ pub(super) const ROUTINES: &[Routine] = &[
         queue(call.arg(0)).into()
     }),
     routine("KeRemoveQueueDpc", ANY, |call| remove(call.arg(0)).into()),
-    routine("KeSetImportanceDpc", ANY, |_| 0),
-    routine("KeSetTargetProcessorDpc", ANY, |_| 0),
-    routine("KeSetTargetProcessorDpcEx", ANY, |_| 0),
+    routine("KeSetImportanceDpc", ANY, |_| 0).fixed(),
+    routine("KeSetTargetProcessorDpc", ANY, |_| 0).fixed(),
+    routine("KeSetTargetProcessorDpcEx", ANY, |_| 0).fixed(),
     routine("KeFlushQueuedDpcs", PASSIVE, |_| {
         kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && state.active.is_empty()).then_some(()));
         0

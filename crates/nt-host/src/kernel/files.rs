@@ -6,12 +6,11 @@ const NOT_FOUND: u64 = 0xC000_0034;
 const INVALID_HANDLE: u64 = 0xC000_0008;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine("ZwCreateFile", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034),
-    routine("ZwOpenFile", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034),
-    routine("ZwReadFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008),
-    routine("ZwWriteFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008),
-    routine("ZwQueryInformationFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008),
-    routine("ZwSetInformationFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008),
-    routine("ZwOpenSection", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034),
-    routine("IoGetDeviceObjectPointer", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034),
+    routine("ZwCreateFile", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034).fixed(),
+    routine("ZwOpenFile", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034).fixed(),
+    routine("ZwReadFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008).fixed(),
+    routine("ZwWriteFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008).fixed(),
+    routine("ZwQueryInformationFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008).fixed(),
+    routine("ZwSetInformationFile", PASSIVE, |_| INVALID_HANDLE).fails(0xC000_0008).fixed(),
+    routine("ZwOpenSection", PASSIVE, |_| NOT_FOUND).fails(0xC000_0034).fixed(),
 ];

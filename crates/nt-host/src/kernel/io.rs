@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use super::build_packets::Built;
 use super::devices::{Device, Link};
-use super::packet::{irp, location, new_irp};
-use super::routine::{APC, DISPATCH, PASSIVE, Routine, routine};
-use super::{call_back, kernel, lock, pool};
+use super::packet::{irp, location};
+use super::routine::{APC, DISPATCH, Routine, routine};
+use super::{call_back, kernel, lock};
 use crate::cpu::thread;
 use crate::memory::guest;
 use crate::verify::{self, Rule};
 
 pub(super) const PENDING: u32 = 0x103;
+const INVALID_DEVICE_REQUEST: u32 = 0xC000_0010;
 const MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
 pub(super) const POWER: u8 = 0x16;
 pub(super) const PNP: u8 = 0x1B;
@@ -27,21 +29,6 @@ pub(super) const ROUTINES: &[Routine] = &[
         complete(call.arg(0));
         0
     }),
-    routine("IoAllocateIrp", DISPATCH, |call| {
-        let irp = new_irp(call.u8(0), call.from);
-        lock(&kernel().io).requests.insert(irp, Request::default());
-        irp
-    })
-    .fails_with_zero(),
-    routine("IoFreeIrp", DISPATCH, |call| {
-        lock(&kernel().io).requests.remove(&call.arg(0));
-        pool::free(call.arg(0), None);
-        0
-    }),
-    routine("IoReuseIrp", DISPATCH, |call| {
-        guest::write(call.arg(0) + irp::STATUS, call.u32(1));
-        0
-    }),
     routine("IoCancelIrp", DISPATCH, |call| cancel(call.arg(0)).into()),
     routine("IoAcquireCancelSpinLock", DISPATCH, |call| {
         guest::write(call.arg(0), super::irql::raise(DISPATCH));
@@ -51,18 +38,19 @@ pub(super) const ROUTINES: &[Routine] = &[
         super::irql::lower(call.u8(0));
         0
     }),
-    routine("IoBuildDeviceIoControlRequest", PASSIVE, |_| 0).fails_with_zero(),
-    routine("IoStartPacket", DISPATCH, |_| 0),
-    routine("IoStartNextPacket", DISPATCH, |_| 0),
-    routine("IoGetRequestorProcessId", DISPATCH, |_| 4),
-    routine("IoIs32bitProcess", APC, |_| 0),
-    routine("IoSetThreadHardErrorMode", APC, |_| 1),
+    routine("IoGetRequestorProcessId", DISPATCH, |_| 4).fixed(),
+    routine("IoIs32bitProcess", APC, |_| 0).fixed(),
+    routine("IoSetThreadHardErrorMode", APC, |_| 1).fixed(),
 ];
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Request {
     pub(super) completed: bool,
+    /// The driver had it built.
+    pub(super) built: Option<Built>,
+    /// The driver had it sent for power: device, minor function, state, callback, context.
+    pub(super) power: Option<(u64, u8, u32, u64, u64)>,
 }
 
 /// The I/O manager's state.
@@ -73,19 +61,22 @@ pub(crate) struct Io {
     pub(crate) devices: Vec<Device>,
     pub(crate) links: Vec<Link>,
     pub(crate) requests: BTreeMap<u64, Request>,
-    notifications: Vec<(u64, u64)>,
+    /// Packets that wait for `StartIo`, by device; a device without a packet is busy with one.
+    pub(super) started: Vec<(u64, u64)>,
+    /// What the driver registered: what it is, its address, who registered it.
+    registrations: Vec<(&'static str, u64, u64)>,
 }
 
 impl Io {
-    pub(super) fn notification(&mut self, target: u64, from: u64) -> u64 {
-        self.notifications.push((target, from));
-        0
+    /// Remembers what a driver must take back before it goes.
+    pub(super) fn register(&mut self, what: &'static str, target: u64, from: u64) {
+        self.registrations.push((what, target, from));
     }
 
-    pub(super) fn forget_notification(&mut self, target: u64) -> u64 {
-        let before = self.notifications.len();
-        self.notifications.retain(|(known, _)| *known != target);
-        if self.notifications.len() == before { 0xC000_007A } else { 0 }
+    /// It took something back; whether it was there.
+    pub(super) fn forget(&mut self, what: &'static str, target: u64) -> bool {
+        let position = self.registrations.iter().position(|(known, address, _)| *known == what && *address == target);
+        position.map(|position| self.registrations.swap_remove(position)).is_some()
     }
 
     /// Reports what the driver left, and forgets it.
@@ -98,9 +89,10 @@ impl Io {
             let what = format_args!("symbolic link {} is not deleted", link.name);
             verify::find_at(Rule::ObjectLeak, Some("IoCreateSymbolicLink"), link.from, what);
         }
-        for (_, from) in self.notifications.drain(..) {
-            verify::find_at(Rule::ObjectLeak, None, from, format_args!("a notification routine is not removed"));
+        for (what, _, from) in self.registrations.drain(..) {
+            verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} is left"));
         }
+        self.started.clear();
         self.requests.clear();
     }
 }
@@ -124,8 +116,9 @@ pub(crate) fn call_driver(device: u64, request: u64) -> u32 {
     let major = guest::read::<u8>(place + location::MAJOR).min(PNP);
     let driver: u64 = guest::read(device + super::devices::DRIVER);
     if driver != lock(&kernel().io).driver {
-        // A device of the host, below the driver's: it agrees to everything about plug and play and power.
-        let status = if matches!(major, PNP | POWER) { 0 } else { guest::read(request + irp::STATUS) };
+        // A device of the host, below the driver's: it agrees to everything about plug and play and power, can be opened
+        // and closed, and takes no other request.
+        let status = if matches!(major, PNP | POWER | 0x00 | 0x02 | 0x12) { 0 } else { INVALID_DEVICE_REQUEST };
         guest::write(request + irp::STATUS, status);
         complete(request);
         return status;
@@ -133,9 +126,9 @@ pub(crate) fn call_driver(device: u64, request: u64) -> u32 {
     match dispatch_routine(device, major) {
         0 => {
             // What the I/O manager puts where a driver has no routine.
-            guest::write(request + irp::STATUS, 0xC000_0010_u32);
+            guest::write(request + irp::STATUS, INVALID_DEVICE_REQUEST);
             complete(request);
-            0xC000_0010
+            INVALID_DEVICE_REQUEST
         }
         target => call_back("dispatch routine", thread::irql(), target, &[device, request]) as u32,
     }
@@ -186,8 +179,14 @@ pub(crate) fn complete(request: u64) {
             }
         }
     }
-    if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
-        known.completed = true;
+    match known {
+        Some(Request { built: Some(built), .. }) => super::build_packets::ended(request, built),
+        Some(Request { power: Some(power), .. }) => super::build_packets::power_ended(request, power),
+        _ => {
+            if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
+                known.completed = true;
+            }
+        }
     }
     kernel().scheduler.change(|_| ());
 }

@@ -1,4 +1,7 @@
-//! The IRQL.
+//! The IRQL, and regions without APCs.
+
+use std::cell::Cell;
+use std::thread::LocalKey;
 
 use super::routine::{ANY, APC, Call, DISPATCH, Routine, routine};
 use crate::cpu::thread;
@@ -15,13 +18,34 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     routine("KeLowerIrql", ANY, lower_routine),
     routine("KfLowerIrql", ANY, lower_routine),
-    routine("KeEnterCriticalRegion", APC, |_| 0),
-    routine("KeLeaveCriticalRegion", DISPATCH, |_| 0),
-    routine("KeEnterGuardedRegion", APC, |_| 0),
-    routine("KeLeaveGuardedRegion", APC, |_| 0),
-    routine("KeAreApcsDisabled", DISPATCH, |_| u64::from(thread::irql() >= APC)),
-    routine("KeAreAllApcsDisabled", DISPATCH, |_| u64::from(thread::irql() >= APC)),
+    routine("KeEnterCriticalRegion", APC, |_| enter(&CRITICAL)),
+    routine("KeLeaveCriticalRegion", DISPATCH, |_| leave(&CRITICAL)),
+    routine("KeEnterGuardedRegion", APC, |_| enter(&GUARDED)),
+    routine("KeLeaveGuardedRegion", APC, |_| leave(&GUARDED)),
+    routine("KeAreApcsDisabled", DISPATCH, |_| {
+        u64::from(thread::irql() >= APC || CRITICAL.get() > 0 || GUARDED.get() > 0)
+    }),
+    routine("KeAreAllApcsDisabled", DISPATCH, |_| u64::from(thread::irql() >= APC || GUARDED.get() > 0)),
 ];
+
+thread_local! {
+    /// Regions that this thread is in.
+    static CRITICAL: Cell<u32> = const { Cell::new(0) };
+    static GUARDED: Cell<u32> = const { Cell::new(0) };
+}
+
+fn enter(region: &'static LocalKey<Cell<u32>>) -> u64 {
+    region.set(region.get() + 1);
+    0
+}
+
+fn leave(region: &'static LocalKey<Cell<u32>>) -> u64 {
+    match region.get() {
+        0 => verify::find(Rule::LockMisuse, format_args!("a region is left that the thread is not in")),
+        depth => region.set(depth - 1),
+    }
+    0
+}
 
 fn lower_routine(call: &Call) -> u64 {
     lower(call.u8(0));

@@ -1,8 +1,9 @@
 //! Memory descriptor lists. All memory is in the same address space here, so that mapping is remembering.
 
 use super::routine::{APC, Call, DISPATCH, Routine, routine};
-use super::{kernel, lock, pool};
+use super::{kernel, lock, paging, pool};
 use crate::memory::{PAGE, guest};
+use crate::verify::{self, Rule};
 
 /// Offsets in `MDL`: next at 0, size at 8, flags at 10, address at 0x18, page at 0x20, count at 0x28, offset at 0x2C.
 const FLAGS: u64 = 0x0A;
@@ -14,6 +15,8 @@ const OFFSET: u64 = 0x2C;
 const MAPPED_TO_SYSTEM: u16 = 1;
 const LOCKED: u16 = 2;
 const NON_PAGED: u16 = 4;
+/// `MDL_PARTIAL`.
+const PARTIAL: u16 = 0x10;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine("IoAllocateMdl", DISPATCH, allocate).fails_with_zero(),
@@ -33,7 +36,52 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     routine("MmMapLockedPagesSpecifyCache", DISPATCH, |call| map(call.arg(0), MAPPED_TO_SYSTEM)).fails_with_zero(),
     routine("MmMapLockedPages", DISPATCH, |call| map(call.arg(0), MAPPED_TO_SYSTEM)),
-    routine("MmUnmapLockedPages", DISPATCH, |_| 0),
+    // Arguments: address, list.
+    routine("MmUnmapLockedPages", DISPATCH, |call| {
+        let flags: u16 = guest::read(call.arg(1) + FLAGS);
+        guest::write(call.arg(1) + FLAGS, flags & !MAPPED_TO_SYSTEM);
+        0
+    }),
+    // Arguments: source, target, address, length.
+    routine("IoBuildPartialMdl", DISPATCH, |call| {
+        let (source, target) = (call.arg(0), call.arg(1));
+        let begin = guest::read::<u64>(source + START) + u64::from(guest::read::<u32>(source + OFFSET));
+        let end = begin + u64::from(guest::read::<u32>(source + COUNT));
+        let length = match call.u32(3) {
+            0 => end.saturating_sub(call.arg(2)) as u32,
+            length => length,
+        };
+        if call.arg(2) < begin || call.arg(2) + u64::from(length) > end {
+            verify::find(Rule::BadArgument, format_args!("the part is not inside of the list"));
+        }
+        describe(target, call.arg(2), length);
+        let flags: u16 = guest::read(source + FLAGS);
+        guest::write(target + FLAGS, flags & (NON_PAGED | LOCKED | MAPPED_TO_SYSTEM) | PARTIAL);
+        guest::write(target + MAPPED, call.arg(2));
+        0
+    }),
+    routine("MmSizeOfMdl", DISPATCH, |call| 0x30 + (call.arg(0) % PAGE + call.arg(1)).div_ceil(PAGE) * 8),
+    // Arguments: lowest, highest, skip, bytes, cache type, flags. The pages are the list's own.
+    routine("MmAllocatePagesForMdlEx", DISPATCH, |call| {
+        let size = call.arg(3).next_multiple_of(PAGE);
+        let pages = lock(&kernel().pool).object(size);
+        let mdl = lock(&kernel().pool).allocate(0x30 + size / PAGE * 8, *b"Mdl ", false, call.from).unwrap_or_default();
+        if pages == 0 || mdl == 0 {
+            return 0;
+        }
+        guest::fill(mdl, 0, 0x30);
+        describe(mdl, pages, size as u32);
+        guest::write(mdl + FLAGS, LOCKED);
+        mdl
+    })
+    .fails_with_zero(),
+    routine("MmFreePagesFromMdl", DISPATCH, |call| {
+        let mdl = call.arg(0);
+        let pages = guest::read::<u64>(mdl + START) + u64::from(guest::read::<u32>(mdl + OFFSET));
+        lock(&kernel().pool).free_object(pages);
+        guest::write(mdl + FLAGS, 0_u16);
+        0
+    }),
     routine("MmMapIoSpace", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
     routine("MmMapIoSpaceEx", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
     routine("MmUnmapIoSpace", APC, |call| {
@@ -41,12 +89,17 @@ pub(super) const ROUTINES: &[Routine] = &[
         0
     }),
     routine("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)),
-    routine("MmLockPagableDataSection", APC, |call| call.arg(0)),
-    routine("MmLockPagableSectionByHandle", APC, |_| 0),
-    routine("MmUnlockPagableImageSection", APC, |_| 0),
-    routine("MmPageEntireDriver", APC, |call| call.arg(0)),
-    routine("MmResetDriverPaging", APC, |_| 0),
-    routine("MmQuerySystemSize", DISPATCH, |_| 2),
+    // The handle of a section is an address inside of it.
+    routine("MmLockPagableDataSection", APC, |call| {
+        paging::lock_section(call.arg(0), true);
+        call.arg(0)
+    }),
+    routine("MmLockPagableSectionByHandle", APC, |call| paging::lock_section(call.arg(0), true).into()),
+    routine("MmUnlockPagableImageSection", APC, |call| paging::lock_section(call.arg(0), false).into()),
+    // Sections that may be paged out are those that say so; a whole driver is never paged out here.
+    routine("MmPageEntireDriver", APC, |call| call.arg(0)).fixed(),
+    routine("MmResetDriverPaging", APC, |_| 0).fixed(),
+    routine("MmQuerySystemSize", DISPATCH, |_| 2).fixed(),
 ];
 
 /// Arguments: address, length, secondary, charge, IRP.

@@ -34,22 +34,28 @@ pub(super) const ROUTINES: &[Routine] = &[
         guest::write_if(call.arg(0), 3_u64);
         2
     }),
-    routine("KeQueryActiveProcessorCountEx", ANY, |_| 2),
-    routine("KeQueryMaximumProcessorCount", ANY, |_| 2),
-    routine("KeQueryMaximumProcessorCountEx", ANY, |_| 2),
-    routine("KeQueryActiveProcessors", ANY, |_| 3),
-    routine("KeQueryActiveGroupCount", ANY, |_| 1),
+    routine("KeQueryActiveProcessorCountEx", ANY, |_| 2).fixed(),
+    routine("KeQueryMaximumProcessorCount", ANY, |_| 2).fixed(),
+    routine("KeQueryMaximumProcessorCountEx", ANY, |_| 2).fixed(),
+    routine("KeQueryActiveProcessors", ANY, |_| 3).fixed(),
+    routine("KeQueryActiveGroupCount", ANY, |_| 1).fixed(),
     routine("KeGetCurrentProcessorNumberEx", ANY, |call| {
         if call.arg(0) != 0 {
             guest::write(call.arg(0), 0_u32);
         }
         0
     }),
-    routine("KeGetCurrentProcessorNumber", ANY, |_| 0),
-    routine("KeSetSystemGroupAffinityThread", APC, |_| 0),
-    routine("KeRevertToUserGroupAffinityThread", APC, |_| 0),
-    routine("KeSetSystemAffinityThreadEx", APC, |_| 1),
-    routine("KeRevertToUserAffinityThreadEx", APC, |_| 0),
+    routine("KeGetCurrentProcessorNumber", ANY, |_| 0).fixed(),
+    routine("KeSetSystemGroupAffinityThread", APC, |call| {
+        if call.arg(1) != 0 {
+            guest::fill(call.arg(1), 0, 16);
+        }
+        0
+    })
+    .fixed(),
+    routine("KeRevertToUserGroupAffinityThread", APC, |_| 0).fixed(),
+    routine("KeSetSystemAffinityThreadEx", APC, |_| 1).fixed(),
+    routine("KeRevertToUserAffinityThreadEx", APC, |_| 0).fixed(),
     routine("KeIpiGenericCall", DISPATCH, |call| super::call_back("IPI", 14, call.arg(0), &[call.arg(1)])),
     routine("RtlRandomEx", APC, |call| {
         let next = u64::from(guest::read::<u32>(call.arg(0))).wrapping_mul(0x7FFF_FFED).wrapping_add(0x7FFF_FFC3);
@@ -76,8 +82,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         etw_symbols::win32_from_nt(status).as_int().into()
     }),
     routine("MmIsAddressValid", DISPATCH, |call| u64::from(is_valid(call.arg(0)))),
-    routine("KeInvalidateAllCaches", ANY, |_| 1),
-    routine("HalGetInterruptVector", PASSIVE, |_| 0),
+    routine("KeInvalidateAllCaches", ANY, |_| 1).fixed(),
 ];
 
 /// Whether memory is mapped at an address: a system call says so without a fault.

@@ -3,7 +3,9 @@
 //! Every routine is an entry of a table. A driver's call arrives in [`dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
+mod bitmap;
 mod bugcheck;
+mod build_packets;
 mod crt;
 mod debug;
 pub(crate) mod devices;
@@ -14,15 +16,18 @@ mod events;
 mod executive;
 mod files;
 pub(crate) mod images;
+pub(crate) mod interfaces;
 pub(crate) mod io;
 
 pub(crate) mod irql;
 mod list;
+mod lookaside;
 mod lookup;
 mod mdl;
 mod memory;
 mod misc;
 pub(crate) mod objects;
+mod own_timers;
 mod packet;
 mod packet_client;
 pub(crate) mod paging;
@@ -30,13 +35,16 @@ pub(crate) mod plug;
 mod plug_packets;
 pub(crate) mod pool;
 mod print;
+mod registrations;
 mod registry;
 pub(crate) mod registry_keys;
 mod registry_query;
 mod resource;
 pub(crate) mod routine;
 pub(crate) mod scheduler;
+mod shared_locks;
 pub(crate) mod spinlock;
+mod start_io;
 mod strings;
 mod table;
 mod threads;

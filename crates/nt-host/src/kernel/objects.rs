@@ -44,7 +44,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(0xC000_009A),
     routine("IoCreateNotificationEvent", PASSIVE, |call| named_event(call.arg(1), 0, call.from)).fails_with_zero(),
     routine("IoCreateSynchronizationEvent", PASSIVE, |call| named_event(call.arg(1), 1, call.from)).fails_with_zero(),
-    routine("ExGetPreviousMode", ANY, |_| 0),
+    routine("ExGetPreviousMode", ANY, |_| 0).fixed(),
     routine("ObGetObjectSecurity", APC, |call| {
         guest::write(call.arg(1), 0_u64);
         guest::write(call.arg(2), 0_u8);
@@ -90,7 +90,8 @@ pub(crate) fn close(handle: u64) -> u64 {
     INVALID_HANDLE
 }
 
-fn reference(object: u64, from: u64) -> u64 {
+/// The driver has one more reference to an object.
+pub(super) fn reference(object: u64, from: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert((0, from));
     entry.0 += 1;

@@ -14,6 +14,8 @@ pub(crate) mod irp {
     pub(crate) const CURRENT_LOCATION: u64 = 0x43;
     pub(crate) const CANCEL: u64 = 0x44;
     pub(crate) const CANCEL_IRQL: u64 = 0x45;
+    pub(crate) const USER_STATUS: u64 = 0x48;
+    pub(crate) const USER_EVENT: u64 = 0x50;
     pub(crate) const CANCEL_ROUTINE: u64 = 0x68;
     pub(crate) const USER_BUFFER: u64 = 0x70;
     pub(crate) const CURRENT_STACK: u64 = 0xB8;
@@ -39,12 +41,18 @@ pub(super) fn new_irp(stack: u8, from: u64) -> u64 {
     let memory = lock(&kernel().pool).allocate(size, *b"Irp ", false, from);
     let address = memory.unwrap_or_default();
     if address != 0 {
-        guest::fill(address, 0, size);
-        guest::write(address, 6_u16);
-        guest::write(address + 2, size as u16);
-        guest::write(address + irp::STACK_COUNT, stack);
-        guest::write(address + irp::CURRENT_LOCATION, stack + 1);
-        guest::write(address + irp::CURRENT_STACK, address + irp::SIZE + u64::from(stack) * location::SIZE);
+        initialize(address, stack);
     }
     address
+}
+
+/// Makes memory an IRP that nobody has sent.
+pub(super) fn initialize(address: u64, stack: u8) {
+    let size = irp::SIZE + u64::from(stack) * location::SIZE;
+    guest::fill(address, 0, size);
+    guest::write(address, 6_u16);
+    guest::write(address + 2, size as u16);
+    guest::write(address + irp::STACK_COUNT, stack);
+    guest::write(address + irp::CURRENT_LOCATION, stack + 1);
+    guest::write(address + irp::CURRENT_STACK, address + irp::SIZE + u64::from(stack) * location::SIZE);
 }

@@ -19,6 +19,8 @@ struct Range {
     /// Of the image, not of the pool.
     section: bool,
     out: bool,
+    /// How often the driver locked it.
+    locked: u32,
 }
 
 /// No driver memory is touched while this is locked, so the fault handler may wait for it.
@@ -35,13 +37,14 @@ pub(crate) fn set_sections(sections: Vec<(u64, u64, Protection)>) {
         rights,
         section: true,
         out: false,
+        locked: 0,
     }));
     ANY.store(!ranges.is_empty(), Ordering::SeqCst);
 }
 
 /// Adds paged pool.
 pub(crate) fn add(start: u64, size: u64) {
-    let range = Range { start, size, rights: Protection::ReadWrite, section: false, out: false };
+    let range = Range { start, size, rights: Protection::ReadWrite, section: false, out: false, locked: 0 };
     super::lock(&RANGES).push(range);
     ANY.store(true, Ordering::SeqCst);
 }
@@ -51,12 +54,25 @@ pub(crate) fn remove(start: u64) {
     super::lock(&RANGES).retain(|range| range.start != start);
 }
 
+/// Locks a section of the image, so that it is not paged out, or takes a lock back. Whether there is such a section.
+pub(crate) fn lock_section(address: u64, locked: bool) -> bool {
+    let mut ranges = super::lock(&RANGES);
+    let inside = |range: &&mut Range| range.section && address >= range.start && address - range.start < range.size;
+    let Some(range) = ranges.iter_mut().find(inside) else { return false };
+    range.locked = if locked { range.locked + 1 } else { range.locked.saturating_sub(1) };
+    if range.out {
+        range.out = false;
+        protect(range.start, range.size, range.rights);
+    }
+    true
+}
+
 /// Takes everything away that is in.
 pub(crate) fn page_out() {
     if !ANY.load(Ordering::SeqCst) {
         return;
     }
-    for range in super::lock(&RANGES).iter_mut().filter(|range| !range.out) {
+    for range in super::lock(&RANGES).iter_mut().filter(|range| !range.out && range.locked == 0) {
         protect(range.start, range.size, Protection::None);
         range.out = true;
     }

@@ -1,9 +1,9 @@
-//! Executive resources, rundown protection, remove locks and lookaside lists.
+//! Executive resources, rundown protection and remove locks.
 
 use std::sync::atomic::Ordering;
 
 use super::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, routine};
-use super::{kernel, pool};
+use super::{kernel, lock};
 use crate::cpu::thread;
 use crate::memory::guest;
 use crate::verify::{self, Rule};
@@ -11,17 +11,23 @@ use crate::verify::{self, Rule};
 /// An `ERESOURCE` has 0x68 bytes; here: readers at 0, depth of the writer at 4, writer at 8.
 const RESOURCE: u64 = 0x68;
 const WRITER: u64 = 8;
-/// A lookaside list has 0x80 bytes; here: size at 0, tag at 8, kind at 12, allocations in use at 16.
-const LOOKASIDE: u64 = 0x80;
 const DELETE_PENDING: u64 = 0xC000_0056;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine("ExInitializeResourceLite", DISPATCH, |call| {
         guest::fill(call.arg(0), 0, RESOURCE);
+        lock(&kernel().io).register("resource", call.arg(0), call.from);
         0
     })
     .fails(NO_RESOURCES),
+    routine("ExReinitializeResourceLite", DISPATCH, |call| {
+        guest::fill(call.arg(0), 0, RESOURCE);
+        0
+    }),
     routine("ExDeleteResourceLite", DISPATCH, |call| {
+        if !lock(&kernel().io).forget("resource", call.arg(0)) {
+            verify::find(Rule::LockMisuse, format_args!("a resource is deleted that was not initialised"));
+        }
         if guest::read::<u64>(call.arg(0)) != 0 {
             verify::find(Rule::LockLeak, format_args!("a resource is deleted while it is held"));
         }
@@ -99,14 +105,6 @@ pub(super) const ROUTINES: &[Routine] = &[
         kernel().scheduler.wait(None, |_| (count.load(Ordering::SeqCst) == 0).then_some(()));
         0
     }),
-    routine("ExInitializeNPagedLookasideList", DISPATCH, |call| initialize_lookaside(call, false)),
-    routine("ExInitializePagedLookasideList", APC, |call| initialize_lookaside(call, true)),
-    routine("ExDeleteNPagedLookasideList", DISPATCH, delete_lookaside),
-    routine("ExDeletePagedLookasideList", APC, delete_lookaside),
-    routine("ExAllocateFromNPagedLookasideList", DISPATCH, from_lookaside).fails_with_zero(),
-    routine("ExAllocateFromPagedLookasideList", APC, from_lookaside).fails_with_zero(),
-    routine("ExFreeToNPagedLookasideList", DISPATCH, to_lookaside),
-    routine("ExFreeToPagedLookasideList", APC, to_lookaside),
 ];
 
 fn acquire(call: &Call, exclusive: bool) -> u64 {
@@ -153,39 +151,5 @@ fn release(call: &Call) -> u64 {
     if !owned {
         verify::find(Rule::LockMisuse, format_args!("a resource is released that the thread does not hold"));
     }
-    0
-}
-
-/// Arguments: list, allocate, free, flags, size, tag, depth.
-fn initialize_lookaside(call: &Call, paged: bool) -> u64 {
-    let list = call.arg(0);
-    guest::fill(list, 0, LOOKASIDE);
-    guest::write(list, call.arg(4));
-    guest::write(list + 8, call.u32(5));
-    guest::write(list + 12, u32::from(paged));
-    0
-}
-
-fn delete_lookaside(call: &Call) -> u64 {
-    let used: u32 = guest::read(call.arg(0) + 16);
-    if used != 0 {
-        verify::find(Rule::PoolLeak, format_args!("a lookaside list is deleted with {used} entries in use"));
-    }
-    0
-}
-
-fn from_lookaside(call: &Call) -> u64 {
-    let list = call.arg(0);
-    let (size, tag, paged): (u64, u32, u32) = (guest::read(list), guest::read(list + 8), guest::read(list + 12));
-    let memory = super::lock(&kernel().pool).allocate(size, tag.to_le_bytes(), paged != 0, call.from);
-    if memory.is_some() {
-        guest::atomic32(list + 16).fetch_add(1, Ordering::SeqCst);
-    }
-    memory.unwrap_or_default()
-}
-
-fn to_lookaside(call: &Call) -> u64 {
-    guest::atomic32(call.arg(0) + 16).fetch_sub(1, Ordering::SeqCst);
-    pool::free(call.arg(1), None);
     0
 }

@@ -28,6 +28,8 @@ pub(crate) struct Routine {
     /// The first Windows that has it.
     pub(crate) since: Os,
     pub(crate) fails: Fails,
+    /// It answers the same whatever happened before, and changes nothing.
+    pub(crate) fixed: bool,
     pub(crate) run: fn(&Call) -> u64,
 }
 
@@ -39,7 +41,7 @@ const KEPT: [&str; 6] = ["KeSetTimer", "KeAcquire", "ExAcquire", "KfRaise", "KeR
 
 /// A routine that exists since Windows 7 and cannot fail.
 pub(crate) const fn routine(name: &'static str, irql: u8, run: fn(&Call) -> u64) -> Routine {
-    Routine { name, irql, since: Os::Win7, fails: Fails::Never, run }
+    Routine { name, irql, since: Os::Win7, fails: Fails::Never, fixed: false, run }
 }
 
 impl Routine {
@@ -60,6 +62,11 @@ impl Routine {
             Fails::Never => KEPT.iter().any(|start| self.name.starts_with(start)),
             _ => !self.name.starts_with("EtwWrite"),
         }
+    }
+
+    /// It answers a fixed value: enough for a driver that only wants to go on, and no imitation of what Windows does.
+    pub(crate) const fn fixed(self) -> Self {
+        Self { fixed: true, ..self }
     }
 
     /// Older versions of Windows lack it.

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::routine::{Fails, Routine};
 use super::{
-    bugcheck, crt, debug, devices, dpc, etw, events, executive, files, io, irql, list, lookup, mdl, memory, misc,
-    objects, pool, registry, resource, spinlock, strings, threads, time, work,
+    bitmap, bugcheck, build_packets, crt, debug, devices, dpc, etw, events, executive, files, interfaces, io, irql,
+    list, lookaside, lookup, mdl, memory, misc, objects, own_timers, pool, registrations, registry, resource,
+    shared_locks, spinlock, start_io, strings, threads, time, work,
 };
 use crate::Os;
 use crate::config::Config;
@@ -16,8 +17,10 @@ use crate::cpu::switch;
 use crate::{seh, wdf};
 
 /// The families of the kernel's routines.
-static KERNEL: [&[Routine]; 27] = [
+static KERNEL: [&[Routine]; 35] = [
+    bitmap::ROUTINES,
     bugcheck::ROUTINES,
+    build_packets::ROUTINES,
     debug::ROUTINES,
     devices::ROUTINES,
     dpc::ROUTINES,
@@ -25,20 +28,26 @@ static KERNEL: [&[Routine]; 27] = [
     events::ROUTINES,
     executive::ROUTINES,
     files::ROUTINES,
+    interfaces::ROUTINES,
     io::ROUTINES,
     irql::ROUTINES,
     list::ROUTINES,
+    lookaside::ROUTINES,
     lookup::ROUTINES,
     mdl::ROUTINES,
     memory::ROUTINES,
     misc::ROUTINES,
     objects::ROUTINES,
+    own_timers::ROUTINES,
     pool::ROUTINES,
+    registrations::ROUTINES,
     registry::ROUTINES,
     seh::ROUTINES[0],
     seh::ROUTINES[1],
     resource::ROUTINES,
+    shared_locks::ROUTINES,
     spinlock::ROUTINES,
+    start_io::ROUTINES,
     strings::ROUTINES,
     crt::ROUTINES,
     threads::ROUTINES,
@@ -62,6 +71,8 @@ pub(crate) struct Entry {
 pub enum Known {
     /// It has it.
     Implemented,
+    /// It answers a fixed value, whatever was done before, and does nothing.
+    Fixed,
     /// It has it, and this version of Windows has not.
     Newer(Os),
     /// A call of it ends the run, with its name.
@@ -73,6 +84,7 @@ pub enum Known {
 pub fn known(name: &str, os: Os) -> Known {
     match find(name) {
         Some(routine) if routine.since > os => Known::Newer(routine.since),
+        Some(routine) if routine.fixed => Known::Fixed,
         Some(_) => Known::Implemented,
         None if name == "__chkstk" => Known::Implemented,
         None => Known::Trapped,
@@ -235,5 +247,6 @@ mod tests {
         assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10));
         assert_eq!(known("EtwSetInformation", Os::Win10), Known::Implemented);
         assert_eq!(known("KeFooBar", Os::Win11), Known::Trapped);
+        assert_eq!(known("KeQueryActiveGroupCount", Os::Win10), Known::Fixed);
     }
 }

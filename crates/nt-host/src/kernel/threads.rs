@@ -1,6 +1,6 @@
 //! System threads, and what threads and processes are called.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::thread as std_thread;
 
 use super::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, routine};
@@ -33,17 +33,23 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("PsGetThreadId", ANY, |_| thread_id()),
     routine("PsGetCurrentProcessId", ANY, |_| SYSTEM),
     routine("PsGetProcessId", ANY, |_| SYSTEM),
-    routine("IoGetCurrentProcess", ANY, |_| thread::object() + 0x800),
-    routine("PsGetCurrentProcess", ANY, |_| thread::object() + 0x800),
+    routine("IoGetCurrentProcess", ANY, |_| process()),
+    routine("PsGetCurrentProcess", ANY, |_| process()),
     routine("PsIsSystemThread", ANY, |_| 1),
-    routine("KeSetPriorityThread", DISPATCH, |_| 8),
-    routine("KeQueryPriorityThread", DISPATCH, |_| 8),
-    routine("KeSetBasePriorityThread", DISPATCH, |_| 0),
+    routine("KeSetPriorityThread", DISPATCH, |_| 8).fixed(),
+    routine("KeQueryPriorityThread", DISPATCH, |_| 8).fixed(),
+    routine("KeSetBasePriorityThread", DISPATCH, |_| 0).fixed(),
     routine("ZwYieldExecution", APC, |_| {
         std_thread::yield_now();
         0
     }),
 ];
+
+/// The object of the system's process, the only one.
+pub(super) fn process() -> u64 {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    *PROCESS.get_or_init(|| lock(&kernel().pool).object(SIZE))
+}
 
 pub(super) fn thread_id() -> u64 {
     u64::from(thread::number()) * 4

@@ -46,7 +46,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         guest::write_if(call.arg(0), 10_000_000_u64);
         kernel().scheduler.now()
     }),
-    routine("KeStallExecutionProcessor", ANY, |_| 0),
+    routine("KeStallExecutionProcessor", ANY, |_| 0).fixed(),
     routine("ExSystemTimeToLocalTime", ANY, |call| {
         guest::write(call.arg(1), guest::read::<u64>(call.arg(0)));
         0
@@ -56,7 +56,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         0
     }),
     routine("RtlTimeToTimeFields", ANY, time_fields),
-    routine("ExSetTimerResolution", APC, |_| TICK),
+    routine("ExSetTimerResolution", APC, |_| TICK).fixed(),
 ];
 
 fn store_system_time(call: &Call) -> u64 {

@@ -44,6 +44,7 @@ pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let status = call_back("DriverEntry", PASSIVE, mapped.entry(), &[driver, registry]) as u32;
     let status = NtStatus::from_int(status);
     if status.is_success() {
+        super::registrations::reinitialize(driver);
         mapped.discard();
     } else {
         gone();
@@ -91,6 +92,7 @@ fn gone() {
     super::etw::report_leaks();
     crate::wdf::report_leaks();
     lock(&kernel.io).report_leaks();
+    super::registrations::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();
     images::unload();

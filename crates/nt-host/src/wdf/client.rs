@@ -6,7 +6,8 @@ use super::object::{self, Data};
 use super::request::{self, CONTROL, PATIENCE, Request, complete};
 use super::{Handle, file, queue, status, with};
 use crate::kernel::plug::Outcome;
-use crate::kernel::{self, kernel};
+use crate::kernel::routine::PASSIVE;
+use crate::kernel::{self, call_back, kernel};
 use crate::memory::guest;
 use crate::verify::{self, At, Rule};
 
@@ -51,6 +52,15 @@ pub(crate) fn begin(device: Handle, asked: &Asked) -> Result<Sent, Outcome> {
 
 /// Gives a request to the queue that it is for.
 pub(super) fn submit(device: Handle, request: Handle, kind: u32) {
+    let callback = with_device(device, |device| device.init.in_caller_context);
+    if callback != 0 && kind != request::CREATE {
+        // The driver looks at it in the client's thread, and puts it into a queue or ends it.
+        request::with_request(request, |request| {
+            (request.presented, request.delivered, request.handler) = (true, true, callback);
+        });
+        call_back("EvtIoInCallerContext", PASSIVE, callback, &[device, request]);
+        return;
+    }
     match queue::for_kind(device, kind) {
         0 => complete(request, status::INVALID_DEVICE_REQUEST, 0),
         // A queue that takes none: it is drained or purged.

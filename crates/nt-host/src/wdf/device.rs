@@ -18,8 +18,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         status::SUCCESS
     })
     .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfDeviceSetDeviceInterfaceState", PASSIVE, ignore),
-    routine("WdfDeviceSetDeviceInterfaceStateEx", PASSIVE, ignore),
+    routine("WdfDeviceSetDeviceInterfaceState", PASSIVE, ignore).fixed(),
+    routine("WdfDeviceSetDeviceInterfaceStateEx", PASSIVE, ignore).fixed(),
     routine("WdfDeviceCreateSymbolicLink", PASSIVE, |call| {
         let name = guest::text(call.arg(2));
         let taken = with(|framework| {
@@ -42,27 +42,50 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfDeviceWdmGetDeviceObject", DISPATCH, |call| with_device(call.arg(1), |device| device.wdm)),
-    routine("WdfDeviceWdmGetAttachedDevice", DISPATCH, |call| with_device(call.arg(1), |device| device.wdm)),
-    routine("WdfDeviceWdmGetPhysicalDevice", DISPATCH, |call| with_device(call.arg(1), |device| device.wdm)),
+    routine("WdfDeviceWdmGetAttachedDevice", DISPATCH, |call| with_device(call.arg(1), |device| device.init.physical)),
+    routine("WdfDeviceWdmGetPhysicalDevice", DISPATCH, |call| with_device(call.arg(1), |device| device.init.physical)),
+    routine("WdfWdmDeviceGetWdfDeviceHandle", DISPATCH, |call| {
+        devices()
+            .into_iter()
+            .find(|device| with_device(*device, |device| device.wdm) == call.arg(1))
+            .unwrap_or_default()
+    }),
     routine("WdfDeviceGetIoTarget", DISPATCH, |call| call.arg(1)),
-    routine("WdfDeviceSetPnpCapabilities", DISPATCH, ignore),
-    routine("WdfDeviceSetPowerCapabilities", DISPATCH, ignore),
-    routine("WdfDeviceSetCharacteristics", DISPATCH, ignore),
-    routine("WdfDeviceGetCharacteristics", DISPATCH, ignore),
-    routine("WdfDeviceSetAlignmentRequirement", DISPATCH, ignore),
-    routine("WdfDeviceGetAlignmentRequirement", DISPATCH, ignore),
-    routine("WdfDeviceSetStaticStopRemove", DISPATCH, ignore),
-    routine("WdfDeviceSetSpecialFileSupport", DISPATCH, ignore),
-    routine("WdfDeviceSetDeviceState", DISPATCH, ignore),
-    routine("WdfDeviceSetFailed", DISPATCH, ignore),
-    routine("WdfDeviceAssignS0IdleSettings", PASSIVE, ignore).fails(0xC000_0184),
-    routine("WdfDeviceAssignSxWakeSettings", PASSIVE, ignore).fails(0xC000_0184),
-    routine("WdfDeviceStopIdleNoTrack", DISPATCH, ignore),
-    routine("WdfDeviceStopIdleActual", DISPATCH, ignore),
-    routine("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore),
-    routine("WdfDeviceResumeIdleActual", DISPATCH, ignore),
-    routine("WdfDeviceQueryProperty", PASSIVE, |_| status::OBJECT_NAME_NOT_FOUND),
-    routine("WdfDeviceAddQueryInterface", PASSIVE, ignore).fails(status::INSUFFICIENT_RESOURCES),
+    routine("WdfDeviceSetPnpCapabilities", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceSetPowerCapabilities", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceSetCharacteristics", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceGetCharacteristics", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceSetAlignmentRequirement", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceGetAlignmentRequirement", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceSetStaticStopRemove", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceSetSpecialFileSupport", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceSetDeviceState", DISPATCH, ignore).fixed(),
+    // The device goes as if it had been pulled out; whether it comes back is for the bus to decide.
+    routine("WdfDeviceSetFailed", DISPATCH, |call| {
+        let device = call.arg(1);
+        with_device(device, |_| ());
+        kernel::submit(device, move || {
+            let _ = remove_device(device, true);
+        });
+        0
+    }),
+    // Arguments: device, request.
+    routine("WdfDeviceEnqueueRequest", DISPATCH, |call| {
+        let kind = super::request::with_request(call.arg(2), |request| request.kind);
+        match super::queue::for_kind(call.arg(1), kind) {
+            0 => status::INVALID_DEVICE_REQUEST.into(),
+            queue if super::deliver::add(queue, call.arg(2), super::deliver::End::Back) => status::SUCCESS,
+            _ => status::BUSY.into(),
+        }
+    })
+    .fails(status::INVALID_DEVICE_REQUEST),
+    routine("WdfDeviceAssignS0IdleSettings", PASSIVE, ignore).fails(0xC000_0184).fixed(),
+    routine("WdfDeviceAssignSxWakeSettings", PASSIVE, ignore).fails(0xC000_0184).fixed(),
+    routine("WdfDeviceStopIdleNoTrack", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceStopIdleActual", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceResumeIdleActual", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceAddQueryInterface", PASSIVE, ignore).fails(status::INSUFFICIENT_RESOURCES).fixed(),
     routine("WdfControlFinishInitializing", PASSIVE, |call| {
         with_device(call.arg(1), |device| device.in_d0 = true);
         super::queue_state::start_all(call.arg(1));
@@ -147,7 +170,9 @@ pub(crate) fn add_device() -> Result<u64, NtStatus> {
         return devices().first().copied().ok_or(NtStatus::NoSuchDevice);
     }
     let before = devices();
-    let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::default()));
+    let physical = kernel::devices::new_physical_device();
+    let init = Init { physical, ..Init::default() };
+    let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)));
     let init = init.map_err(NtStatus::from_int)?;
     let answer = NtStatus::from_int(call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver, init]) as u32);
     let device = devices().into_iter().find(|device| !before.contains(device));

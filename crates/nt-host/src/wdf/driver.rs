@@ -16,13 +16,13 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfDriverGetRegistryPath", PASSIVE, |call| with_driver(call.arg(1), |driver| driver.registry_path)),
     routine("WdfDriverWdmGetDriverObject", DISPATCH, |call| with_driver(call.arg(1), |driver| driver.object)),
     routine("WdfWdmDriverGetWdfDriverHandle", DISPATCH, |_| with(|framework| framework.driver())),
-    routine("WdfDriverRegisterTraceInfo", PASSIVE, |_| status::SUCCESS),
+    routine("WdfDriverRegisterTraceInfo", PASSIVE, |_| status::SUCCESS).fixed(),
     routine("WdfDriverIsVersionAvailable", PASSIVE, |call| {
         let parameters = call.arg(2);
         let (major, minor): (u32, u32) = (guest::read(parameters + 4), guest::read(parameters + 8));
         u64::from(major == 1 && minor <= 33)
     }),
-    routine("WdfDriverErrorReportApiMissing", DISPATCH, |_| 0xC000_00BB),
+    routine("WdfDriverErrorReportApiMissing", DISPATCH, |_| 0xC000_00BB).fixed(),
 ];
 
 /// What a driver registered.

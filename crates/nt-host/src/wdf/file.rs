@@ -4,20 +4,28 @@ use super::device::with_device;
 use super::object::{self, Data, change};
 use super::request::{self, Request};
 use super::{Handle, client, life, sync};
-use crate::kernel::call_back;
 use crate::kernel::routine::{DISPATCH, PASSIVE, Routine, routine};
+use crate::kernel::{self, call_back, kernel};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.arg(1))),
-    routine("WdfFileObjectGetFlags", DISPATCH, |_| 0),
-    routine("WdfFileObjectGetFileName", DISPATCH, |_| 0),
-    routine("WdfFileObjectGetInitiatorProcessId", DISPATCH, |_| 4),
+    routine("WdfFileObjectGetFlags", DISPATCH, |_| 0).fixed(),
+    // A device is opened without a name behind its own: the string is empty, and is there.
+    routine("WdfFileObjectGetFileName", DISPATCH, |call| {
+        change(call.arg(1), |object| match object.data {
+            Data::File(file) => file.name,
+            _ => 0,
+        })
+    }),
+    routine("WdfFileObjectGetInitiatorProcessId", DISPATCH, |_| 4).fixed(),
 ];
 
 /// An open file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     device: Handle,
+    /// An empty `UNICODE_STRING`.
+    pub(super) name: u64,
 }
 
 fn device_of(handle: Handle) -> Handle {
@@ -36,7 +44,8 @@ pub(super) fn open(device: Handle) -> Result<Handle, u32> {
     let Some(events) = with_device(device, |device| device.init.file) else {
         return Ok(0);
     };
-    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device }))?;
+    let name = kernel::lock(&kernel().pool).object(16);
+    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
     let status = create(device, file, events.create);
     if status & 0x8000_0000 == 0 {
         return Ok(file);

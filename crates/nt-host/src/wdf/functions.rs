@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::{device, driver, file, init, locks, memory, misc, object, queue, registry, request, sync, timer, work};
+use super::{
+    device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, timer, work,
+};
 use crate::kernel::Entry;
 use crate::kernel::routine::Routine;
 
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 14] = [
+static FAMILIES: [&[Routine]; 15] = [
     device::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
@@ -18,6 +20,7 @@ static FAMILIES: [&[Routine]; 14] = [
     memory::FUNCTIONS,
     misc::FUNCTIONS,
     object::FUNCTIONS,
+    property::FUNCTIONS,
     queue::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,

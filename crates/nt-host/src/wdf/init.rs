@@ -36,22 +36,22 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             }
         })
     }),
-    routine("WdfDeviceInitSetPowerPolicyEventCallbacks", DISPATCH, ignore),
-    routine("WdfDeviceInitSetPowerPolicyOwnership", DISPATCH, ignore),
+    routine("WdfDeviceInitSetPowerPolicyEventCallbacks", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetPowerPolicyOwnership", DISPATCH, ignore).fixed(),
     routine("WdfDeviceInitSetIoType", DISPATCH, |call| set(call, |init| init.direct = call.u32(2) == 3)),
     routine("WdfDeviceInitSetIoTypeEx", DISPATCH, |call| {
         let kind: u32 = guest::read(call.arg(2) + 4);
         set(call, |init| init.direct = kind == 3)
     }),
-    routine("WdfDeviceInitSetExclusive", DISPATCH, ignore),
-    routine("WdfDeviceInitSetPowerNotPageable", DISPATCH, ignore),
-    routine("WdfDeviceInitSetPowerPageable", DISPATCH, ignore),
-    routine("WdfDeviceInitSetPowerInrush", DISPATCH, ignore),
-    routine("WdfDeviceInitSetDeviceType", DISPATCH, ignore),
-    routine("WdfDeviceInitSetDeviceClass", DISPATCH, ignore),
-    routine("WdfDeviceInitSetCharacteristics", DISPATCH, ignore),
-    routine("WdfDeviceInitSetReleaseHardwareOrderOnFailure", DISPATCH, ignore),
-    routine("WdfDeviceInitAssignSDDLString", PASSIVE, ignore).fails(status::INSUFFICIENT_RESOURCES),
+    routine("WdfDeviceInitSetExclusive", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetPowerNotPageable", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetPowerPageable", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetPowerInrush", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetDeviceType", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetDeviceClass", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetCharacteristics", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitSetReleaseHardwareOrderOnFailure", DISPATCH, ignore).fixed(),
+    routine("WdfDeviceInitAssignSDDLString", PASSIVE, ignore).fails(status::INSUFFICIENT_RESOURCES).fixed(),
     routine("WdfDeviceInitAssignName", PASSIVE, |call| {
         let name = guest::text(call.arg(2));
         set(call, |init| init.name = name)
@@ -67,17 +67,25 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         let attributes = Attributes::read(call.arg(2)).unwrap_or_default();
         set(call, |init| init.request = attributes)
     }),
-    routine("WdfDeviceInitSetIoInCallerContextCallback", DISPATCH, ignore),
-    routine("WdfDeviceInitSetRemoveLockOptions", DISPATCH, ignore),
-    routine("WdfFdoInitSetFilter", DISPATCH, ignore),
-    routine("WdfFdoInitSetEventCallbacks", DISPATCH, ignore),
-    routine("WdfFdoInitWdmGetPhysicalDevice", DISPATCH, |_| crate::kernel::devices::new_physical_device()),
+    routine("WdfDeviceInitSetIoInCallerContextCallback", DISPATCH, |call| {
+        set(call, |init| init.in_caller_context = call.arg(2))
+    }),
+    routine("WdfDeviceInitSetRemoveLockOptions", DISPATCH, ignore).fixed(),
+    routine("WdfFdoInitSetFilter", DISPATCH, ignore).fixed(),
+    routine("WdfFdoInitSetEventCallbacks", DISPATCH, ignore).fixed(),
+    routine("WdfFdoInitWdmGetPhysicalDevice", DISPATCH, |call| {
+        let physical = change(call.arg(1), |object| match &object.data {
+            Data::Init(init) => Some(init.physical),
+            _ => None,
+        });
+        physical.unwrap_or_else(|| object::violation(call.arg(1)))
+    }),
     routine("WdfControlDeviceInitAllocate", PASSIVE, |call| {
         let init = Init { control: true, ..Init::default() };
         object::create_with(call.from, &Attributes::default(), None, Data::Init(Box::new(init))).unwrap_or_default()
     })
     .fails_with_zero(),
-    routine("WdfControlDeviceInitSetShutdownNotification", DISPATCH, ignore),
+    routine("WdfControlDeviceInitSetShutdownNotification", DISPATCH, ignore).fixed(),
     routine("WdfDeviceInitFree", DISPATCH, |call| {
         life::delete(call.arg(1));
         0
@@ -102,6 +110,10 @@ pub(super) struct Init {
     pub(super) name: String,
     pub(super) direct: bool,
     pub(super) control: bool,
+    /// `EvtIoInCallerContext`.
+    pub(super) in_caller_context: u64,
+    /// The device of the bus below.
+    pub(super) physical: u64,
 }
 
 fn ignore(call: &Call) -> u64 {

@@ -90,6 +90,7 @@ pub(super) fn free(object: &Object) {
             Some(*address)
         }
         Data::Device(device) => Some(device.wdm),
+        Data::File(file) => Some(file.name),
         _ => None,
     };
     for address in object.contexts.iter().map(|(_, address)| *address).chain(own) {

@@ -54,8 +54,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfCollectionGetLastItem", DISPATCH, |call| {
         items(call, |items| items.last().copied().unwrap_or_default())
     }),
-    routine("WdfCmResourceListGetCount", DISPATCH, |_| 0),
-    routine("WdfCmResourceListGetDescriptor", DISPATCH, |_| 0),
+    routine("WdfCmResourceListGetCount", DISPATCH, |_| 0).fixed(),
+    routine("WdfCmResourceListGetDescriptor", DISPATCH, |_| 0).fixed(),
     routine("WdfVerifierDbgBreakPoint", DISPATCH, |call| stop(call, "a breakpoint, with no debugger")),
     routine("WdfVerifierKeBugCheck", DISPATCH, |call| stop(call, "the driver stopped the machine")),
 ];

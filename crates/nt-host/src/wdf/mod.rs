@@ -22,6 +22,7 @@ mod memory;
 mod misc;
 mod object;
 mod power;
+mod property;
 mod queue;
 mod queue_state;
 mod registry;

@@ -39,7 +39,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         0
     }),
     // An object answers to types that its driver gave it, and no driver here can give it one.
-    routine("WdfObjectQuery", DISPATCH, |_| status::OBJECT_NAME_NOT_FOUND),
+    routine("WdfObjectQuery", DISPATCH, |_| status::OBJECT_NAME_NOT_FOUND).fixed(),
 ];
 
 /// What runs when an object goes.

@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         0
     }),
     routine("WdfRequestGetInformation", DISPATCH, |call| with_request(call.arg(1), |request| request.information)),
-    routine("WdfRequestGetStatus", DISPATCH, |_| status::SUCCESS),
+    routine("WdfRequestGetStatus", DISPATCH, |_| status::SUCCESS).fixed(),
     routine("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input)).fails(0xC000_0010),
     routine("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output)).fails(0xC000_0010),
     routine("WdfRequestRetrieveUnsafeUserInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
@@ -51,10 +51,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfRequestGetParameters", DISPATCH, get_parameters),
     routine("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.arg(1), |request| request.file)),
     routine("WdfRequestGetIoQueue", DISPATCH, |call| with_request(call.arg(1), |request| request.queue)),
-    routine("WdfRequestGetRequestorMode", DISPATCH, |_| 1),
-    routine("WdfRequestGetRequestorProcessId", DISPATCH, |_| 4),
-    routine("WdfRequestIsFrom32BitProcess", DISPATCH, |_| 0),
-    routine("WdfRequestIsReserved", DISPATCH, |_| 0),
+    routine("WdfRequestGetRequestorMode", DISPATCH, |_| 1).fixed(),
+    routine("WdfRequestGetRequestorProcessId", DISPATCH, |_| 4).fixed(),
+    routine("WdfRequestIsFrom32BitProcess", DISPATCH, |_| 0).fixed(),
+    routine("WdfRequestIsReserved", DISPATCH, |_| 0).fixed(),
     routine("WdfRequestIsCanceled", DISPATCH, |call| with_request(call.arg(1), |request| request.canceled.into())),
     routine("WdfRequestMarkCancelable", DISPATCH, |call| {
         if mark(call) == u64::from(status::CANCELLED) {

@@ -1,0 +1,107 @@
+//! The kernel without the framework: stacks of devices, plug and play, power, cancellation, and its own parts.
+
+#[path = "common/c.rs"]
+mod c;
+
+use c::{Log, plain};
+use etw_types::NtStatus;
+use nt_host::{Device, NtHost};
+
+const WAIT: u32 = 0x0022_2000;
+const BELOW: u32 = 0x0022_2004;
+
+/// What the driver of the kernel's parts does, in its order.
+const STEPS: [&str; 13] = [
+    "pool and lookaside lists",
+    "memory descriptor lists",
+    "resources and system threads",
+    "fast mutexes",
+    "push locks",
+    "spin locks",
+    "work items",
+    "timers and deferred calls",
+    "extended timers",
+    "registry",
+    "semaphores and mutexes",
+    "bit maps",
+    "devices by name",
+];
+
+fn start() -> (NtHost, Device, Log) {
+    let host = plain("wdm_stack").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    (host, device, Log::default())
+}
+
+#[test]
+fn every_part_of_the_kernel_does_what_a_driver_checks() {
+    let host = plain("wdm_kernel").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let answer = device.ioctl(0x0022_2000, &[], 256).expect("an answer");
+    assert_eq!(answer.status, NtStatus::Success);
+    let words = answer.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+    let failed: Vec<(&str, String)> = STEPS
+        .into_iter()
+        .zip(words)
+        .filter(|(_, status)| *status != 0)
+        .map(|(step, status)| (step, format!("{status:#x}")))
+        .collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert_eq!(answer.output.len(), STEPS.len() * 4);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_starts_and_goes_through_its_stack() {
+    let (host, device, mut log) = start();
+    assert_eq!(log.lines(&host), ["added, 2 locations", "pnp 0", "started below: 0"]);
+    device.remove().expect("removal");
+    assert_eq!(log.lines(&host), ["pnp 1", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+    assert_eq!(log.lines(&host), ["unloaded, no device"]);
+}
+
+#[test]
+fn a_device_that_is_pulled_out_gets_a_surprise_removal() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    device.surprise_remove().expect("removal");
+    assert_eq!(log.lines(&host), ["pnp 17", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn the_owner_of_power_policy_asks_for_its_device() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    device.sleep().expect("sleep");
+    let lines = ["system power 3, 4", "system power 2, 4", "device power 2, 4", "device power 4 done: 0"];
+    assert_eq!(log.lines(&host), lines);
+    device.wake().expect("wake");
+    assert_eq!(log.lines(&host), ["system power 2, 1", "device power 2, 1", "device power 1 done: 0"]);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_pending_request_is_canceled_by_its_routine() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    let request = device.begin_ioctl(WAIT, &[], 0).expect("a request");
+    request.cancel().expect("a cancellation");
+    assert_eq!(log.lines(&host), ["canceled at irql 0"]);
+    assert_eq!(request.wait().expect("an answer").status.as_int(), 0xC000_0120);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_request_that_a_driver_builds_comes_back_with_its_status() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    assert_eq!(device.ioctl(BELOW, &[], 0).expect("an answer").status, NtStatus::Success);
+    // The device below belongs to the host, which takes no such request.
+    assert_eq!(log.lines(&host), ["below: c0000010, c0000010", "cleanup"]);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
