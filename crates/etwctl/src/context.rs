@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use etw_session::{Error, Limit, Machine};
+use etw_session::{Error, Limit, Machine, Session};
+use etw_types::Win32Error;
 
 use crate::cli::Line;
 use crate::output::{Json, Table, paint, table};
+use crate::suggest::nearest;
 
 /// The machine, and how to write.
 #[derive(Debug)]
@@ -44,6 +46,17 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Finds a session; one that is not there is compared with those that are.
+    pub(crate) fn attach(&self, name: &str) -> Result<Session, Failure> {
+        self.machine.attach(name).map_err(|error| {
+            let names = self.machine.sessions().unwrap_or_default().into_iter().map(|session| session.name);
+            match nearest(name, names) {
+                Some(near) if error.code() == Win32Error::WmiInstanceNotFound => Failure::NotFound(error, near),
+                _ => error.into(),
+            }
+        })
+    }
+
     /// Tells people of sessions that could not be stopped.
     pub(crate) fn tell_unstopped(machine: &Machine) {
         for unstopped in machine.unstopped() {
@@ -63,6 +76,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The system refused, or a limit did.
     Session(Error),
+    /// There is no such session, but one of this name.
+    NotFound(Error, String),
     /// A trace could not be opened.
     Trace(etw_etl::Error),
     /// A trace is damaged; what could be read was written.
@@ -83,11 +98,16 @@ impl Failure {
             Self::Session(error) if error.is_unsupported() => 4,
             // Whoever read our output has seen enough.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Session(_) | Self::Trace(_) | Self::Io(_) => 1,
+            Self::Session(_) | Self::NotFound(..) | Self::Trace(_) | Self::Io(_) => 1,
             Self::Damaged(_) => 3,
             Self::Driver(_) => 5,
             Self::Batch(code) => *code,
         }
+    }
+
+    /// Whether a session or provider was looked for in vain.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Session(error) if error.code() == Win32Error::WmiInstanceNotFound)
     }
 
     /// Tells the user.
@@ -95,6 +115,7 @@ impl Failure {
         match self {
             Self::Usage(message) => eprintln!("etwctl: {message}"),
             Self::Session(error) => eprintln!("etwctl: {error}"),
+            Self::NotFound(error, near) => eprintln!("etwctl: {error}; did you mean '{near}'?"),
             Self::Trace(error) => eprintln!("etwctl: {error}"),
             Self::Damaged(message) => eprintln!("etwctl: the trace is damaged: {message}"),
             Self::Driver(message) => eprintln!("etwctl: the driver under test: {message}"),

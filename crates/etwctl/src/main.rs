@@ -10,6 +10,7 @@ mod context;
 mod output;
 mod platform;
 mod select;
+mod suggest;
 mod values;
 
 use std::io::{self, Write};
@@ -37,6 +38,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report();
+            // Whoever looks for a session of an earlier command has to know where sessions live.
+            if let Some(caveat) = machine.caveat().filter(|_| failure.is_not_found()) {
+                eprintln!("note: {caveat}");
+            }
             ExitCode::from(failure.exit_code())
         }
     }

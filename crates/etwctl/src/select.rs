@@ -1,13 +1,18 @@
 //! Which events of a trace are wanted: by provider, level and conditions.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use etw_etl::decode::{Field, Node, Scalar};
 use etw_etl::{Decoded, Event};
 use etw_types::{Guid, Level};
 
 use crate::cli::Line;
+use crate::suggest::hint;
 use crate::values;
+
+/// Names that are kept for suggestions: more help nobody.
+const MOST_NAMES: usize = 1000;
 
 /// What is wanted. The default is everything.
 #[derive(Debug, Default)]
@@ -15,6 +20,16 @@ pub(crate) struct Selection {
     providers: Vec<(Guid, String)>,
     level: Option<Level>,
     conditions: Vec<Condition>,
+    seen: Seen,
+}
+
+/// What a trace has, to tell whether a name was a slip.
+#[derive(Debug, Default)]
+struct Seen {
+    providers: BTreeSet<String>,
+    fields: BTreeSet<String>,
+    /// Providers that some event is of, and names that some event has.
+    found: BTreeSet<String>,
 }
 
 /// `NAME OPERATOR VALUE`.
@@ -55,24 +70,69 @@ impl Selection {
             providers: line.values("provider").map(provider).collect::<Result<_, _>>()?,
             level: line.value("level").map(values::level).transpose()?.filter(|level| *level != Level::LogAlways),
             conditions: line.values("where").map(Condition::parse).collect::<Result<_, _>>()?,
+            seen: Seen::default(),
         })
     }
 
+    /// What was asked for in vain: a provider that no event is of, a name that no event has.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let missing = |name: &&String| !self.seen.found.contains(*name);
+        let providers = self.providers.iter().map(|(_, name)| name).filter(missing);
+        let names = self.conditions.iter().map(|condition| &condition.name).filter(missing);
+        let provider = |name: &String| match hint(name, &self.seen.providers) {
+            nothing if nothing.is_empty() => {
+                let some: Vec<&str> = self.seen.providers.iter().take(5).map(String::as_str).collect();
+                format!("no event is of provider '{name}'; the trace has {}", some.join(", "))
+            }
+            hint => format!("no event is of provider '{name}'{hint}"),
+        };
+        let known = || HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
+        providers
+            .map(provider)
+            .chain(names.map(|name| format!("no event has '{name}'{}", hint(name, known()))))
+            .collect()
+    }
+
     /// Whether an event is wanted.
-    pub(crate) fn takes(&self, event: &Event) -> bool {
-        if self.level.is_some_and(|level| event.header.descriptor.level > level) {
-            return false;
-        }
+    pub(crate) fn takes(&mut self, event: &Event) -> bool {
+        let is_within = self.level.is_none_or(|level| event.header.descriptor.level <= level);
         if self.providers.is_empty() && self.conditions.is_empty() {
-            return true;
+            return is_within;
         }
         let decoded = event.decode();
+        self.seen.note(event, &decoded);
         let is_of = |(guid, name): &(Guid, String)| {
             event.header.provider == Some(*guid)
                 || decoded.provider.as_ref().is_some_and(|of| of.eq_ignore_ascii_case(name))
         };
-        (self.providers.is_empty() || self.providers.iter().any(is_of))
-            && self.conditions.iter().all(|condition| condition.holds(event, &decoded))
+        let of: Vec<&String> = self.providers.iter().filter(|wanted| is_of(wanted)).map(|(_, name)| name).collect();
+        let is_wanted = self.providers.is_empty() || !of.is_empty();
+        self.seen.found.extend(of.into_iter().cloned());
+        // Every condition is looked at, so that a name that is nowhere is noticed.
+        let mut holds = true;
+        for condition in &self.conditions {
+            match value_of(&condition.name, event, &decoded) {
+                Some(value) => {
+                    self.seen.found.insert(condition.name.clone());
+                    holds &= condition.holds(&value);
+                }
+                // A name that the event does not have makes the condition false, whatever its operator.
+                None => holds = false,
+            }
+        }
+        is_within && is_wanted && holds
+    }
+}
+
+impl Seen {
+    fn note(&mut self, event: &Event, decoded: &Decoded) {
+        let provider = decoded.provider.clone().or_else(|| event.header.provider.map(|guid| guid.to_string()));
+        if let Some(provider) = provider.filter(|_| self.providers.len() < MOST_NAMES) {
+            self.providers.insert(provider);
+        }
+        if self.fields.len() < MOST_NAMES {
+            self.fields.extend(decoded.fields.iter().map(|field| field.name.clone()));
+        }
     }
 }
 
@@ -82,7 +142,8 @@ impl Condition {
             OPERATORS.iter().filter_map(|(sign, operator)| text.find(sign).map(|place| (place, *sign, *operator)));
         // The first sign counts; of two at one place the longer one, which comes first in the table.
         let found = places.min_by_key(|(place, sign, _)| (*place, 2 - sign.len()));
-        let (place, sign, operator) = found.ok_or_else(|| format!("'{text}' is not NAME=VALUE"))?;
+        let (place, sign, operator) =
+            found.ok_or_else(|| format!("'{text}' is not a condition: NAME=VALUE, !=, <, <=, >, >= or ~"))?;
         let (name, rest) = text.split_at(place);
         let value = rest.strip_prefix(sign).unwrap_or_default().trim();
         if name.trim().is_empty() {
@@ -91,13 +152,11 @@ impl Condition {
         Ok(Self { name: name.trim().to_owned(), operator, value: value.to_owned() })
     }
 
-    /// A name that the event does not have makes the condition false, whatever its operator.
-    fn holds(&self, event: &Event, decoded: &Decoded) -> bool {
-        let Some(value) = value_of(&self.name, event, decoded) else { return false };
+    fn holds(&self, value: &str) -> bool {
         if self.operator == Operator::Contains {
             return value.to_lowercase().contains(&self.value.to_lowercase());
         }
-        let order = compare(&value, &self.value);
+        let order = compare(value, &self.value);
         match self.operator {
             Operator::Equal => order == Ordering::Equal,
             Operator::NotEqual => order != Ordering::Equal,
@@ -120,6 +179,10 @@ fn compare(one: &str, other: &str) -> Ordering {
         },
     }
 }
+
+/// The parts of a header that can be asked for.
+const HEADER_NAMES: [&str; 11] =
+    ["event", "provider", "id", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "kind"];
 
 fn value_of(name: &str, event: &Event, decoded: &Decoded) -> Option<String> {
     // A field hides a part of the header: what a provider wrote is meant first.

@@ -3,6 +3,11 @@
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level};
 
+use crate::suggest::hint;
+
+/// The names of the levels.
+pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
+
 /// A GUID with or without braces, or the id of a TraceLogging provider's name (with or without a star before it).
 pub(crate) fn provider(text: &str) -> Result<Guid, String> {
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
@@ -44,7 +49,10 @@ pub(crate) fn level(text: &str) -> Result<Level, String> {
         "warning" | "warn" => Level::Warning,
         "informational" | "information" | "info" => Level::Informational,
         "verbose" => Level::Verbose,
-        other => Level::from_int(u8::try_from(number(other)?).map_err(|_| format!("'{text}' is not a level"))?),
+        other => match number(other).map(u8::try_from) {
+            Ok(Ok(level)) => Level::from_int(level),
+            _ => return Err(format!("'{text}' is not a level: {} or a number up to 255", LEVELS.join(", "))),
+        },
     })
 }
 
@@ -54,7 +62,8 @@ pub(crate) fn bit(text: &str, names: &[(&str, u32)]) -> Result<u32, String> {
         Some((_, bit)) => Ok(*bit),
         None => number32(text).map_err(|_| {
             let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-            format!("'{text}' is neither a number nor one of {}", known.join(", "))
+            let hint = hint(text, &known);
+            format!("'{text}' is neither a number nor one of {}{hint}", known.join(", "))
         }),
     }
 }
@@ -112,6 +121,11 @@ pub(crate) fn switch(text: &str) -> Result<bool, String> {
         "off" | "no" | "false" | "0" => Ok(false),
         _ => Err(format!("'{text}' is neither on nor off")),
     }
+}
+
+/// A count with its noun, which is regular.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Seconds, with a fraction.

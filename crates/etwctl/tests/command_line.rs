@@ -53,16 +53,38 @@ fn mistakes_have_exit_code_2_and_say_what_is_wrong() {
         ("sesions", "did you mean 'sessions'?"),
         ("decode", "decode needs FILE"),
         ("record", "record needs a provider, or --demo"),
-        ("info get 29", "there is no information class '29'"),
-        ("info get stream-count", "needs --session"),
-        ("enable S P --level loud", "is not a number"),
+        ("help recrod", "there is no command 'recrod'; did you mean 'record'?"),
+        ("record P --liev", "record has no option --liev; did you mean '--live'?"),
+        ("info get 29", "there is no information class '29'; see etwctl info list"),
+        ("info get stack-trace", "there is no information class 'stack-trace'; did you mean 'stack-tracing'?"),
+        ("info get stream-count", "class 23, stream-count, is of a session: name it with --session"),
+        ("info set 18 on", "class 18, binary-tracking, is of a session: name it with --session"),
+        ("enable S P --level loud", "'loud' is not a level: critical, error, warning, informational, verbose, all or"),
+        ("start S", "a session needs a way out for its events: --etl FILE, --real-time or --buffering"),
         ("start S --mode odd", "is neither a number nor one of"),
+        ("start S --mode circlar", "; did you mean 'circular'?"),
         ("completions cmd", "completions for bash, zsh, fish and powershell"),
     ] {
         let run = etwctl(line);
         assert_eq!(run.code, 2, "{line}: {}", run.err);
         assert!(run.err.contains(message), "{line}: {}", run.err);
     }
+}
+
+#[cfg(not(windows))]
+#[test]
+fn whoever_looks_for_a_session_in_vain_learns_where_sessions_are() {
+    let run = etwctl("stop Nothing");
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("no such session is running; list the sessions and check the name"), "{}", run.err);
+    assert!(run.err.contains("note: There is no Windows here"), "{}", run.err);
+    let run = common::etwctl_with("batch", "start Tracing --real-time\nstop Tracnig\n");
+    assert_eq!(run.code, 1);
+    assert!(
+        run.err.contains("4201 WMI_INSTANCE_NOT_FOUND") && run.err.contains("; did you mean 'Tracing'?"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]
@@ -85,6 +107,9 @@ fn a_dry_run_shows_what_would_be_asked_for() {
     assert_eq!(run.code, 0, "{}", run.err);
     let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((&json["mode_bits"], &json["flush_timer"]), (&"0x8000012".into(), &500.into()));
+    assert_eq!((&json["modes"][0], &json["minimum_buffers"]), (&"circular".into(), &0.into()));
+    let text = etwctl("start S --real-time --dry-run").out;
+    assert!(text.contains("minimum_buffers    the system's choice"), "{text}");
 }
 
 #[test]
@@ -96,17 +121,43 @@ fn completions_are_written_for_every_shell() {
     }
 }
 
+/// The shells that can check a script without running it.
 #[test]
-fn bash_accepts_its_completions() {
+fn shells_accept_their_completions() {
+    for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let path = common::scratch(&format!("completions.{shell}"));
+        std::fs::write(&path, etwctl(&format!("completions {shell}")).out).expect("a file");
+        match std::process::Command::new(shell).arg(check).arg(&path).output() {
+            Ok(output) => assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr)),
+            Err(_) => eprintln!("skipped: there is no {shell}"),
+        }
+        std::fs::remove_file(path).expect("the file was written");
+    }
+}
+
+#[test]
+fn bash_completes_commands_options_and_values() {
     let Ok(version) = std::process::Command::new("bash").arg("--version").output() else {
         eprintln!("skipped: there is no bash");
         return;
     };
     assert!(version.status.success());
     let script = etwctl("completions bash").out;
-    let test = format!(
-        "{script}\nCOMP_WORDS=(etwctl inf); COMP_CWORD=1; _etwctl; echo \"${{COMPREPLY[*]}}\"\nCOMP_WORDS=(etwctl info s); COMP_CWORD=2; _etwctl; echo \"${{COMPREPLY[*]}}\""
-    );
-    let output = std::process::Command::new("bash").args(["-c", &test]).output().expect("bash runs");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "info\nset\n", "{}", String::from_utf8_lossy(&output.stderr));
+    for (words, expected) in [
+        ("inf", "info"),
+        ("info get stack-t", "stack-tracing"),
+        ("record --lev", "--level"),
+        ("record --level v", "verbose"),
+        ("record --os win1", "win10 win11"),
+        ("start S --real-time --cloc", "--clock"),
+        ("update S --real-time o", "on off"),
+        ("completions f", "fish"),
+    ] {
+        let last = words.split(' ').count();
+        let test =
+            format!("{script}\nCOMP_WORDS=(etwctl {words}); COMP_CWORD={last}; _etwctl; echo \"${{COMPREPLY[*]}}\"");
+        let output = std::process::Command::new("bash").args(["-c", &test]).output().expect("bash runs");
+        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert_eq!(answer, expected, "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }

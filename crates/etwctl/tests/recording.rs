@@ -62,6 +62,16 @@ fn decoding_selects_by_provider_level_and_conditions() {
     assert_eq!(count("--where NoSuchField!=1"), 0);
     assert_eq!(count("--where keyword=0x2"), 2);
     assert_eq!(count("--count 5"), 5);
+    let notes = |options: &str| etwctl(&format!("decode {} --json {options}", path.display())).err;
+    for (options, note) in [
+        ("--provider Etwctl-Dmo", "note: no event is of provider 'Etwctl-Dmo'; did you mean 'Etwctl-Demo'?"),
+        ("--provider Nobody", "note: no event is of provider 'Nobody'; the trace has Etwctl-Demo"),
+        ("--where Lenth>5", "note: no event has 'Lenth'; did you mean 'Length'?"),
+        ("--where opcod=1", "note: no event has 'opcod'; did you mean 'opcode'?"),
+    ] {
+        assert!(notes(options).contains(note), "{options}: {}", notes(options));
+    }
+    assert!(!notes("--where Length>1000000").contains("note:"), "the name is right, only nothing is that long");
     fs::remove_file(path).unwrap();
 }
 
@@ -74,6 +84,12 @@ fn every_format_is_written_and_colours_only_when_asked_for() {
     let chrome: Value = serde_json::from_str(&run("--chrome").out).unwrap();
     let spans = chrome["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
     assert_eq!(spans.count(), 12, "starts and stops are spans");
+    let page = run("--html").out;
+    assert!(
+        page.to_lowercase().starts_with("<!doctype html>")
+            && page.contains("formats.etl")
+            && page.contains("ReadFailed")
+    );
     let text = run("--text");
     assert!(text.out.contains("Etwctl-Demo/ReadFailed Request=5") && !text.out.contains('\x1b'));
     assert!(run("--color always").out.contains("\x1b[31m"));
@@ -93,6 +109,8 @@ fn statistics_count_what_is_there() {
     assert_eq!((&stats["events"], &stats["events_lost"]), (&45.into(), &0.into()));
     assert_eq!(stats["by_event"][0]["event"], "Read");
     assert_eq!(stats["by_event"][0]["events"], 24);
+    let names: Vec<&Value> = stats["by_event"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert!(names.contains(&&"header".into()) && names.contains(&&"Unload".into()), "{names:?}");
     assert!(etwctl(&format!("stats {}", path.display())).out.contains("PROVIDER"));
     fs::remove_file(path).unwrap();
 }
@@ -101,8 +119,8 @@ fn statistics_count_what_is_there() {
 fn a_damaged_trace_is_decoded_as_far_as_it_goes_and_has_exit_code_3() {
     let path = demo_trace("damaged.etl");
     let bytes = fs::read(&path).unwrap();
-    // Into the records of the last buffer.
-    let end = bytes.len() - 65536 + 2000;
+    // Into the first record of the last buffer, which every buffer has: 40 bytes behind its header.
+    let end = bytes.len() - 65536 + 0x48 + 40;
     fs::write(&path, &bytes[..end]).unwrap();
     let run = etwctl(&format!("decode {} --json", path.display()));
     assert_eq!(run.code, 3, "{}", run.err);

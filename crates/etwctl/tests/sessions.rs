@@ -95,6 +95,22 @@ fn what_a_system_refuses_is_explained() {
 }
 
 #[test]
+fn a_flush_timer_is_in_seconds_whatever_the_session_counts() {
+    let script = "start Seconds --real-time --flush 2\nupdate Seconds --flush 3 --json\n\
+                  start Parts --real-time --flush 0.5\nupdate Parts --flush 3 --json\nupdate Seconds --flush 0.5\n";
+    let run = etwctl_with("batch", script);
+    let timers: Vec<Value> = run
+        .out
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .map(|status| status["flush_timer"].clone())
+        .collect();
+    assert_eq!(timers, [Value::from(3), Value::from(3000)], "{}", run.out);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("--flush 0.5: this session counts whole seconds"), "{}", run.err);
+}
+
+#[test]
 fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
     let script = "start A --real-time\nstart A --real-time\nsessions --json\n";
     let stopped = etwctl_with("batch", script);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::spec::{COMMANDS, Command, GLOBAL, Value};
+use super::spec::{COMMANDS, Command, GLOBAL, Opt, Value};
 
 /// The script for a shell; `None` for one that is not known.
 pub(crate) fn script(shell: &str) -> Option<String> {
@@ -18,11 +18,34 @@ pub(crate) fn script(shell: &str) -> Option<String> {
 /// What can follow a command: its options, and words of its arguments.
 fn words_of(command: &Command) -> Vec<String> {
     let options = command.options.iter().chain(GLOBAL).map(|option| format!("--{}", option.name));
-    let values = command.arguments.iter().filter_map(|argument| match argument.value {
-        Value::Word(words) => Some(words.iter().map(|word| (*word).to_owned())),
-        Value::Any | Value::File => None,
-    });
-    options.chain(values.flatten()).collect()
+    options.chain(command.arguments.iter().flat_map(|argument| argument.value.words())).collect()
+}
+
+/// What can follow the commands of a first word, each once.
+fn words_after(first: &str) -> Vec<String> {
+    let seconds = second_words(first).into_iter().map(Into::into);
+    let mut words: Vec<String> = commands_of(first).flat_map(words_of).chain(seconds).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// The commands of a first word.
+fn commands_of(first: &str) -> impl Iterator<Item = &'static Command> {
+    COMMANDS.iter().filter(move |command| command.name.split(' ').next() == Some(first))
+}
+
+/// Whether a command of a first word takes a file.
+fn takes_file(first: &str) -> bool {
+    commands_of(first).flat_map(|command| command.arguments).any(|argument| argument.value == Value::File)
+}
+
+/// First word, option and value of every option whose values are known. One option may differ between two commands.
+fn known_values() -> impl Iterator<Item = (&'static str, &'static Opt)> {
+    first_words().into_iter().flat_map(|first| {
+        let options = commands_of(first).flat_map(|command| command.options).chain(GLOBAL);
+        options.filter(|option| option.takes.is_some() && option.value != Value::Any).map(move |option| (first, option))
+    })
 }
 
 /// The first words of commands, each once.
@@ -48,44 +71,22 @@ fn bash() -> String {
         "        COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\")); return",
         first_words().join(" ")
     );
-    text.push_str("    fi\n    case \"$previous\" in\n");
-    for (option, value) in options_with_values() {
-        let reply = match value {
-            Value::Word(words) => format!("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))", words.join(" ")),
+    text.push_str("    fi\n    case \"$command $previous\" in\n");
+    for (first, option) in known_values() {
+        let reply = match option.value {
             Value::File => "COMPREPLY=($(compgen -f -- \"$current\"))".to_owned(),
-            Value::Any => continue,
+            value => format!("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))", value.words().join(" ")),
         };
-        let _ = writeln!(text, "        --{option}) {reply}; return ;;");
+        let _ = writeln!(text, "        '{first} --{}') {reply}; return ;;", option.name);
     }
     text.push_str("    esac\n    case \"$command\" in\n");
     for first in first_words() {
-        let second = second_words(first);
-        let commands = COMMANDS.iter().filter(|command| command.name.split(' ').next() == Some(first));
-        let mut words: Vec<String> =
-            commands.clone().flat_map(words_of).chain(second.iter().map(|word| (*word).to_owned())).collect();
-        words.sort_unstable();
-        words.dedup();
-        let takes_file = commands.flat_map(|command| command.arguments).any(|argument| argument.value == Value::File);
-        let files = if takes_file { " $(compgen -f -- \"$current\")" } else { "" };
-        let _ = writeln!(
-            text,
-            "        {first}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\"){files}) ;;",
-            words.join(" ")
-        );
+        let files = if takes_file(first) { " $(compgen -f -- \"$current\")" } else { "" };
+        let words = words_after(first).join(" ");
+        let _ = writeln!(text, "        {first}) COMPREPLY=($(compgen -W \"{words}\" -- \"$current\"){files}) ;;");
     }
     text.push_str("    esac\n}\ncomplete -o filenames -F _etwctl etwctl\n");
     text
-}
-
-/// Every option with a value, once.
-fn options_with_values() -> Vec<(&'static str, Value)> {
-    let mut seen: Vec<(&str, Value)> = Vec::new();
-    for option in COMMANDS.iter().flat_map(|command| command.options).chain(GLOBAL) {
-        if option.takes.is_some() && seen.iter().all(|(name, _)| *name != option.name) {
-            seen.push((option.name, option.value));
-        }
-    }
-    seen
 }
 
 fn fish() -> String {
@@ -103,14 +104,18 @@ fn fish() -> String {
         for option in command.options {
             let value = match (option.takes, option.value) {
                 (None, _) => String::new(),
-                (Some(_), Value::Word(words)) => format!(" -r -a '{}'", words.join(" ")),
                 (Some(_), Value::File) => " -r -F".to_owned(),
                 (Some(_), Value::Any) => " -r".to_owned(),
+                (Some(_), value) => format!(" -r -a '{}'", value.words().join(" ")),
             };
             let _ = writeln!(text, "{seen} -l {}{value} -d '{}'", option.name, quoted(option.help));
         }
-        if command.arguments.iter().any(|argument| argument.value == Value::File) {
-            let _ = writeln!(text, "{seen} -F");
+        for argument in command.arguments {
+            let _ = match argument.value {
+                Value::File => writeln!(text, "{seen} -F"),
+                Value::Any => Ok(()),
+                value => writeln!(text, "{seen} -a '{}'", value.words().join(" ")),
+            };
         }
     }
     text
@@ -122,17 +127,19 @@ fn powershell() -> String {
     );
     let _ = writeln!(text, "        '' = '{}'", first_words().join(" "));
     for first in first_words() {
-        let commands = COMMANDS.iter().filter(|command| command.name.split(' ').next() == Some(first));
-        let mut words: Vec<String> = commands.flat_map(words_of).collect();
-        words.extend(second_words(first).into_iter().map(Into::into));
-        words.sort_unstable();
-        words.dedup();
-        let _ = writeln!(text, "        '{first}' = '{}'", words.join(" "));
+        let _ = writeln!(text, "        '{first}' = '{}'", words_after(first).join(" "));
     }
+    for (first, option) in known_values().filter(|(_, option)| option.value != Value::File) {
+        let _ = writeln!(text, "        '{first} --{}' = '{}'", option.name, option.value.words().join(" "));
+    }
+    // The word before the one that is completed decides where it is an option with known values.
     text.push_str(
-        "    }\n    $command = if ($ast.CommandElements.Count -gt 1) { \"$($ast.CommandElements[1])\" } else { '' }\n    \
-         if (-not $words.ContainsKey($command)) { $command = '' }\n    \
-         $words[$command] -split ' ' | Where-Object { $_ -like \"$word*\" } | ForEach-Object {\n        \
+        "    }\n    $before = @($ast.CommandElements | Where-Object { $_.Extent.EndOffset -lt $position } | ForEach-Object { \"$_\" })\n    \
+         $command = if ($before.Count -gt 1) { $before[1] } else { '' }\n    \
+         $key = \"$command $($before[-1])\"\n    \
+         if (-not $words.ContainsKey($key)) { $key = $command }\n    \
+         if (-not $words.ContainsKey($key)) { $key = '' }\n    \
+         $words[$key] -split ' ' | Where-Object { $_ -like \"$word*\" } | ForEach-Object {\n        \
          [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)\n    }\n}\n",
     );
     text

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::spec::{COMMANDS, Command, GLOBAL, Opt};
+use crate::suggest::hint;
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -81,14 +82,18 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Parsed, String> {
     }
     let is_help = options.iter().any(|(name, _)| name == "help");
     if words.first().is_some_and(|word| word == "help") {
-        return Ok(Parsed::Help(find(words.get(1..).unwrap_or_default()).map(|(command, _)| command)));
+        let about = words.get(1..).unwrap_or_default();
+        return match find(about) {
+            Some((command, _)) => Ok(Parsed::Help(Some(command))),
+            None if about.is_empty() => Ok(Parsed::Help(None)),
+            None => Err(unknown(about)),
+        };
     }
     let Some((command, used)) = find(&words) else {
         return match words.first() {
-            _ if is_help && words.is_empty() => Ok(Parsed::Help(None)),
-            None => Err("a command is needed; see --help".into()),
-            Some(word) if word == "info" => Err("info takes list, get or set; see --help".into()),
-            Some(word) => Err(format!("there is no command '{word}'{}", suggestion(word))),
+            None if is_help => Ok(Parsed::Help(None)),
+            None => Err("a command is needed; see etwctl --help".into()),
+            Some(_) => Err(unknown(&words)),
         };
     };
     if is_help {
@@ -122,7 +127,12 @@ fn takes_value(words: &[String], name: &str) -> bool {
 
 fn checked(command: &'static Command, name: &str, value: Option<String>) -> Result<(&'static str, String), String> {
     let Some(option) = option_of(command, name) else {
-        return Err(format!("{} has no option --{name}; see etwctl {} --help", command.name, command.name));
+        let options = command.options.iter().chain(GLOBAL).map(|option| format!("--{}", option.name));
+        let hint = match hint(&format!("--{name}"), options) {
+            nothing if nothing.is_empty() => format!("; see etwctl {} --help", command.name),
+            hint => hint,
+        };
+        return Err(format!("{} has no option --{name}{hint}", command.name));
     };
     match (option.takes, value) {
         (Some(what), None) => Err(format!("--{name} needs a {what}")),
@@ -143,11 +153,24 @@ fn check_arguments(command: &Command, given: &[String]) -> Result<(), String> {
     }
 }
 
-/// The command that was probably meant: the one with the longest common start.
-fn suggestion(word: &str) -> String {
-    let common = |name: &str| name.chars().zip(word.chars()).take_while(|(one, other)| one == other).count();
-    let best = COMMANDS.iter().max_by_key(|command| common(command.name)).filter(|command| common(command.name) >= 2);
-    best.map_or_else(String::new, |command| format!("; did you mean '{}'?", command.name))
+/// That there is no such command, and which one was probably meant.
+fn unknown(words: &[String]) -> String {
+    let names = COMMANDS.iter().map(|command| command.name);
+    match words {
+        [word] if word == "info" => "info takes list, get or set; see etwctl --help".into(),
+        [word, second, ..] if word == "info" => {
+            let second = second.as_str();
+            format!("info takes list, get or set, not '{second}'{}", hint(second, ["list", "get", "set"]))
+        }
+        _ => {
+            let word = words.first().map_or("", String::as_str);
+            let hint = match hint(word, names) {
+                nothing if nothing.is_empty() => "; see etwctl --help".to_owned(),
+                hint => hint,
+            };
+            format!("there is no command '{word}'{hint}")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -182,8 +205,12 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (line, message) in [
-            ("", "a command is needed; see --help"),
-            ("info", "info takes list, get or set; see --help"),
+            ("", "a command is needed; see etwctl --help"),
+            ("info", "info takes list, get or set; see etwctl --help"),
+            ("info gte 3", "info takes list, get or set, not 'gte'; did you mean 'get'?"),
+            ("help stopp", "there is no command 'stopp'; did you mean 'stop'?"),
+            ("frobnicate", "there is no command 'frobnicate'; see etwctl --help"),
+            ("sessions --jso", "sessions has no option --jso; did you mean '--json'?"),
             ("stopp S", "there is no command 'stopp'; did you mean 'stop'?"),
             ("stop", "stop needs SESSION: the session's name"),
             ("stop A B", "stop does not take 'B'"),

@@ -1,5 +1,7 @@
 //! What can be said: commands, their arguments and their options.
 
+use crate::values::LEVELS;
+
 /// What an argument or an option's value is, for the completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -9,6 +11,19 @@ pub(crate) enum Value {
     File,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// An information class.
+    Class,
+}
+
+impl Value {
+    /// The words that it can be, where they are known.
+    pub(crate) fn words(self) -> Vec<String> {
+        match self {
+            Self::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            Self::Class => etw_session::info::all().iter().map(etw_session::info::Facts::short_name).collect(),
+            Self::Any | Self::File => Vec::new(),
+        }
+    }
 }
 
 /// An argument.
@@ -75,9 +90,9 @@ const fn path(name: &'static str, help: &'static str) -> Opt {
     Opt { name, takes: Some("FILE"), help, value: Value::File }
 }
 
+const CLASS: Argument = Argument { value: Value::Class, ..required("CLASS", "a number or a name of `info list`") };
 const SESSION: Argument = required("SESSION", "the session's name");
 const PROVIDER: Argument = required("PROVIDER", "a GUID, or a TraceLogging provider's name");
-const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
 const LEVEL: Opt = choice("level", LEVELS, "the most verbose level, or a number (default: all)");
 const ANY: Opt = option("any", "MASK", "keywords of which an event needs one (default: all events)");
 const ALL: Opt = option("all", "MASK", "keywords of which an event needs all");
@@ -185,7 +200,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "info get",
         summary: "query or enumerate an information class",
-        arguments: &[required("CLASS", "a number or a name of `info list`")],
+        arguments: &[CLASS],
         options: &[
             option("session", "SESSION", "the session, for classes of sessions"),
             option("of", "N", "profile source of class 5, processor of class 25"),
@@ -197,10 +212,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "info set",
         summary: "set an information class",
-        arguments: &[
-            required("CLASS", "a number or a name of `info list`"),
-            many("VALUE", "what to set; nothing clears a list"),
-        ],
+        arguments: &[CLASS, many("VALUE", "what to set; nothing clears a list")],
         options: &[
             option("session", "SESSION", "the session, for classes of sessions"),
             option("seconds", "N", "time between two requests, of class 16"),
@@ -252,6 +264,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             switch("text", "a line for each event (default)"),
             switch("csv", "comma-separated values"),
             switch("chrome", "one document for Chrome's and Perfetto's viewers"),
+            switch("html", "a page that shows the trace in a browser"),
             option("provider", "PROVIDER", "only events of this provider; repeatable"),
             choice("level", LEVELS, "only events up to this level"),
             option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable"),

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use etw_etl::{Event, Exporter, Format, Reader};
+use etw_etl::{About, Event, Exporter, Format, Reader, Report};
 
 use crate::cli::Line;
 use crate::context::{Context, Failure};
@@ -12,7 +12,13 @@ use crate::select::Selection;
 
 /// The format that the options ask for.
 pub(super) fn format(context: &Context<'_>, line: &Line) -> Result<Format, String> {
-    let asked = [("json", Format::JsonLines), ("csv", Format::Csv), ("chrome", Format::Chrome), ("text", Format::Text)];
+    let asked = [
+        ("json", Format::JsonLines),
+        ("csv", Format::Csv),
+        ("chrome", Format::Chrome),
+        ("html", Format::Html),
+        ("text", Format::Text),
+    ];
     let mut asked = asked.into_iter().filter(|(name, _)| line.has(name) || (*name == "json" && context.is_json));
     match (asked.next(), asked.next()) {
         (None, _) => Ok(Format::Text),
@@ -42,6 +48,11 @@ impl<W: Write> Printer<W> {
         self.exporter.event(event)
     }
 
+    /// Says which trace it was, where the format has a place for it.
+    pub(super) fn about(&mut self, title: &str, report: &Report) {
+        self.exporter.about(About { title: title.to_owned(), ..About::from(report) });
+    }
+
     /// Shows what was printed so far.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.exporter.flush()
@@ -56,7 +67,7 @@ impl<W: Write> Printer<W> {
 /// Prints the events of a file.
 pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     let format = format(context, line)?;
-    let selection = Selection::of(line)?;
+    let mut selection = Selection::of(line)?;
     let most: u64 = line.parsed("count")?.unwrap_or(u64::MAX);
     let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
     let (out, has_colour): (Box<dyn Write>, bool) = match line.value("output") {
@@ -64,17 +75,24 @@ pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         None => (Box::new(io::stdout().lock()), context.has_colour),
     };
     let mut printer = Printer::new(BufWriter::new(out), format, has_colour)?;
+    let mut is_all = true;
     let mut count = 0;
     for event in reader.by_ref().filter(|event| selection.takes(event)) {
         if count == most {
+            is_all = false;
             break;
         }
         printer.event(&event)?;
         count += 1;
     }
-    printer.finish()?;
     let report = reader.report();
+    printer.about(line.argument(0).unwrap_or_default(), report);
+    printer.finish()?;
     eprintln!("{count} of {report}");
+    // Whoever did not read everything cannot say what is missing.
+    for note in selection.notes().into_iter().filter(|_| is_all) {
+        eprintln!("note: {note}");
+    }
     // The report says which places; here only how many.
     if report.is_whole() {
         Ok(())

@@ -11,6 +11,7 @@ use super::providers;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
+use crate::suggest::hint;
 use crate::values;
 
 /// The classes.
@@ -33,7 +34,11 @@ pub(super) fn list(context: &Context<'_>) -> Result<(), Failure> {
 /// The class of a command line.
 pub(super) fn class(line: &Line) -> Result<&'static Facts, String> {
     let name = line.argument(0).unwrap_or_default();
-    info::find(name).ok_or_else(|| format!("there is no information class '{name}'; see `etwctl info list`"))
+    let names = info::all().iter().flat_map(|facts| [facts.short_name(), facts.c_name.to_owned()]);
+    info::find(name).ok_or_else(|| match hint(name, names) {
+        nothing if nothing.is_empty() => format!("there is no information class '{name}'; see etwctl info list"),
+        hint => format!("there is no information class '{name}'{hint}"),
+    })
 }
 
 /// The session's handle, or 0 for a class that belongs to none.
@@ -41,15 +46,19 @@ pub(super) fn handle(context: &Context<'_>, line: &Line, facts: &Facts) -> Resul
     let needs =
         facts.of_class().is_some_and(|facts| matches!(facts.handle, HandleKind::Session | HandleKind::SystemSession));
     match line.value("session") {
-        Some(name) => Ok(context.machine.attach(name)?.handle()),
-        None if needs => Err(Failure::Usage(format!("class {} needs --session", facts.short_name()))),
+        Some(name) => Ok(context.attach(name)?.handle()),
+        None if needs => Err(Failure::Usage(needs_session(facts))),
         None => Ok(0),
     }
 }
 
+pub(super) fn needs_session(facts: &Facts) -> String {
+    format!("class {}, {}, is of a session: name it with --session", facts.class.as_int(), facts.short_name())
+}
+
 fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(context: &Context<'_>, line: &Line) -> Result<T, Failure> {
-    let name = line.value("session").ok_or_else(|| "this class needs --session".to_owned())?;
-    Ok(context.machine.attach(name)?.get::<T>()?)
+    let name = line.value("session").ok_or_else(|| class(line).map_or_else(|error| error, needs_session))?;
+    Ok(context.attach(name)?.get::<T>()?)
 }
 
 /// Queries or enumerates.

@@ -6,7 +6,7 @@ use etw_session::info::{
     Settable, StackCaching, StackTracing, SystemFlags, UnifiedStackCaching,
 };
 
-use super::info_get::{class, handle};
+use super::info_get::{class, handle, needs_session};
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::values;
@@ -72,8 +72,8 @@ fn one(line: &Line) -> Result<&str, String> {
 }
 
 fn on_session<T: Settable<Scope = OfSession>>(context: &Context<'_>, line: &Line, value: &T) -> Result<(), Failure> {
-    let name = line.value("session").ok_or_else(|| "this class needs --session".to_owned())?;
-    context.machine.attach(name)?.set(value)?;
+    let name = line.value("session").ok_or_else(|| class(line).map_or_else(|error| error, needs_session))?;
+    context.attach(name)?.set(value)?;
     done(context, line)
 }
 

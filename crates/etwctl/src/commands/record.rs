@@ -11,6 +11,7 @@ use etw_types::Guid;
 
 use super::decode::{Printer, format};
 use super::requests::request;
+use super::sessions::counts;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::output::Meter;
@@ -70,7 +71,7 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     match (outcome.error, outcome.findings.len()) {
         // That the machine stopped is what the findings say better.
         (None, 0) => result,
-        (None, count) => Err(Failure::Driver(format!("{count} finding{}", if count == 1 { "" } else { "s" }))),
+        (None, count) => Err(Failure::Driver(values::counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"))),
         (Some(error), _) => Err(Failure::Driver(error)),
     }
 }
@@ -138,14 +139,10 @@ fn run(
     };
     let printer = Printer::new(BufWriter::new(io::stdout()), format, context.has_colour)?;
     let (shown, status) = follow(session, consumer, printer, &end, Meter::new(line.value("color")))?;
+    let counts = counts(&status);
     let file = status.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
-    let events = if is_live { format!("{shown} events printed, ") } else { String::new() };
-    eprintln!(
-        "{name}: {events}{} buffers written, {} events and {} buffers lost{file}",
-        status.buffers_written,
-        status.events_lost,
-        status.log_buffers_lost.saturating_add(status.real_time_buffers_lost),
-    );
+    let shown = if is_live { format!("{} printed, ", values::counted(shown, "event")) } else { String::new() };
+    eprintln!("{name}: {shown}{counts}{file}");
     Ok(())
 }
 

@@ -14,7 +14,7 @@ fn on<'a>(session: &'a Session, guid: Guid, line: &Line) -> Provider<'a> {
 /// Session and provider of a command.
 fn target(context: &Context<'_>, line: &Line) -> Result<(Session, Guid), Failure> {
     let guid = values::provider(line.argument(1).unwrap_or_default())?;
-    Ok((context.machine.attach(line.argument(0).unwrap_or_default())?, guid))
+    Ok((context.attach(line.argument(0).unwrap_or_default())?, guid))
 }
 
 /// Asks a provider for events.

@@ -5,11 +5,12 @@ use etw_session::SessionStatus;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
+use crate::values::counted;
 
 /// Lists the sessions, or shows one.
 pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     if let Some(name) = line.argument(0) {
-        let status = context.machine.attach(name)?.query()?;
+        let status = context.attach(name)?.query()?;
         return context.record(members(&status));
     }
     let sessions = context.machine.sessions()?;
@@ -39,14 +40,14 @@ pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
 
 /// Flushes a session.
 pub(super) fn flush(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let session = context.machine.attach(line.argument(0).unwrap_or_default())?;
+    let session = context.attach(line.argument(0).unwrap_or_default())?;
     let status = session.flush()?;
     report(context, "flushed", &status)
 }
 
 /// Stops a session.
 pub(super) fn stop(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let session = context.machine.attach(line.argument(0).unwrap_or_default())?;
+    let session = context.attach(line.argument(0).unwrap_or_default())?;
     let status = session.stop()?;
     report(context, "stopped", &status)
 }
@@ -57,13 +58,18 @@ pub(super) fn report(context: &Context<'_>, what: &str, status: &SessionStatus) 
         return context.record(members(status));
     }
     let file = status.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", file.display()));
-    context.done(&format!(
-        "{what} {}: {} buffers written, {} events lost, {} buffers lost{file}",
-        status.name,
-        status.buffers_written,
-        status.events_lost,
-        status.log_buffers_lost.saturating_add(status.real_time_buffers_lost),
-    ))
+    context.done(&format!("{what} {}: {}{file}", status.name, counts(status)))
+}
+
+/// What was written and what was lost, in words.
+pub(super) fn counts(status: &SessionStatus) -> String {
+    let lost = u64::from(status.log_buffers_lost) + u64::from(status.real_time_buffers_lost);
+    format!(
+        "{} written, {} and {} lost",
+        counted(status.buffers_written.into(), "buffer"),
+        counted(status.events_lost.into(), "event"),
+        counted(lost, "buffer")
+    )
 }
 
 fn file(status: &SessionStatus) -> Json {

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use etw_etl::{FileTime, Reader};
+use etw_etl::{FileTime, Kind, Reader};
 
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
+
+/// The hook id of the record behind the header, named after `PartitionInfoExtension` of the MOF class `EventTrace`.
+const PARTITION: u16 = 0x50;
 
 /// What is counted for one kind of event.
 #[derive(Default)]
@@ -25,8 +28,15 @@ pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     for event in reader.by_ref() {
         let decoded = event.decode();
         let provider = decoded.provider.or_else(|| event.header.provider.map(|guid| guid.to_string()));
-        let name = decoded.event.unwrap_or_else(|| format!("{} {}", event.kind().as_str(), event.header.descriptor.id));
-        let count = counts.entry((provider.unwrap_or_else(|| "-".to_owned()), name)).or_default();
+        let id = event.header.descriptor.id;
+        let (unnamed, other) = match (event.kind(), id) {
+            // What a session writes about itself: the header of the file, and what follows it.
+            (Kind::System, 0) => ("session", "header".to_owned()),
+            (Kind::System, PARTITION) => ("session", "partition".to_owned()),
+            (kind, _) => ("-", format!("{} {id}", kind.as_str())),
+        };
+        let name = decoded.event.unwrap_or(other);
+        let count = counts.entry((provider.unwrap_or_else(|| unnamed.to_owned()), name)).or_default();
         for count in [count, &mut whole] {
             count.events += 1;
             count.bytes += u64::try_from(event.record().len()).unwrap_or_default();

@@ -7,6 +7,7 @@ use etw_session::SessionStatus;
 use etw_session::platform::shows_colours;
 
 use super::paint;
+use crate::values::counted;
 
 /// How often it is redrawn.
 const EVERY: Duration = Duration::from_millis(500);
@@ -65,12 +66,15 @@ impl<W: Write> Meter<W> {
 fn line(shown: Option<u64>, status: &SessionStatus, has_colour: bool) -> String {
     let lost = u64::from(status.log_buffers_lost) + u64::from(status.real_time_buffers_lost);
     let came = shown.map_or_else(
-        || format!("{} buffers written", status.buffers_written),
-        |shown| format!("{shown} events printed"),
+        || format!("{} written", counted(status.buffers_written.into(), "buffer")),
+        |shown| format!("{} printed", counted(shown, "event")),
     );
     let text = format!(
-        "{came}, {} events and {lost} buffers lost, {} of {} buffers free",
-        status.events_lost, status.free_buffers, status.number_of_buffers
+        "{came}, {} and {} lost, {} of {} buffers free",
+        counted(status.events_lost.into(), "event"),
+        counted(lost, "buffer"),
+        status.free_buffers,
+        status.number_of_buffers
     );
     match (has_colour, status.has_losses()) {
         (false, _) => text,
