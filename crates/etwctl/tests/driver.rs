@@ -72,6 +72,15 @@ fn the_windows_that_the_driver_finds_can_be_chosen_and_time_can_stand_still() {
 }
 
 #[test]
+fn a_provider_that_the_driver_does_not_have_is_noticed() {
+    let run = etwctl(&format!("record WdkEtw.DriverSampel --driver {}", sample().display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    let id = etw_types::Guid::from_name(PROVIDER);
+    assert!(run.err.contains("note: the driver did not register provider 'WdkEtw.DriverSampel'"), "{}", run.err);
+    assert!(run.err.contains(&format!("it registered {id}")), "{}", run.err);
+}
+
+#[test]
 fn mistakes_about_drivers_are_named() {
     let path = sample();
     let path = path.display();

@@ -23,6 +23,11 @@ enumerable!(RegisteredProviders);
 enumerable!(ProcessProviders);
 enumerable!(ProviderGroups);
 
+/// `TRACE_PROVIDER_FLAG_LEGACY`.
+const LEGACY: u32 = 1;
+/// `TRACE_PROVIDER_FLAG_PRE_ENABLE`.
+const PRE_ENABLED: u32 = 2;
+
 /// One registration of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderInstance {
@@ -32,6 +37,20 @@ pub struct ProviderInstance {
     pub flags: u32,
     /// The sessions that enabled it.
     pub enabled: Vec<TraceEnableInfo>,
+}
+
+impl ProviderInstance {
+    /// Whether somebody has registered; otherwise it is only waited for.
+    #[must_use]
+    pub const fn is_registered(&self) -> bool {
+        self.flags & PRE_ENABLED == 0
+    }
+
+    /// Whether it is a provider of the classic API.
+    #[must_use]
+    pub const fn is_legacy(&self) -> bool {
+        self.flags & LEGACY != 0
+    }
 }
 
 /// Class 1: the registrations of a provider.

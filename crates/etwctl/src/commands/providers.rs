@@ -26,7 +26,8 @@ fn providers(context: &Context<'_>, of_this_process: bool) -> Result<(), Failure
         // A provider may go away between the two calls.
         let instances = context.machine.provider(guid).unwrap_or_default().0;
         let sessions: usize = instances.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
-        table.row(vec![guid.into(), count(instances.len()), count(sessions)]);
+        let registered = instances.iter().filter(|instance| instance.is_registered()).count();
+        table.row(vec![guid.into(), count(registered), count(sessions)]);
     }
     context.table(table)
 }
@@ -40,12 +41,17 @@ fn groups(context: &Context<'_>) -> Result<(), Failure> {
     context.table(table)
 }
 
-const COLUMNS: [&str; 7] = ["process", "flags", "session", "level", "any", "all", "properties"];
+const COLUMNS: [&str; 7] = ["process", "state", "session", "level", "any", "all", "properties"];
 
 fn provider(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
     let mut table = Table::new(&COLUMNS);
     for instance in context.machine.provider(guid)?.0 {
-        let start = [Json::from(instance.process_id), instance.flags.into()];
+        let state = match (instance.is_registered(), instance.is_legacy()) {
+            (false, _) => "not registered yet",
+            (true, false) => "registered",
+            (true, true) => "registered, classic",
+        };
+        let start = [Json::from(instance.process_id), state.into()];
         if instance.enabled.is_empty() {
             table.row(start.iter().cloned().chain(vec![Json::Null; 5]).collect());
         }

@@ -65,6 +65,11 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     for answer in outcome.answers {
         eprintln!("{answer}");
     }
+    if !line.has("group") {
+        for note in missed(&line.arguments, &providers, &outcome.providers) {
+            eprintln!("note: {note}");
+        }
+    }
     for finding in &outcome.findings {
         eprintln!("finding: {finding}");
     }
@@ -74,6 +79,16 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         (None, count) => Err(Failure::Driver(values::counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"))),
         (Some(error), _) => Err(Failure::Driver(error)),
     }
+}
+
+/// What the driver did not register although it was asked for: a name that is mistyped has an id as well.
+fn missed(names: &[String], asked: &[Guid], registered: &[Guid]) -> Vec<String> {
+    let there = match registered {
+        [] => "it registered none".to_owned(),
+        some => format!("it registered {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let missing = names.iter().zip(asked).filter(|(_, guid)| !registered.contains(guid));
+    missing.map(|(name, guid)| format!("the driver did not register provider '{name}' ({guid}); {there}")).collect()
 }
 
 fn providers(line: &Line) -> Result<Vec<Guid>, Failure> {

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use etw_session::Machine;
+use etw_session::info::ProviderInstance;
+use etw_types::Guid;
 use nt_host::{Answer, Error, NtHost, Os};
 
 use super::{Outcome, Plan};
@@ -15,8 +17,8 @@ use crate::values;
 /// Room for the output of a request.
 const ROOM: u32 = 4096;
 
-/// A line for each request, and how it ended.
-type Run = (Vec<String>, Result<(), Error>);
+/// How far it got, and how it ended.
+type Run = (Outcome, Result<(), Error>);
 
 /// A driver to be run.
 #[derive(Debug)]
@@ -44,11 +46,11 @@ impl Driver {
 
     /// Begins to run it.
     pub(crate) fn start(&mut self, plan: Plan) {
-        let (host, ends) = (self.host.clone(), Arc::clone(&self.ends));
+        let (host, machine, ends) = (self.host.clone(), self.machine.clone(), Arc::clone(&self.ends));
         self.run = Some(thread::spawn(move || {
-            let mut answers = Vec::new();
-            let result = run(&host, &plan, &ends, &mut answers);
-            (answers, result)
+            let mut outcome = Outcome::default();
+            let result = run(&host, &machine, &plan, &ends, &mut outcome);
+            (outcome, result)
         }));
     }
 
@@ -60,10 +62,11 @@ impl Driver {
     /// Has it unloaded and says what became of it.
     pub(crate) fn finish(self) -> Outcome {
         self.ends.store(true, Ordering::Relaxed);
-        let (answers, result) = match self.run.map(JoinHandle::join) {
+        let panicked = || Error::Host("the thread that runs the driver has panicked".to_owned());
+        let (outcome, result) = match self.run.map(JoinHandle::join) {
             Some(Ok(run)) => run,
-            Some(Err(_)) => (Vec::new(), Err(Error::Host("the thread that runs the driver has panicked".to_owned()))),
-            None => (Vec::new(), Ok(())),
+            Some(Err(_)) => (Outcome::default(), Err(panicked())),
+            None => (Outcome::default(), Ok(())),
         };
         let findings = self.host.report().findings().iter().map(ToString::to_string).collect();
         let error = match result {
@@ -71,20 +74,25 @@ impl Driver {
             Ok(()) | Err(Error::Stopped(_)) => None,
             Err(error) => Some(error.to_string()),
         };
-        Outcome { answers, findings, error }
+        Outcome { findings, error, ..outcome }
     }
 }
 
 /// Loads it, gives it a device and requests, lets time pass, and unloads it.
-fn run(host: &NtHost, plan: &Plan, ends: &AtomicBool, answers: &mut Vec<String>) -> Result<(), Error> {
+fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome: &mut Outcome) -> Result<(), Error> {
     host.load()?;
+    let is_registered = |provider: &Guid| {
+        let instances = machine.provider(*provider).unwrap_or_default().0;
+        instances.iter().any(ProviderInstance::is_registered)
+    };
+    outcome.providers = machine.providers().unwrap_or_default().into_iter().filter(is_registered).collect();
     match host.add_device() {
         Ok(device) => {
             for (code, input) in &plan.requests {
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
-                answers.push(told(*code, &device.ioctl(*code, input, ROOM)?));
+                outcome.answers.push(told(*code, &device.ioctl(*code, input, ROOM)?));
             }
             if !ends.load(Ordering::Relaxed) {
                 host.advance(plan.time)?;
@@ -92,7 +100,7 @@ fn run(host: &NtHost, plan: &Plan, ends: &AtomicBool, answers: &mut Vec<String>)
             device.remove()?;
         }
         // A driver need not take a device.
-        Err(Error::Status(status)) => answers.push(format!("the driver took no device: {status}")),
+        Err(Error::Status(status)) => outcome.answers.push(format!("the driver took no device: {status}")),
         Err(error) => return Err(error),
     }
     host.unload().map(drop)

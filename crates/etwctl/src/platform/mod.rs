@@ -19,6 +19,8 @@ pub(crate) use windows::{Demo, interrupted};
 
 use std::time::Duration;
 
+use etw_types::Guid;
+
 /// What a driver is to do.
 #[derive(Clone, Debug)]
 #[cfg_attr(
@@ -37,6 +39,8 @@ pub(crate) struct Plan {
 pub(crate) struct Outcome {
     /// A line for each request.
     pub(crate) answers: Vec<String>,
+    /// The providers that it registered.
+    pub(crate) providers: Vec<Guid>,
     /// What it did wrong.
     pub(crate) findings: Vec<String>,
     /// Why it did not get to its end.
