@@ -5,7 +5,7 @@ const names = fieldNames(trace.events);
 const filterBox = document.getElementById("filter");
 const state = { chosen: null, shown: trace.events, scheme: "auto" };
 
-const timeline = createTimeline(trace, choose);
+const timeline = createTimeline(trace, choose, remember);
 const table = createTable(choose);
 const detail = createDetail(trace, choose);
 
@@ -42,6 +42,8 @@ function remember() {
   if (filterBox.value) parts.set("filter", filterBox.value);
   if (state.chosen) parts.set("event", String(state.chosen.index + 1));
   if (state.scheme !== "auto") parts.set("scheme", state.scheme);
+  const { view, all } = timeline;
+  if (view.from > all.from || view.to < all.to) parts.set("view", `${Math.round(view.from)},${Math.round(view.to)}`);
   // Some browsers refuse this for files; the page works without.
   try { history.replaceState(null, "", `#${parts}`); } catch { /* the address stays as it is */ }
 }
@@ -54,6 +56,8 @@ function recall() {
   const scheme = parts.get("scheme");
   setScheme(scheme === "light" || scheme === "dark" ? scheme : "auto");
   applyFilter();
+  const view = /^(-?\d+),(-?\d+)$/.exec(parts.get("view") ?? "");
+  if (view) timeline.setView(Number(view[1]), Number(view[2]));
   choose(trace.events[Number(parts.get("event")) - 1] ?? null);
   isReading = false;
 }
@@ -73,6 +77,8 @@ function showSummary() {
   const providers = new Set(trace.events.map((event) => event.provider));
   plural(about.events, "event");
   plural(providers.size, "provider");
+  // One provider's name in every row says nothing; the field view has it.
+  document.body.classList.toggle("one-provider", providers.size === 1);
   plural(trace.lanes.length, "thread");
   plural(trace.activities.size, "activity");
   add(duration(about.duration), "");

@@ -33,9 +33,9 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// What the page's policy calls [`SCRIPT`]; a test compares.
-const SCRIPT_HASH: &str = "sha256-vtVBJTuBVigGjbqNw0dwLhC+Fz2v7acBXsN2ZGsDiPA=";
+const SCRIPT_HASH: &str = "sha256-FjcAcLfEIB2Knl30X9GEqs/CyLNk4/N008R7Yk5QQ6Q=";
 /// What the page's policy calls [`STYLE`]; a test compares.
-const STYLE_HASH: &str = "sha256-k96M6qYVpFBe+e++Uftr7Zgo6+pt00CcR2s7nb6zdro=";
+const STYLE_HASH: &str = "sha256-wXVEw0KqUeJ4VHkyQ+9kat1cnF8Yz0EPm8Mg1Z+Kzeo=";
 
 /// Texts that many events have in common, each written once.
 #[derive(Debug, Default)]

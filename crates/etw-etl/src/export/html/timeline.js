@@ -7,7 +7,7 @@ const PADDING = 7;
 // The closest look: a microsecond.
 const SHORTEST = 10;
 
-function createTimeline(trace, choose) {
+function createTimeline(trace, choose, changed) {
   const area = document.getElementById("timeline");
   const canvas = document.getElementById("canvas");
   const tip = document.getElementById("tip");
@@ -30,7 +30,7 @@ function createTimeline(trace, choose) {
     const name = document.createElement("b");
     name.textContent = lane.thread === null ? "other threads" : lane.thread.replace(/^.*:/, "thread ");
     const about = document.createElement("span");
-    if (lane.thread?.includes(":")) about.textContent = `process ${lane.thread.replace(/:.*$/, "")}`;
+    if (lane.thread?.includes(":")) about.textContent = `pid ${lane.thread.replace(/:.*$/, "")}`;
     const count = document.createElement("span");
     count.className = "wide";
     count.textContent = `${about.textContent ? ", " : ""}${lane.events} ${lane.events === 1 ? "event" : "events"}`;
@@ -92,7 +92,8 @@ function createTimeline(trace, choose) {
     const rough = ((view.to - view.from) / width) * 110;
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
-    const [unit, size] = step >= 1e7 ? ["s", 1e7] : step >= 1e4 ? ["ms", 1e4] : ["µs", 10];
+    const far = Math.max(Math.abs(view.from), Math.abs(view.to));
+    const [unit, size] = far >= 2e7 ? ["s", 1e7] : far >= 1e4 ? ["ms", 1e4] : ["µs", 10];
     const digits = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
     context.font = "11.5px Inter, system-ui, sans-serif";
     context.textAlign = "left";
@@ -154,6 +155,8 @@ function createTimeline(trace, choose) {
       const left = x(event.time);
       if (left < -8 || left > width + 8 || !shown.has(event)) continue;
       const y = markY(event);
+      // The ends of a short bar are seen as they are.
+      if (event.span?.stop && event.bar && x(event.span.to) - x(event.span.from) < 36) continue;
       // What would cover the same pixels again is left out: a large trace is drawn as fast as a small one.
       const place = `${Math.round(left)} ${y} ${event.level}`;
       if (place === last && event !== chosen) continue;
@@ -215,6 +218,7 @@ function createTimeline(trace, choose) {
     const start = Math.min(Math.max(from, all.from), all.to - span);
     Object.assign(view, { from: start, to: start + span });
     draw();
+    changed();
   }
   const zoom = (factor, centre = (view.from + view.to) / 2) =>
     setView(centre - (centre - view.from) * factor, centre + (view.to - centre) * factor);
@@ -297,7 +301,7 @@ function createTimeline(trace, choose) {
   }
 
   return {
-    draw, recolour, setView, view,
+    draw, recolour, setView, view, all,
     /** Where an event is drawn, in the canvas. */
     place: (event) => ({ left: x(event.time), top: markY(event) }),
     show(events) { shown = new Set(events); draw(); },
