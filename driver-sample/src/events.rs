@@ -33,9 +33,11 @@ pub(crate) struct Startup {
     register: NtStatus,
     traits: NtStatus,
     descriptor_types: NtStatus,
+    binary: NtStatus,
 }
 
-/// Registers the provider, and switches descriptor types on.
+/// Registers the provider, switches descriptor types on, and has sessions told where this image is: every operation of
+/// set-information once.
 ///
 /// A failure to trace is not a failure of the driver: the statuses are reported, and it goes on.
 ///
@@ -49,6 +51,7 @@ pub(crate) unsafe fn start_up() -> Startup {
         register,
         traits: PROVIDER.traits_status().unwrap_or(register),
         descriptor_types: PROVIDER.use_descriptor_type(true),
+        binary: PROVIDER.track_binary(),
     }
 }
 
@@ -75,6 +78,7 @@ pub(crate) unsafe fn driver_entry(startup: &Startup, registry_path: PCUNICODE_ST
             ntstatus("Register", &startup.register),
             ntstatus("SetTraits", &startup.traits),
             ntstatus("UseDescriptorType", &startup.descriptor_types),
+            ntstatus("TrackBinary", &startup.binary),
             ntstatus("Status", &status),
         );
     }

@@ -47,7 +47,7 @@ pub(crate) enum Refusal {
 
 impl Command {
     /// Intervals that the timer takes, in milliseconds.
-    const INTERVALS: core::ops::RangeInclusive<u32> = 10..=60_000;
+    const INTERVALS: core::ops::RangeInclusive<u32> = 1..=60_000;
 
     /// Reads a request. Looks at everything that a client controls, and trusts none of it.
     pub(crate) fn parse(code: u32, input: &[u8], output_length: usize) -> Result<Self, Refusal> {

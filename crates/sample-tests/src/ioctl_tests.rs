@@ -30,9 +30,9 @@ fn statistics_need_their_size() {
 #[test]
 fn an_interval_is_read_and_its_range_is_kept() {
     let parse = |milliseconds: u32| Command::parse(SET_INTERVAL, &milliseconds.to_le_bytes(), 0);
-    assert_eq!(parse(10), Ok(Command::SetInterval(Duration::from_millis(10))));
+    assert_eq!(parse(1), Ok(Command::SetInterval(Duration::from_millis(1))));
     assert_eq!(parse(60_000), Ok(Command::SetInterval(Duration::from_mins(1))));
-    for milliseconds in [0, 9, 60_001, u32::MAX] {
+    for milliseconds in [0, 60_001, u32::MAX] {
         assert_eq!(parse(milliseconds), Err(Refusal::BadInterval));
     }
     for length in 0..4 {
