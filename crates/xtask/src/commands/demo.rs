@@ -1,23 +1,23 @@
 //! `cargo xtask demo`: the sample driver at work, in the terminal.
 
-use std::fs;
-
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::error::Error;
-use crate::setup::note;
 use crate::steps::{Outcome, Step, run_all};
 
 pub(super) const COMMAND: Command = Command {
     name: "demo",
-    summary: "Builds the sample driver, runs its .sys, prints its events",
+    summary: "Builds the sample driver, runs its .sys, shows its events",
     details: "\
 Installs what is missing, builds driver-sample for Windows without Windows, and
-runs the .sys in a process of this machine: it is loaded, a session listens to
-its provider, a device is added, requests are sent, time passes, and it is
-unloaded. Prints every status and every event, and what the driver did wrong, if
-anything. The trace goes to target/demo/demo.etl.
+runs the .sys in a process of this machine: a session is started, the driver is
+loaded, a device is added, requests are sent, the driver is asked for its state,
+and it is unloaded. Prints the statuses of set-information, every event with its
+time and activity, and what the driver did wrong, if anything.
+
+target/demo gets the trace (demo.etl), its events as JSON Lines (demo.json), and
+a page that shows them in a browser (demo.html).
 ",
     flags: &[Flag { name: "--os win7|win8.1|win10|win11", summary: "the Windows that is imitated (win10)" }],
     run,
@@ -25,11 +25,6 @@ anything. The trace goes to target/demo/demo.etl.
 
 const IMAGE: &str = "target/driver/x64/driver_sample.sys";
 const FOLDER: &str = "target/demo";
-const TRACE: &str = "target/demo/demo.etl";
-
-/// Requests to the sample: an echo, its statistics, an interval, an echo without room, and a code that it does not know.
-const REQUESTS: [&str; 5] = ["22E000:68656c6c6f", "226004", "22A008:f4010000", "22A008:ffffffff", "22E03C"];
-
 const RUN: Step = Step { name: "run", what: "the driver, under a session", required: false, run: run_driver };
 
 fn run(context: &Context) -> Result<(), Error> {
@@ -48,17 +43,10 @@ fn system(context: &Context) -> Result<Option<&str>, Error> {
 }
 
 fn run_driver(context: &Context) -> Result<Outcome, Error> {
-    let folder = context.path(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("cannot make {}: {error}", folder.display())))?;
-    let requests = REQUESTS.iter().flat_map(|request| ["--ioctl", request]);
-    let mut host = context
-        .cargo()
-        .args(["run", "--quiet", "--package", "nt-host", "--", "run", IMAGE, "--etl", TRACE])
-        .args(requests);
+    let mut demo = context.cargo().args(["run", "--quiet", "--package", "demo", "--", IMAGE, "--output", FOLDER]);
     if let Some(name) = system(context)? {
-        host = host.args(["--os", name]);
+        demo = demo.args(["--os", name]);
     }
-    host.run_ours()?;
-    note(&format!("the trace is in {TRACE}"));
+    demo.run_ours()?;
     Ok(Outcome::Passed)
 }

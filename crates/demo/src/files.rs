@@ -1,0 +1,54 @@
+//! The files of a run: the trace that the session writes, and the exports of it.
+//!
+//! An export takes its place in one step, so that a run that is interrupted leaves the one before or the whole new one.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use etw_etl::{About, Exporter, Format};
+
+use crate::trace::Trace;
+
+/// Where the files are.
+pub(crate) struct Files {
+    pub(crate) etl: PathBuf,
+    pub(crate) json: PathBuf,
+    pub(crate) html: PathBuf,
+}
+
+impl Files {
+    /// Makes the folder, and finds out whether it can be written to before anything is run.
+    pub(crate) fn prepare(folder: &Path) -> Result<Self, String> {
+        let cannot = |error| format!("cannot write to {}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(cannot)?;
+        let etl = folder.join("demo.etl");
+        File::create(&etl).map_err(cannot)?;
+        // A driver's process has a folder of its own, so the session is told the whole path.
+        let etl = fs::canonicalize(etl).map_err(cannot)?;
+        Ok(Self { etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
+    }
+
+    /// Writes the exports.
+    pub(crate) fn write(&self, trace: &Trace, os: &str) -> Result<(), String> {
+        export(&self.json, Format::JsonLines, trace, About::default())?;
+        let title = format!("WdkEtw.DriverSample on {os}, run by nt-host");
+        export(&self.html, Format::Html, trace, About { title, ..trace.about.clone() })
+    }
+}
+
+fn export(path: &Path, format: Format, trace: &Trace, about: About) -> Result<(), String> {
+    let fresh = path.with_extension("new");
+    let written = (|| {
+        let mut exporter = Exporter::new(BufWriter::new(File::create(&fresh)?), format)?;
+        exporter.about(about);
+        trace.events.iter().try_for_each(|event| exporter.event(&event.event))?;
+        exporter.finish()?;
+        fs::rename(&fresh, path)
+    })();
+    written.map_err(|error| {
+        // What is half written is of no use.
+        let _ = fs::remove_file(&fresh);
+        format!("cannot write {}: {error}", path.display())
+    })
+}
