@@ -264,7 +264,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             switch("text", "a line for each event (default)"),
             switch("csv", "comma-separated values"),
             switch("chrome", "one document for Chrome's and Perfetto's viewers"),
-            switch("html", "a page that shows the trace in a browser"),
+            switch("html", "a page that shows the trace in a browser; the first 20,000 events"),
             option("provider", "PROVIDER", "only events of this provider; repeatable"),
             choice("level", LEVELS, "only events up to this level"),
             option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable"),
