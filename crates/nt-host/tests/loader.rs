@@ -78,6 +78,83 @@ fn an_import_table_without_an_end_is_refused() {
     assert!(Layout::parse(&image).is_err());
 }
 
+/// Changes four bytes of a header.
+fn with(image: &[u8], offset: usize, value: u32) -> Vec<u8> {
+    let mut image = image.to_vec();
+    let place = header(&image) + offset;
+    image[place..place + 4].copy_from_slice(&value.to_le_bytes());
+    image
+}
+
+/// Offsets from the PE signature.
+const OPTIONAL: usize = 24;
+const DIRECTORIES: usize = OPTIONAL + 112;
+
+#[test]
+fn every_part_of_a_header_is_named_when_it_is_wrong() {
+    let image = image();
+    let layout = Layout::parse(&image).expect("whole");
+    let data = layout.sections.iter().find(|section| section.writable).expect("data").rva;
+    for (what, offset, value, expected) in [
+        ("relocations that were stripped", 22, 0x020B_0023, "relocatable"),
+        ("an entry point outside of the image", OPTIONAL + 16, 0x00F0_0000, "entry-point"),
+        ("an entry point in data", OPTIONAL + 16, data, "entry-rights"),
+        ("sections that share pages", OPTIONAL + 32, 0x200, "SectionAlignment"),
+        ("an alignment of nothing", OPTIONAL + 32, 0, "SectionAlignment"),
+        ("an image of 4 GiB", OPTIONAL + 56, 0xFFFF_F000, "SizeOfImage"),
+        ("unwind tables outside of the image", DIRECTORIES + 3 * 8, 0xFFFF_0000, "data directory"),
+        ("relocations outside of the image", DIRECTORIES + 5 * 8, 0xFFFF_0000, "relocation directory"),
+        ("imports outside of the image", DIRECTORIES + 8, 0xFFFF_0000, "import table"),
+    ] {
+        let error = Layout::parse(&with(&image, offset, value)).expect_err(what);
+        assert_eq!(error.field(), expected, "{what}: {}", error.reason());
+    }
+}
+
+/// A driver with a load configuration, and where that is in its file.
+fn guarded() -> (Vec<u8>, usize) {
+    let libraries = ["ntoskrnl", "BufferOverflowFastFailK"];
+    let path = common::c::build_at("-O0", "guard", 100, "DriverEntry", &libraries);
+    let image = fs::read(path).expect("the driver");
+    let directory = header(&image) + DIRECTORIES + 10 * 8;
+    let rva = u32::from_le_bytes(image[directory..directory + 4].try_into().expect("four bytes"));
+    let at = file_offset(&image, rva);
+    (image, at)
+}
+
+#[test]
+fn pointers_of_the_load_configuration_are_checked() {
+    let (image, at) = guarded();
+    let layout = Layout::parse(&image).expect("whole");
+    assert!(layout.guard.cookie.is_some() && layout.guard.check.is_some() && layout.guard.dispatch.is_some());
+    for (offset, field_name) in
+        [(0x58, "SecurityCookie"), (0x70, "GuardCFCheckFunctionPointer"), (0x78, "GuardCFDispatchFunctionPointer")]
+    {
+        for address in [1, u64::MAX, layout.base + layout.bytes.len() as u64 - 4] {
+            let mut damaged = image.clone();
+            damaged[at + offset..at + offset + 8].copy_from_slice(&address.to_le_bytes());
+            assert_eq!(field(&damaged), field_name, "{address:#x}");
+        }
+    }
+}
+
+#[test]
+fn relocations_of_another_kind_are_refused() {
+    let (mut image, _) = guarded();
+    let directory = header(&image) + DIRECTORIES + 5 * 8;
+    let rva = u32::from_le_bytes(image[directory..directory + 4].try_into().expect("four bytes"));
+    let first = file_offset(&image, rva) + 8;
+    image[first + 1] = image[first + 1] & 0x0F | 0x30;
+    assert_eq!(field(&image), "relocation directory");
+}
+
+fn file_offset(image: &[u8], rva: u32) -> usize {
+    let word = |at: usize| u32::from_le_bytes(image[at..at + 4].try_into().expect("four bytes"));
+    let mut entries = (section_table(image)..).step_by(40).map(|at| (word(at + 12), word(at + 8), word(at + 20)));
+    let (start, _, offset) = entries.find(|(start, size, _)| (*start..start + size).contains(&rva)).expect("a section");
+    (rva - start + offset) as usize
+}
+
 #[test]
 fn random_damage_never_panics() {
     let image = image();

@@ -20,6 +20,7 @@ pub(super) fn run(bytes: &[u8]) {
         assert!(u64::from(section.rva) >= end, "{} overlaps what is before it", section.name);
         end = u64::from(section.rva) + u64::from(section.size);
         assert!(end <= size, "{} leaves the image", section.name);
+        assert!(section.rva.is_multiple_of(0x1000), "{} shares a page", section.name);
         assert!(!(section.writable && section.executable), "{} is writable code", section.name);
     }
     let entry = layout.section_of(layout.entry.into()).expect("the entry point is in no section");

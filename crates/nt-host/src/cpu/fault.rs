@@ -85,7 +85,8 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
 fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     let address = registers.rip;
     let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
-    let is_ours = images::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
+    // Only asked where the instruction was carried out, so that it can be read.
+    let is_ours = || images::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
     match (trap.number, trap.signal) {
         (PAGE_FAULT, _) => {
             let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
@@ -100,9 +101,9 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
             };
             of(ACCESS_VIOLATION, Some([kind, trap.address]))
         }
-        (GENERAL_PROTECTION, _) if is_ours => of(ACCESS_VIOLATION, Some([0, u64::MAX])),
-        (DIVISION, libc::SIGFPE) if is_ours => of(DIVIDE_BY_ZERO, None),
-        (_, libc::SIGILL) if is_ours => of(ILLEGAL_INSTRUCTION, None),
+        (GENERAL_PROTECTION, _) if is_ours() => of(ACCESS_VIOLATION, Some([0, u64::MAX])),
+        (DIVISION, libc::SIGFPE) if is_ours() => of(DIVIDE_BY_ZERO, None),
+        (_, libc::SIGILL) if is_ours() => of(ILLEGAL_INSTRUCTION, None),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use driver_package::{Image, Target};
 use super::flat::Flat;
 use super::tables::{self, Directory};
 use super::{ImageError, Import, imports, relocations};
+use crate::memory::PAGE;
 
 /// Nothing larger is mapped. The largest drivers of Windows have a few megabytes.
 const LARGEST: u32 = 64 << 20;
@@ -84,6 +85,11 @@ impl Layout {
         }
         if header.size_of_image > LARGEST {
             return Err(ImageError::new("SizeOfImage", format!("{:#x} is too large", header.size_of_image)));
+        }
+        // Rights are given by pages: sections that share one cannot have their own.
+        if header.section_alignment == 0 || !u64::from(header.section_alignment).is_multiple_of(PAGE) {
+            let reason = format!("{:#x} is no multiple of a page", header.section_alignment);
+            return Err(ImageError::new("SectionAlignment", reason));
         }
         let verdict = image.verdict(Target::default());
         if let Some(refusal) = verdict.refusals().find(|refusal| !NOT_ASKED_FOR.contains(&refusal.rule.id)) {

@@ -1,9 +1,10 @@
 //! The tables that a PDB becomes: functions and lines, by address.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use pdb::{FallibleIterator as _, PDB, SymbolData};
+use pdb::{AddressMap, FallibleIterator as _, LineProgram, PDB, PdbInternalSectionOffset, StringTable, SymbolData};
 
 /// Functions and lines, by their first address.
 #[derive(Debug, Default)]
@@ -33,28 +34,38 @@ impl Table {
         let mut modules = debug.modules()?;
         while let Some(module) = modules.next()? {
             let Some(info) = pdb.module_info(&module)? else { continue };
+            // A module without lines is no reason to know nothing.
+            let program = info.line_program().ok();
             let mut symbols = info.symbols()?;
             while let Some(symbol) = symbols.next()? {
-                if let Ok(SymbolData::Procedure(procedure)) = symbol.parse()
-                    && let Some(rva) = procedure.offset.to_rva(&map)
-                {
-                    table.functions.insert(rva.0, procedure.name.to_string().into_owned());
-                }
-            }
-            // A module without lines is no reason to know nothing.
-            if let (Ok(program), Some(strings)) = (info.line_program(), &strings) {
-                let mut lines = program.lines();
-                while let Some(line) = lines.next()? {
-                    let Some(rva) = line.offset.to_rva(&map) else { continue };
-                    let name =
-                        program.get_file_info(line.file_index).and_then(|file| file.name.to_string_lossy(strings));
-                    let name = name.map(std::borrow::Cow::into_owned).unwrap_or_default();
-                    let file = table.file(name);
-                    table.lines.insert(rva.0, (file, line.line_start));
+                let Ok(SymbolData::Procedure(procedure)) = symbol.parse() else { continue };
+                let Some(rva) = procedure.offset.to_rva(&map) else { continue };
+                table.functions.insert(rva.0, procedure.name.to_string().into_owned());
+                if let (Some(program), Some(strings)) = (&program, &strings) {
+                    table.read_lines(program, procedure.offset, strings, &map)?;
                 }
             }
         }
         Ok(table)
+    }
+
+    /// The lines of one procedure. Those of a module cannot be read in one go: where its code is in several sections, as
+    /// that of drivers is, the reader takes them for damaged.
+    fn read_lines(
+        &mut self,
+        program: &LineProgram<'_>,
+        procedure: PdbInternalSectionOffset,
+        strings: &StringTable<'_>,
+        map: &AddressMap<'_>,
+    ) -> pdb::Result<()> {
+        let mut lines = program.lines_for_symbol(procedure);
+        while let Some(line) = lines.next()? {
+            let Some(rva) = line.offset.to_rva(map) else { continue };
+            let name = program.get_file_info(line.file_index).and_then(|file| file.name.to_string_lossy(strings));
+            let file = self.file(name.map(Cow::into_owned).unwrap_or_default());
+            self.lines.insert(rva.0, (file, line.line_start));
+        }
+        Ok(())
     }
 
     fn file(&mut self, name: String) -> usize {

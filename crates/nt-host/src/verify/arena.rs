@@ -3,40 +3,17 @@
 //! Nothing here allocates or locks, so that a signal handler can record. The process that runs the driver only adds; the
 //! one that started it reads whatever is there when the other answers or dies.
 
-use std::fmt::{self, Write as _};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::{Calls, Rule};
+use super::Record;
 use crate::memory::{Protection, Region};
 
 /// Findings that are kept.
 const RECORDS: u32 = 256;
 /// Bytes of debug output that are kept.
 const OUTPUT: u32 = 1 << 18;
-const ROUTINE: usize = 56;
-const DETAIL: usize = 424;
-
-/// A finding in a fixed form.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Record {
-    /// Set last: the rest is complete.
-    ready: u32,
-    rule: u16,
-    irql: u8,
-    /// 0 nowhere, 1 an instruction, 2 where a call returns to.
-    kind: u8,
-    routine_length: u32,
-    detail_length: u32,
-    /// Relative to the image.
-    rva: u64,
-    calls: Calls,
-    routine: [u8; ROUTINE],
-    detail: [u8; DETAIL],
-}
-
 #[repr(C)]
 struct Shared {
     records: AtomicU32,
@@ -55,97 +32,6 @@ pub(crate) struct Arena {
 const RECORDS_AT: u64 = size_of::<Shared>() as u64;
 const OUTPUT_AT: u64 = RECORDS_AT + RECORDS as u64 * size_of::<Record>() as u64;
 const SIZE: u64 = OUTPUT_AT + OUTPUT as u64;
-
-/// Text of limited length.
-struct Text<'a> {
-    bytes: &'a mut [u8],
-    used: usize,
-}
-
-impl fmt::Write for Text<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = self.bytes.get_mut(self.used..).unwrap_or_default();
-        let length = text.floor_char_boundary(room.len());
-        if let (Some(place), Some(bytes)) = (room.get_mut(..length), text.as_bytes().get(..length)) {
-            place.copy_from_slice(bytes);
-            self.used += length;
-        }
-        Ok(())
-    }
-}
-
-impl Record {
-    pub(crate) fn new(
-        rule: Rule,
-        irql: u8,
-        routine: Option<&str>,
-        rva: Option<u64>,
-        is_call: bool,
-        calls: Calls,
-        detail: fmt::Arguments<'_>,
-    ) -> Self {
-        let mut record = Self {
-            ready: 0,
-            rule: rule as u16,
-            irql,
-            kind: match (rva, is_call) {
-                (None, _) => 0,
-                (Some(_), false) => 1,
-                (Some(_), true) => 2,
-            },
-            routine_length: 0,
-            detail_length: 0,
-            rva: rva.unwrap_or_default(),
-            calls,
-            routine: [0; ROUTINE],
-            detail: [0; DETAIL],
-        };
-        let mut text = Text { bytes: &mut record.routine, used: 0 };
-        let _ = text.write_str(routine.unwrap_or_default());
-        record.routine_length = text.used as u32;
-        let mut text = Text { bytes: &mut record.detail, used: 0 };
-        let _ = text.write_fmt(detail);
-        record.detail_length = text.used as u32;
-        record
-    }
-
-    pub(crate) fn rule(&self) -> Rule {
-        Rule::from_number(self.rule)
-    }
-
-    pub(crate) const fn irql(&self) -> u8 {
-        self.irql
-    }
-
-    /// The place relative to the image.
-    pub(crate) fn rva(&self) -> Option<u64> {
-        (self.kind != 0).then_some(self.rva)
-    }
-
-    /// An address within the instruction at the place, for a look at its source line.
-    pub(crate) fn inside(&self) -> Option<u64> {
-        self.rva().map(|rva| if self.kind == 2 { rva.saturating_sub(1) } else { rva })
-    }
-
-    /// Where the calls return to that led to the place, relative to the image.
-    pub(crate) fn calls(&self) -> &[u32] {
-        self.calls.rvas()
-    }
-
-    pub(crate) fn routine(&self) -> Option<String> {
-        let text = self.routine.get(..self.routine_length as usize).unwrap_or_default();
-        if text.is_empty() { None } else { Some(String::from_utf8_lossy(text).into_owned()) }
-    }
-
-    pub(crate) fn detail(&self) -> String {
-        let text = self.detail.get(..self.detail_length as usize).unwrap_or_default();
-        String::from_utf8_lossy(text).into_owned()
-    }
-
-    fn same_mistake(&self, other: &Self) -> bool {
-        self.rule == other.rule && self.rva == other.rva && self.routine == other.routine && self.detail == other.detail
-    }
-}
 
 impl Arena {
     pub(crate) fn new() -> io::Result<Self> {
@@ -248,8 +134,8 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arena, Calls, Record};
-    use crate::verify::Rule;
+    use super::{Arena, Record};
+    use crate::verify::{Calls, Rule};
 
     #[test]
     fn a_finding_comes_back_as_it_was_recorded_and_only_once() {

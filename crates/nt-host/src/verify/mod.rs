@@ -7,11 +7,13 @@ mod arena;
 pub(crate) mod calls;
 mod finding;
 pub(crate) mod locks;
+mod record;
 mod rule;
 
-pub(crate) use arena::{Arena, Record};
+pub(crate) use arena::Arena;
 pub(crate) use calls::Calls;
 pub use finding::{Finding, Place};
+pub(crate) use record::Record;
 pub use rule::Rule;
 
 use std::sync::OnceLock;

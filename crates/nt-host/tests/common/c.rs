@@ -32,13 +32,18 @@ pub(crate) fn build(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> Pa
 
 /// The same at a level of optimisation.
 pub(crate) fn build_at(level: &str, name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
-    let variant = if level == "-O0" { format!("{name}_{bug}") } else { format!("{name}_{bug}{level}") };
+    build_with(&[level], name, bug, entry, libraries)
+}
+
+/// The same with any flags for the compiler.
+pub(crate) fn build_with(flags: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+    let variant = if flags == ["-O0"] { format!("{name}_{bug}") } else { format!("{name}_{bug}{}", flags.concat()) };
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let build = || build_now(level, name, bug, &variant, entry, libraries);
+    let build = || build_now(flags, name, bug, &variant, entry, libraries);
     built.entry(variant.clone()).or_insert_with(build).clone()
 }
 
-fn build_now(level: &str, name: &str, bug: u32, variant: &str, entry: &str, libraries: &[&str]) -> PathBuf {
+fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, libraries: &[&str]) -> PathBuf {
     let kit = wdk_kit::kit::root();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -49,9 +54,10 @@ fn build_now(level: &str, name: &str, bug: u32, variant: &str, entry: &str, libr
     let versioned = format!("10.0.{}.0", wdk_kit::detect_wdk_build_number().expect("a version"));
     let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
     let mut compile: Vec<String> =
-        ["--target=x86_64-pc-windows-msvc", "-c", level, "-g", "-gcodeview", "-ffreestanding", UNWIND]
+        ["--target=x86_64-pc-windows-msvc", "-c", "-g", "-gcodeview", "-ffreestanding", UNWIND]
             .map(String::from)
             .to_vec();
+    compile.extend(flags.iter().copied().map(String::from));
     compile.extend(["-fms-extensions", "-fno-stack-protector", "-mno-red-zone", "-Wall", "-Werror"].map(String::from));
     compile.extend(["-Wno-multichar", "-DKMDF_VERSION_MAJOR=1", "-DKMDF_VERSION_MINOR=33"].map(String::from));
     compile.extend(
@@ -63,6 +69,8 @@ fn build_now(level: &str, name: &str, bug: u32, variant: &str, entry: &str, libr
     run("clang", &compile);
     let mut link: Vec<String> =
         ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
+    // As the WDK links: what is for initialisation only goes away afterwards.
+    link.push("/section:INIT,ERD".into());
     link.push(format!("/entry:{entry}"));
     link.push(format!("/out:{}", image.display()));
     link.push(object.display().to_string());
