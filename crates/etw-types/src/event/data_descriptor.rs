@@ -29,10 +29,8 @@ pub struct EventDataDescriptor<'a> {
     ptr: *const u8,
     #[cfg(target_pointer_width = "32")]
     ptr_high: u32,
-    size: u32,
-    kind: DataKind,
-    reserved1: u8,
-    reserved2: u16,
+    /// Size (four bytes), kind (one) and three reserved bytes, in this order: one store writes all of them.
+    size_and_kind: u64,
     bytes: PhantomData<&'a [u8]>,
 }
 
@@ -50,16 +48,12 @@ impl<'a> EventDataDescriptor<'a> {
     #[must_use]
     #[inline(always)]
     pub const fn with_kind(bytes: &'a [u8], kind: DataKind) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "saturated in the other branch")]
-        let size = if bytes.len() < u32::MAX as usize { bytes.len() as u32 } else { u32::MAX };
+        let size = if bytes.len() < u32::MAX as usize { bytes.len() as u64 } else { u32::MAX as u64 };
         Self {
             ptr: bytes.as_ptr(),
             #[cfg(target_pointer_width = "32")]
             ptr_high: 0,
-            size,
-            kind,
-            reserved1: 0,
-            reserved2: 0,
+            size_and_kind: joined(size, kind),
             bytes: PhantomData,
         }
     }
@@ -74,21 +68,44 @@ impl<'a> EventDataDescriptor<'a> {
     /// How many bytes there are.
     #[must_use]
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the size is the part that is kept")]
     pub const fn size(&self) -> u32 {
-        self.size
+        (self.size_and_kind >> SIZE_SHIFT) as u32
     }
 
     /// What the bytes are.
     #[must_use]
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the kind is the part that is kept")]
     pub const fn kind(&self) -> DataKind {
-        self.kind
+        DataKind::from_int((self.size_and_kind >> KIND_SHIFT) as u8)
     }
+}
+
+/// Where size and kind are in a number that is written as a whole.
+const SIZE_SHIFT: u32 = if cfg!(target_endian = "little") { 0 } else { 32 };
+const KIND_SHIFT: u32 = if cfg!(target_endian = "little") { 32 } else { 24 };
+
+/// Size and kind side by side.
+#[inline(always)]
+const fn joined(size: u64, kind: DataKind) -> u64 {
+    (size << SIZE_SHIFT) | ((kind.as_int() as u64) << KIND_SHIFT)
 }
 
 const _: () = {
     assert!(size_of::<EventDataDescriptor<'static>>() == 16);
-    assert!(offset_of!(EventDataDescriptor<'static>, size) == 8);
-    assert!(offset_of!(EventDataDescriptor<'static>, kind) == 12);
-    assert!(offset_of!(EventDataDescriptor<'static>, reserved2) == 14);
+    assert!(offset_of!(EventDataDescriptor<'static>, size_and_kind) == 8);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::{DataKind, EventDataDescriptor};
+
+    #[test]
+    fn size_and_kind_are_where_windows_has_them() {
+        let descriptor = EventDataDescriptor::with_kind(&[1, 2, 3], DataKind::ProviderMetadata);
+        assert_eq!((descriptor.size(), descriptor.kind()), (3, DataKind::ProviderMetadata));
+        let [a, b, c, d, kind, rest @ ..] = descriptor.size_and_kind.to_ne_bytes();
+        assert_eq!((u32::from_ne_bytes([a, b, c, d]), kind, rest), (3, 2, [0; 3]));
+    }
+}
