@@ -8,10 +8,13 @@ pub use etw_types::tracelogging::{
 };
 
 pub use crate::event::data::Event;
+pub use crate::event::frame::{Counted, Frame, Ids, Slot, Stage, Table, Total, no_activity};
 pub use crate::event::native_string::{StringPointer, ansi_string, unicode_string};
-pub use crate::event::packed::{Pair, Scalar, slice_descriptor, value_descriptor};
+pub use crate::event::packed::{
+    Packed2, Packed3, Packed4, Packed5, Packed6, Packed7, Packed8, Scalar, slice_descriptor, value_descriptor,
+};
 pub use crate::event::text::{byte_count, element_count, elements, sid, until_nul, utf8, utf16};
-pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, value};
+pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, reference, value};
 
 use etw_types::tracelogging::encode_pieces;
 

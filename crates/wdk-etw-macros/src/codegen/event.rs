@@ -7,15 +7,12 @@ use syn::Expr;
 use syn::spanned::Spanned;
 
 use super::metadata::metadata;
-use super::payload::{Parameter, payload};
+use super::writer::{Writer, writer};
 use super::{at, values};
 use crate::model::{CHANNEL, Event, LEVEL, OPCODE};
 
 /// The keyword of an event that gives none: "uncategorised".
 const DEFAULT_KEYWORD: u64 = 1;
-
-/// How many parameters beside provider and event a function has before Clippy complains of their number.
-const LINTED_PARAMETERS: usize = 5;
 
 /// `write_event!`: test, and a cold outlined function behind it.
 pub(crate) fn write_event(event: &Event) -> TokenStream {
@@ -63,53 +60,28 @@ fn opcode(event: &Event) -> TokenStream {
     values::named(event.opcode.as_ref(), &OPCODE, Opcode::Info.as_int())
 }
 
-/// The activity ids of an event: parameters of the outlined function, arguments of its call, and their use inside.
+/// The activity ids of an event: expressions of type `[u8; 16]`.
 #[derive(Default)]
 pub(super) struct Ids {
-    parameters: Vec<Parameter>,
-    activity: Option<TokenStream>,
-    related: Option<TokenStream>,
+    pub(super) activity: Option<TokenStream>,
+    pub(super) related: Option<TokenStream>,
 }
 
 impl Ids {
     /// From the event's options.
     fn of(event: &Event) -> Self {
-        let mut ids = Self::default();
-        if let Some((span, value)) = &event.activity_id {
-            ids.set_activity(&id_bytes(*span, value));
-        }
-        ids.set_related(event);
-        ids
+        let activity = event.activity_id.as_ref().map(|(span, value)| id_bytes(*span, value));
+        Self { activity, related: related(event) }
     }
 
     /// With an activity id that the expansion has at hand; `bytes` is a `[u8; 16]`.
     pub(super) fn with_activity(event: &Event, bytes: &TokenStream) -> Self {
-        let mut ids = Self::default();
-        ids.set_activity(bytes);
-        ids.set_related(event);
-        ids
+        Self { activity: Some(bytes.clone()), related: related(event) }
     }
+}
 
-    fn set_activity(&mut self, bytes: &TokenStream) {
-        let name = quote_spanned!(Span::mixed_site()=> activity);
-        self.activity = Some(self.add(name, bytes));
-    }
-
-    fn set_related(&mut self, event: &Event) {
-        if let Some((span, value)) = &event.related_id {
-            let name = quote_spanned!(Span::mixed_site()=> related);
-            self.related = Some(self.add(name, &id_bytes(*span, value)));
-        }
-    }
-
-    fn add(&mut self, name: TokenStream, bytes: &TokenStream) -> TokenStream {
-        self.parameters.push(Parameter {
-            name: name.clone(),
-            kind: quote!(&[::core::primitive::u8; 16]),
-            argument: quote!(&#bytes),
-        });
-        name
-    }
+fn related(event: &Event) -> Option<TokenStream> {
+    event.related_id.as_ref().map(|(span, value)| id_bytes(*span, value))
 }
 
 /// The user's id as `[u8; 16]`.
@@ -117,13 +89,9 @@ fn id_bytes(span: Span, value: &Expr) -> TokenStream {
     quote_spanned!(at(span)=> ::wdk_etw::__private::id_bytes(#value))
 }
 
-fn option(value: Option<&TokenStream>) -> TokenStream {
-    value.map_or_else(|| quote!(::core::option::Option::None), |value| quote!(::core::option::Option::Some(#value)))
-}
-
 /// What runs if the event is enabled.
 pub(super) struct Enabled {
-    /// The event's static and the outlined function.
+    /// The event's static and the outlined functions.
     pub(super) items: TokenStream,
     /// The call of the function, an expression of the provider's status type.
     pub(super) call: TokenStream,
@@ -134,41 +102,13 @@ pub(super) fn enabled(event: &Event, opcode: &TokenStream, ids: Ids) -> Enabled 
     let metadata = metadata(event, &event.fields);
     let (metadata_items, metadata_bytes) = (metadata.items, metadata.bytes);
     let descriptor = descriptor(event, opcode, event.id_version.as_ref());
-    let payload = payload(&event.fields);
-    let (activity, related) = (option(ids.activity.as_ref()), option(ids.related.as_ref()));
-    let parameters: Vec<Parameter> = ids.parameters.into_iter().chain(payload.parameters).collect();
-    // Values stay separate parameters: where a caller's own are in the same order, the call is a jump.
-    let lint = (parameters.len() > LINTED_PARAMETERS)
-        .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "one for each field")]));
-    let names = parameters.iter().map(|parameter| &parameter.name);
-    let kinds = parameters.iter().map(|parameter| &parameter.kind);
-    let arguments = parameters.iter().map(|parameter| &parameter.argument);
-    let (stores, statements, descriptors) = (payload.stores, payload.statements, payload.descriptors);
-    let provider = quote_spanned!(Span::mixed_site()=> provider);
-    let metadata_of = quote_spanned!(Span::mixed_site()=> event);
+    let Writer { functions, call } = writer(&event.fields, ids);
     let items = quote! {
         #metadata_items
         static __WDK_ETW_EVENT: ::wdk_etw::__private::Event =
             ::wdk_etw::__private::Event::new(#descriptor, #metadata_bytes);
-        #[cold]
-        #[inline(never)]
-        #lint
-        fn __wdk_etw_write<M: ::wdk_etw::Mode>(
-            #provider: &::wdk_etw::Provider<M>,
-            #metadata_of: &'static ::wdk_etw::__private::Event,
-            #(#names: #kinds),*
-        ) -> M::Status {
-            #(#stores)*
-            #(#statements)*
-            #provider.write_transfer(
-                #metadata_of.descriptor(),
-                #activity,
-                #related,
-                &[#provider.traits_descriptor(), #metadata_of.metadata(), #(#descriptors),*],
-            )
-        }
+        #functions
     };
-    let call = quote!(__wdk_etw_write(#provider, __WDK_ETW_EVENT.opaque(), #(#arguments),*));
     Enabled { items, call }
 }
 

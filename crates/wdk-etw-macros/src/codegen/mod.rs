@@ -15,6 +15,7 @@ mod packing;
 mod payload;
 mod provider;
 mod values;
+mod writer;
 
 use proc_macro2::Span;
 

@@ -1,54 +1,87 @@
-//! Neighbouring fixed-size pieces as one value: nested `Pair`s, which have no padding.
-//!
-//! Lengths are filled in later than the rest: they are known only when a text was cut, and cutting may be a call. Values
-//! that are in memory before it need not be kept in registers across it.
+//! Neighbouring fixed-size pieces as one value: tuples without padding, with a place for the length that follows them.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
-use syn::Index;
+use quote::{format_ident, quote};
 
-/// One piece of a packed value.
-pub(super) enum Piece {
+/// How many values a tuple has at most; the last can be a tuple itself.
+const WIDEST: usize = 8;
+
+/// One piece of a group.
+pub(super) struct Piece {
     /// An expression that is known from the start.
-    Ready(TokenStream),
-    /// An expression of type `u16` that is known when the value it counts was prepared.
-    Count(TokenStream),
+    pub(super) value: TokenStream,
+    /// Its type.
+    pub(super) kind: TokenStream,
 }
 
-/// The statements that make one packed value.
-pub(super) struct Packed {
-    /// What can be stored at once.
-    pub(super) early: TokenStream,
-    /// What waits for the counts.
-    pub(super) late: TokenStream,
+/// Pieces that share a descriptor.
+#[derive(Default)]
+pub(super) struct Group {
+    pub(super) pieces: Vec<Piece>,
+    /// An expression of type `u16`, behind the pieces: the length of what follows, known when that was prepared.
+    pub(super) count: Option<TokenStream>,
 }
 
-/// Packs the pieces into a variable called `name`.
-pub(super) fn pack(name: &Ident, pieces: &[Piece]) -> Packed {
-    if let [Piece::Count(count)] = pieces {
-        return Packed { early: TokenStream::new(), late: quote!(let #name = #count;) };
+impl Group {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.count.is_none()
     }
-    let mut late = TokenStream::new();
-    let value = nest(pieces, &quote!(#name), &mut late);
-    let early = if late.is_empty() { quote!(let #name = #value;) } else { quote!(let mut #name = #value;) };
-    Packed { early, late }
+
+    /// The group as a value, without its length.
+    pub(super) fn value(&self) -> TokenStream {
+        let values = nest(&self.pieces, |piece| &piece.value);
+        if self.count.is_some() { quote!(::wdk_etw::__private::Counted::new(#values)) } else { values }
+    }
+
+    /// The type of that value.
+    pub(super) fn kind(&self) -> TokenStream {
+        let kinds = nest_kinds(&self.pieces);
+        if self.count.is_some() { quote!(::wdk_etw::__private::Counted<#kinds>) } else { kinds }
+    }
+
+    /// A descriptor for the group, of which `name` is a unique reference.
+    pub(super) fn descriptor(&self, name: &Ident) -> TokenStream {
+        if let Some(count) = &self.count {
+            quote!(#name.close(#count))
+        } else {
+            quote!(::wdk_etw::__private::value_descriptor(#name))
+        }
+    }
 }
 
-/// The pieces as nested pairs, balanced so that the type stays shallow. `place` is where the result will be.
-fn nest(pieces: &[Piece], place: &TokenStream, late: &mut TokenStream) -> TokenStream {
+fn nest(pieces: &[Piece], part: fn(&Piece) -> &TokenStream) -> TokenStream {
     match pieces {
         [] => quote!(()),
-        [Piece::Ready(value)] => value.clone(),
-        [Piece::Count(count)] => {
-            late.extend(quote!(#place = #count;));
-            quote!(0_u16)
-        }
+        [only] => part(only).clone(),
         _ => {
-            let (left, right) = pieces.split_at(pieces.len().div_ceil(2));
-            let (first, second) = (Index::from(0), Index::from(1));
-            let left = nest(left, &quote!(#place.#first), late);
-            let right = nest(right, &quote!(#place.#second), late);
-            quote!(::wdk_etw::__private::Pair(#left, #right))
+            let (shown, rest) = split(pieces);
+            let parts = shown.iter().map(part);
+            let tuple = tuple(shown.len() + usize::from(!rest.is_empty()));
+            let rest = (!rest.is_empty()).then(|| nest(rest, part));
+            quote!(::wdk_etw::__private::#tuple(#(#parts,)* #rest))
         }
     }
+}
+
+fn nest_kinds(pieces: &[Piece]) -> TokenStream {
+    match pieces {
+        [] => quote!(()),
+        [only] => only.kind.clone(),
+        _ => {
+            let (shown, rest) = split(pieces);
+            let parts = shown.iter().map(|piece| &piece.kind);
+            let tuple = tuple(shown.len() + usize::from(!rest.is_empty()));
+            let rest = (!rest.is_empty()).then(|| nest_kinds(rest));
+            quote!(::wdk_etw::__private::#tuple<#(#parts,)* #rest>)
+        }
+    }
+}
+
+/// What goes into one tuple, and what into the tuple at its end.
+fn split(pieces: &[Piece]) -> (&[Piece], &[Piece]) {
+    if pieces.len() <= WIDEST { (pieces, &[]) } else { pieces.split_at(WIDEST - 1) }
+}
+
+fn tuple(width: usize) -> Ident {
+    format_ident!("Packed{width}")
 }

@@ -1,31 +1,32 @@
-//! An event's payload: the arguments of the outlined function and the descriptors it builds from them.
+//! An event's payload: what the event's functions are given, and the descriptors they build from it.
 //!
-//! Scalars travel by value, slices as slices. Adjacent fixed-size pieces (scalars, counts, terminators) share a descriptor.
+//! Small values travel by value, larger ones by reference, slices as slices. Adjacent fixed-size pieces (scalars, counts,
+//! terminators) share a descriptor.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Expr;
 
 use super::at;
-use super::packing::{Packed, Piece, pack};
+use super::packing::{Group, Piece};
 use crate::model::{Cut, Field, Shape, ValueType};
 
 /// The expansion of an event's payload.
 #[derive(Default)]
 pub(super) struct Payload {
-    /// What the outlined function is given.
+    /// What the event's function is given.
     pub(super) parameters: Vec<Parameter>,
-    /// Statements that store what is known from the start.
-    pub(super) stores: Vec<TokenStream>,
-    /// Statements that prepare the rest.
+    /// Fixed-size values, each group with a descriptor.
+    pub(super) groups: Vec<Group>,
+    /// Statements that prepare slices.
     pub(super) statements: Vec<TokenStream>,
-    /// Expressions of type `EventDataDescriptor`.
+    /// Expressions of type `EventDataDescriptor`; groups are variables of the names that [`group_name`] gives.
     pub(super) descriptors: Vec<TokenStream>,
-    /// Fixed-size pieces that wait to share a descriptor.
-    open: Vec<Piece>,
+    /// Pieces that wait to share a descriptor.
+    open: Group,
 }
 
-/// A parameter of the outlined function, and what the call gives it.
+/// A parameter of the event's function, and what the call gives it.
 pub(super) struct Parameter {
     /// The pattern: a name.
     pub(super) name: TokenStream,
@@ -33,6 +34,13 @@ pub(super) struct Parameter {
     pub(super) kind: TokenStream,
     /// The argument: the user's expression, converted.
     pub(super) argument: TokenStream,
+    /// Whether it is a slice: two registers, and of no use before its length is known.
+    pub(super) is_slice: bool,
+}
+
+/// The variable that refers to a group.
+pub(super) fn group_name(index: usize) -> Ident {
+    format_ident!("group{index}", span = Span::mixed_site())
 }
 
 /// The payload of all fields.
@@ -52,11 +60,7 @@ impl Payload {
     fn field(&mut self, name: &Ident, field: &Field, value: &Expr) {
         let span = at(field.span);
         match field.shape {
-            Shape::Scalar(kind) => {
-                let kind = rust_type(kind);
-                let argument = quote_spanned!(span=> ::wdk_etw::__private::value::<#kind>(#value));
-                self.fixed(name, kind, argument);
-            }
+            Shape::Scalar(kind) => self.scalar(name, kind, span, value),
             Shape::Time32 => self.filetime(
                 name,
                 quote_spanned!(span=> ::wdk_etw::__private::filetime_from_time32(
@@ -79,16 +83,13 @@ impl Payload {
                 quote_spanned!(span=> ::wdk_etw::__private::address(#value)),
             ),
             Shape::Ipv6 => {
-                let kind = quote!([::core::primitive::u8; 16]);
-                self.open.push(Piece::Ready(quote!(16_u16)));
-                let argument = quote_spanned!(span=> ::wdk_etw::__private::value::<#kind>(#value));
-                self.fixed(name, kind, argument);
+                self.constant(quote!(16_u16), quote!(::core::primitive::u16));
+                self.large(name, &quote!([::core::primitive::u8; 16]), span, value);
             }
             Shape::Slice(kind) => {
                 self.slice(name, &rust_type(kind), span, value);
                 self.statements.push(quote!(let #name = ::wdk_etw::__private::elements(#name);));
-                self.open.push(Piece::Count(quote!(::wdk_etw::__private::element_count(#name))));
-                self.bytes(name);
+                self.counted(name, quote!(::wdk_etw::__private::element_count(#name)));
             }
             Shape::Counted(cut) => {
                 let (kind, function) = match cut {
@@ -98,26 +99,25 @@ impl Payload {
                 };
                 self.slice(name, &rust_type(kind), span, value);
                 self.statements.push(quote!(let #name = ::wdk_etw::__private::#function(#name);));
-                self.open.push(Piece::Count(quote!(::wdk_etw::__private::byte_count(#name))));
-                self.bytes(name);
+                self.counted(name, quote!(::wdk_etw::__private::byte_count(#name)));
             }
             Shape::UnicodeString | Shape::AnsiString => {
                 let function = if field.shape == Shape::UnicodeString { "unicode_string" } else { "ansi_string" };
                 let function = Ident::new(function, span);
-                self.parameter(
-                    name,
-                    quote!(&[::core::primitive::u8]),
-                    quote_spanned!(span=> ::wdk_etw::__private::#function(#value)),
-                );
-                self.open.push(Piece::Count(quote!(::wdk_etw::__private::byte_count(#name))));
-                self.bytes(name);
+                self.parameters.push(Parameter {
+                    name: quote!(#name),
+                    kind: quote!(&[::core::primitive::u8]),
+                    argument: quote_spanned!(span=> ::wdk_etw::__private::#function(#value)),
+                    is_slice: true,
+                });
+                self.counted(name, quote!(::wdk_etw::__private::byte_count(#name)));
             }
             Shape::CStr(kind) => {
                 let kind = rust_type(kind);
                 self.slice(name, &kind, span, value);
                 self.statements.push(quote!(let #name = ::wdk_etw::__private::until_nul(#name);));
                 self.bytes(name);
-                self.open.push(Piece::Ready(quote!(<#kind as ::core::default::Default>::default())));
+                self.constant(quote!(<#kind as ::core::default::Default>::default()), kind);
             }
             Shape::Sid => {
                 self.slice(name, &rust_type(ValueType::U8), span, value);
@@ -137,14 +137,32 @@ impl Payload {
         }
     }
 
-    fn parameter(&mut self, name: &Ident, kind: TokenStream, argument: TokenStream) {
-        self.parameters.push(Parameter { name: quote!(#name), kind, argument });
+    fn scalar(&mut self, name: &Ident, value_type: ValueType, span: Span, value: &Expr) {
+        let kind = rust_type(value_type);
+        if matches!(value_type, ValueType::Guid | ValueType::SystemTime) {
+            self.large(name, &kind, span, value);
+        } else {
+            let argument = quote_spanned!(span=> ::wdk_etw::__private::value::<#kind>(#value));
+            self.fixed(name, kind, argument);
+        }
     }
 
     /// A parameter of fixed size, passed by value.
     fn fixed(&mut self, name: &Ident, kind: TokenStream, argument: TokenStream) {
-        self.parameter(name, kind, argument);
-        self.open.push(Piece::Ready(quote!(#name)));
+        self.open.pieces.push(Piece { value: quote!(#name), kind: kind.clone() });
+        self.parameters.push(Parameter { name: quote!(#name), kind, argument, is_slice: false });
+    }
+
+    /// A parameter of fixed size that does not fit a register, passed by reference.
+    fn large(&mut self, name: &Ident, kind: &TokenStream, span: Span, value: &Expr) {
+        let argument = quote_spanned!(span=> ::wdk_etw::__private::reference::<#kind>(#value));
+        self.open.pieces.push(Piece { value: quote!(*#name), kind: kind.clone() });
+        self.parameters.push(Parameter { name: quote!(#name), kind: quote!(&#kind), argument, is_slice: false });
+    }
+
+    /// A piece that is the same each time.
+    fn constant(&mut self, value: TokenStream, kind: TokenStream) {
+        self.open.pieces.push(Piece { value, kind });
     }
 
     fn filetime(&mut self, name: &Ident, argument: TokenStream) {
@@ -154,7 +172,13 @@ impl Payload {
     /// A parameter that is a slice; whatever is `AsRef` of it is taken.
     fn slice(&mut self, name: &Ident, element: &TokenStream, span: Span, value: &Expr) {
         let argument = quote_spanned!(span=> ::core::convert::AsRef::<[#element]>::as_ref(#value));
-        self.parameter(name, quote!(&[#element]), argument);
+        self.parameters.push(Parameter { name: quote!(#name), kind: quote!(&[#element]), argument, is_slice: true });
+    }
+
+    /// A length and the elements of a slice.
+    fn counted(&mut self, name: &Ident, count: TokenStream) {
+        self.open.count = Some(count);
+        self.bytes(name);
     }
 
     /// A descriptor for the elements of a slice.
@@ -165,15 +189,12 @@ impl Payload {
 
     /// A descriptor for the waiting fixed-size pieces.
     fn close(&mut self) {
-        if self.open.is_empty() {
-            return;
+        let group = core::mem::take(&mut self.open);
+        if !group.is_empty() {
+            let name = group_name(self.groups.len());
+            self.descriptors.push(group.descriptor(&name));
+            self.groups.push(group);
         }
-        let packed = format_ident!("packed{}", self.descriptors.len(), span = Span::mixed_site());
-        let Packed { early, late } = pack(&packed, &self.open);
-        self.stores.push(early);
-        self.statements.push(late);
-        self.descriptors.push(quote!(::wdk_etw::__private::value_descriptor(&#packed)));
-        self.open.clear();
     }
 }
 

@@ -24,9 +24,8 @@ impl Event {
 
     /// This event, by a reference of which the compiler does not know where it points.
     ///
-    /// An event's outlined function has one caller, so the compiler would build the event's address into it, and no two
-    /// such functions would be alike. Without that knowledge, all events of one signature share one function: in an image
-    /// of a hundred events with a `u32`, a `u64` and a string slice, an event's code shrinks from 208 to 80 bytes (x86-64).
+    /// The function that writes an event has one caller, so the compiler would build the event's address into it, and no
+    /// two such functions would be alike. Without that knowledge, all events of one signature share one function.
     #[must_use]
     #[inline(always)]
     pub fn opaque(&'static self) -> &'static Self {
@@ -54,8 +53,8 @@ impl Event {
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 #[inline(always)]
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "the pointer passes through; nothing is read or written")]
-fn opaque(event: *const Event) -> *const Event {
-    let mut pointer = event;
+pub(super) fn opaque<T>(pointer: *const T) -> *const T {
+    let mut pointer = pointer;
     // SAFETY: there is no instruction, so the register keeps its value and nothing else is touched.
     unsafe {
         core::arch::asm!("/* {0} */", inout(reg) pointer, options(pure, nomem, nostack, preserves_flags));
@@ -66,6 +65,6 @@ fn opaque(event: *const Event) -> *const Event {
 /// Elsewhere (an interpreter has no registers) functions are not shared.
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
 #[inline(always)]
-fn opaque(event: *const Event) -> *const Event {
-    event
+pub(super) fn opaque<T>(pointer: *const T) -> *const T {
+    pointer
 }

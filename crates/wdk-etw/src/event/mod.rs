@@ -5,6 +5,7 @@
 
 pub(crate) mod data;
 pub(crate) mod dynamic;
+pub(crate) mod frame;
 pub(crate) mod manifest;
 pub(crate) mod native_string;
 pub(crate) mod packed;

@@ -13,15 +13,33 @@ use etw_types::{EventDataDescriptor, Guid};
 /// The type has no padding and no interior mutability: each of its `size_of` bytes is initialised.
 pub unsafe trait Scalar: Copy {}
 
-/// Two values one after the other, without padding.
-///
-/// Pairs nest: `Pair(a, Pair(b, c))` has exactly the bytes of `a`, `b` and `c` in this order.
-#[repr(C, packed)]
-#[derive(Clone, Copy, Debug)]
-pub struct Pair<A: Scalar, B: Scalar>(pub A, pub B);
+/// Defines tuples without padding.
+macro_rules! packed {
+    ($($name:ident($($part:ident)*);)*) => {
+        $(
+            /// Values one after the other, without padding. The last one can be such a tuple itself.
+            #[repr(C, packed)]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name<$($part: Scalar),*>($(pub $part),*);
 
-// SAFETY: `packed` leaves no padding between or behind two values that have none themselves.
-unsafe impl<A: Scalar, B: Scalar> Scalar for Pair<A, B> {}
+            // SAFETY: `packed` leaves no padding between or behind values that have none themselves.
+            unsafe impl<$($part: Scalar),*> Scalar for $name<$($part),*> {}
+        )*
+    };
+}
+
+packed! {
+    Packed2(A B);
+    Packed3(A B C);
+    Packed4(A B C D);
+    Packed5(A B C D E);
+    Packed6(A B C D E F);
+    Packed7(A B C D E F G);
+    Packed8(A B C D E F G H);
+}
+
+// SAFETY: there are no bytes.
+unsafe impl Scalar for () {}
 
 // SAFETY: an array has no padding between its elements.
 unsafe impl<T: Scalar, const N: usize> Scalar for [T; N] {}
@@ -69,7 +87,7 @@ mod tests {
 
     use etw_types::{EventDataDescriptor, Guid};
 
-    use super::{Pair, slice_descriptor, value_descriptor};
+    use super::{Packed2, Packed4, slice_descriptor, value_descriptor};
 
     fn bytes(descriptor: EventDataDescriptor<'_>) -> Vec<u8> {
         // SAFETY: a descriptor points at as many bytes as it says, and its lifetime says that they are alive.
@@ -77,10 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn nested_pairs_have_the_bytes_of_their_parts() {
-        let packed = Pair(Pair(0x1122_3344_u32, true), Pair(0x5566_u16, Pair(0x77_u8, 0x99AA_BBCC_DDEE_FF00_u64)));
+    fn tuples_have_the_bytes_of_their_parts() {
+        let packed = Packed4(0x1122_3344_u32, true, 0x5566_u16, Packed2(0x77_u8, 0x99AA_BBCC_DDEE_FF00_u64));
         let expected = [0x44, 0x33, 0x22, 0x11, 1, 0x66, 0x55, 0x77, 0x00, 0xFF, 0xEE, 0xDD, 0xCC, 0xBB, 0xAA, 0x99];
         assert_eq!(bytes(value_descriptor(&packed)), expected);
+        assert_eq!(value_descriptor(&()).size(), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Values of variable length: where they end, and where one that is too long is cut.
 //!
 //! A counted field and an array carry a `u16`, so neither can have more than 65535 bytes or elements. Longer values are
-//! cut, text between two characters; the functions that do so are cold. Nothing here can panic.
+//! cut, text between two characters. Nothing here can panic.
 
 /// The largest count.
 const MAX: usize = u16::MAX as usize;
@@ -86,8 +86,9 @@ const fn cut<T>(values: &[T], end: usize) -> &[T] {
 }
 
 /// Cuts UTF-8 at the last character that fits whole. Bytes that are no UTF-8 are cut at the limit.
-#[cold]
-#[inline(never)]
+///
+/// Inlined although it is rarely run: a call would make every writer save registers for it.
+#[inline(always)]
 const fn cut_utf8(text: &[u8]) -> &[u8] {
     /// A character has at most three continuation bytes.
     const LONGEST_TAIL: usize = 3;
@@ -106,8 +107,7 @@ const fn cut_utf8(text: &[u8]) -> &[u8] {
 }
 
 /// Cuts UTF-16 without parting a surrogate pair.
-#[cold]
-#[inline(never)]
+#[inline(always)]
 const fn cut_utf16(text: &[u16]) -> &[u16] {
     let front = cut(text, MAX_UTF16);
     match front {

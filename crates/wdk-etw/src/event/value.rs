@@ -11,6 +11,13 @@ pub const fn value<T: Copy>(value: &T) -> T {
     *value
 }
 
+/// The reference itself, for values that are larger than a register. Coerces as [`value`] does.
+#[must_use]
+#[inline(always)]
+pub const fn reference<T: Copy>(value: &T) -> &T {
+    value
+}
+
 /// What an `ntstatus` field takes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an NTSTATUS",

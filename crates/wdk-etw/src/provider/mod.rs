@@ -9,7 +9,7 @@ mod sync;
 use core::fmt;
 use core::marker::PhantomData;
 
-use etw_types::{DataKind, EventDataDescriptor, EventDescriptor, Guid, Keyword, Level, traits};
+use etw_types::{DataKind, EventDataDescriptor, Guid, Keyword, Level, traits};
 
 use crate::backend::kernel::Kernel;
 use crate::backend::{Mode, SetInformationFn};
@@ -159,34 +159,8 @@ impl<M: Mode> Provider<M> {
         self.traits
     }
 
-    /// `EtwWriteTransfer` as the macros call it: they have counted the descriptors.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn write_transfer(
-        &self,
-        descriptor: &EventDescriptor,
-        activity: Option<&[u8; 16]>,
-        related: Option<&[u8; 16]>,
-        data: &[EventDataDescriptor<'_>],
-    ) -> M::Status {
-        #[expect(clippy::cast_possible_truncation, reason = "callers have at most 128 descriptors")]
-        let count = data.len() as u32;
-        // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); ids are null or
-        // 16 readable bytes, which x86-64 and ARM64 read at any alignment; each descriptor's bytes outlive the call.
-        unsafe {
-            M::write_transfer(
-                self.lifecycle.handle(),
-                descriptor,
-                activity.map_or(core::ptr::null(), |id| id.as_ptr().cast()),
-                related.map_or(core::ptr::null(), |id| id.as_ptr().cast()),
-                count,
-                data.as_ptr(),
-            )
-        }
-    }
-
     /// The registration handle, for the calls in other modules; 0 where there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle(&self) -> u64 {
         self.lifecycle.handle()
     }

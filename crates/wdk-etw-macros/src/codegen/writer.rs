@@ -1,0 +1,250 @@
+//! The functions that write an enabled event.
+//!
+//! A call site is left with the test and a jump, so the functions take what a caller is likely to have in registers, in the
+//! order of the fields. What depends on the event is its address; the rest is the same for all events with fields of the
+//! same types, and the optimiser keeps it once. There are two ways to bring them together:
+//!
+//! - Where there is a register left, one function takes the fields and then the event.
+//! - Elsewhere the event has a function of its own, which puts the fixed-size fields into a frame and calls the shared
+//!   function with frame, event and slices. The frame's address comes a second time, as the fifth argument: there the
+//!   system's routine wants the table of descriptors, so the shared function ends in a jump to it.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use super::event::Ids;
+use super::packing::Group;
+use super::payload::{Parameter, Payload, group_name, payload};
+use crate::model::Field;
+
+/// How many arguments are passed in registers on x64.
+const REGISTERS: usize = 4;
+
+/// How many parameters a function has before Clippy complains of their number.
+const LINTED_PARAMETERS: usize = 7;
+
+/// The descriptors of traits and metadata.
+const METADATA_DESCRIPTORS: usize = 2;
+
+/// The functions of an event, and their call.
+pub(super) struct Writer {
+    pub(super) functions: TokenStream,
+    pub(super) call: TokenStream,
+}
+
+/// Tokens that several functions share.
+struct Names {
+    provider: TokenStream,
+    event: TokenStream,
+    stage: TokenStream,
+    slot: TokenStream,
+    table: TokenStream,
+    activity: TokenStream,
+    related: TokenStream,
+    total: TokenStream,
+}
+
+impl Names {
+    fn new() -> Self {
+        Self {
+            provider: quote_spanned!(Span::mixed_site()=> provider),
+            event: quote_spanned!(Span::mixed_site()=> event),
+            stage: quote_spanned!(Span::mixed_site()=> stage),
+            slot: quote_spanned!(Span::mixed_site()=> slot),
+            table: quote_spanned!(Span::mixed_site()=> table),
+            activity: quote_spanned!(Span::mixed_site()=> activity),
+            related: quote_spanned!(Span::mixed_site()=> related),
+            total: quote_spanned!(Span::mixed_site()=> total),
+        }
+    }
+}
+
+/// A parameter of a function and the argument that it is given.
+struct Passed {
+    name: TokenStream,
+    kind: TokenStream,
+    argument: TokenStream,
+}
+
+impl Passed {
+    fn new(name: &TokenStream, kind: TokenStream, argument: TokenStream) -> Self {
+        Self { name: name.clone(), kind, argument }
+    }
+
+    /// Handed on under its own name.
+    fn on(name: &TokenStream, kind: TokenStream) -> Self {
+        Self::new(name, kind, name.clone())
+    }
+}
+
+/// The functions for these fields; `provider` and the event's static are in scope where they are called.
+pub(super) fn writer(fields: &[Field], ids: Ids) -> Writer {
+    let payload = payload(fields);
+    let registers: usize = payload.parameters.iter().map(|parameter| 1 + usize::from(parameter.is_slice)).sum();
+    let has_ids = ids.activity.is_some() || ids.related.is_some();
+    if registers < REGISTERS && !has_ids { shared_whole(payload) } else { shared_part(payload, ids) }
+}
+
+/// One function, of fields and event.
+fn shared_whole(payload: Payload) -> Writer {
+    let names = Names::new();
+    let Names { provider, event, stage, slot, .. } = &names;
+    let ids = quote!(::wdk_etw::__private::Ids::NONE);
+    let body = body(&payload, &names, &ids, None);
+    // Without fields there is little to share: less than passing the event costs.
+    let is_shared = !payload.parameters.is_empty();
+    let own_event = (!is_shared).then(|| quote!(let #event = __WDK_ETW_EVENT.opaque();));
+    let enter = enter(&payload.groups, payload.descriptors.len(), &quote!(|#stage, #slot| { #own_event #body }));
+    let mut passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
+    if is_shared {
+        passed.push(Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())));
+    }
+    let (list, arguments, attribute) = lists(&passed);
+    let functions = quote! {
+        #[cold]
+        #[inline(never)]
+        #attribute
+        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #list) -> M::Status {
+            #enter
+        }
+    };
+    Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
+}
+
+/// A function of the event, and one that is shared.
+fn shared_part(payload: Payload, ids: Ids) -> Writer {
+    let names = Names::new();
+    let Names { provider, stage, slot, activity, related, .. } = &names;
+    let shared = Shared::new(&payload, &ids, &names);
+    let body = body(&payload, &names, &shared.ids, shared.total.as_ref());
+    let (shared_list, shared_arguments, shared_attribute) = lists(&shared.parameters);
+    let send = quote!(|#stage, #slot| __wdk_etw_send(#provider, #shared_arguments));
+    let enter = enter(&payload.groups, payload.descriptors.len(), &send);
+
+    let id = |name: &TokenStream, bytes: Option<TokenStream>| {
+        bytes.map(|bytes| Passed::new(name, quote!(&[::core::primitive::u8; 16]), quote!(&#bytes)))
+    };
+    // Ids are evaluated before fields.
+    let own_ids = [id(activity, ids.activity), id(related, ids.related)].into_iter().flatten();
+    let own: Vec<Passed> = own_ids.chain(payload.parameters.into_iter().map(Parameter::pass)).collect();
+    let (own_list, own_arguments, own_attribute) = lists(&own);
+    let functions = quote! {
+        #[cold]
+        #[inline(never)]
+        #own_attribute
+        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #own_list) -> M::Status {
+            #enter
+        }
+        #[cold]
+        #[inline(never)]
+        #shared_attribute
+        fn __wdk_etw_send<'wdk_etw, M: ::wdk_etw::Mode>(
+            #provider: &::wdk_etw::Provider<M>,
+            #shared_list
+        ) -> M::Status {
+            #body
+        }
+    };
+    Writer { functions, call: quote!(__wdk_etw_write(#provider, #own_arguments)) }
+}
+
+/// What a shared function is given beside the provider, which is a constant of each and not passed: frame, event, two
+/// registers, slot, and the rest on the stack.
+struct Shared {
+    parameters: Vec<Passed>,
+    /// An expression of type `Ids`.
+    ids: TokenStream,
+    /// The variable that has the number of descriptors, where there is one.
+    total: Option<TokenStream>,
+}
+
+impl Shared {
+    fn new(payload: &Payload, ids: &Ids, names: &Names) -> Self {
+        let Names { event, stage, slot, activity, related, total, .. } = names;
+        let count = METADATA_DESCRIPTORS + payload.descriptors.len();
+        let groups = payload.groups.iter().map(Group::kind);
+        let id_type = || quote!(::core::option::Option<&[::core::primitive::u8; 16]>);
+        let none = quote!(::core::option::Option::None);
+        let mut parameters = vec![
+            Passed::on(stage, quote!(::wdk_etw::__private::Stage<'wdk_etw, (#(#groups,)*), #count>)),
+            Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())),
+        ];
+        let slot = Passed::on(slot, quote!(::wdk_etw::__private::Slot<'wdk_etw>));
+        let mut slices = payload.parameters.iter().filter(|parameter| parameter.is_slice);
+        let given = ids.activity.is_some();
+        let first = slices.next();
+        if let Some(first) = first {
+            parameters.push(Passed::on(&first.name, first.kind.clone()));
+            parameters.push(slot);
+            parameters.extend(slices.map(|slice| Passed::on(&slice.name, slice.kind.clone())));
+            if given {
+                parameters.push(Passed::new(activity, id_type(), quote!(::core::option::Option::Some(#activity))));
+            }
+        } else {
+            // Nothing needs the two registers, so they hold what the system wants in them.
+            let without = quote!(::wdk_etw::__private::no_activity());
+            let value = if given { quote!(::core::option::Option::Some(#activity)) } else { without };
+            parameters.push(Passed::new(activity, id_type(), value));
+            let kind = quote!(::wdk_etw::__private::Total<#count>);
+            parameters.push(Passed::new(total, kind, quote!(::wdk_etw::__private::Total::opaque())));
+            parameters.push(slot);
+        }
+        if ids.related.is_some() {
+            parameters.push(Passed::new(related, id_type(), quote!(::core::option::Option::Some(#related))));
+        }
+        let activity = if given || first.is_none() { activity } else { &none };
+        let related = if ids.related.is_some() { related } else { &none };
+        Self {
+            parameters,
+            ids: quote!(::wdk_etw::__private::Ids { activity: #activity, related: #related }),
+            total: first.is_none().then(|| total.clone()),
+        }
+    }
+}
+
+impl Parameter {
+    fn pass(self) -> Passed {
+        Passed { name: self.name, kind: self.kind, argument: self.argument }
+    }
+}
+
+fn event_type() -> TokenStream {
+    quote!(&'static ::wdk_etw::__private::Event)
+}
+
+/// Parameters, arguments, and the attribute that many of them need.
+fn lists(passed: &[Passed]) -> (TokenStream, TokenStream, Option<TokenStream>) {
+    let (names, kinds) = (passed.iter().map(|each| &each.name), passed.iter().map(|each| &each.kind));
+    let arguments = passed.iter().map(|each| &each.argument);
+    // The provider is one more.
+    let lint = (passed.len() >= LINTED_PARAMETERS)
+        .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "one for each field")]));
+    (quote!(#(#names: #kinds),*), quote!(#(#arguments),*), lint)
+}
+
+/// A frame with the groups' values, entered with `send`.
+fn enter(groups: &[Group], descriptors: usize, send: &TokenStream) -> TokenStream {
+    let values = groups.iter().map(Group::value);
+    let count = METADATA_DESCRIPTORS + descriptors;
+    quote!(::wdk_etw::__private::Frame::<_, #count>::enter((#(#values,)*), #send))
+}
+
+/// The statements that fill a frame and write the event.
+fn body(payload: &Payload, names: &Names, ids: &TokenStream, total: Option<&TokenStream>) -> TokenStream {
+    let Names { provider, event, stage, slot, table, .. } = names;
+    let groups = (0..payload.groups.len()).map(group_name);
+    let (statements, descriptors) = (&payload.statements, &payload.descriptors);
+    let total = total.map_or_else(|| quote!(::wdk_etw::__private::Total::new()), Clone::clone);
+    quote! {
+        let (#table, (#(#groups,)*)) = #stage.split();
+        #(#statements)*
+        #table.send(
+            #slot,
+            #provider,
+            #event,
+            #ids,
+            #total,
+            [#provider.traits_descriptor(), #event.metadata(), #(#descriptors),*],
+        )
+    }
+}
