@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::image::Image;
@@ -47,20 +46,11 @@ pub fn build_all(workspace: &Path, name: &str, release: bool) -> Result<PathBuf,
     let root = here.ancestors().nth(2).unwrap_or(here);
     let target_dir = root.join("target").join(name);
     let profile = if release { "release" } else { "dev" };
-    let output = Command::new(&toolchain.cargo)
-        .args(["build", "--profile", profile, "--locked", "--target", TARGET])
-        .args(&toolchain.args)
-        .arg("--manifest-path")
-        .arg(workspace.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target_dir)
-        // Flags of the host's test run are not for drivers.
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET")
-        .envs(toolchain.env)
+    let output = toolchain
+        .command("build", profile, &workspace.join("Cargo.toml"), &target_dir)
+        .arg("--locked")
         .output()
-        .map_err(|error| format!("{} could not be started: {error}", toolchain.cargo))?;
+        .map_err(|error| format!("{} could not be started: {error}", toolchain.cargo()))?;
     if output.status.success() {
         Ok(target_dir.join(TARGET).join(if release { "release" } else { "debug" }))
     } else {

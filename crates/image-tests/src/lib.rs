@@ -9,3 +9,4 @@ mod toolchain;
 
 pub use build::{build_all, image};
 pub use image::Image;
+pub use toolchain::{TARGET, Toolchain};

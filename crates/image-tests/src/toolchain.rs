@@ -2,22 +2,27 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// The target of every image.
-pub(crate) const TARGET: &str = "x86_64-pc-windows-msvc";
+pub const TARGET: &str = "x86_64-pc-windows-msvc";
 
 /// A cargo that can build for [`TARGET`], with what it needs to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Toolchain {
-    pub(crate) cargo: String,
-    pub(crate) args: Vec<String>,
-    pub(crate) env: Vec<(String, String)>,
+pub struct Toolchain {
+    cargo: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
 }
 
 impl Toolchain {
     /// What set-up left in the environment, or the toolchain in use if it has the target.
-    pub(crate) fn find() -> Result<Self, String> {
+    ///
+    /// # Errors
+    ///
+    /// Says how to get one where there is none.
+    pub fn find() -> Result<Self, String> {
         if let Some(told) = Self::from_variables(|name| env::var(name).ok()) {
             return Ok(told);
         }
@@ -29,6 +34,31 @@ impl Toolchain {
             });
         }
         Err(format!("this machine cannot compile for {TARGET} yet; run `cargo xtask test`, which sets it up"))
+    }
+
+    /// `cargo VERB --profile PROFILE` for the target, with this manifest and this folder for what is built.
+    #[must_use]
+    pub fn command(&self, verb: &str, profile: &str, manifest: &Path, target_dir: &Path) -> Command {
+        let mut command = Command::new(&self.cargo);
+        command
+            .args([verb, "--profile", profile, "--target", TARGET])
+            .args(&self.args)
+            .arg("--manifest-path")
+            .arg(manifest)
+            .arg("--target-dir")
+            .arg(target_dir)
+            // Flags of the host's test run are not for drivers.
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS")
+            .env_remove("CARGO_BUILD_TARGET")
+            .envs(self.env.iter().map(|(key, value)| (key, value)));
+        command
+    }
+
+    /// What it is called in messages.
+    #[must_use]
+    pub fn cargo(&self) -> &str {
+        &self.cargo
     }
 
     /// Reads the variables that `cargo xtask test` sets; lists have one item a line.
