@@ -40,8 +40,8 @@ fn main() -> ExitCode {
 fn dump(file: &str, format: Format) -> Result<bool, Box<dyn std::error::Error>> {
     let mut reader = Reader::open(file)?;
     let mut exporter = Exporter::new(BufWriter::new(io::stdout().lock()), format)?;
-    for event in reader.by_ref() {
-        exporter.event(&event)?;
+    while let Some(event) = reader.next_ref() {
+        exporter.event_ref(&event)?;
     }
     exporter.finish()?;
     eprintln!("{}", reader.report());

@@ -61,7 +61,7 @@ pub use decode::{Decoded, Kind};
 pub use error::Error;
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
-pub use read::event::{Event, Header};
+pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};
 pub use time::{Clock, ClockKind, FileTime};

@@ -5,7 +5,7 @@ use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level};
 
 use crate::format::record::{self, Next};
 use crate::time::{Clock, FileTime};
-use crate::{Event, EventData, ExtendedItem};
+use crate::{Event, EventData, EventRef, ExtendedItem};
 
 pub(crate) const TRAITS: &[u8] = b"\x0f\x00TestProvider\x00";
 
@@ -28,7 +28,7 @@ pub(crate) fn read(data: &EventData<'_>) -> Event {
 /// Any record as a reader gives it.
 pub(crate) fn read_record(bytes: &[u8], stamp: u64) -> Event {
     let Next::Record(layout, size) = record::next(bytes) else { panic!("not a record") };
-    Event::new(layout, stamp, 3, &clock(), &bytes[..size])
+    EventRef::new(layout, stamp, 3, &clock(), &bytes[..size]).to_event()
 }
 
 /// A TraceLogging event with the fields that `build` adds.

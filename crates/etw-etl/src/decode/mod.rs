@@ -21,7 +21,7 @@ use crate::format::bytes::u16_at;
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
 use crate::format::extended::ExtendedType;
 use crate::format::record::Layout;
-use crate::read::event::Event;
+use crate::read::event::{Event, EventRef};
 use tree::TreeBuilder;
 use value::text::name_text;
 
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(event: &Event) -> Self {
+    pub(crate) fn of(event: &EventRef<'_>) -> Self {
         let header = &event.header;
         match header.layout {
             Layout::Event if event.item(ExtendedType::EVENT_SCHEMA_TL).is_some() => Self::TraceLogging,
@@ -84,6 +84,10 @@ impl<'a> Parts<'a> {
     /// Finds the parts: in extended items, or (where the provider has no descriptor types) at the start of the payload.
     #[must_use]
     pub fn of(event: &'a Event) -> Option<Self> {
+        Self::of_ref(&event.as_ref())
+    }
+
+    pub(crate) fn of_ref(event: &EventRef<'a>) -> Option<Self> {
         if let Some(metadata) = event.item(ExtendedType::EVENT_SCHEMA_TL) {
             let traits = event.item(ExtendedType::PROV_TRAITS);
             return Some(Self { traits, metadata, payload: event.payload() });
@@ -133,7 +137,7 @@ pub struct Decoded {
 
 /// Decodes an event as far as it describes itself.
 #[must_use]
-pub fn decode(event: &Event) -> Decoded {
+pub fn decode(event: &EventRef<'_>) -> Decoded {
     let raw = || Some(event.payload().to_vec());
     if event.header.layout == Layout::Event && event.header.flags & FLAG_STRING_ONLY != 0 {
         let payload = event.payload();
@@ -147,7 +151,7 @@ pub fn decode(event: &Event) -> Decoded {
             ..Decoded::default()
         };
     }
-    let Some(parts) = Parts::of(event) else {
+    let Some(parts) = Parts::of_ref(event) else {
         return Decoded { raw: raw(), ..Decoded::default() };
     };
     let mut decoded = Decoded { provider: parts.provider_name(), ..Decoded::default() };

@@ -10,7 +10,7 @@ use etw_types::{Guid, Opcode};
 
 use super::json::{fields, push, string};
 use crate::decode::Decoded;
-use crate::read::event::Event;
+use crate::read::event::EventRef;
 
 /// What an export starts with.
 pub(super) const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
@@ -50,7 +50,7 @@ pub(super) struct Chrome {
 }
 
 impl Chrome {
-    pub(super) fn event(&mut self, out: &mut String, event: &Event, decoded: &Decoded) {
+    pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let time = header.time.0.saturating_sub(*self.first.get_or_insert(header.time.0));
         self.last = self.last.max(time);
@@ -120,7 +120,7 @@ impl Chrome {
 }
 
 /// The open object with name, category and track. A record without a thread is on a track of its processor.
-fn head(event: &Event, decoded: &Decoded) -> String {
+fn head(event: &EventRef<'_>, decoded: &Decoded) -> String {
     let header = &event.header;
     let mut out = String::from("{\"name\":");
     match &decoded.event {

@@ -3,12 +3,12 @@
 use super::json;
 use crate::decode::Decoded;
 use crate::format::bytes::hex;
-use crate::read::event::Event;
+use crate::read::event::EventRef;
 
 pub(super) const COLUMNS: &str = "time,provider,provider_id,event,kind,id,version,channel,level,opcode,task,keyword,\
                                   pid,tid,cpu,activity,related,fields,raw\r\n";
 
-pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
+pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let mut fields = String::new();

@@ -54,6 +54,15 @@ pub(super) fn fields(out: &mut String, fields: &[Field]) {
     out.push('}');
 }
 
+/// Appends return addresses as an array of hexadecimal numbers in strings: JSON numbers have too few digits.
+pub(super) fn stack(out: &mut String, frames: &[u64]) {
+    out.push('[');
+    for (index, frame) in frames.iter().enumerate() {
+        push(out, format_args!("{}\"{frame:#x}\"", if index > 0 { "," } else { "" }));
+    }
+    out.push(']');
+}
+
 fn node(out: &mut String, value: &Node) {
     match value {
         Node::Value(value) => scalar(out, value),

@@ -1,11 +1,14 @@
 //! JSON Lines: one object for each event. The keys and their order are part of this crate's interface.
+//!
+//! Every event has the keys up to `fields`. Behind them follow, where an event has it, `sequence` (the number of a message),
+//! `stack` (return addresses, the innermost first) or, where the file does not define it, `stack_key`, and `raw`.
 
-use super::json::{fields, push, string};
+use super::json::{self, fields, push, string};
 use crate::decode::Decoded;
 use crate::format::bytes::hex;
-use crate::read::event::Event;
+use crate::read::event::EventRef;
 
-pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
+pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     push(out, format_args!("{{\"time\":\"{}\",\"provider\":", header.time));
@@ -36,6 +39,15 @@ pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
     optional(out, event.related().map(|id| id.to_string()).as_deref());
     out.push_str(",\"fields\":");
     fields(out, &decoded.fields);
+    if let Some(sequence) = header.sequence {
+        push(out, format_args!(",\"sequence\":{sequence}"));
+    }
+    if let Some(frames) = event.stack() {
+        out.push_str(",\"stack\":");
+        json::stack(out, &frames);
+    } else if let Some(key) = event.stack_key() {
+        push(out, format_args!(",\"stack_key\":\"{key:#x}\""));
+    }
     if let Some(raw) = &decoded.raw {
         push(out, format_args!(",\"raw\":\"{}\"", hex(raw)));
     }

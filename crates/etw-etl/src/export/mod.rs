@@ -14,7 +14,7 @@ mod text;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use crate::read::event::Event;
+use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
 use chrome::Chrome;
 use html::Html;
@@ -113,6 +113,15 @@ impl<W: Write> Exporter<W> {
     ///
     /// What the output answered.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.event_ref(&event.as_ref())
+    }
+
+    /// Writes an event of [`Reader::next_ref`](crate::Reader::next_ref).
+    ///
+    /// # Errors
+    ///
+    /// What the output answered.
+    pub fn event_ref(&mut self, event: &EventRef<'_>) -> io::Result<()> {
         let decoded = event.decode();
         self.line.clear();
         match self.format {

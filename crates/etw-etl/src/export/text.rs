@@ -3,12 +3,12 @@
 use super::json::push;
 use crate::decode::{Decoded, Kind};
 use crate::format::bytes::hex;
-use crate::read::event::Event;
+use crate::read::event::EventRef;
 
 /// Most bytes of undecoded data in a line.
 const MAX_RAW: usize = 64;
 
-pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
+pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let id = |value: Option<u32>| value.map_or_else(|| "-".into(), |value| value.to_string());
@@ -38,6 +38,16 @@ pub(super) fn line(out: &mut String, event: &Event, decoded: &Decoded) {
     }
     if let Some(related) = event.related() {
         push(out, format_args!(" related={related}"));
+    }
+    if let Some(sequence) = header.sequence {
+        push(out, format_args!(" sequence={sequence}"));
+    }
+    if let Some(frames) = event.stack() {
+        out.push_str(" stack=");
+        let separators = std::iter::once("").chain(std::iter::repeat("<-"));
+        frames.iter().zip(separators).for_each(|(frame, before)| push(out, format_args!("{before}{frame:#x}")));
+    } else if let Some(key) = event.stack_key() {
+        push(out, format_args!(" stack_key={key:#x}"));
     }
     if let Some(raw) = &decoded.raw {
         let shown = raw.get(..MAX_RAW).unwrap_or(raw);

@@ -2,38 +2,48 @@
 
 use etw_types::Guid;
 
+#[inline]
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
 }
 
+#[inline]
 pub(crate) fn u8_at(bytes: &[u8], offset: usize) -> Option<u8> {
     bytes.get(offset).copied()
 }
 
+#[inline]
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     array_at(bytes, offset).map(u16::from_le_bytes)
 }
 
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     array_at(bytes, offset).map(u32::from_le_bytes)
 }
 
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     array_at(bytes, offset).map(u64::from_le_bytes)
 }
 
+#[inline]
 pub(crate) fn i64_at(bytes: &[u8], offset: usize) -> Option<i64> {
     array_at(bytes, offset).map(i64::from_le_bytes)
 }
 
+#[inline]
 pub(crate) fn guid_at(bytes: &[u8], offset: usize) -> Option<Guid> {
     array_at(bytes, offset).map(Guid::from_bytes_le)
 }
 
 /// Copies `value` to `offset`. What lies behind the end is left out; layouts here are as large as their fields.
+#[inline]
 pub(crate) fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
-    for (place, byte) in bytes.iter_mut().skip(offset).zip(value) {
-        *place = *byte;
+    let place = bytes.get_mut(offset..).unwrap_or_default();
+    let length = place.len().min(value.len());
+    if let (Some(place), Some(value)) = (place.get_mut(..length), value.get(..length)) {
+        place.copy_from_slice(value);
     }
 }
 

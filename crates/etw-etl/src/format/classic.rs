@@ -18,6 +18,8 @@ pub const FULL_SIZE: usize = 0x30;
 pub const INSTANCE_SIZE: usize = 0x48;
 /// Header type of the system header on 64-bit systems, with its marker.
 pub const TYPE_SYSTEM_64: u16 = 0xC002;
+/// Header type of the perfinfo header on 64-bit systems, with its marker.
+pub const TYPE_PERFINFO_64: u16 = 0xC011;
 
 /// The header of a kernel event. Compact and perfinfo headers have fewer members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +62,18 @@ impl SystemHeader {
     #[must_use]
     pub fn parse_perfinfo(bytes: &[u8]) -> Option<Self> {
         Some(Self { timestamp: u64_at(bytes, 0x08)?, ..Self::parse_start(bytes)? })
+    }
+
+    /// The perfinfo header as it stands in a file.
+    #[must_use]
+    pub fn to_perfinfo_bytes(&self) -> [u8; PERFINFO_SIZE] {
+        let mut bytes = [0; PERFINFO_SIZE];
+        put(&mut bytes, 0x00, &self.version.to_le_bytes());
+        put(&mut bytes, 0x02, &self.header_type.to_le_bytes());
+        put(&mut bytes, 0x04, &self.size.to_le_bytes());
+        put(&mut bytes, 0x06, &self.hook_id.to_le_bytes());
+        put(&mut bytes, 0x08, &self.timestamp.to_le_bytes());
+        bytes
     }
 
     fn parse_start(bytes: &[u8]) -> Option<Self> {

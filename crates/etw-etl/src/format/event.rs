@@ -56,8 +56,10 @@ pub struct EventHeader {
 
 impl EventHeader {
     /// Takes a header apart. `None` where there are fewer bytes than [`SIZE`].
+    #[inline]
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; SIZE] = bytes.first_chunk()?;
         Some(Self {
             size: u16_at(bytes, 0x00)?,
             header_type: u16_at(bytes, 0x02)?,
@@ -83,6 +85,7 @@ impl EventHeader {
     }
 
     /// The header as it stands in a file.
+    #[inline]
     #[must_use]
     pub fn to_bytes(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];

@@ -1,11 +1,9 @@
 //! Extended data items: what stands between an event's header and its data.
 
-use std::ops::Range;
-
 use etw_types::Guid;
 
 use super::ALIGNMENT;
-use super::bytes::{put, u16_at};
+use super::bytes::{put, u16_at, u32_at, u64_at};
 
 /// Bytes of an item's header.
 pub const HEADER_SIZE: usize = 8;
@@ -67,6 +65,31 @@ impl<'a> ExtendedItem<'a> {
         bytes.try_into().ok().map(Guid::from_bytes_le)
     }
 
+    /// The return addresses, where the item is a stack. A match id stands before them.
+    #[must_use]
+    pub fn stack(&self) -> Option<Vec<u64>> {
+        let addresses = self.data.get(8..)?;
+        match self.kind {
+            ExtendedType::STACK_TRACE64 => {
+                Some(addresses.as_chunks::<8>().0.iter().map(|address| u64::from_le_bytes(*address)).collect())
+            }
+            ExtendedType::STACK_TRACE32 => {
+                Some(addresses.as_chunks::<4>().0.iter().map(|address| u32::from_le_bytes(*address).into()).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The key of a stack, where the item is one. A match id stands before it.
+    #[must_use]
+    pub fn stack_key(&self) -> Option<u64> {
+        match self.kind {
+            ExtendedType::STACK_KEY64 => u64_at(self.data, 8),
+            ExtendedType::STACK_KEY32 => u32_at(self.data, 8).map(u64::from),
+            _ => None,
+        }
+    }
+
     /// Bytes of the item in a file.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {
@@ -77,51 +100,70 @@ impl<'a> ExtendedItem<'a> {
     pub(crate) fn encode(&self, more: bool, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;
-        out.fill(0);
-        put(out, 0, &u16::try_from(length).ok()?.to_le_bytes());
-        put(out, 2, &self.kind.0.to_le_bytes());
-        put(out, 4, &if more { MORE } else { 0 }.to_le_bytes());
-        put(out, 6, &u16::try_from(self.data.len()).ok()?.to_le_bytes());
+        put(out, 0, &self.header(more)?);
         put(out, HEADER_SIZE, self.data);
+        out.get_mut(HEADER_SIZE + self.data.len()..)?.fill(0);
         Some(length)
     }
-}
 
-/// Where an item's data stands in a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) kind: ExtendedType,
-    pub(crate) data: Range<usize>,
-}
-
-/// Finds the items of `record` from `start` on, and where its data starts. The chain ends at the first item that does not
-/// fit; its bytes are then data.
-pub(crate) fn places(record: &[u8], start: usize) -> (Vec<Place>, usize) {
-    let mut places = Vec::new();
-    let mut offset = start;
-    while let Some((place, next, more)) = place(record, offset) {
-        places.push(place);
-        offset = next;
-        if !more {
-            break;
-        }
+    /// The header of the item, which stands before its data; `None` where the item has more than 65527 bytes. `more` says
+    /// that another item follows. Behind the data zeros fill the item up to a multiple of eight bytes.
+    #[must_use]
+    pub fn header(&self, more: bool) -> Option<[u8; HEADER_SIZE]> {
+        let mut header = [0; HEADER_SIZE];
+        put(&mut header, 0, &u16::try_from(self.encoded_len()).ok()?.to_le_bytes());
+        put(&mut header, 2, &self.kind.0.to_le_bytes());
+        put(&mut header, 4, &if more { MORE } else { 0 }.to_le_bytes());
+        put(&mut header, 6, &u16::try_from(self.data.len()).ok()?.to_le_bytes());
+        Some(header)
     }
-    (places, offset)
 }
 
-fn place(record: &[u8], offset: usize) -> Option<(Place, usize, bool)> {
-    let size = usize::from(u16_at(record, offset)?);
-    let kind = ExtendedType(u16_at(record, offset + 2)?);
-    let linkage = u16_at(record, offset + 4)?;
-    let length = usize::from(u16_at(record, offset + 6)?);
-    let data = offset + HEADER_SIZE..offset + HEADER_SIZE + length;
-    let next = offset + size;
-    (data.end <= next && next <= record.len()).then_some((Place { kind, data }, next, linkage & MORE != 0))
+/// The items of a record, one behind the other. The chain ends at the first item that does not fit; its bytes are then data.
+#[derive(Clone, Debug)]
+pub(crate) struct Items<'a> {
+    record: &'a [u8],
+    offset: usize,
+    more: bool,
+}
+
+impl<'a> Items<'a> {
+    /// The items of `record` from `start` on.
+    pub(crate) const fn new(record: &'a [u8], start: usize) -> Self {
+        Self { record, offset: start, more: true }
+    }
+
+    /// Where the data behind the items starts.
+    pub(crate) fn end(mut self) -> usize {
+        while self.next().is_some() {}
+        self.offset
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = ExtendedItem<'a>;
+
+    fn next(&mut self) -> Option<ExtendedItem<'a>> {
+        let rest = self.record.get(self.offset..).filter(|_| self.more)?;
+        let (header, data) = rest.split_first_chunk::<HEADER_SIZE>()?;
+        let size = usize::from(u16_at(header, 0)?);
+        let kind = ExtendedType(u16_at(header, 2)?);
+        let length = usize::from(u16_at(header, 6)?);
+        let is_whole = HEADER_SIZE + length <= size && size <= rest.len();
+        let item = data.get(..length).filter(|_| is_whole)?;
+        self.more = u16_at(header, 4)? & MORE != 0;
+        self.offset += size;
+        Some(ExtendedItem { kind, data: item })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ExtendedItem, ExtendedType, places};
+    use super::{ExtendedItem, ExtendedType, Items};
+
+    fn found(record: &[u8]) -> (usize, usize) {
+        (Items::new(record, 0).count(), Items::new(record, 0).end())
+    }
 
     #[test]
     fn items_are_aligned_linked_and_found_again() {
@@ -130,20 +172,25 @@ mod tests {
         let first = items[0].encode(true, &mut record).unwrap();
         let second = items[1].encode(false, &mut record[first..]).unwrap();
         assert_eq!(record[..16], *b"\x10\0\x0C\0\x01\0\x05\0\x05\0ab\0\0\0\0");
-        let (found, data) = places(&record, 0);
-        assert_eq!(data, first + second);
-        assert_eq!(
-            found.iter().map(|place| place.kind).collect::<Vec<_>>(),
-            [ExtendedType::PROV_TRAITS, ExtendedType::EVENT_SCHEMA_TL]
-        );
-        assert_eq!(record[found[1].data.clone()], *items[1].data);
+        assert_eq!(found(&record), (2, first + second));
+        assert_eq!(Items::new(&record, 0).collect::<Vec<_>>(), items);
     }
 
     #[test]
     fn a_chain_that_does_not_fit_ends_where_it_breaks() {
-        assert_eq!(places(&[9, 0, 1, 0, 1, 0, 0, 0], 0), (Vec::new(), 0));
-        assert_eq!(places(&[0; 8], 0), (Vec::new(), 0), "an item without size is none");
-        let (found, data) = places(&[8, 0, 1, 0, 1, 0, 0, 0, 8, 0], 0);
-        assert_eq!((found.len(), data), (1, 8));
+        assert_eq!(found(&[9, 0, 1, 0, 1, 0, 0, 0]), (0, 0));
+        assert_eq!(found(&[0; 8]), (0, 0), "an item without size is none");
+        assert_eq!(found(&[8, 0, 1, 0, 1, 0, 0, 0, 8, 0]), (1, 8));
+    }
+
+    #[test]
+    fn stacks_and_keys_stand_behind_a_match_id() {
+        let data: Vec<u8> = [7_u64, 0x1_0000_0002, 3].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let item = |kind| ExtendedItem { kind, data: &data };
+        assert_eq!(item(ExtendedType::STACK_TRACE64).stack(), Some(vec![0x1_0000_0002, 3]));
+        assert_eq!(item(ExtendedType::STACK_TRACE32).stack(), Some(vec![2, 1, 3, 0]));
+        assert_eq!(item(ExtendedType::STACK_KEY64).stack_key(), Some(0x1_0000_0002));
+        assert_eq!(item(ExtendedType::STACK_KEY32).stack_key(), Some(2));
+        assert_eq!((item(ExtendedType::SID).stack(), item(ExtendedType::SID).stack_key()), (None, None));
     }
 }

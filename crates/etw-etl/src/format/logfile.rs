@@ -16,6 +16,8 @@ pub const MODE_SEQUENTIAL: u32 = 0x0000_0001;
 pub const MODE_CIRCULAR: u32 = 0x0000_0002;
 /// Mode: another file is begun when one is full.
 pub const MODE_NEWFILE: u32 = 0x0000_0008;
+/// Mode: the largest size of the file was reserved when it was created.
+pub const MODE_PREALLOCATE: u32 = 0x0000_0020;
 /// Mode: the maximum size is in KiB.
 pub const MODE_USE_KBYTES: u32 = 0x0000_2000;
 /// Mode: buffers are compressed.

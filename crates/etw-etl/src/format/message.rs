@@ -4,6 +4,11 @@ use etw_types::Guid;
 
 use super::bytes::{guid_at, u16_at, u32_at, u64_at};
 
+/// Marker of a message: a header, written by `TraceMessage`.
+const MARKER: u8 = 0x90;
+/// Bytes of the header with all of its members.
+pub const MAX_SIZE: usize = SIZE + 4 + 16 + 8 + 8;
+
 /// Bytes of the header without the members that flags add.
 pub const SIZE: usize = 8;
 /// Option: a sequence number.
@@ -68,6 +73,40 @@ impl MessageHeader {
         }
         Some(header)
     }
+
+    /// Appends the header with the members that are there, in the order of the page about `TraceMessage`, for a record with
+    /// `data` bytes of arguments. `None`, and nothing is appended, where the record has more than 65535 bytes. `options` and
+    /// `size` are not looked at.
+    pub fn push(&self, data: usize, out: &mut Vec<u8>) -> Option<()> {
+        let mut options = 0;
+        let mut members = Vec::with_capacity(MAX_SIZE);
+        let mut add = |option: u16, bytes: &[u8]| {
+            options |= option;
+            members.extend_from_slice(bytes);
+        };
+        if let Some(sequence) = self.sequence {
+            add(OPTION_SEQUENCE, &sequence.to_le_bytes());
+        }
+        if let Some(guid) = self.guid {
+            add(OPTION_GUID, &guid.to_bytes_le());
+        } else if let Some(component) = self.component {
+            add(OPTION_COMPONENT_ID, &component.to_le_bytes());
+        }
+        if let Some(timestamp) = self.timestamp {
+            add(OPTION_TIMESTAMP, &timestamp.to_le_bytes());
+        }
+        if let (Some(thread), Some(process)) = (self.thread_id, self.process_id) {
+            add(OPTION_SYSTEM_INFO, &thread.to_le_bytes());
+            add(OPTION_SYSTEM_INFO, &process.to_le_bytes());
+        }
+        let size = u16::try_from(SIZE + members.len() + data).ok()?;
+        out.extend_from_slice(&size.to_le_bytes());
+        out.extend_from_slice(&[0, MARKER]);
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&options.to_le_bytes());
+        out.extend_from_slice(&members);
+        Some(())
+    }
 }
 
 #[cfg(test)]
@@ -86,5 +125,9 @@ mod tests {
         assert_eq!((header.number, header.sequence, header.timestamp), (0x2B, Some(7), Some(0x1234_5678_9ABC)));
         assert_eq!((header.thread_id, header.process_id, header.size), (Some(5), Some(4), bytes.len()));
         assert!((0..bytes.len()).all(|length| MessageHeader::parse(&bytes[..length]).is_none()));
+        let mut pushed = Vec::new();
+        header.push(0x34 - bytes.len(), &mut pushed).unwrap();
+        assert_eq!(pushed, bytes);
+        assert_eq!(header.push(0xFFFF, &mut pushed), None);
     }
 }

@@ -12,6 +12,7 @@ pub mod extended;
 pub mod logfile;
 pub mod message;
 pub mod record;
+pub mod stack;
 
 /// Alignment of records in a buffer and of extended items in a record.
 pub const ALIGNMENT: usize = 8;

@@ -1,14 +1,17 @@
 //! One record of a file.
 
+use std::sync::Arc;
+
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 
-use crate::decode::{Decoded, Kind, decode};
+use crate::decode::{Decoded, Kind, Parts, decode};
 use crate::format::classic::{ClassicHeader, SystemHeader};
 use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO};
-use crate::format::extended::{ExtendedItem, ExtendedType, Place, places};
+use crate::format::extended::{ExtendedItem, ExtendedType, Items};
 use crate::format::message::MessageHeader;
 use crate::format::record::{self, Layout, Next, header_type};
 use crate::read::records::stamp;
+use crate::read::stacks::Stacks;
 use crate::time::{Clock, FileTime};
 
 /// What all headers have in common. A member that a layout does not have is `None` or zero.
@@ -42,6 +45,8 @@ pub struct Header {
     pub user_time: u32,
     /// The activity.
     pub activity: Option<Guid>,
+    /// The sequence number of a message.
+    pub sequence: Option<u32>,
 }
 
 /// A record of a trace: an event, or something that a reader of events passes on undecoded.
@@ -50,13 +55,109 @@ pub struct Event {
     /// Its header.
     pub header: Header,
     record: Vec<u8>,
-    items: Vec<Place>,
+    /// Where the extended items start.
+    items: usize,
+    /// Where the data starts.
     data: usize,
+    stack: Option<Arc<[u64]>>,
+}
+
+/// An [`Event`] whose bytes are somebody else's, such as a reader's: taking one apart allocates nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventRef<'a> {
+    /// Its header.
+    pub header: Header,
+    record: &'a [u8],
+    items: usize,
+    data: usize,
+    stack: Option<&'a Arc<[u64]>>,
 }
 
 impl Event {
+    /// The event of a record as it stands in a buffer, such as one that a session delivers while it runs. `None` where the
+    /// bytes do not start with a record, and for a record without a time of its own.
+    #[must_use]
+    pub fn from_record(bytes: &[u8], cpu: u16, clock: &Clock) -> Option<Self> {
+        EventRef::from_record(bytes, cpu, clock).map(|event| event.to_event())
+    }
+
+    /// The same event without bytes of its own.
+    #[must_use]
+    pub fn as_ref(&self) -> EventRef<'_> {
+        EventRef {
+            header: self.header,
+            record: &self.record,
+            items: self.items,
+            data: self.data,
+            stack: self.stack.as_ref(),
+        }
+    }
+
+    /// Gives the event the stack that its stack key stands for, as [`EventRef::stack`] then answers: a reader of a file does
+    /// this by itself.
+    #[must_use]
+    pub fn with_stack(mut self, frames: &[u64]) -> Self {
+        self.stack = Some(Arc::from(frames));
+        self
+    }
+
+    /// The whole record as it stands in the file.
+    #[must_use]
+    pub fn record(&self) -> &[u8] {
+        &self.record
+    }
+
+    /// The event's own data: what follows header and extended items.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        self.as_ref().payload()
+    }
+
+    /// The extended items.
+    pub fn items(&self) -> impl Iterator<Item = ExtendedItem<'_>> {
+        self.as_ref().items()
+    }
+
+    /// The data of the first extended item of this type.
+    #[must_use]
+    pub fn item(&self, kind: ExtendedType) -> Option<&[u8]> {
+        self.as_ref().item(kind)
+    }
+
+    /// The related activity.
+    #[must_use]
+    pub fn related(&self) -> Option<Guid> {
+        self.as_ref().related()
+    }
+
+    /// The stack; see [`EventRef::stack`].
+    #[must_use]
+    pub fn stack(&self) -> Option<Vec<u64>> {
+        self.as_ref().stack()
+    }
+
+    /// What kind of event it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.as_ref().kind()
+    }
+
+    /// Whether the event carries TraceLogging metadata.
+    #[must_use]
+    pub fn is_trace_logging(&self) -> bool {
+        self.kind() == Kind::TraceLogging
+    }
+
+    /// Decodes the event as far as it describes itself.
+    #[must_use]
+    pub fn decode(&self) -> Decoded {
+        self.as_ref().decode()
+    }
+}
+
+impl<'a> EventRef<'a> {
     /// Takes a record apart.
-    pub(crate) fn new(layout: Layout, stamp: u64, cpu: u16, clock: &Clock, record: &[u8]) -> Self {
+    pub(crate) fn new(layout: Layout, stamp: u64, cpu: u16, clock: &Clock, record: &'a [u8]) -> Self {
         let mut header = Header {
             layout,
             is_32_bit: layout != Layout::Message && Layout::is_32_bit(header_type(record)),
@@ -72,20 +173,17 @@ impl Event {
             kernel_time: 0,
             user_time: 0,
             activity: None,
+            sequence: None,
         };
-        let data = header.fill(record).unwrap_or(layout.header_size());
-        let (items, data) = if layout == Layout::Event && header.flags & FLAG_EXTENDED_INFO != 0 {
-            places(record, data)
-        } else {
-            (Vec::new(), data)
-        };
-        Self { header, record: record.to_vec(), items, data }
+        let items = header.fill(record).unwrap_or(layout.header_size());
+        let has_items = layout == Layout::Event && header.flags & FLAG_EXTENDED_INFO != 0;
+        let data = if has_items { Items::new(record, items).end() } else { items };
+        Self { header, record, items, data, stack: None }
     }
 
-    /// The event of a record as it stands in a buffer, such as one that a session delivers while it runs. `None` where the
-    /// bytes do not start with a record, and for a record without a time of its own.
+    /// As [`Event::from_record`], without a copy.
     #[must_use]
-    pub fn from_record(bytes: &[u8], cpu: u16, clock: &Clock) -> Option<Self> {
+    pub fn from_record(bytes: &'a [u8], cpu: u16, clock: &Clock) -> Option<Self> {
         let Next::Record(layout, size) = record::next(bytes) else {
             return None;
         };
@@ -93,29 +191,45 @@ impl Event {
         Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
+    /// The stack that the event's key stands for, where `stacks` knows it.
+    pub(crate) fn resolve(mut self, stacks: &'a Stacks) -> Self {
+        self.stack = self.stack_key().and_then(|key| stacks.get(key));
+        self
+    }
+
+    /// The event with bytes of its own.
+    #[must_use]
+    pub fn to_event(&self) -> Event {
+        Event {
+            header: self.header,
+            record: self.record.to_vec(),
+            items: self.items,
+            data: self.data,
+            stack: self.stack.cloned(),
+        }
+    }
+
     /// The whole record as it stands in the file.
     #[must_use]
-    pub fn record(&self) -> &[u8] {
-        &self.record
+    pub const fn record(&self) -> &'a [u8] {
+        self.record
     }
 
     /// The event's own data: what follows header and extended items.
     #[must_use]
-    pub fn payload(&self) -> &[u8] {
+    pub fn payload(&self) -> &'a [u8] {
         self.record.get(self.data..).unwrap_or_default()
     }
 
     /// The extended items.
-    pub fn items(&self) -> impl Iterator<Item = ExtendedItem<'_>> {
-        self.items.iter().map(|place| {
-            let data = self.record.get(place.data.clone()).unwrap_or_default();
-            ExtendedItem { kind: place.kind, data }
-        })
+    pub fn items(&self) -> impl Iterator<Item = ExtendedItem<'a>> + use<'a> {
+        // Without items there is nothing between header and data.
+        Items::new(self.record.get(..self.data).unwrap_or_default(), self.items)
     }
 
     /// The data of the first extended item of this type.
     #[must_use]
-    pub fn item(&self, kind: ExtendedType) -> Option<&[u8]> {
+    pub fn item(&self, kind: ExtendedType) -> Option<&'a [u8]> {
         self.items().find(|item| item.kind == kind).map(|item| item.data)
     }
 
@@ -125,16 +239,29 @@ impl Event {
         self.items().find_map(|item| item.related_activity())
     }
 
+    /// The key of the event's stack, where it has one in place of the stack.
+    #[must_use]
+    pub fn stack_key(&self) -> Option<u64> {
+        self.items().find_map(|item| item.stack_key())
+    }
+
+    /// The return addresses of the event's stack, the innermost first: those of the event itself, or those that its key stands
+    /// for, where the file defines it.
+    #[must_use]
+    pub fn stack(&self) -> Option<Vec<u64>> {
+        self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(|frames| frames.to_vec()))
+    }
+
     /// What kind of event it is.
     #[must_use]
     pub fn kind(&self) -> Kind {
         Kind::of(self)
     }
 
-    /// Whether the event carries TraceLogging metadata.
+    /// The traits, the metadata and the values of a TraceLogging event.
     #[must_use]
-    pub fn is_trace_logging(&self) -> bool {
-        self.kind() == Kind::TraceLogging
+    pub fn parts(&self) -> Option<Parts<'a>> {
+        Parts::of_ref(self)
     }
 
     /// Decodes the event as far as it describes itself.
@@ -159,6 +286,7 @@ impl Header {
                 self.thread_id = header.thread_id;
                 self.process_id = header.process_id;
                 self.descriptor.id = header.number;
+                self.sequence = header.sequence;
                 return Some(header.size);
             }
             Layout::Foreign => {}

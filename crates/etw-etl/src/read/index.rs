@@ -1,9 +1,10 @@
-//! The first pass over a file: where its buffers are, what each starts with, and what is lost.
+//! The first pass over a file: where its buffers are, what each starts with, what is lost, and what stack keys stand for.
 
 use std::io::{Read, Seek};
 
 use super::report::{LossReason, Report};
 use super::source::{Found, Source};
+use super::stacks::Stacks;
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
 
 /// Bytes of a buffer's header.
@@ -19,7 +20,12 @@ pub(crate) struct Entry {
 }
 
 /// Finds all buffers, the earliest first.
-pub(crate) fn index<R: Read + Seek>(source: &mut Source<R>, header: &LogfileHeader, report: &mut Report) -> Vec<Entry> {
+pub(crate) fn index<R: Read + Seek>(
+    source: &mut Source<R>,
+    header: &LogfileHeader,
+    report: &mut Report,
+    stacks: &mut Stacks,
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut offset = 0;
     while offset < source.length {
@@ -28,6 +34,7 @@ pub(crate) fn index<R: Read + Seek>(source: &mut Source<R>, header: &LogfileHead
             Ok(Found::Buffer(buffer, size, loss)) => {
                 report.buffers += 1;
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
+                stacks.collect(&buffer);
                 entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset }));
                 if let Some((place, bytes, reason)) = loss {
                     report.lose(place, bytes, reason);

@@ -11,6 +11,7 @@ mod index;
 mod records;
 pub(crate) mod report;
 mod source;
+pub(crate) mod stacks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -24,11 +25,12 @@ use crate::format::classic::SYSTEM_SIZE;
 use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
 use crate::time::Clock;
-use event::Event;
+use event::{Event, EventRef};
 use index::{Entry, index};
 use records::Buffer;
 use report::{LossReason, Report};
 use source::{Found, Source};
+use stacks::Stacks;
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,7 @@ pub struct Reader<R = File> {
     header: LogfileHeader,
     clock: Clock,
     report: Report,
+    stacks: Stacks,
     entries: Vec<Entry>,
     /// How many of the entries were opened.
     opened: usize,
@@ -59,6 +62,25 @@ pub struct Reader<R = File> {
     /// Those of them that are in memory.
     loaded: BTreeMap<(u64, usize), Buffer>,
     held: usize,
+    /// The buffer that the last event came from: it is not among the open ones.
+    current: Option<Current>,
+}
+
+/// A buffer that events are taken from.
+#[derive(Debug)]
+struct Current {
+    /// Number of the entry.
+    number: usize,
+    /// Number of the next record.
+    position: usize,
+    buffer: Buffer,
+}
+
+impl Current {
+    /// Time stamp, entry and record that come next.
+    fn key(&self) -> Option<(u64, usize, usize)> {
+        self.buffer.slots.get(self.position).map(|slot| (slot.stamp, self.number, self.position))
+    }
 }
 
 impl Reader<File> {
@@ -113,9 +135,22 @@ impl<R: Read + Seek> Reader<R> {
         });
         report.events_lost = header.events_lost;
         report.buffers_lost = header.buffers_lost;
-        let entries = index(&mut source, &header, &mut report);
-        let (open, loaded) = (BTreeSet::new(), BTreeMap::new());
-        Ok(Self { source, options, header, clock, report, entries, opened: 0, open, loaded, held: 0 })
+        let mut stacks = Stacks::default();
+        let entries = index(&mut source, &header, &mut report, &mut stacks);
+        Ok(Self {
+            source,
+            options,
+            header,
+            clock,
+            report,
+            stacks,
+            entries,
+            opened: 0,
+            open: BTreeSet::new(),
+            loaded: BTreeMap::new(),
+            held: 0,
+            current: None,
+        })
     }
 
     /// The logfile header; assumptions in its place where the file's own is damaged.
@@ -173,6 +208,46 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
+    /// The next event, the earliest of those that are left, as the iterator gives it but without a copy: it lives until the
+    /// reader is asked for another.
+    ///
+    /// ```no_run
+    /// let mut reader = etw_etl::Reader::open("trace.etl")?;
+    /// while let Some(event) = reader.next_ref() {
+    ///     println!("{} {}", event.header.time, event.decode());
+    /// }
+    /// # Ok::<(), etw_etl::Error>(())
+    /// ```
+    pub fn next_ref(&mut self) -> Option<EventRef<'_>> {
+        while !self.current_is_next() {
+            if let Some(current) = self.current.take()
+                && let Some((stamp, number, position)) = current.key()
+            {
+                self.open.insert((stamp, number, position));
+                self.keep(stamp, number, current.buffer);
+            }
+            self.open_due();
+            let (stamp, number, position) = self.open.pop_first()?;
+            self.current = self.load(stamp, number).map(|buffer| Current { number, position, buffer });
+        }
+        let current = self.current.as_mut()?;
+        let slot = current.buffer.slots.get(current.position).copied()?;
+        current.position += 1;
+        let buffer = &current.buffer;
+        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
+        Some(event.resolve(&self.stacks))
+    }
+
+    /// Whether the next record of the current buffer is the earliest of all.
+    fn current_is_next(&self) -> bool {
+        let Some(key) = self.current.as_ref().and_then(Current::key) else {
+            return false;
+        };
+        // A buffer that starts at this very moment has to be opened first: the order of buffers decides then.
+        self.entries.get(self.opened).is_none_or(|entry| entry.first > key.0)
+            && self.open.first().is_none_or(|first| *first > key)
+    }
+
     /// Keeps a buffer for its next record; drops those that are needed last where there is no room.
     fn keep(&mut self, stamp: u64, number: usize, buffer: Buffer) {
         self.held += buffer.cost();
@@ -189,18 +264,7 @@ impl<R: Read + Seek> Iterator for Reader<R> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        loop {
-            self.open_due();
-            let (stamp, number, position) = self.open.pop_first()?;
-            let Some(buffer) = self.load(stamp, number) else { continue };
-            let Some(slot) = buffer.slots.get(position).copied() else { continue };
-            let event = Event::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-            if let Some(next) = buffer.slots.get(position + 1).map(|next| next.stamp) {
-                self.open.insert((next, number, position + 1));
-                self.keep(next, number, buffer);
-            }
-            return Some(event);
-        }
+        self.next_ref().map(|event| event.to_event())
     }
 }
 

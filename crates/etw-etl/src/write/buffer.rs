@@ -37,6 +37,27 @@ impl Buffer {
         Self { bytes: Vec::new(), size, used: buffer::SIZE, cpu, events: 0, last_stamp: 0 }
     }
 
+    /// A buffer of records that stand in the first `used` of `bytes` already: behind room for a buffer's header
+    /// ([`format::buffer::SIZE`](crate::format::buffer::SIZE) bytes), each filled up to a multiple of eight bytes.
+    /// [`into_bytes`](Self::into_bytes) gives the memory back.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] where there is no room for a header, or the records are larger than a buffer or than the bytes.
+    pub fn from_records(size: u32, cpu: u16, events: u32, bytes: Vec<u8>, used: usize) -> Result<Self, Full> {
+        let size = usize::try_from(size).unwrap_or_default();
+        if used < buffer::SIZE || used > size || used > bytes.len() {
+            return Err(Full);
+        }
+        Ok(Self { bytes, size, used, cpu, events, last_stamp: 0 })
+    }
+
+    /// The memory of this buffer.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// Appends an event.
     ///
     /// # Errors
@@ -61,16 +82,16 @@ impl Buffer {
         Ok(())
     }
 
-    /// Events in the buffer.
+    /// Events in the buffer. Records that say something about other events need not be counted.
     #[must_use]
     pub const fn events(&self) -> u32 {
         self.events
     }
 
-    /// Whether there are none.
+    /// Whether there is no record in it.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.events == 0
+        self.used == buffer::SIZE
     }
 
     /// The processor.

@@ -27,6 +27,8 @@ pub(super) struct TraceFile {
     /// Length of what is known to be good.
     pub(super) length: u64,
     last: Option<u64>,
+    /// Length on the disk.
+    reserved: u64,
 }
 
 impl TraceFile {
@@ -53,7 +55,27 @@ impl TraceFile {
         let bytes = first.finish(0, 0, options.logger_id, FLAG_FLUSH_MARKER, TYPE_HEADER);
         storage.write_at(0, bytes).map_err(Error::io("write", &path))?;
         let length = u64::from(options.buffer_size);
-        Ok(Self { storage, path, header, prefix, length, last: None })
+        let mut file = Self { storage, path, header, prefix, length, last: None, reserved: length };
+        if let Some(most) = options.mode.max_bytes().filter(|_| options.preallocate) {
+            file.reserve(most, options.buffer_size)?;
+        }
+        Ok(file)
+    }
+
+    /// Takes the space of a file from the disk by writing zeros, which readers know as places for buffers. (A length alone
+    /// would reserve nothing: file systems leave holes.) What does not fit is given back.
+    fn reserve(&mut self, most: u64, buffer_size: u32) -> Result<(), Error> {
+        let zeros = vec![0; usize::try_from(buffer_size).unwrap_or_default()];
+        // Whole buffers only: nothing is ever written to the rest.
+        let end = most - most % u64::from(buffer_size);
+        while self.reserved < end {
+            if let Err(error) = self.storage.write_at(self.reserved, &zeros) {
+                let _ = self.storage.truncate(self.length);
+                return Err(Error::io("reserve", &self.path)(error));
+            }
+            self.reserved += u64::from(buffer_size);
+        }
+        Ok(())
     }
 
     /// Puts a buffer at an offset, then brings the header up to date. A failure leaves the file as long as it was.
@@ -61,11 +83,13 @@ impl TraceFile {
         if let Err(error) = self.storage.write_at(offset, bytes) {
             // Best effort: readers can do with half a buffer as well.
             let _ = self.storage.truncate(self.length);
+            self.reserved = self.length;
             return Err(Error::io("write", &self.path)(error));
         }
         let end = offset + u64::try_from(bytes.len()).unwrap_or_default();
         if end > self.length {
             self.length = end;
+            self.reserved = self.reserved.max(end);
             self.header.buffers_written = self.header.buffers_written.saturating_add(1);
         }
         self.last = Some(offset);
@@ -82,6 +106,10 @@ impl TraceFile {
         if let Some(last) = self.last {
             let flags = FLAG_PROCESSOR_INDEX | FLAG_FLUSH_MARKER;
             self.storage.write_at(last + FLAGS_OFFSET, &flags.to_le_bytes()).map_err(Error::io("write", &self.path))?;
+        }
+        if self.reserved > self.length {
+            self.storage.truncate(self.length).map_err(Error::io("write", &self.path))?;
+            self.reserved = self.length;
         }
         self.storage.sync().map_err(Error::io("write", &self.path))
     }

@@ -141,6 +141,8 @@ impl Writer {
                 self.summary.events += events;
                 self.summary.buffers += 1;
             }
+            // What says something about other events is not missed where those are.
+            _ if events == 0 => {}
             _ => self.add_lost(events, 1),
         }
         result
@@ -176,6 +178,20 @@ impl Writer {
         self.sequence = sequence;
         self.in_file += 1;
         Ok(outcome)
+    }
+
+    /// Writes everything out, ends the present file and goes on with the next one, as if the present one were full.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Options`] where the file's path has no number; what the system answered, and the present file is then the one
+    /// that is written.
+    pub fn advance(&mut self) -> Result<(), Error> {
+        if !matches!(self.options.mode, FileMode::NewFile { .. }) {
+            return Err(Error::Options("only files with a number have a next one"));
+        }
+        let flushed = self.flush();
+        flushed.and(self.next_file())
     }
 
     fn next_file(&mut self) -> Result<(), Error> {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::format::buffer::{self, MAX_BUFFER_SIZE};
-use crate::format::logfile::{LogfileHeader, MODE_CIRCULAR, MODE_NEWFILE, MODE_SEQUENTIAL, MODE_USE_KBYTES};
+use crate::format::logfile::{
+    LogfileHeader, MODE_CIRCULAR, MODE_NEWFILE, MODE_PREALLOCATE, MODE_SEQUENTIAL, MODE_USE_KBYTES,
+};
 use crate::time::{Clock, FileTime};
 
 /// Smallest buffer, in bytes: the first one must hold the header.
@@ -63,6 +65,9 @@ pub struct WriterOptions {
     pub processors: u16,
     /// What happens when the file is full.
     pub mode: FileMode,
+    /// Whether the largest size of a file is reserved when it is created, and given back as far as it was not needed when
+    /// it is closed.
+    pub preallocate: bool,
     /// More bits of `LogFileMode` for the header.
     pub mode_bits: u32,
     /// Number of the session.
@@ -90,6 +95,7 @@ impl Default for WriterOptions {
             buffer_size: 0x1_0000,
             processors: 1,
             mode: FileMode::Sequential { max_bytes: None },
+            preallocate: false,
             mode_bits: 0,
             logger_id: 1,
             clock,
@@ -113,6 +119,9 @@ impl WriterOptions {
         }
         if matches!(self.mode, FileMode::NewFile { .. }) && !path.to_string_lossy().contains(NUMBER) {
             return Err(Error::Options("the path must contain %d where every file gets a number"));
+        }
+        if self.preallocate && self.mode.max_bytes().is_none() {
+            return Err(Error::Options("a file can be reserved only where it has a largest size"));
         }
         if self.clock.frequency == 0 || self.cpu_mhz == 0 {
             return Err(Error::Options("the clock and the processors must have a frequency"));
@@ -145,7 +154,10 @@ impl WriterOptions {
             processors: self.processors.max(1).into(),
             end_time: self.clock.start.0,
             maximum_file_size: u32::try_from(maximum).unwrap_or(u32::MAX),
-            log_file_mode: self.mode.as_int() | self.mode_bits | unit,
+            log_file_mode: self.mode.as_int()
+                | self.mode_bits
+                | unit
+                | if self.preallocate { MODE_PREALLOCATE } else { 0 },
             cpu_mhz: self.cpu_mhz,
             logger_name_pointer: 10,
             file_name_pointer: 7,

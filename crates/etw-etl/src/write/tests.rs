@@ -171,6 +171,46 @@ fn a_new_file_is_begun_when_one_is_full_and_each_is_whole() {
 }
 
 #[test]
+fn a_file_can_be_left_for_the_next_one_before_it_is_full() {
+    let disk = Shared::with_room(usize::MAX);
+    let mut writer = disk.writer("a%d.etl", options(FileMode::NewFile { max_bytes: 3 * 1024 }));
+    writer.write(0, &event(1)).unwrap();
+    writer.advance().unwrap();
+    writer.write(0, &event(2)).unwrap();
+    assert_eq!(writer.close().unwrap().files, 2);
+    assert_eq!((stamps(disk.file("a1.etl")), stamps(disk.file("a2.etl"))), (vec![1], vec![2]));
+    let mut writer = disk.writer("b.etl", options(FileMode::Sequential { max_bytes: None }));
+    assert!(matches!(writer.advance(), Err(Error::Options(_))));
+}
+
+#[test]
+fn a_reserved_file_is_as_large_as_it_may_get_until_it_is_closed() {
+    for mode in [FileMode::Sequential { max_bytes: Some(5000) }, FileMode::Circular { max_bytes: 4096 }] {
+        let disk = Shared::with_room(usize::MAX);
+        let mut writer = disk.writer("r.etl", WriterOptions { preallocate: true, ..options(mode) });
+        assert_eq!(disk.file("r.etl").len(), 4096);
+        writer.write(0, &event(7)).unwrap();
+        writer.flush().unwrap();
+        assert_eq!((disk.file("r.etl").len(), stamps(disk.file("r.etl"))), (4096, vec![7]));
+        let reader = Reader::new(Cursor::new(disk.file("r.etl")), ReaderOptions::default()).unwrap();
+        assert_eq!(reader.report().unwritten_bytes, 2048);
+        writer.close().unwrap();
+        assert_eq!((disk.file("r.etl").len(), stamps(disk.file("r.etl"))), (2048, vec![7]));
+    }
+}
+
+#[test]
+fn space_that_cannot_be_reserved_is_an_error_at_the_start() {
+    let options = WriterOptions { preallocate: true, ..options(FileMode::Sequential { max_bytes: Some(4096) }) };
+    let disk = Shared::with_room(2000);
+    let error = Writer::with_opener(Path::new("r.etl"), options.clone(), disk.opener()).unwrap_err();
+    assert!(error.to_string().starts_with("cannot reserve r.etl: "), "{error}");
+    assert_eq!(disk.file("r.etl").len(), 1024, "what was reserved is given back");
+    let endless = WriterOptions { mode: FileMode::Sequential { max_bytes: None }, ..options };
+    assert!(matches!(Writer::with_opener(Path::new("r"), endless, disk.opener()), Err(Error::Options(_))));
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused() {
     let sequential = options(FileMode::Sequential { max_bytes: None });
     for (options, path) in [

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use super::About;
 use super::json::{push, string};
 use crate::decode::Decoded;
-use crate::read::event::Event;
+use crate::read::event::EventRef;
 use crate::time::FileTime;
 use row::row;
 
@@ -81,7 +81,7 @@ impl Html {
         self.about = about;
     }
 
-    pub(super) fn event(&mut self, out: &mut String, event: &Event, decoded: &Decoded) {
+    pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let first = *self.first.get_or_insert(event.header.time);
         let time = event.header.time.0.saturating_sub(first.0);
         self.last = self.last.max(time);

@@ -2,17 +2,16 @@
 
 use super::Strings;
 use crate::decode::{Decoded, Field, Node};
-use crate::export::json::{push, scalar, string};
-use crate::format::bytes::{hex, u64_at};
-use crate::format::extended::ExtendedType;
-use crate::read::event::Event;
+use crate::export::json::{push, scalar, stack, string};
+use crate::format::bytes::hex;
+use crate::read::event::EventRef;
 
 /// Most bytes of undecoded data that an event shows.
 const MAX_RAW: usize = 4096;
 /// Most frames of a stack.
 const MAX_FRAMES: usize = 192;
 
-pub(super) fn row(out: &mut String, event: &Event, decoded: &Decoded, time: i64, strings: &mut Strings) {
+pub(super) fn row(out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64, strings: &mut Strings) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     push(out, format_args!("[{time}"));
@@ -72,7 +71,7 @@ fn node(out: &mut String, value: &Node) {
 }
 
 /// What few events have: data that is not decoded, a stack, a tag.
-fn more(out: &mut String, event: &Event, decoded: &Decoded) {
+fn more(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let mut parts = Vec::new();
     if let Some(raw) = &decoded.raw {
         let shown = raw.get(..MAX_RAW).unwrap_or(raw);
@@ -83,27 +82,15 @@ fn more(out: &mut String, event: &Event, decoded: &Decoded) {
         string(&mut text, &error.to_string());
         parts.push(text);
     }
-    let frames = stack(event);
-    if !frames.is_empty() {
-        let frames: Vec<String> = frames.iter().map(|frame| format!("\"{frame:#x}\"")).collect();
-        parts.push(format!("\"stack\":[{}]", frames.join(",")));
+    if let Some(frames) = event.stack() {
+        let mut text = String::from("\"stack\":");
+        stack(&mut text, frames.get(..MAX_FRAMES).unwrap_or(&frames));
+        parts.push(text);
     }
     if decoded.tag != 0 {
         parts.push(format!("\"tag\":\"{:#x}\"", decoded.tag));
     }
     if parts.is_empty() { out.push('0') } else { push(out, format_args!("{{{}}}", parts.join(","))) }
-}
-
-/// The addresses of an event's stack, which stand behind a match id.
-fn stack(event: &Event) -> Vec<u64> {
-    let wide = event.item(ExtendedType::STACK_TRACE64).and_then(|data| data.get(8..));
-    let narrow = event.item(ExtendedType::STACK_TRACE32).and_then(|data| data.get(8..));
-    let frames: Vec<u64> = match (wide, narrow) {
-        (Some(data), _) => data.chunks_exact(8).filter_map(|frame| u64_at(frame, 0)).collect(),
-        (None, Some(data)) => data.as_chunks::<4>().0.iter().map(|frame| u32::from_le_bytes(*frame).into()).collect(),
-        (None, None) => Vec::new(),
-    };
-    frames.into_iter().take(MAX_FRAMES).collect()
 }
 
 fn list<T>(out: &mut String, items: &[T], mut each: impl FnMut(&mut String, &T)) {

@@ -1,0 +1,91 @@
+//! Definitions of stack keys: the records that say which return addresses a key of an extended item stands for.
+//!
+//! Public analyses of the kernel name the hooks (group `STACKWALK`, types create, delete and rundown), and public readers
+//! take the data as a key and addresses. That any of the three defines a key is their reading and ours; no captured file with
+//! one was at hand.
+
+use super::bytes::{u64_at, utf16z};
+use super::classic::{PERFINFO_SIZE, SYSTEM_SIZE, SystemHeader, TYPE_PERFINFO_64, TYPE_SYSTEM_64};
+use super::record::Layout;
+use etw_types::Guid;
+
+/// Hook of a definition that is written when a key is new.
+pub const HOOK_CREATE: u16 = 0x1822;
+/// Hook of a definition that is written when a key is forgotten.
+pub const HOOK_DELETE: u16 = 0x1823;
+/// Hook of a definition that is written for every key when a trace ends.
+pub const HOOK_RUNDOWN: u16 = 0x1824;
+/// Hook of `WMI_LOG_TYPE_BINARY_PATH`: where a provider's binary is.
+pub const HOOK_BINARY_PATH: u16 = 0x0043;
+
+/// Appends the definition of a key; whether it has at most 65535 bytes, else nothing is appended.
+pub fn push_definition(out: &mut Vec<u8>, hook_id: u16, stamp: u64, key: u64, frames: &[u64]) -> bool {
+    let Ok(size) = u16::try_from(PERFINFO_SIZE + 8 + frames.len() * 8) else {
+        return false;
+    };
+    let header = SystemHeader {
+        version: 2,
+        header_type: TYPE_PERFINFO_64,
+        size,
+        hook_id,
+        timestamp: stamp,
+        ..SystemHeader::default()
+    };
+    out.extend_from_slice(&header.to_perfinfo_bytes());
+    out.extend_from_slice(&key.to_le_bytes());
+    out.extend(frames.iter().flat_map(|frame| frame.to_le_bytes()));
+    true
+}
+
+/// The key and the addresses that a record defines, where it defines any.
+pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<(u64, Vec<u64>)> {
+    let start = match layout {
+        Layout::PerfInfo | Layout::System | Layout::Compact => layout.header_size(),
+        _ => return None,
+    };
+    let hook = super::bytes::u16_at(record, 6)?;
+    if !matches!(hook, HOOK_CREATE | HOOK_DELETE | HOOK_RUNDOWN) {
+        return None;
+    }
+    let frames = record.get(start + 8..)?.as_chunks::<8>().0;
+    Some((u64_at(record, start)?, frames.iter().map(|frame| u64::from_le_bytes(*frame)).collect()))
+}
+
+/// A record that names the binary of a provider: `None` where it has more than 65535 bytes.
+///
+/// The documents say that such a record maps a provider's GUID to a path, and not how: the GUID and the path in UTF-16 with
+/// its terminator are our choice.
+#[must_use]
+pub fn binary_path(stamp: u64, process_id: u32, provider: &Guid, path: &str) -> Option<Vec<u8>> {
+    let path = utf16z(path);
+    let header = SystemHeader {
+        version: 2,
+        header_type: TYPE_SYSTEM_64,
+        size: u16::try_from(SYSTEM_SIZE + 16 + path.len()).ok()?,
+        hook_id: HOOK_BINARY_PATH,
+        thread_id: Some(0),
+        process_id: Some(process_id),
+        timestamp: stamp,
+        ..SystemHeader::default()
+    };
+    Some([&header.to_bytes()[..], &provider.to_bytes_le(), &path].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HOOK_CREATE, definition, push_definition};
+    use crate::format::record::{Layout, Next, next};
+
+    #[test]
+    fn a_definition_is_found_again() {
+        let mut record = Vec::new();
+        assert!(push_definition(&mut record, HOOK_CREATE, 5, 77, &[1, 2]));
+        assert_eq!(next(&record), Next::Record(Layout::PerfInfo, 16 + 8 + 16));
+        assert_eq!(definition(Layout::PerfInfo, &record), Some((77, vec![1, 2])));
+        assert_eq!(definition(Layout::Event, &record), None);
+        assert_eq!(definition(Layout::PerfInfo, &record[..20]), None);
+        record[6] = 0x20;
+        assert_eq!(definition(Layout::PerfInfo, &record), None, "a stack of a kernel event is not a definition");
+        assert!(!push_definition(&mut Vec::new(), HOOK_CREATE, 5, 77, &vec![0; 9000]));
+    }
+}
