@@ -2,6 +2,7 @@
 
 use etw_types::{DataKind, EventDescriptor, Guid};
 
+use crate::data::Data;
 use crate::gather::Gathered;
 use crate::write::Offer;
 
@@ -58,16 +59,16 @@ const HEADER: usize = 0x50;
 const ITEM_HEADER: usize = 8;
 
 impl CapturedEvent {
-    pub(crate) fn new(offer: &Offer<'_>, data: &Gathered, sequence: u64) -> Self {
-        let blocks = data.blocks();
+    pub(crate) fn new(offer: &Offer<'_>, data: &Data<'_>, stack: Vec<u64>, sequence: u64) -> Self {
+        let blocks = data.blocks.map(Gathered::blocks).unwrap_or_default();
         Self {
             provider: offer.provider,
             descriptor: offer.event.descriptor,
             activity: offer.event.activity.unwrap_or(Guid::ZERO),
             related: offer.event.related,
-            traits: data.traits().map(<[u8]>::to_vec),
-            metadata: data.metadata().map(<[u8]>::to_vec),
-            payload: data.payload().to_vec(),
+            traits: data.traits.map(<[u8]>::to_vec),
+            metadata: data.metadata.map(<[u8]>::to_vec),
+            payload: data.payload.concat(),
             filter: offer.event.filter,
             flags: offer.event.flags,
             string_only: offer.string_only,
@@ -75,18 +76,18 @@ impl CapturedEvent {
             blocks,
             timestamp: offer.now,
             timestamp_override: data.timestamp,
-            stack: data.frames.clone(),
+            stack,
             sequence,
         }
     }
 }
 
 /// Bytes that an event takes in a trace: header, extended items that it brings itself, payload.
-pub(crate) fn trace_size(offer: &Offer<'_>, data: &Gathered) -> usize {
+pub(crate) fn trace_size(offer: &Offer<'_>, data: &Data<'_>) -> usize {
     let item = |data: usize| (ITEM_HEADER + data).next_multiple_of(8);
     HEADER
         + offer.event.related.map_or(0, |_| item(size_of::<Guid>()))
-        + data.traits().map_or(0, |traits| item(traits.len()))
-        + data.metadata().map_or(0, |metadata| item(metadata.len()))
-        + data.payload().len()
+        + data.traits.map_or(0, |traits| item(traits.len()))
+        + data.metadata.map_or(0, |metadata| item(metadata.len()))
+        + data.payload_len
 }

@@ -40,7 +40,7 @@ impl Session {
             filters: Arc::clone(&filters),
             source: enable.source,
         };
-        self.engine.control(target, enable.filter.as_ref().or(filters.passed_on()), |state| {
+        let status = self.engine.control(target, enable.filter.as_ref().or(filters.passed_on()), |state| {
             if self.core.is_stopped() {
                 return Err(NO_SUCH_SESSION);
             }
@@ -50,7 +50,11 @@ impl Session {
             }
             state.set_enablement(target, enablement.clone());
             Ok(report(state, target, enablement.source))
-        })
+        });
+        if status.is_success() {
+            self.engine.tell_binaries();
+        }
+        status
     }
 
     /// `EnableTraceEx2` with the code for enable: [`Session::enable`] with the answer of that function.

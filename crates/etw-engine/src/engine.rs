@@ -1,8 +1,7 @@
 //! The engine itself: what is shared by its parts, and its switches.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockWriteGuard, Weak};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard, Weak};
 
 use crate::EngineOptions;
 use crate::activity::Activities;
@@ -13,6 +12,8 @@ use crate::script::Script;
 use crate::session::Sessions;
 use crate::state::State;
 use crate::sync::write;
+use crate::time::Time;
+use crate::timer::Timer;
 use crate::trace_info::MachineInformation;
 
 /// Distinguishes the engines of a process, so that a handle of one is unknown to another.
@@ -42,8 +43,10 @@ pub(crate) struct Inner {
     pub(crate) activities: Activities,
     pub(crate) system_threads: AtomicBool,
     pub(crate) binary_tracking: AtomicBool,
-    pub(crate) started: Instant,
-    clock: OnceLock<Box<dyn Fn() -> u64 + Send + Sync>>,
+    pub(crate) time: Arc<Time>,
+    pub(crate) timer: Timer,
+    /// The last sequence number that sessions share.
+    pub(crate) sequence: Arc<AtomicU32>,
 }
 
 impl Inner {
@@ -59,6 +62,7 @@ impl Drop for Inner {
     /// Sessions end with their engine, and their files are closed.
     fn drop(&mut self) {
         crate::session::end_all(&self.sessions);
+        self.timer.wake();
     }
 }
 
@@ -87,8 +91,9 @@ impl Engine {
             activities: Activities::default(),
             system_threads: AtomicBool::new(false),
             binary_tracking: AtomicBool::new(true),
-            started: Instant::now(),
-            clock: OnceLock::new(),
+            time: Arc::new(Time::new()),
+            timer: Timer::default(),
+            sequence: Arc::default(),
         }))
     }
 
@@ -113,14 +118,13 @@ impl Engine {
     /// 100 ns units since this engine was made, or what its clock says.
     #[must_use]
     pub fn now(&self) -> u64 {
-        let real = || u64::try_from(self.0.started.elapsed().as_nanos() / 100).unwrap_or(u64::MAX);
-        self.0.clock.get().map_or_else(real, |clock| clock())
+        self.0.time.now()
     }
 
     /// Gives this engine another clock, in 100 ns units: a host whose time is not that on the wall. Only the first call
-    /// counts; whether this was it.
+    /// counts; whether this was it. What is due at some time is then due by this clock, when [`Engine::run_timers`] is called.
     pub fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> bool {
-        self.0.clock.set(Box::new(clock)).is_ok()
+        self.0.time.set(clock)
     }
 
     /// What kind of system this engine is.

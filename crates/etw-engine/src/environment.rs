@@ -78,6 +78,8 @@ pub struct Origin {
     pub process_id: u32,
     /// The file name of the process's image, without its folder.
     pub image: String,
+    /// The path of the binary that registers, where it is known: what tracking of binaries tells.
+    pub path: Option<String>,
     /// The full name of the process's package, where it has one.
     pub package: Option<String>,
     /// The application within the package.

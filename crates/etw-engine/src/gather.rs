@@ -1,10 +1,13 @@
-//! The data of one event, read once from its writer, for as many sessions as want it.
+//! The data of one event, read once from its writer and copied: the way for events that are unusual, and for sessions that
+//! capture every block for a test. Others take their data from where it is, see [`crate::data`].
 //!
 //! Lives in memory that a thread keeps, so that writing an event allocates nothing once the thread has written a few.
 
 use std::cell::Cell;
 
 use etw_types::{DataKind, NtStatus};
+
+use crate::data::Data;
 
 use crate::write::{MAX_BLOCKS, MAX_DATA};
 use crate::{BlockSource, CapturedBlock};
@@ -23,7 +26,7 @@ pub(crate) enum Unread {
 /// An event's data, sorted into its places.
 #[derive(Default)]
 pub(crate) struct Gathered {
-    /// All bytes as they came.
+    /// All bytes as they came, where somebody wants to see the blocks.
     raw: Vec<u8>,
     /// Kind and size of each block.
     blocks: Vec<(DataKind, usize)>,
@@ -32,12 +35,7 @@ pub(crate) struct Gathered {
     payload: Vec<u8>,
     has_metadata: bool,
     has_traits: bool,
-    pub(crate) timestamp: Option<u64>,
-    /// Where an event is put together for a session.
-    pub(crate) record: Vec<u8>,
-    /// Where its stack is put together.
-    pub(crate) frames: Vec<u64>,
-    pub(crate) stack: Vec<u8>,
+    timestamp: Option<u64>,
 }
 
 thread_local! {
@@ -58,29 +56,35 @@ impl Gathered {
     /// Reads the blocks: counts, adds up the sizes, then reads, as the kernel does. Kinds count only where the provider
     /// turned them on; a time stamp that is not eight bytes, and a kind that nobody knows, is payload (our choice:
     /// Windows does not document it).
-    pub(crate) fn read(&mut self, source: &(impl BlockSource + ?Sized), uses_kinds: bool) -> Result<(), Unread> {
+    ///
+    /// With `keeps_blocks` the blocks can be seen one by one afterwards.
+    pub(crate) fn read(
+        &mut self,
+        source: &(impl BlockSource + ?Sized),
+        uses_kinds: bool,
+        keeps_blocks: bool,
+    ) -> Result<(), Unread> {
         self.clear();
         let count = source.count();
         if count > MAX_BLOCKS {
             return Err(Unread::Limit(NtStatus::InvalidParameter));
         }
-        let mut total = Some(0_usize);
-        for index in 0..count {
-            let size = source.size(index);
-            total = total.and_then(|total| total.checked_add(size));
-            self.blocks.push((DataKind::Data, size));
-        }
-        if total.is_none_or(|total| total > MAX_DATA) {
+        self.blocks.extend((0..count).map(|index| (DataKind::Data, source.size(index))));
+        // Sizes saturate: 128 of them cannot add up to less than the limit by overflowing.
+        let total = self.blocks.iter().fold(0_usize, |total, (_, size)| total.saturating_add(*size));
+        if total > MAX_DATA {
             return Err(Unread::Limit(NtStatus::IntegerOverflow));
         }
-        for index in 0..count {
+        for (index, (kind, size)) in self.blocks.iter_mut().enumerate() {
             let block = source.block(index).ok_or(Unread::Unreadable(index))?;
             let bytes = block.bytes;
-            match self.blocks.get_mut(index) {
-                Some((kind, size)) if *size == bytes.len() => *kind = block.kind,
-                _ => return Err(Unread::SizeChanged(index)),
+            if bytes.len() != *size {
+                return Err(Unread::SizeChanged(index));
             }
-            self.raw.extend_from_slice(bytes);
+            *kind = block.kind;
+            if keeps_blocks {
+                self.raw.extend_from_slice(bytes);
+            }
             let kind = if uses_kinds { block.kind } else { DataKind::Data };
             match (kind, <[u8; 8]>::try_from(bytes)) {
                 (DataKind::EventMetadata, _) => {
@@ -109,21 +113,23 @@ impl Gathered {
         self.timestamp = None;
     }
 
-    /// The TraceLogging metadata that came as data of that kind.
-    pub(crate) fn metadata(&self) -> Option<&[u8]> {
-        self.has_metadata.then_some(&self.metadata)
-    }
-
-    /// The provider traits that came as data of that kind.
-    pub(crate) fn traits(&self) -> Option<&[u8]> {
-        self.has_traits.then_some(&self.traits)
+    /// The data; `payload` is [`Gathered::payload`].
+    pub(crate) fn data<'a>(&'a self, payload: &'a [&'a [u8]; 1]) -> Data<'a> {
+        Data {
+            traits: self.has_traits.then_some(&self.traits),
+            metadata: self.has_metadata.then_some(&self.metadata),
+            payload,
+            payload_len: self.payload.len(),
+            timestamp: self.timestamp,
+            blocks: Some(self),
+        }
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
     }
 
-    /// The blocks as they came.
+    /// The blocks as they came, where they were kept.
     pub(crate) fn blocks(&self) -> Vec<CapturedBlock> {
         let mut rest = self.raw.as_slice();
         let mut block = |&(kind, size): &(DataKind, usize)| {

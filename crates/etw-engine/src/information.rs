@@ -80,9 +80,13 @@ impl Engine {
                     return Err(NtStatus::InvalidDeviceRequest);
                 }
                 match buffer {
-                    Buffer::Null(0) => self.alter(handle, |registration| {
-                        registration.tracked = true;
-                    }),
+                    Buffer::Null(0) => {
+                        self.alter(handle, |registration| {
+                            registration.tracked = true;
+                        })?;
+                        self.tell_binaries();
+                        Ok(())
+                    }
                     _ => Err(NtStatus::InvalidParameter),
                 }
             }

@@ -72,10 +72,12 @@
 )]
 
 mod activity;
+mod binaries;
 mod block;
 mod buffers;
 mod capture;
 mod control;
+mod data;
 mod enable;
 mod engine;
 mod environment;
@@ -94,6 +96,8 @@ mod script;
 mod session;
 mod state;
 mod sync;
+mod time;
+mod timer;
 mod trace_info;
 mod write;
 
@@ -110,6 +114,7 @@ pub use options::{Answers, EngineOptions, ProfileSource, Rights};
 pub use registration::{RegistrationInfo, SECURITY_PROVIDER};
 pub use script::Routine;
 pub use session::consumer::{Consumer, RealTimeBuffer};
+pub use session::message::{Message, message_flag};
 pub use session::properties::{Overflow, Properties};
 pub use session::status::{SessionStatus, Statistics};
 pub use session::update::Update;

@@ -33,6 +33,10 @@ pub struct EngineOptions {
     pub periodic_seconds: u32,
     /// How many providers can be asked periodically. Our choice as well.
     pub periodic_providers: u16,
+    /// The type of the extended item that gets the sequence number of an event in a session with such numbers. Our choice: by
+    /// default none does, as only messages have a documented place for one; see
+    /// [`Session::trace_message`](crate::Session::trace_message).
+    pub event_sequence: Option<u16>,
     /// Answers that are not documented.
     pub answers: Answers,
     /// Whether calls are recorded from the start; see [`Engine::record_calls`](crate::Engine::record_calls).
@@ -75,7 +79,7 @@ pub struct ProfileSource {
 pub struct Answers {
     /// A second list of counter events or counters for one session.
     pub second_pmc_list: Win32Error,
-    /// An information class that came with a later build.
+    /// An information class or a control code that came with a later build.
     pub newer_class: Win32Error,
     /// Data whose length is no multiple of its elements, or does not match a count within.
     pub odd_length: Win32Error,
@@ -124,6 +128,7 @@ impl Default for EngineOptions {
             pmc_taken: false,
             periodic_seconds: 60,
             periodic_providers: 16,
+            event_sequence: None,
             answers: Answers::default(),
             record_calls: true,
             environment: Arc::new(ThisProcess),

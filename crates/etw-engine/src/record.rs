@@ -1,17 +1,22 @@
-//! From an event to the bytes of its record: header, extended items, payload.
+//! From an event to its record: header, extended items, payload.
 
-use etw_etl::format::event::FLAG_STRING_ONLY;
-use etw_etl::{EventData, ExtendedItem, ExtendedType};
+use std::cell::Cell;
+
+use etw_etl::format::event::{EventHeader, FLAG_EXTENDED_INFO, FLAG_STRING_ONLY, SIZE, TYPE_64};
+use etw_etl::{ExtendedItem, ExtendedType};
 use etw_types::Guid;
 use etw_types::session::enable;
 
-use crate::gather::Gathered;
+use crate::buffers::{Item, Pieces};
+use crate::data::Data;
 use crate::write::Offer;
 
 /// Most return addresses of a stack. Our choice: as many as kernel and user part of a stack walk have together.
 const MAX_FRAMES: usize = 192;
 /// Most items of an event.
 const MAX_ITEMS: usize = 10;
+/// Properties of a request that may add an item.
+const ADDING: u32 = enable::SID | enable::TS_ID | enable::STACK_TRACE | enable::PROCESS_START_KEY | enable::EVENT_KEY;
 /// `EVENT_HEADER_EXT_TYPE_EVENT_KEY`.
 const EVENT_KEY: ExtendedType = ExtendedType(0x000A);
 
@@ -23,10 +28,10 @@ pub(crate) struct Extras {
     pub(crate) stack: bool,
     /// The key of the stack, where the session writes keys in place of stacks.
     pub(crate) stack_key: Option<u64>,
-    /// The time stamp in the session's clock.
-    pub(crate) stamp: u64,
     /// A number of the event.
     pub(crate) event_key: u64,
+    /// The event's sequence number, and the type of the item that it goes to.
+    pub(crate) sequence: Option<(ExtendedType, u64)>,
 }
 
 /// Items in the order in which they are written.
@@ -44,29 +49,109 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Fetches the stack of the calling thread into the event's own memory.
-pub(crate) fn fetch_stack(offer: &Offer<'_>, data: &mut Gathered) {
-    data.frames.clear();
-    offer.environment.stack(&mut data.frames);
-    data.frames.truncate(MAX_FRAMES);
-    data.stack.clear();
-    // The match id, which joins the kernel's and the user's part of a stack: there is one part only.
-    data.stack.extend_from_slice(&0_u64.to_le_bytes());
-    data.stack.extend(data.frames.iter().flat_map(|frame| frame.to_le_bytes()));
+/// Memory of a thread for what sessions add to events.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// Extended items, put together.
+    pub(crate) items: Vec<u8>,
+    /// Return addresses.
+    pub(crate) frames: Vec<u64>,
+    /// The same as data of an item.
+    stack: Vec<u8>,
 }
 
-/// Puts the record into the event's own memory. `None` where it has more than 65535 bytes.
+thread_local! {
+    static SPARE: Cell<Option<Scratch>> = const { Cell::new(None) };
+}
+
+impl Scratch {
+    /// The thread's own, or a new one where a write happens within a write.
+    pub(crate) fn take() -> Self {
+        SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
+    }
+
+    /// Keeps it for the next event of this thread.
+    pub(crate) fn give_back(self) {
+        let _ = SPARE.try_with(|spare| spare.set(Some(self)));
+    }
+
+    /// Fetches the stack of the calling thread.
+    pub(crate) fn fetch_stack(&mut self, offer: &Offer<'_>) {
+        self.frames.clear();
+        offer.environment.stack(&mut self.frames);
+        self.frames.truncate(MAX_FRAMES);
+        self.stack.clear();
+        // The match id, which joins the kernel's and the user's part of a stack: there is one part only.
+        self.stack.extend_from_slice(&0_u64.to_le_bytes());
+        self.stack.extend(self.frames.iter().flat_map(|frame| frame.to_le_bytes()));
+    }
+}
+
+/// The record of an event for a session; its header goes to `header`, `more_items` are the session's own. `None` where it
+/// has more than 65535 bytes.
+#[inline]
+pub(crate) fn encode<'a>(
+    offer: &Offer<'_>,
+    data: &Data<'a>,
+    stamp: u64,
+    more_items: &'a [u8],
+    header: &'a mut [u8; SIZE],
+) -> Option<Pieces<'a>> {
+    let traits = match data.traits {
+        Some(traits) => Some(item(ExtendedType::PROV_TRAITS, traits, data.metadata.is_some())?),
+        None => None,
+    };
+    let metadata = match data.metadata {
+        Some(metadata) => Some(item(ExtendedType::EVENT_SCHEMA_TL, metadata, false)?),
+        None => None,
+    };
+    let has_items = !more_items.is_empty() || traits.is_some() || metadata.is_some();
+    let mut pieces = Pieces {
+        head: &[0; SIZE],
+        more_items,
+        items: [traits, metadata],
+        payload: data.payload,
+        payload_len: data.payload_len,
+        is_silent: false,
+    };
+    let environment = offer.environment;
+    *header = EventHeader {
+        size: u16::try_from(pieces.len()).ok()?,
+        header_type: TYPE_64,
+        flags: if offer.string_only { FLAG_STRING_ONLY } else { 0 } | if has_items { FLAG_EXTENDED_INFO } else { 0 },
+        property: 0,
+        thread_id: environment.thread_id(),
+        process_id: environment.process_id(),
+        timestamp: stamp,
+        provider: offer.provider,
+        descriptor: offer.event.descriptor,
+        kernel_time: 0,
+        user_time: 0,
+        activity: offer.event.activity.unwrap_or(Guid::ZERO),
+    }
+    .to_bytes();
+    pieces.head = header;
+    Some(pieces)
+}
+
+/// An item that the event brings itself. `None` where it is larger than an item can be.
+#[inline]
+fn item(kind: ExtendedType, data: &[u8], more: bool) -> Option<Item<'_>> {
+    Some((ExtendedItem { kind, data }.header(more)?, data))
+}
+
+/// Whether a session may add items to an event.
+pub(crate) fn adds_items(offer: &Offer<'_>, property: u32) -> bool {
+    offer.event.related.is_some() || property & ADDING != 0
+}
+
+/// Appends the items that a session adds to an event. `None` where one is larger than an item can be.
 ///
-/// The order of the items is our choice but for the last two, which genuine files have in this order.
-pub(crate) fn encode(offer: &Offer<'_>, data: &mut Gathered, extras: &Extras) -> Option<()> {
-    let mut record = std::mem::take(&mut data.record);
-    let length = encode_into(offer, data, extras, &mut record);
-    data.record = record;
-    length.map(|length| data.record.truncate(length))
-}
-
-fn encode_into(offer: &Offer<'_>, data: &Gathered, extras: &Extras, record: &mut Vec<u8>) -> Option<usize> {
+/// Their order is our choice; traits and metadata follow them, in this order in genuine files.
+pub(crate) fn add_items(offer: &Offer<'_>, data: &Data<'_>, extras: &Extras, scratch: &mut Scratch) -> Option<()> {
     let wants = |bit: u32| extras.property & bit != 0;
+    let Scratch { items: out, frames, stack } = scratch;
+    out.clear();
     let environment = offer.environment;
     let related = offer.event.related.map(|id| id.to_bytes_le());
     let sid = if wants(enable::SID) { environment.sid() } else { None };
@@ -76,6 +161,7 @@ fn encode_into(offer: &Offer<'_>, data: &Gathered, extras: &Extras, record: &mut
     let event_key = wants(enable::EVENT_KEY).then(|| extras.event_key.to_le_bytes());
     // A key stands behind the same match id as a stack.
     let stack_key = extras.stack_key.map(|key| (u128::from(key) << 64).to_le_bytes());
+    let sequence = extras.sequence.map(|(kind, number)| (kind, number.to_le_bytes()));
 
     let mut items = Items { items: [ExtendedItem { kind: ExtendedType(0), data: &[] }; MAX_ITEMS], count: 0 };
     if let Some(related) = &related {
@@ -89,8 +175,8 @@ fn encode_into(offer: &Offer<'_>, data: &Gathered, extras: &Extras, record: &mut
     }
     if let Some(key) = &stack_key {
         items.push(ExtendedType::STACK_KEY64, key);
-    } else if extras.stack && !data.frames.is_empty() {
-        items.push(ExtendedType::STACK_TRACE64, &data.stack);
+    } else if extras.stack && !frames.is_empty() {
+        items.push(ExtendedType::STACK_TRACE64, stack);
     }
     if let Some(key) = &event_key {
         items.push(EVENT_KEY, key);
@@ -98,27 +184,16 @@ fn encode_into(offer: &Offer<'_>, data: &Gathered, extras: &Extras, record: &mut
     if let Some(key) = &start_key {
         items.push(ExtendedType::PROCESS_START_KEY, key);
     }
-    if let Some(traits) = data.traits() {
-        items.push(ExtendedType::PROV_TRAITS, traits);
+    if let Some((kind, number)) = &sequence {
+        items.push(*kind, number);
     }
-    if let Some(metadata) = data.metadata() {
-        items.push(ExtendedType::EVENT_SCHEMA_TL, metadata);
+    let more = data.traits.is_some() || data.metadata.is_some();
+    let items = items.items.get(..items.count)?;
+    for (index, item) in items.iter().enumerate() {
+        let start = out.len();
+        out.extend_from_slice(&item.header(more || index + 1 < items.len())?);
+        out.extend_from_slice(item.data);
+        out.resize(start + item.encoded_len(), 0);
     }
-    let event = EventData {
-        provider: offer.provider,
-        descriptor: offer.event.descriptor,
-        flags: if offer.string_only { FLAG_STRING_ONLY } else { 0 },
-        thread_id: environment.thread_id(),
-        process_id: environment.process_id(),
-        timestamp: extras.stamp,
-        activity: offer.event.activity.unwrap_or(Guid::ZERO),
-        items: items.items.get(..items.count)?,
-        payload: data.payload(),
-        ..EventData::default()
-    };
-    let length = event.encoded_len();
-    if record.len() < length {
-        record.resize(length, 0);
-    }
-    event.encode(record)
+    Some(())
 }

@@ -108,6 +108,7 @@ impl Engine {
         publish(handle);
         if let Some(delivery) = delivery {
             delivery.deliver(None);
+            self.tell_binaries();
         }
         Ok(handle)
     }

@@ -37,9 +37,9 @@ impl Taker {
         self.settings.passes(descriptor.level, descriptor.keyword) && self.filters.passes_id(descriptor) && !is_excluded
     }
 
-    /// Whether the session wants the event.
-    pub(crate) fn wants(&self, event: &EventWrite, metadata: Option<&[u8]>) -> bool {
-        self.may_want(event) && (!self.filters.has_names() || self.filters.passes_name(&event.descriptor, metadata))
+    /// Whether the session wants the event by its name, too.
+    pub(crate) fn wants_name(&self, event: &EventWrite, metadata: Option<&[u8]>) -> bool {
+        !self.filters.has_names() || self.filters.passes_name(&event.descriptor, metadata)
     }
 }
 
@@ -50,6 +50,8 @@ pub(crate) struct Route {
     pub(crate) merged: Option<Settings>,
     /// Requests of one session are neighbours.
     pub(crate) takers: Vec<Taker>,
+    /// Whether one of the sessions captures events for a test, with every data block.
+    pub(crate) captures: bool,
 }
 
 /// All routes of an engine at some moment.

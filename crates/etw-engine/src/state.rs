@@ -167,6 +167,11 @@ impl State {
         all
     }
 
+    /// Whether a session's request reaches a registration.
+    pub(crate) fn reaches(&self, session: u64, registration: &Registration) -> bool {
+        self.enablements_for(registration).iter().any(|enablement| enablement.session.id() == session)
+    }
+
     /// What all sessions together want of a registration; `None` when none does.
     pub(crate) fn merged(&self, registration: &Registration) -> Option<Settings> {
         self.enablements_for(registration).into_iter().map(|enablement| enablement.settings).reduce(Settings::merge)
@@ -179,11 +184,13 @@ impl State {
             settings: enablement.settings,
             filters: Arc::clone(&enablement.filters),
         });
+        let takers: Vec<Taker> = takers.collect();
         Route {
             provider: registration.provider,
             uses_descriptor_types: registration.uses_descriptor_types,
             merged: self.merged(registration),
-            takers: takers.collect(),
+            captures: takers.iter().any(|taker| taker.session.captures()),
+            takers,
         }
     }
 

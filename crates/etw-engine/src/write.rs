@@ -1,16 +1,17 @@
 //! The write path: from a handle and data blocks to the sessions that want the event.
 //!
-//! No lock is taken here while nothing changes: routes are a thread's own, data is gathered into memory of the thread, and
-//! sessions with buffers take records lock-free. What may lock is the record of calls, until it is full or turned off, and
+//! No lock is taken here while nothing changes: routes are a thread's own, data goes from where its writer has it straight into
+//! a session's buffer, and that is lock-free. What may lock is the record of calls, until it is full or turned off, and
 //! a session that captures in memory for a test.
 
 use std::sync::atomic::AtomicU64;
 
 use etw_types::{EventDescriptor, Guid, Keyword, Level, NtStatus};
 
+use crate::data::{Borrowed, Data};
 use crate::gather::{Gathered, Unread};
 use crate::log::Subject;
-use crate::routes::Route;
+use crate::routes::{Route, Taker};
 use crate::{Block, BlockSource, Engine, Environment, Finding, Routine};
 
 /// `MAX_EVENT_DATA_DESCRIPTORS`: how many data blocks an event may have.
@@ -115,36 +116,55 @@ impl Engine {
         string_only: bool,
         blocks: &(impl BlockSource + ?Sized),
     ) -> Result<(), NtStatus> {
-        if !route.takers.iter().any(|taker| taker.may_want(event)) {
+        let Some(first) = route.takers.iter().position(|taker| taker.may_want(event)) else {
             return Ok(());
+        };
+        let takers = route.takers.get(first..).unwrap_or_default();
+        let provider = route.provider;
+        let mut data = Borrowed::default();
+        if !route.captures && data.look(blocks, route.uses_descriptor_types) {
+            return self.offer(takers, event, provider, string_only, &data.data());
         }
         let mut data = Gathered::take();
-        let read = data.read(blocks, route.uses_descriptor_types).map_err(|unread| self.unread(event.handle, unread));
-        let result = read.and_then(|()| {
-            let environment = &*self.options().environment;
-            let offer = Offer {
-                event,
-                provider: route.provider,
-                string_only,
-                now: self.now(),
-                processor: environment.processor(),
-                environment,
-                keys: &self.inner().event_keys,
-            };
-            // Every session gets its chance, and the first failure is the answer. Requests of one session are
-            // neighbours: the first that passes counts.
-            let mut result = Ok(());
-            let mut served = None;
-            for taker in &route.takers {
-                let id = Some(taker.session.id());
-                if served != id && taker.wants(event, data.metadata()) {
-                    served = id;
-                    result = result.and(taker.session.offer(&offer, &mut data, taker).ok());
-                }
-            }
-            result
+        let read = data.read(blocks, route.uses_descriptor_types, route.captures);
+        let result = read.map_err(|unread| self.unread(event.handle, unread)).and_then(|()| {
+            let payload = [data.payload()];
+            self.offer(takers, event, provider, string_only, &data.data(&payload))
         });
         data.give_back();
+        result
+    }
+
+    /// Offers an event to sessions, of which the first wants it as far as its descriptor tells. Every session gets its chance,
+    /// and the first failure is the answer. Requests of one session are neighbours: the first that passes counts.
+    fn offer(
+        &self,
+        takers: &[Taker],
+        event: &EventWrite,
+        provider: Guid,
+        string_only: bool,
+        data: &Data<'_>,
+    ) -> Result<(), NtStatus> {
+        let environment = &*self.options().environment;
+        let offer = Offer {
+            event,
+            provider,
+            string_only,
+            now: self.now(),
+            processor: environment.processor(),
+            environment,
+            keys: &self.inner().event_keys,
+        };
+        let mut result = Ok(());
+        let mut served = None;
+        for (index, taker) in takers.iter().enumerate() {
+            let id = Some(taker.session.id());
+            let wants = served != id && (index == 0 || taker.may_want(event)) && taker.wants_name(event, data.metadata);
+            if wants {
+                served = id;
+                result = result.and(taker.session.offer(&offer, data, taker).ok());
+            }
+        }
         result
     }
 

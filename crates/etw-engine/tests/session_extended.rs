@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use common::{PROVIDER, TempFile, descriptor, read_events, register};
 use etw_engine::{
-    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Properties, Session, SetInformation,
-    property,
+    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Overflow, Properties, Session,
+    SetInformation, property,
 };
-use etw_etl::{Event, ExtendedType};
-use etw_types::session::{StackCachingInfo, filter};
+use etw_etl::{Event, Exporter, ExtendedType, Format};
+use etw_types::session::{StackCachingInfo, filter, mode};
 use etw_types::{DataKind, EventInfoClass, Level, NtStatus};
 
 /// A machine that knows everything.
@@ -128,6 +128,64 @@ fn cached_stacks_are_written_as_keys() {
     let item = events[0].item(ExtendedType::STACK_KEY64).unwrap();
     let key = u64::from_le_bytes(item[8..].try_into().unwrap());
     assert_eq!(frames.unwrap()(key), Some(vec![0x10, 0x20]));
+    assert_eq!(events[0].stack(), Some(vec![0x10, 0x20]), "the file says what the key stands for");
+    let mut exporter = Exporter::new(Vec::new(), Format::JsonLines).unwrap();
+    exporter.event(&events[0]).unwrap();
+    let line = String::from_utf8(exporter.finish().unwrap()).unwrap();
+    assert!(line.contains(r#","stack":["0x10","0x20"]"#), "{line}");
+}
+
+#[test]
+fn every_file_of_a_session_defines_its_keys() {
+    let file = TempFile::new("keys-%d");
+    let options = EngineOptions { processors: 2, environment: Arc::new(Known), ..EngineOptions::default() };
+    let engine = Engine::with_options(options);
+    let (handle, _) = register(&engine, PROVIDER);
+    let properties = Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::file("keys", file.path()) };
+    let session = engine.start(&properties).unwrap();
+    session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
+    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
+    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    for _ in 0..3 {
+        write_id(&engine, handle, 1);
+        session.increment_file().unwrap();
+    }
+    write_id(&engine, handle, 1);
+    let statistics = session.finish().unwrap().statistics;
+    assert_eq!((statistics.written, statistics.recorded), (4, 4), "definitions are no events");
+    for number in 1..=4 {
+        let events = read_events(&file.numbered(number));
+        assert_eq!(events.iter().map(Event::stack).collect::<Vec<_>>(), [Some(vec![0x10, 0x20])], "file {number}");
+    }
+}
+
+#[test]
+fn a_circular_file_defines_its_keys_when_it_ends() {
+    let file = TempFile::new("circular-keys");
+    let options = EngineOptions { processors: 1, environment: Arc::new(Known), ..EngineOptions::default() };
+    let engine = Engine::with_options(options);
+    let (handle, _) = register(&engine, PROVIDER);
+    let properties = Properties::file("circular-keys", file.path());
+    let properties = Properties {
+        mode: mode::CIRCULAR | mode::USE_KBYTES_FOR_SIZE,
+        maximum_file_size: 16,
+        buffer_kib: 4,
+        overflow: Overflow::Wait,
+        ..properties
+    };
+    let session = engine.start(&properties).unwrap();
+    session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
+    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
+    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    for _ in 0..500 {
+        write_id(&engine, handle, 1);
+    }
+    let statistics = session.finish().unwrap().statistics;
+    assert_eq!(statistics.written, 500);
+    assert_eq!(statistics.written, statistics.recorded + statistics.discarded, "{statistics:?}");
+    let events = read_events(file.path());
+    assert_eq!(events.len() as u64, statistics.recorded);
+    assert!(events.iter().all(|event| event.stack() == Some(vec![0x10, 0x20])));
 }
 
 #[test]

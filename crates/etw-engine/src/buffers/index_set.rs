@@ -1,6 +1,6 @@
 //! A set of small numbers that threads add to and take from without a lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use super::sync::{AtomicU64, Ordering};
 
 /// A bit for every number. Who clears a bit owns what the number stands for.
 pub(super) struct IndexSet(Box<[AtomicU64]>);

@@ -13,9 +13,12 @@
 //! up every other writer of its processor, and stopping a stream by one swap is what makes the end of a session exact.
 
 mod index_set;
+mod pieces;
 mod pool;
 mod slot;
+mod sync;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use pool::{Outcome, Pool, PoolOptions};
+pub(crate) use pieces::{Item, Pieces};
+pub(crate) use pool::{Outcome, Pool, PoolOptions, Read};

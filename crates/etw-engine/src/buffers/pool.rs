@@ -1,18 +1,14 @@
 //! The slots and streams of one session.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::thread;
-
 use super::index_set::IndexSet;
+use super::pieces::Pieces;
 use super::slot::{Reservation, Slot, WORD};
+use super::sync::{AtomicU32, AtomicU64, Ordering, TABLE, yield_now};
 
 /// A stream without a slot.
 const NO_SLOT: u64 = 0;
 /// A stream that never gets a slot again.
 const STOPPED: u64 = u64::MAX;
-
-/// How many slots the table has at least, so that an update can raise the limit.
-const TABLE: usize = 256;
 
 /// The size of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +41,22 @@ pub(crate) enum Outcome {
     Stopped,
 }
 
+/// What was read of a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Read {
+    /// The stream whose slot it was.
+    pub(crate) stream: u16,
+    /// Events in it.
+    pub(crate) events: u32,
+    /// Bytes of its records.
+    pub(crate) bytes: usize,
+}
+
 /// A processor's stream. Aligned so that two of them do not share a cache line.
 #[repr(align(128))]
 struct Stream {
     /// Epoch in the high half, number of the slot plus one in the low half; or [`NO_SLOT`], or [`STOPPED`].
     current: AtomicU64,
-    accepted: AtomicU64,
 }
 
 /// See the [module](super).
@@ -65,6 +71,8 @@ pub(crate) struct Pool {
     order: AtomicU64,
     overwrite: bool,
     overwritten: AtomicU64,
+    /// Events of slots that were emptied.
+    retired: AtomicU64,
 }
 
 impl Pool {
@@ -72,9 +80,7 @@ impl Pool {
         let table = usize::try_from(options.maximum).unwrap_or_default().max(TABLE);
         let pool = Self {
             slots: (0..table).map(|_| Slot::new()).collect(),
-            streams: (0..options.streams.max(1))
-                .map(|_| Stream { current: AtomicU64::new(NO_SLOT), accepted: AtomicU64::new(0) })
-                .collect(),
+            streams: (0..options.streams.max(1)).map(|_| Stream { current: AtomicU64::new(NO_SLOT) }).collect(),
             free: IndexSet::new(table),
             full: IndexSet::new(table),
             words: u32::try_from(options.room / WORD).unwrap_or(u32::MAX),
@@ -83,6 +89,7 @@ impl Pool {
             order: AtomicU64::new(0),
             overwrite: options.overwrite,
             overwritten: AtomicU64::new(0),
+            retired: AtomicU64::new(0),
         };
         for _ in 0..options.minimum.min(options.maximum) {
             if let Some(index) = pool.allocate() {
@@ -93,7 +100,7 @@ impl Pool {
     }
 
     /// Takes a record of a processor. Lock-free: a thread that is interrupted anywhere keeps no other from going on.
-    pub(crate) fn write(&self, processor: u16, record: &[u8]) -> Outcome {
+    pub(crate) fn write(&self, processor: u16, record: &Pieces<'_>) -> Outcome {
         let number = usize::from(processor) % self.streams.len().max(1);
         let need = match u32::try_from(record.len().div_ceil(WORD)) {
             Ok(need) if need <= self.words => need,
@@ -111,7 +118,6 @@ impl Pool {
             if let Some((index, slot, epoch)) = self.unpack(current) {
                 match slot.reserve(epoch, need, self.words) {
                     Reservation::At(offset) => {
-                        stream.accepted.fetch_add(1, Ordering::Relaxed);
                         slot.fill(offset, need, record);
                         return Outcome::Taken { handed_over };
                     }
@@ -163,6 +169,7 @@ impl Pool {
             if let Some(slot) = self.slots.get(index).filter(|_| self.full.remove(index)) {
                 if let Some(events) = slot.committed() {
                     self.overwritten.fetch_add(events.into(), Ordering::Relaxed);
+                    self.retire(slot);
                     return Some(index);
                 }
                 self.full.insert(index);
@@ -223,7 +230,7 @@ impl Pool {
     fn settle(&self) {
         for (index, slot) in self.slots.iter().enumerate().take(self.allocated()) {
             while slot.is_closed() && !self.free.contains(index) && !self.full.contains(index) {
-                thread::yield_now();
+                yield_now();
             }
         }
     }
@@ -239,19 +246,32 @@ impl Pool {
         }
     }
 
-    /// Appends the records of a slot that was taken; its stream and how many events there are.
-    pub(crate) fn read(&self, index: usize, bytes: &mut Vec<u8>) -> (u16, u32) {
+    /// Copies the records of a slot that was taken to `bytes`, which has room for a whole slot.
+    pub(crate) fn read(&self, index: usize, bytes: &mut [u8]) -> Read {
         let Some(slot) = self.slots.get(index) else {
-            return (0, 0);
+            return Read::default();
         };
         let events = slot.wait_committed();
-        slot.copy_to(bytes);
-        (u16::try_from(slot.stream()).unwrap_or(u16::MAX), events)
+        let stream = u16::try_from(slot.stream()).unwrap_or(u16::MAX);
+        Read { stream, events, bytes: slot.copy_to(bytes) }
+    }
+
+    /// Bytes of a slot.
+    pub(crate) fn room(&self) -> usize {
+        usize::try_from(self.words).unwrap_or_default() * WORD
     }
 
     /// Gives a slot that was taken back, empty.
     pub(crate) fn release(&self, index: usize) {
+        if let Some(slot) = self.slots.get(index) {
+            self.retire(slot);
+        }
         self.free.insert(index);
+    }
+
+    /// Counts the events of a slot that is emptied among those of the past.
+    fn retire(&self, slot: &Slot) {
+        self.retired.fetch_add(slot.forget().into(), Ordering::AcqRel);
     }
 
     /// Gives a slot that was taken back with its events.
@@ -272,9 +292,10 @@ impl Pool {
         self.streams.len()
     }
 
-    /// Records taken so far.
+    /// Records taken so far: exact while no slot is being emptied and no writer is at work.
     pub(crate) fn accepted(&self) -> u64 {
-        self.streams.iter().map(|stream| stream.accepted.load(Ordering::Acquire)).sum()
+        let held: u64 = self.slots.iter().take(self.allocated()).map(|slot| u64::from(slot.events())).sum();
+        held + self.retired.load(Ordering::Acquire)
     }
 
     /// Records that were overwritten before they were read.

@@ -6,8 +6,9 @@
 //! once as much is committed as was reserved.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+
+use super::pieces::Pieces;
+use super::sync::{AtomicU64, Ordering, yield_now};
 
 /// Bytes of a word.
 pub(super) const WORD: usize = 8;
@@ -26,7 +27,8 @@ pub(super) enum Reservation {
     Gone,
 }
 
-/// A buffer and its state.
+/// A buffer and its state. Aligned so that the states of two buffers do not share a cache line.
+#[repr(align(128))]
 pub(super) struct Slot {
     state: AtomicU64,
     /// Events in the high half, words in the low half.
@@ -38,7 +40,7 @@ pub(super) struct Slot {
 
 impl Slot {
     /// A slot without memory, closed.
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             state: AtomicU64::new(CLOSED),
             committed: AtomicU64::new(0),
@@ -96,23 +98,23 @@ impl Slot {
         }
     }
 
-    /// Copies a record to the words that were reserved for it and commits them. The last word is filled up with 0xFF.
-    pub(super) fn fill(&self, offset: u32, need: u32, record: &[u8]) {
+    /// Copies a record to the words that were reserved for it and commits them.
+    pub(super) fn fill(&self, offset: u32, need: u32, record: &Pieces<'_>) {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let words = self.words.get().and_then(|words| words.get(start..)).unwrap_or_default();
-        let (whole, rest) = record.as_chunks::<WORD>();
-        for (word, bytes) in words.iter().zip(whole) {
-            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+        let end = start.saturating_add(usize::try_from(need).unwrap_or_default());
+        let words = self.words.get().and_then(|words| words.get(start..end)).unwrap_or_default();
+        let mut at = store(words, 0, record.head);
+        if !record.more_items.is_empty() {
+            at = store(words, at, record.more_items);
         }
-        if !rest.is_empty()
-            && let Some(word) = words.get(whole.len())
-        {
-            let mut bytes = [0xFF; WORD];
-            bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
+        for (header, data) in record.items.iter().flatten() {
+            at = store(words, at, header);
+            at = store_filled(words, at, data);
         }
+        pack(words, at, record.payload);
         // Releases the stores above to who finds everything committed.
-        self.committed.fetch_add(ONE_EVENT + u64::from(need), Ordering::AcqRel);
+        let event = if record.is_silent { 0 } else { ONE_EVENT };
+        self.committed.fetch_add(event + u64::from(need), Ordering::AcqRel);
     }
 
     /// How many events there are, once every writer that reserved room has committed it. The slot is closed.
@@ -128,19 +130,31 @@ impl Slot {
             match self.committed() {
                 Some(events) => return events,
                 // Between reserving and committing a writer does nothing but copy.
-                None => thread::yield_now(),
+                None => yield_now(),
             }
         }
     }
 
-    /// Appends the records to `bytes`. Everything is committed.
-    pub(super) fn copy_to(&self, bytes: &mut Vec<u8>) {
+    /// Copies the records to the front of `bytes`, as far as that has room, and answers how many bytes they have. Everything
+    /// is committed.
+    pub(super) fn copy_to(&self, bytes: &mut [u8]) -> usize {
         let used = usize::try_from(used(self.state.load(Ordering::Acquire))).unwrap_or_default();
         let words = self.words.get().and_then(|words| words.get(..used)).unwrap_or_default();
-        bytes.reserve(used * WORD);
-        for word in words {
-            bytes.extend_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        let (chunks, _) = bytes.as_chunks_mut::<WORD>();
+        for (chunk, word) in chunks.iter_mut().zip(words) {
+            *chunk = word.load(Ordering::Relaxed).to_le_bytes();
         }
+        chunks.len().min(words.len()) * WORD
+    }
+
+    /// How many events were committed since the slot was opened, whether or not all are.
+    pub(super) fn events(&self) -> u32 {
+        high(self.committed.load(Ordering::Acquire))
+    }
+
+    /// Forgets the events, which are somewhere else or given up. The caller owns the slot.
+    pub(super) fn forget(&self) -> u32 {
+        high(self.committed.swap(0, Ordering::AcqRel))
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -158,6 +172,89 @@ impl Slot {
 
     pub(super) fn set_order(&self, order: u64) {
         self.order.store(order, Ordering::Relaxed);
+    }
+}
+
+/// Puts the whole words of some bytes to their places from `at` on; answers the next place.
+#[inline]
+fn store(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
+    let (words, _) = bytes.as_chunks::<WORD>();
+    let next = at + words.len();
+    for (place, word) in places.get(at..next).unwrap_or_default().iter().zip(words) {
+        place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+    }
+    next
+}
+
+/// Puts bytes to their places from `at` on, the last of which is filled up with zeros; answers the next place.
+#[inline]
+fn store_filled(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
+    let next = store(places, at, bytes);
+    let (_, rest) = bytes.as_chunks::<WORD>();
+    if rest.is_empty() {
+        return next;
+    }
+    put(places, next, few(rest));
+    next + 1
+}
+
+#[inline]
+fn put(places: &[AtomicU64], at: usize, word: u64) {
+    if let Some(place) = places.get(at) {
+        place.store(word, Ordering::Relaxed);
+    }
+}
+
+/// Puts pieces to their places from `at` on, one right behind the other. The last place is filled up with 0xFF.
+///
+/// Bytes are moved into their places by shifts: putting them into memory to load them as a word at once makes a processor
+/// wait.
+#[inline]
+fn pack(places: &[AtomicU64], mut at: usize, pieces: &[&[u8]]) {
+    // Bits of the next word that are known already, and how many they are: less than a word.
+    let (mut known, mut bits) = (0_u64, 0_u32);
+    for piece in pieces {
+        let (words, rest) = piece.as_chunks::<WORD>();
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            put(places, at, known | word << bits);
+            // In two steps: there is no shift by 64.
+            known = word >> 1 >> (63 - bits);
+            at += 1;
+        }
+        if !rest.is_empty() {
+            let word = few(rest);
+            let more = 8 * u32::try_from(rest.len()).unwrap_or_default();
+            let joined = known | word << bits;
+            bits += more;
+            if bits < 64 {
+                known = joined;
+            } else {
+                put(places, at, joined);
+                at += 1;
+                bits -= 64;
+                known = word >> (more - bits);
+            }
+        }
+    }
+    if bits != 0 {
+        put(places, at, known | u64::MAX << bits);
+    }
+}
+
+/// At most seven bytes as the low part of a word.
+#[inline]
+fn few(bytes: &[u8]) -> u64 {
+    let join = |low: u64, high: u64, shift: usize| low | high << (8 * shift);
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        // The two overlap, and say the same where they do.
+        (Some(first), Some(last)) => {
+            join(u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into(), bytes.len() - 4)
+        }
+        _ => match (bytes.first_chunk::<2>(), bytes.last()) {
+            (Some(first), Some(last)) => join(u16::from_le_bytes(*first).into(), (*last).into(), bytes.len() - 1),
+            _ => bytes.first().map_or(0, |byte| u64::from(*byte)),
+        },
     }
 }
 

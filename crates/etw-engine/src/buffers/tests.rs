@@ -5,25 +5,27 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use super::{Outcome, Pool, PoolOptions};
+use super::{Outcome, Pieces, Pool, PoolOptions};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 64, minimum: 2, maximum: 4, streams: 2, overwrite: false };
 const TAKEN: Outcome = Outcome::Taken { handed_over: false };
 
 fn drain(pool: &Pool) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut all = Vec::new();
+    let mut bytes = vec![0; pool.room()];
     while let Some(index) = pool.take_full() {
-        pool.read(index, &mut bytes);
+        let read = pool.read(index, &mut bytes);
+        all.extend_from_slice(&bytes[..read.bytes]);
         pool.release(index);
     }
-    bytes
+    all
 }
 
 #[test]
 fn records_come_out_in_order_and_filled_up_to_words() {
     let pool = Pool::new(OPTIONS);
-    assert_eq!(pool.write(0, b"0123456789"), TAKEN);
-    assert_eq!(pool.write(0, b"abcdefgh"), TAKEN);
+    assert_eq!(pool.write(0, &Pieces::whole(&[b"0123456789"])), TAKEN);
+    assert_eq!(pool.write(0, &Pieces::whole(&[b"abcdefgh"])), TAKEN);
     assert_eq!(pool.take_full(), None, "a slot in use is nobody else's");
     pool.flush();
     assert_eq!(drain(&pool), b"0123456789\xFF\xFF\xFF\xFF\xFF\xFFabcdefgh");
@@ -31,24 +33,66 @@ fn records_come_out_in_order_and_filled_up_to_words() {
 }
 
 #[test]
+fn pieces_are_joined_whatever_their_lengths() {
+    let bytes: Vec<u8> = (1..=40).collect();
+    let header = [0xAA; 8];
+    for first in 0..12 {
+        for second in 0..12 {
+            for third in 0..12 {
+                let lengths = [first, second, third];
+                let payload: Vec<&[u8]> = lengths
+                    .iter()
+                    .scan(0, |start, length| {
+                        *start += length;
+                        Some(&bytes[*start - length..*start])
+                    })
+                    .collect();
+                let payload_len = first + second + third;
+                let items = [Some((header, &bytes[..first])), None];
+                let record = Pieces {
+                    head: &[7; 16],
+                    more_items: &[8; 8],
+                    items,
+                    payload: &payload,
+                    payload_len,
+                    ..Pieces::default()
+                };
+                let pool = Pool::new(PoolOptions { room: 128, ..OPTIONS });
+                assert_eq!(pool.write(0, &record), TAKEN);
+                pool.flush();
+                let mut expected = [&[7; 16][..], &[8; 8], &header, &bytes[..first]].concat();
+                expected.resize(expected.len().next_multiple_of(8), 0);
+                expected.extend_from_slice(&bytes[..payload_len]);
+                assert_eq!(record.len(), expected.len());
+                expected.resize(expected.len().next_multiple_of(8), 0xFF);
+                assert_eq!(drain(&pool), expected, "{lengths:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_full_pool_takes_nothing_until_a_buffer_is_free_again() {
     let pool = Pool::new(OPTIONS);
     let record = [7; 64];
     for _ in 0..4 {
-        assert!(matches!(pool.write(0, &record), Outcome::Taken { .. }));
+        assert!(matches!(pool.write(0, &Pieces::whole(&[&record])), Outcome::Taken { .. }));
     }
-    assert_eq!(pool.write(0, &record), Outcome::NoBuffer);
-    assert_eq!(pool.write(1, &record), Outcome::NoBuffer, "the other stream needs one too");
-    assert_eq!(pool.write(0, &[0; 65]), Outcome::TooLarge);
+    assert_eq!(pool.write(0, &Pieces::whole(&[&record])), Outcome::NoBuffer);
+    assert_eq!(pool.write(1, &Pieces::whole(&[&record])), Outcome::NoBuffer, "the other stream needs one too");
+    assert_eq!(pool.write(0, &Pieces::whole(&[&[0; 65]])), Outcome::TooLarge);
     assert_eq!(drain(&pool).len(), 4 * 64, "the last one was closed by the record that did not fit");
-    assert!(matches!(pool.write(0, &record), Outcome::Taken { .. }), "and nothing of it stays behind");
+    assert!(
+        matches!(pool.write(0, &Pieces::whole(&[&record])), Outcome::Taken { .. }),
+        "and nothing of it stays behind"
+    );
 }
 
 #[test]
 fn overwriting_keeps_the_newest() {
     let pool = Pool::new(PoolOptions { overwrite: true, streams: 1, ..OPTIONS });
     for number in 0..10_u8 {
-        assert!(matches!(pool.write(0, &[number; 64]), Outcome::Taken { .. }));
+        assert!(matches!(pool.write(0, &Pieces::whole(&[&[number; 64]])), Outcome::Taken { .. }));
     }
     pool.flush();
     let numbers: Vec<u8> = drain(&pool).chunks(64).map(|record| record[0]).collect();
@@ -59,10 +103,10 @@ fn overwriting_keeps_the_newest() {
 #[test]
 fn a_stopped_pool_takes_nothing_and_gives_everything() {
     let pool = Pool::new(OPTIONS);
-    assert_eq!(pool.write(1, b"12345678"), TAKEN);
+    assert_eq!(pool.write(1, &Pieces::whole(&[b"12345678"])), TAKEN);
     pool.stop();
-    assert_eq!(pool.write(0, b"12345678"), Outcome::Stopped);
-    assert_eq!(pool.write(1, b"12345678"), Outcome::Stopped);
+    assert_eq!(pool.write(0, &Pieces::whole(&[b"12345678"])), Outcome::Stopped);
+    assert_eq!(pool.write(1, &Pieces::whole(&[b"12345678"])), Outcome::Stopped);
     assert_eq!(drain(&pool), b"12345678");
     pool.stop();
     pool.flush();
@@ -84,7 +128,7 @@ fn every_record_that_was_taken_comes_out_exactly_once() {
                         .filter(|number| {
                             let record = number.to_le_bytes().repeat(2);
                             // Two writers share a stream.
-                            matches!(pool.write((writer % 2) as u16, &record), Outcome::Taken { .. })
+                            matches!(pool.write((writer % 2) as u16, &Pieces::whole(&[&record])), Outcome::Taken { .. })
                         })
                         .collect::<Vec<_>>()
                 })
@@ -138,7 +182,7 @@ fn cost_beside_a_lock() {
     for (threads, streams) in [(1, 1), (2, 2), (2, 1), (4, 1)] {
         let pool = Pool::new(PoolOptions { room: ROOM, minimum: 8, maximum: 8, streams, overwrite: true });
         let lock_free = cost(threads, |thread, record| {
-            pool.write(thread, record);
+            pool.write(thread, &Pieces::whole(&[record]));
         });
         let locks: Vec<Mutex<Vec<u8>>> = (0..streams).map(|_| Mutex::new(Vec::with_capacity(ROOM))).collect();
         let locked = cost(threads, |thread, record| {

@@ -41,7 +41,7 @@ impl RealTimeBuffer {
 }
 
 /// The records of a session's own buffer: each starts with its size and at a multiple of eight.
-pub(super) struct Records<'a>(pub(super) &'a [u8]);
+struct Records<'a>(&'a [u8]);
 
 impl<'a> Iterator for Records<'a> {
     type Item = &'a [u8];

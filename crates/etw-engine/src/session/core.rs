@@ -1,9 +1,12 @@
 //! The part of a session that requests refer to, and what it does with an event.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use etw_etl::{Clock, ClockKind, FileTime};
+use etw_etl::format::event::SIZE;
+use etw_etl::format::stack::{HOOK_CREATE, push_definition};
+use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
 use etw_types::session::{enable, mode};
 use etw_types::{Guid, NtStatus};
 
@@ -11,13 +14,15 @@ use super::logger::Buffers;
 use super::memory::Memory;
 use super::outlet::Counts;
 use super::properties::{Overflow, Plan};
+use super::sequence::Sequence;
 use super::stacks::Stacks;
 use super::status::{SessionStatus, Statistics};
-use crate::buffers::Outcome;
-use crate::gather::Gathered;
-use crate::record::{Extras, encode, fetch_stack};
+use crate::buffers::{Outcome, Pieces};
+use crate::data::Data;
+use crate::record::{Extras, Scratch, add_items, adds_items, encode};
 use crate::routes::Taker;
 use crate::sync::lock;
+use crate::timer::PER_SECOND;
 use crate::trace_info::SessionInformation;
 use crate::write::Offer;
 
@@ -52,6 +57,13 @@ pub(crate) struct SessionCore {
     pub(super) lost: AtomicU64,
     pub(super) life: AtomicU8,
     pub(super) stacks: Stacks,
+    pub(super) sequence: Sequence,
+    /// The extended item that numbers of events go to.
+    pub(super) event_sequence: Option<ExtendedType>,
+    /// Registrations whose binary is in the trace.
+    pub(crate) told: Mutex<BTreeSet<u64>>,
+    /// When providers are asked for their state next; `u64::MAX` for never.
+    pub(super) due: AtomicU64,
     pub(crate) information: Mutex<SessionInformation>,
     /// Whether a class that can be set once was set: counter events, counters.
     pub(crate) pmc_set: [AtomicBool; 2],
@@ -76,6 +88,11 @@ impl SessionCore {
 
     pub(crate) const fn stacks(&self) -> &Stacks {
         &self.stacks
+    }
+
+    /// Whether it captures events for a test.
+    pub(crate) const fn captures(&self) -> bool {
+        self.memory().is_some()
     }
 
     pub(super) const fn memory(&self) -> Option<&Memory> {
@@ -119,31 +136,61 @@ impl SessionCore {
     }
 
     /// Takes an event, or says why not.
-    pub(crate) fn offer(&self, offer: &Offer<'_>, data: &mut Gathered, taker: &Taker) -> NtStatus {
-        let property = taker.settings.property();
-        let stack =
-            property & enable::STACK_TRACE != 0 && taker.filters.wants_stack(&offer.event.descriptor, data.metadata());
-        data.frames.clear();
-        if stack {
-            fetch_stack(offer, data);
-        }
+    pub(crate) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> NtStatus {
         match &self.sink {
-            Sink::Memory(memory) => memory.offer(offer, data),
-            Sink::Buffers(buffers) => self.write(buffers, offer, data, property, stack),
+            Sink::Memory(memory) => {
+                let mut stack = Vec::new();
+                if wants_stack(offer, data, taker) {
+                    offer.environment.stack(&mut stack);
+                }
+                memory.offer(offer, data, stack)
+            }
+            Sink::Buffers(buffers) => self.write(buffers, offer, data, taker),
         }
     }
 
-    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &mut Gathered, property: u32, stack: bool) -> NtStatus {
+    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> NtStatus {
+        let stamp = data.timestamp.unwrap_or_else(|| self.stamp(offer.now));
+        let mut header = [0; SIZE];
+        let adds = adds_items(offer, taker.settings.property()) || self.event_sequence.is_some();
+        let scratch = adds.then(|| {
+            let mut scratch = Scratch::take();
+            let fits = self.add(offer, data, taker, &mut scratch).is_some();
+            (scratch, fits)
+        });
+        let added: Option<&[u8]> = match &scratch {
+            None => Some(&[]),
+            Some((scratch, fits)) => fits.then_some(&scratch.items),
+        };
+        let record = added.and_then(|items| encode(offer, data, stamp, items, &mut header));
+        let status = self.put(buffers, offer.processor, record.as_ref());
+        if let Some((scratch, _)) = scratch {
+            scratch.give_back();
+        }
+        status
+    }
+
+    /// Puts together what the session adds to an event. `None` where it is too large.
+    fn add(&self, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker, scratch: &mut Scratch) -> Option<()> {
+        let property = taker.settings.property();
+        let stack = wants_stack(offer, data, taker);
+        if stack {
+            scratch.fetch_stack(offer);
+        }
         let extras = Extras {
             property,
             stack,
-            stack_key: stack.then(|| self.stacks.key(&data.frames)).flatten(),
-            stamp: data.timestamp.unwrap_or_else(|| self.stamp(offer.now)),
+            stack_key: if stack { self.stack_key(offer, scratch) } else { None },
             event_key: if property & enable::EVENT_KEY == 0 { 0 } else { offer.keys.fetch_add(1, Ordering::Relaxed) },
+            sequence: self.event_sequence.and_then(|kind| Some((kind, self.sequence.next()?.into()))),
         };
-        let is_small = encode(offer, data, &extras).is_some();
+        add_items(offer, data, &extras, scratch)
+    }
+
+    /// Puts a record into a buffer, or counts it as lost; `None` stands for one that is too large.
+    pub(super) fn put(&self, buffers: &Buffers, processor: u16, record: Option<&Pieces<'_>>) -> NtStatus {
         loop {
-            let outcome = if is_small { buffers.pool.write(offer.processor, &data.record) } else { Outcome::TooLarge };
+            let outcome = record.map_or(Outcome::TooLarge, |record| buffers.pool.write(processor, record));
             match outcome {
                 Outcome::Taken { handed_over } => {
                     if handed_over {
@@ -171,8 +218,53 @@ impl SessionCore {
         }
     }
 
+    /// Puts a record that is no event into a buffer, where one is free. It is not counted.
+    pub(crate) fn note(&self, processor: u16, record: &Pieces<'_>) -> bool {
+        let Some(buffers) = self.buffers() else {
+            return false;
+        };
+        let outcome = buffers.pool.write(processor, record);
+        if outcome == (Outcome::Taken { handed_over: true }) || outcome == Outcome::NoBuffer {
+            buffers.wake();
+        }
+        matches!(outcome, Outcome::Taken { .. })
+    }
+
+    /// The key of a stack where the session writes keys. A new one is defined in the trace first.
+    fn stack_key(&self, offer: &Offer<'_>, scratch: &mut Scratch) -> Option<u64> {
+        let Scratch { items, frames, .. } = scratch;
+        self.stacks.key(frames, |key| {
+            items.clear();
+            push_definition(items, HOOK_CREATE, self.stamp(offer.now), key, frames)
+                && self.note(offer.processor, &Pieces::whole(&[items]).silent())
+        })
+    }
+
+    /// When providers are asked for their state next.
+    pub(crate) fn due(&self) -> Option<u64> {
+        let due = self.due.load(Ordering::Acquire);
+        (due != u64::MAX && !self.is_stopped()).then_some(due)
+    }
+
+    /// Sets how often providers are asked for their state, from `now` on.
+    pub(crate) fn set_period(&self, now: u64, seconds: Option<u32>) {
+        let due = seconds.map_or(u64::MAX, |seconds| now.saturating_add(u64::from(seconds).saturating_mul(PER_SECOND)));
+        self.due.store(due, Ordering::Release);
+    }
+
+    /// Whether providers are to be asked now; then the next time is set.
+    pub(crate) fn take_due(&self, now: u64) -> bool {
+        let information = lock(&self.information);
+        let seconds = information.periodic_capture.as_ref().map(|(info, _)| info.seconds);
+        let is_due = self.due().is_some_and(|due| due <= now);
+        if is_due {
+            self.set_period(now, seconds);
+        }
+        is_due && seconds.is_some()
+    }
+
     /// A time of the engine in the session's clock.
-    pub(super) fn stamp(&self, now: u64) -> u64 {
+    pub(crate) fn stamp(&self, now: u64) -> u64 {
         match self.clock.kind {
             ClockKind::SystemTime => {
                 let start = u64::try_from(self.clock.start.0).unwrap_or_default();
@@ -187,8 +279,11 @@ impl SessionCore {
             Sink::Memory(memory) => return memory.statistics(),
             Sink::Buffers(buffers) => buffers,
         };
-        let counts = self.counts();
+        // Buffers are emptied under the same lock, so what is counted here is counted once.
+        let outlet = lock(&buffers.outlet);
+        let counts = outlet.counts;
         let accepted = buffers.pool.accepted();
+        drop(outlet);
         let writers = self.lost.load(Ordering::Acquire);
         let discarded = counts.discarded + buffers.pool.overwritten();
         let out = counts.recorded + counts.lost + discarded;
@@ -243,4 +338,10 @@ impl SessionCore {
 /// The clock of a session that starts now.
 pub(super) fn clock_now(kind: ClockKind, now: u64) -> Clock {
     Clock { kind, frequency: 10_000_000, start: FileTime::now(), start_stamp: now }
+}
+
+/// Whether a session wants the stack of an event's writer.
+fn wants_stack(offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> bool {
+    taker.settings.property() & enable::STACK_TRACE != 0
+        && taker.filters.wants_stack(&offer.event.descriptor, data.metadata)
 }

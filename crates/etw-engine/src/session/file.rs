@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use etw_etl::format::buffer::SIZE;
+use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
 use etw_etl::{Buffer, BufferOutcome, Clock, Error, FileMode, FileTime, Writer, WriterOptions};
 use etw_types::Win32Error;
 use etw_types::session::mode;
 
-use super::consumer::Records;
 use super::properties::Plan;
+use crate::buffers::Read;
 
 /// What became of the events of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub(super) struct FileSink {
     buffer_size: u32,
     /// Events of each buffer in a circular file, the oldest first.
     circle: Option<VecDeque<u64>>,
+    /// How many files there were at the last look.
+    files: u32,
 }
 
 /// What a file says about its session.
@@ -50,12 +54,13 @@ impl FileSink {
             Some(max_bytes) if plan.has(mode::NEWFILE) => FileMode::NewFile { max_bytes },
             max_bytes => FileMode::Sequential { max_bytes },
         };
-        let kept = mode::SEQUENTIAL | mode::CIRCULAR | mode::NEWFILE | mode::USE_KBYTES_FOR_SIZE;
+        let kept = mode::SEQUENTIAL | mode::CIRCULAR | mode::NEWFILE | mode::PREALLOCATE | mode::USE_KBYTES_FOR_SIZE;
         let options = WriterOptions {
             session_name: plan.properties.name.clone(),
             buffer_size: plan.buffer_size(),
             processors: facts.processors,
             mode: file_mode,
+            preallocate: plan.has(mode::PREALLOCATE),
             mode_bits: plan.properties.mode & !kept,
             logger_id: facts.logger_id,
             clock: facts.clock,
@@ -68,22 +73,20 @@ impl FileSink {
         };
         let writer = Writer::create(path, options).map_err(|error| win32(&error))?;
         let circle = plan.has(mode::CIRCULAR).then(VecDeque::new);
-        Ok(Self { writer, buffer_size: plan.buffer_size(), circle })
+        Ok(Self { writer, buffer_size: plan.buffer_size(), circle, files: 1 })
     }
 
-    /// Writes the records of a buffer of the session.
-    pub(super) fn write(&mut self, processor: u16, records: &[u8], stamp: u64) -> (Stored, Option<Error>) {
-        let mut buffer = Buffer::new(self.buffer_size, processor);
-        let mut stored = Stored::default();
-        for record in Records(records) {
-            match buffer.push_record(record, stamp) {
-                Ok(()) => stored.recorded += 1,
-                // Cannot be: the session's buffers have the size of the file's.
-                Err(_) => stored.lost += 1,
-            }
-        }
-        let events = stored.recorded;
+    /// Writes a buffer of the session: room for a header, then its records. The bytes are memory to be used again afterwards.
+    pub(super) fn write(&mut self, read: Read, bytes: &mut Vec<u8>, stamp: u64) -> (Stored, Option<Error>) {
+        let events_here = u64::from(read.events);
+        let mut stored = Stored { recorded: events_here, ..Stored::default() };
+        let (taken, used) = (std::mem::take(bytes), SIZE + read.bytes);
+        let Ok(mut buffer) = Buffer::from_records(self.buffer_size, read.stream, read.events, taken, used) else {
+            // Cannot be: the session's buffers have the size of the file's.
+            return (Stored { lost: events_here, ..Stored::default() }, None);
+        };
         let outcome = self.writer.write_buffer(&mut buffer, stamp);
+        *bytes = buffer.into_bytes();
         let is_stored = matches!(outcome, Ok(BufferOutcome::Written | BufferOutcome::Overwrote));
         if !is_stored {
             stored.lost += std::mem::take(&mut stored.recorded);
@@ -93,10 +96,54 @@ impl FileSink {
                 stored.discarded = circle.pop_front().unwrap_or_default();
             }
             if is_stored {
-                circle.push_back(events);
+                circle.push_back(events_here);
             }
         }
         (stored, outcome.err())
+    }
+
+    /// Defines stack keys once more; answers how many events gave way to it. What does not fit into the file any more is left
+    /// out: the events are of more use.
+    pub(super) fn define(&mut self, stacks: &[(u64, Vec<u64>)], stamp: u64) -> u64 {
+        let mut discarded = 0;
+        let size = usize::try_from(self.buffer_size).unwrap_or_default();
+        let mut bytes = vec![0; SIZE];
+        for (key, frames) in stacks {
+            let used = bytes.len();
+            push_definition(&mut bytes, HOOK_RUNDOWN, stamp, *key, frames);
+            if bytes.len() > size {
+                let record = bytes.split_off(used);
+                discarded += self.put(&mut bytes, stamp);
+                bytes.extend_from_slice(&record);
+            }
+        }
+        discarded += self.put(&mut bytes, stamp);
+        self.files = self.writer.summary().files;
+        discarded
+    }
+
+    /// Writes records that are no events, and leaves room for a header; answers how many events gave way.
+    fn put(&mut self, bytes: &mut Vec<u8>, stamp: u64) -> u64 {
+        let read = Read { bytes: bytes.len() - SIZE.min(bytes.len()), ..Read::default() };
+        let (stored, _) = self.write(read, bytes, stamp);
+        bytes.clear();
+        bytes.resize(SIZE, 0);
+        stored.discarded
+    }
+
+    pub(super) const fn is_circular(&self) -> bool {
+        self.circle.is_some()
+    }
+
+    /// Whether another of several numbered files was begun since the last look.
+    pub(super) fn has_begun_another(&mut self) -> bool {
+        let files = self.writer.summary().files;
+        std::mem::replace(&mut self.files, files) != files
+    }
+
+    /// Goes on with the next of several numbered files.
+    pub(super) fn advance(&mut self) -> Result<(), Error> {
+        self.writer.advance()
     }
 
     /// Counts events in the file's header that never reached a buffer.

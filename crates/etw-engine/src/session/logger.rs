@@ -14,6 +14,7 @@ use super::core::SessionCore;
 use super::outlet::Outlet;
 use crate::buffers::Pool;
 use crate::sync::lock;
+use crate::time::Time;
 
 /// Buffers, their way out, and who takes care of it.
 pub(crate) struct Buffers {
@@ -21,19 +22,19 @@ pub(crate) struct Buffers {
     pub(crate) outlet: Mutex<Outlet>,
     /// Milliseconds between two flushes; 0 for no timer.
     flush_every: AtomicU64,
-    /// When the engine was made: the origin of its time.
-    origin: Instant,
+    /// The engine's time.
+    time: Arc<Time>,
     thread: OnceLock<Thread>,
     join: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Buffers {
-    pub(super) fn new(pool: Pool, outlet: Outlet, flush_every: Option<Duration>, origin: Instant) -> Self {
+    pub(super) fn new(pool: Pool, outlet: Outlet, flush_every: Option<Duration>, time: Arc<Time>) -> Self {
         let buffers = Self {
             pool,
             outlet: Mutex::new(outlet),
             flush_every: AtomicU64::new(0),
-            origin,
+            time,
             thread: OnceLock::new(),
             join: Mutex::new(None),
         };
@@ -62,7 +63,7 @@ impl Buffers {
 
     /// The engine's time.
     pub(super) fn now(&self) -> u64 {
-        u64::try_from(self.origin.elapsed().as_nanos() / 100).unwrap_or(u64::MAX)
+        self.time.now()
     }
 }
 
@@ -97,7 +98,7 @@ fn run(core: &SessionCore) {
             flushed = Instant::now();
         }
         outlet.report_lost(core.lost.load(Ordering::Acquire));
-        outlet.drain(&buffers.pool, core.stamp(buffers.now()), false);
+        outlet.drain(&buffers.pool, &core.stacks, core.stamp(buffers.now()), false);
         drop(outlet);
         match buffers.flush_every() {
             Some(every) => thread::park_timeout(every.saturating_sub(flushed.elapsed())),
@@ -114,7 +115,7 @@ impl SessionCore {
             if !outlet.is_finished() && outlet.mode() & mode::BUFFERING == 0 {
                 buffers.pool.flush();
                 outlet.report_lost(self.lost.load(Ordering::Acquire));
-                outlet.drain(&buffers.pool, self.stamp(buffers.now()), false);
+                outlet.drain(&buffers.pool, &self.stacks, self.stamp(buffers.now()), false);
             }
         }
     }
@@ -130,8 +131,9 @@ impl SessionCore {
             if !outlet.is_finished() {
                 buffers.pool.stop();
                 outlet.report_lost(self.lost.load(Ordering::Acquire));
-                outlet.drain(&buffers.pool, self.stamp(buffers.now()), true);
-                outlet.finish();
+                let stamp = self.stamp(buffers.now());
+                outlet.drain(&buffers.pool, &self.stacks, stamp, true);
+                outlet.finish(&self.stacks, stamp);
             }
             drop(outlet);
             buffers.wake();

@@ -11,7 +11,7 @@ use etw_types::NtStatus;
 use super::SessionOptions;
 use crate::CapturedEvent;
 use crate::capture::trace_size;
-use crate::gather::Gathered;
+use crate::data::Data;
 use crate::session::status::Statistics;
 use crate::sync::lock;
 use crate::write::Offer;
@@ -36,7 +36,7 @@ impl Memory {
     }
 
     /// Takes an event, or says why not. A stopped session wants nothing: the writer looked just before it stopped.
-    pub(super) fn offer(&self, offer: &Offer<'_>, data: &Gathered) -> NtStatus {
+    pub(super) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, stack: Vec<u64>) -> NtStatus {
         let mut list = lock(&self.list);
         if list.stopped {
             return NtStatus::Success;
@@ -48,7 +48,7 @@ impl Memory {
         } else if list.events.len() >= self.options.capacity {
             NtStatus::NoMemory
         } else {
-            list.events.push(CapturedEvent::new(offer, data, sequence));
+            list.events.push(CapturedEvent::new(offer, data, stack, sequence));
             return NtStatus::Success;
         };
         list.lost += 1;

@@ -5,12 +5,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use etw_etl::format::buffer::SIZE;
 use etw_types::Win32Error;
 use etw_types::session::mode;
 
 use super::consumer::{Queue, RealTimeBuffer};
 use super::file::FileSink;
-use crate::buffers::Pool;
+use super::stacks::Stacks;
+use crate::buffers::{Pool, Read};
 
 /// What the way out counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub(crate) struct Outlet {
     last_path: Option<PathBuf>,
     consumers: Vec<Arc<Queue>>,
     mode: u32,
+    /// The buffer on its way out: room for the header that it has in a file, then its records.
     bytes: Vec<u8>,
     pub(super) counts: Counts,
     /// Events lost by writers that the file's header counts already.
@@ -78,17 +81,19 @@ impl Outlet {
     }
 
     /// Takes full buffers out as long as there is a place for them. With `force` there always is.
-    pub(super) fn drain(&mut self, pool: &Pool, stamp: u64, force: bool) {
+    pub(super) fn drain(&mut self, pool: &Pool, stacks: &Stacks, stamp: u64, force: bool) {
         self.consumers.retain(|queue| !queue.is_closed());
         while force || self.has_place() {
             let Some(index) = pool.take_full() else {
                 return;
             };
-            self.bytes.clear();
-            let (processor, events) = pool.read(index, &mut self.bytes);
+            let read = read(pool, index, &mut self.bytes);
             // The bytes are copied: writers can have the buffer while this one is written.
             pool.release(index);
-            self.put(processor, events, stamp, force);
+            self.put(read, stamp, force);
+            if self.file.as_mut().is_some_and(FileSink::has_begun_another) {
+                self.define(stacks, stamp);
+            }
         }
     }
 
@@ -97,19 +102,21 @@ impl Outlet {
         self.file.is_some() || (!self.consumers.is_empty() && self.consumers.iter().all(|queue| queue.has_room()))
     }
 
-    fn put(&mut self, processor: u16, events: u32, stamp: u64, force: bool) {
+    fn put(&mut self, read: Read, stamp: u64, force: bool) {
         let counts = &mut self.counts;
+        let events = read.events;
         let delivered = if self.consumers.is_empty() {
             false
         } else {
-            let buffer = RealTimeBuffer::new(processor, events, Arc::from(self.bytes.as_slice()));
+            let records = self.bytes.get(SIZE..SIZE + read.bytes).unwrap_or_default();
+            let buffer = RealTimeBuffer::new(read.stream, events, Arc::from(records));
             let missed = self.consumers.iter().filter(|queue| !queue.push(&buffer, force)).count();
             counts.real_time_buffers_lost += missed as u64;
             missed < self.consumers.len()
         };
         match &mut self.file {
             Some(file) => {
-                let (stored, error) = file.write(processor, &self.bytes, stamp);
+                let (stored, error) = file.write(read, &mut self.bytes, stamp);
                 // What gives way was recorded before.
                 counts.recorded = (counts.recorded + stored.recorded).saturating_sub(stored.discarded);
                 counts.discarded += stored.discarded;
@@ -140,6 +147,26 @@ impl Outlet {
         }
     }
 
+    /// Defines the keys of stacks in a file that has just begun, or that may have overwritten them.
+    pub(super) fn define(&mut self, stacks: &Stacks, stamp: u64) {
+        if let Some(file) = &mut self.file {
+            let discarded = file.define(&stacks.all(), stamp);
+            self.counts.recorded = self.counts.recorded.saturating_sub(discarded);
+            self.counts.discarded += discarded;
+        }
+    }
+
+    /// Goes on with the next of several numbered files.
+    pub(super) fn next_file(&mut self, stacks: &Stacks, stamp: u64) -> Result<(), Win32Error> {
+        let file = self.file.as_mut().ok_or(Win32Error::InvalidParameter)?;
+        let result = file.advance();
+        match &result {
+            Ok(()) => self.define(stacks, stamp),
+            Err(error) => self.file_error = Some(error.to_string()),
+        }
+        result.map_err(|error| super::file::win32(&error))
+    }
+
     /// Goes on in another file.
     pub(super) fn replace_file(&mut self, file: FileSink) -> Result<(), Win32Error> {
         let old = self.file.replace(file);
@@ -153,16 +180,16 @@ impl Outlet {
     }
 
     /// Writes a copy of everything that a session keeps in memory.
-    pub(super) fn snapshot(pool: &Pool, file: &mut FileSink, stamp: u64) -> Option<etw_etl::Error> {
+    pub(super) fn snapshot(pool: &Pool, stacks: &Stacks, file: &mut FileSink, stamp: u64) -> Option<etw_etl::Error> {
         let mut held = Vec::new();
         let mut failed = None;
         let mut bytes = Vec::new();
         while let Some(index) = pool.take_full() {
-            bytes.clear();
-            let (processor, _) = pool.read(index, &mut bytes);
-            failed = failed.or(file.write(processor, &bytes, stamp).1);
+            let read = read(pool, index, &mut bytes);
+            failed = failed.or(file.write(read, &mut bytes, stamp).1);
             held.push(index);
         }
+        file.define(&stacks.all(), stamp);
         for index in held {
             pool.put_back(index);
         }
@@ -180,11 +207,21 @@ impl Outlet {
     }
 
     /// Ends the session: the file is closed and consumers are told.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(&mut self, stacks: &Stacks, stamp: u64) {
         self.finished = true;
+        if self.file.as_ref().is_some_and(FileSink::is_circular) {
+            // The definitions that stood in it may have been overwritten.
+            self.define(stacks, stamp);
+        }
         self.close_file();
         for queue in self.consumers.drain(..) {
             queue.end();
         }
     }
+}
+
+/// Copies a buffer behind room for a header. The bytes have the size of a whole buffer.
+fn read(pool: &Pool, index: usize, bytes: &mut Vec<u8>) -> Read {
+    bytes.resize(SIZE + pool.room(), 0);
+    pool.read(index, bytes.get_mut(SIZE..).unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Stacks that a session writes as keys: each one is kept once.
 //!
 //! The write path finds a known stack with one load. Only a new one, or one that shares its place with another, takes a
-//! lock.
+//! lock. A key may stand in an event only where the trace defines it: a stack is known once its definition is in a buffer.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::sync::lock;
 
-/// Places of known keys, and most stacks that are kept.
+/// Places of known keys, and most stacks that are kept. Our choice: the sizes that can be set have no documented unit.
 const PLACES: usize = 4096;
 const KEPT: usize = 1 << 16;
 
@@ -22,12 +22,8 @@ pub(crate) struct Stacks {
 
 impl Stacks {
     pub(super) fn new() -> Self {
-        Self { enabled: AtomicBool::new(false), known: Box::new([]), kept: Mutex::default() }.with_places()
-    }
-
-    fn with_places(mut self) -> Self {
-        self.known = (0..PLACES).map(|_| AtomicU64::new(0)).collect();
-        self
+        let known = (0..PLACES).map(|_| AtomicU64::new(0)).collect();
+        Self { enabled: AtomicBool::new(false), known, kept: Mutex::default() }
     }
 
     /// Whether keys are written in place of stacks.
@@ -35,26 +31,39 @@ impl Stacks {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// The key of a stack, where keys are written.
-    pub(super) fn key(&self, frames: &[u64]) -> Option<u64> {
+    /// The key of a stack, where keys are written and it has one. `define` puts the definition of a new key into the trace; a
+    /// stack that it does not take has no key.
+    pub(super) fn key(&self, frames: &[u64], define: impl FnOnce(u64) -> bool) -> Option<u64> {
         if frames.is_empty() || !self.enabled.load(Ordering::Acquire) {
             return None;
         }
         let key = hash(frames);
         let place = usize::try_from(key % PLACES as u64).ok().and_then(|index| self.known.get(index))?;
-        if place.load(Ordering::Relaxed) != key {
-            let mut kept = lock(&self.kept);
-            if kept.len() < KEPT {
-                kept.entry(key).or_insert_with(|| frames.to_vec());
-            }
-            place.store(key, Ordering::Relaxed);
+        if place.load(Ordering::Acquire) == key {
+            return Some(key);
         }
+        let mut kept = lock(&self.kept);
+        match kept.get(&key) {
+            Some(known) if known == frames => {}
+            // Two stacks of one hash, or one too many: the event has its stack itself.
+            Some(_) => return None,
+            None if kept.len() >= KEPT || !define(key) => return None,
+            None => {
+                kept.insert(key, frames.to_vec());
+            }
+        }
+        place.store(key, Ordering::Release);
         Some(key)
     }
 
     /// The stack behind a key.
     pub(super) fn frames(&self, key: u64) -> Option<Vec<u64>> {
         lock(&self.kept).get(&key).cloned()
+    }
+
+    /// All keys and their stacks.
+    pub(super) fn all(&self) -> Vec<(u64, Vec<u64>)> {
+        lock(&self.kept).iter().map(|(key, frames)| (*key, frames.clone())).collect()
     }
 }
 
@@ -74,12 +83,21 @@ mod tests {
     #[test]
     fn equal_stacks_have_one_key_and_are_found_by_it() {
         let stacks = Stacks::new();
-        assert_eq!(stacks.key(&[1, 2]), None, "off at first");
+        assert_eq!(stacks.key(&[1, 2], |_| true), None, "off at first");
         stacks.set_enabled(true);
-        let key = stacks.key(&[1, 2]).unwrap();
-        assert_eq!(stacks.key(&[1, 2]), Some(key));
-        assert_ne!(stacks.key(&[2, 1]), Some(key));
+        let key = stacks.key(&[1, 2], |_| true).unwrap();
+        assert_eq!(stacks.key(&[1, 2], |_| panic!("it is defined")), Some(key));
+        assert_ne!(stacks.key(&[2, 1], |_| true), Some(key));
         assert_eq!(stacks.frames(key), Some(vec![1, 2]));
-        assert_eq!(stacks.key(&[]), None);
+        assert_eq!(stacks.key(&[], |_| true), None);
+        assert_eq!(stacks.all().len(), 2);
+    }
+
+    #[test]
+    fn a_key_that_the_trace_does_not_define_is_not_used() {
+        let stacks = Stacks::new();
+        stacks.set_enabled(true);
+        assert_eq!(stacks.key(&[1], |_| false), None);
+        assert!(stacks.key(&[1], |_| true).is_some(), "the next event tries again");
     }
 }

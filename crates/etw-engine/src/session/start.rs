@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex};
 
-use etw_etl::ClockKind;
 use etw_etl::format::buffer;
+use etw_etl::{ClockKind, ExtendedType};
 use etw_types::session::mode;
 use etw_types::{Guid, Win32Error};
 
@@ -16,6 +16,7 @@ use super::logger::{Buffers, spawn};
 use super::memory::Memory;
 use super::outlet::Outlet;
 use super::properties::{Overflow, Plan, Properties};
+use super::sequence::Sequence;
 use super::stacks::Stacks;
 use super::status::SessionStatus;
 use super::{Session, SessionOptions, Sessions};
@@ -63,7 +64,7 @@ impl Engine {
         });
         let flush_every = Plan::flush_every(plan.properties.mode, plan.properties.flush_timer);
         let outlet = Outlet::new(file, plan.properties.mode);
-        let sink = Sink::Buffers(Box::new(Buffers::new(pool, outlet, flush_every, self.inner().started)));
+        let sink = Sink::Buffers(Box::new(Buffers::new(pool, outlet, flush_every, Arc::clone(&self.inner().time))));
         let core = Arc::new(self.core(handle, facts.logger_id, plan, facts.clock, sink));
         spawn(&core)?;
         sessions.insert(&core);
@@ -87,6 +88,10 @@ impl Engine {
             lost: AtomicU64::new(0),
             life: AtomicU8::new(0),
             stacks: Stacks::new(),
+            sequence: Sequence::new(plan.properties.mode, &self.inner().sequence),
+            event_sequence: self.options().event_sequence.map(ExtendedType),
+            told: Mutex::default(),
+            due: AtomicU64::new(u64::MAX),
             information: Mutex::new(SessionInformation::new(plan.properties.enable_flags)),
             pmc_set: [const { AtomicBool::new(false) }; 2],
             plan: Mutex::new(plan),

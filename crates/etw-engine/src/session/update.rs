@@ -1,6 +1,7 @@
 //! Changing and flushing a running session.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use etw_types::Win32Error;
 use etw_types::session::mode;
@@ -11,6 +12,10 @@ use super::outlet::Outlet;
 use super::properties::Plan;
 use super::status::SessionStatus;
 use crate::sync::lock;
+
+/// The builds of Windows that came with two codes of `ControlTrace`: 10 version 1809, and 10 of 2020.
+const INCREMENT_FILE_BUILD: u32 = 17_763;
+const CONVERT_BUILD: u32 = 19_041;
 
 /// What `ControlTrace` can change. What is `None` stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,9 +77,10 @@ impl Session {
         if let Some(file) = file {
             // What was written before belongs to the old file.
             buffers.pool.flush();
-            outlet.drain(&buffers.pool, self.core.stamp(buffers.now()), false);
+            outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
             // A failure to close the old file does not concern the new one; the status tells it.
             let _ = outlet.replace_file(file);
+            outlet.define(self.core.stacks(), self.core.stamp(buffers.now()));
         }
         outlet.set_mode(changed.properties.mode);
         drop(outlet);
@@ -109,7 +115,8 @@ impl Session {
                 let mut file = FileSink::create(&plan, path, &self.facts())?;
                 buffers.pool.flush();
                 let stamp = self.core.stamp(buffers.now());
-                let failed = Outlet::snapshot(&buffers.pool, &mut file, stamp).or_else(|| file.close());
+                let failed =
+                    Outlet::snapshot(&buffers.pool, self.core.stacks(), &mut file, stamp).or_else(|| file.close());
                 drop(outlet);
                 failed.map_or(Ok(()), |error| Err(win32(&error)))?;
             }
@@ -122,9 +129,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` for a session that keeps its events in memory (our choice).
+    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` for a session that keeps its events in memory (our choice); the
+    /// choice of [`Answers`](crate::Answers) where the system is older than the code.
     pub fn convert_to_real_time(&self) -> Result<SessionStatus, Win32Error> {
         self.check_running()?;
+        let options = self.engine.options();
+        if options.os_build < CONVERT_BUILD {
+            return Err(options.answers.newer_class);
+        }
         let mut plan = lock(&self.core.plan);
         let Some(buffers) = self.core.buffers().filter(|_| !plan.has(mode::BUFFERING)) else {
             return Err(Win32Error::InvalidParameter);
@@ -134,8 +146,11 @@ impl Session {
         changed.log_file = None;
         let changed = Plan::new(&changed, self.engine.options().processors)?;
         let mut outlet = lock(&buffers.outlet);
+        if outlet.is_finished() {
+            return Err(Win32Error::WmiInstanceNotFound);
+        }
         buffers.pool.flush();
-        outlet.drain(&buffers.pool, self.core.stamp(buffers.now()), false);
+        outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
         outlet.set_mode(changed.properties.mode);
         outlet.close_file();
         drop(outlet);
@@ -143,6 +158,38 @@ impl Session {
         *plan = changed;
         drop(plan);
         buffers.wake();
+        Ok(self.status())
+    }
+
+    /// `ControlTrace` with the code for incrementing the file: what was written before goes to the present file, and the session
+    /// goes on with the next number.
+    ///
+    /// # Errors
+    ///
+    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` where the files have no numbers (the page says that the code is
+    /// for that mode; the answer is our choice); the choice of [`Answers`](crate::Answers) where the system is older than the
+    /// code; what ending or creating a file answered, and the session then goes on with the present one.
+    pub fn increment_file(&self) -> Result<SessionStatus, Win32Error> {
+        self.check_running()?;
+        let options = self.engine.options();
+        if options.os_build < INCREMENT_FILE_BUILD {
+            return Err(options.answers.newer_class);
+        }
+        let is_numbered = lock(&self.core.plan).has(mode::NEWFILE);
+        let Some(buffers) = self.core.buffers().filter(|_| is_numbered) else {
+            return Err(Win32Error::InvalidParameter);
+        };
+        let mut outlet = lock(&buffers.outlet);
+        if outlet.is_finished() {
+            return Err(Win32Error::WmiInstanceNotFound);
+        }
+        let stamp = self.core.stamp(buffers.now());
+        buffers.pool.flush();
+        outlet.report_lost(self.core.lost.load(Ordering::Acquire));
+        outlet.drain(&buffers.pool, self.core.stacks(), stamp, false);
+        let advanced = outlet.next_file(self.core.stacks(), stamp);
+        drop(outlet);
+        advanced?;
         Ok(self.status())
     }
 

@@ -118,6 +118,7 @@ impl Session {
             }
             SetInformation::PeriodicCapture(_, providers) if providers.is_empty() => {
                 information.periodic_capture = None;
+                self.core.set_period(0, None);
             }
             SetInformation::PeriodicCapture(seconds, providers) => {
                 limit(seconds >= options.periodic_seconds)?;
@@ -125,8 +126,15 @@ impl Session {
                 let provider_count = u16::try_from(providers.len()).unwrap_or(u16::MAX);
                 let info = PeriodicCaptureStateInfo { seconds, provider_count, reserved: 0 };
                 information.periodic_capture = Some((info, providers));
+                self.core.set_period(self.engine.now(), Some(seconds));
+                drop(information);
+                self.engine.start_timer();
             }
-            SetInformation::BinaryTracking(tracked) => information.binary_tracking = tracked,
+            SetInformation::BinaryTracking(tracked) => {
+                information.binary_tracking = tracked;
+                drop(information);
+                self.engine.tell_binaries();
+            }
             SetInformation::LbrConfiguration(bits) => {
                 limit(bits & !LBR_BITS == 0)?;
                 information.lbr_configuration = Some(bits);
@@ -166,8 +174,7 @@ impl Session {
         if status.is_success() { Ok(()) } else { Err(Win32Error::PossibleDeadlock) }
     }
 
-    /// Asks every provider of class 16 for its state, once: what Windows does every so many seconds. Whoever drives the
-    /// engine decides when.
+    /// Asks every provider of class 16 for its state, once: what [`Engine::run_timers`] does when the period has passed.
     pub fn capture_periodic(&self) {
         let providers = lock(&self.core.information).periodic_capture.clone().map(|(_, providers)| providers);
         for provider in providers.unwrap_or_default() {

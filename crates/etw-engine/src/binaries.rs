@@ -1,0 +1,83 @@
+//! Where providers' binaries are, told to the sessions that track them.
+//!
+//! `TraceProviderBinaryTracking` (class 18 of a session) tracks every provider that the session has enabled or will enable;
+//! `EventProviderBinaryTrackInfo` (class 0 of a registration) tracks one provider for every session that enables it. Both are
+//! told with a record of the session's own provider, type `WMI_LOG_TYPE_BINARY_PATH`, that maps the provider's GUID to a
+//! path: the whole one of a process in user mode, the file's name of a driver, as the page about the class says. The page
+//! also says that a file has these records at its start; here they stand where they were written (our choice). A
+//! registration is told once to a session.
+
+use std::collections::BTreeSet;
+
+use etw_etl::format::stack::binary_path;
+use etw_types::Guid;
+
+use crate::buffers::Pieces;
+use crate::session::SessionCore;
+use crate::state::{Registration, State};
+use crate::sync::{lock, read};
+use crate::{Engine, Session};
+
+/// A registration whose binary a session is to be told.
+struct Told {
+    handle: u64,
+    provider: Guid,
+    process_id: u32,
+    path: String,
+}
+
+impl Told {
+    /// What is known about the binary of a registration; `None` for nothing.
+    fn of(handle: u64, registration: &Registration) -> Option<Self> {
+        let origin = &registration.origin;
+        let path = match &origin.path {
+            Some(path) if origin.is_user_mode => path.clone(),
+            Some(path) => path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
+            None => origin.image.clone(),
+        };
+        let known = !path.is_empty();
+        known.then(|| Self { handle, provider: registration.provider, process_id: origin.process_id, path })
+    }
+}
+
+impl Engine {
+    /// Tells every session what it wants to know and was not told. Called after registrations, requests or tracking changed.
+    pub(crate) fn tell_binaries(&self) {
+        for session in self.sessions() {
+            self.tell_session(&session);
+        }
+    }
+
+    fn tell_session(&self, session: &Session) {
+        let all = lock(&session.core.information).binary_tracking;
+        let state = read(&self.inner().state);
+        let wanted: Vec<Told> = wanted(&state, &session.core, all);
+        drop(state);
+        let processor = self.options().environment.processor();
+        let now = self.now();
+        for told in wanted {
+            if lock(&session.core.told).insert(told.handle) && !session.core.tell(processor, now, &told) {
+                // No buffer was free: the next change tries again.
+                lock(&session.core.told).remove(&told.handle);
+            }
+        }
+    }
+}
+
+/// The registrations that a session enabled and whose binary is tracked.
+fn wanted(state: &State, session: &SessionCore, all: bool) -> Vec<Told> {
+    let told: BTreeSet<u64> = lock(&session.told).clone();
+    state
+        .registrations()
+        .filter(|(handle, registration)| (all || registration.tracked) && !told.contains(handle))
+        .filter(|(_, registration)| state.reaches(session.id(), registration))
+        .filter_map(|(handle, registration)| Told::of(handle, registration))
+        .collect()
+}
+
+impl SessionCore {
+    fn tell(&self, processor: u16, now: u64, told: &Told) -> bool {
+        let record = binary_path(self.stamp(now), told.process_id, &told.provider, &told.path);
+        record.is_some_and(|record| self.note(processor, &Pieces::whole(&[&record]).silent()))
+    }
+}

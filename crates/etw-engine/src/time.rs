@@ -1,0 +1,48 @@
+//! The engine's time: 100 ns units since it was made, or what its host says.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The clock of one engine and of its sessions.
+pub(crate) struct Time {
+    started: Instant,
+    clock: OnceLock<Box<dyn Fn() -> u64 + Send + Sync>>,
+}
+
+impl Time {
+    pub(crate) fn new() -> Self {
+        Self { started: Instant::now(), clock: OnceLock::new() }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.get().map_or_else(|| ticks(self.started.elapsed()), |clock| clock())
+    }
+
+    /// Whether the host gives the time: then waiting in real time is of no use.
+    pub(crate) fn is_hosted(&self) -> bool {
+        self.clock.get().is_some()
+    }
+
+    /// Takes the host's clock; false where there is one already.
+    pub(crate) fn set(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> bool {
+        self.clock.set(Box::new(clock)).is_ok()
+    }
+}
+
+/// A duration in 100 ns. Divides 32 bits only, as this is asked for every event.
+pub(crate) fn ticks(duration: Duration) -> u64 {
+    duration.as_secs().saturating_mul(10_000_000).saturating_add(u64::from(duration.subsec_nanos() / 100))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::ticks;
+
+    #[test]
+    fn a_tick_is_a_hundred_nanoseconds() {
+        assert_eq!(ticks(Duration::new(2, 199)), 20_000_001);
+        assert_eq!(ticks(Duration::MAX), u64::MAX);
+    }
+}

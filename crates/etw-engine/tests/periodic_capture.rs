@@ -1,0 +1,91 @@
+//! Periodic requests for state, by the engine's clock.
+
+mod common;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use common::{OTHER, PROVIDER, register};
+use etw_engine::{Enable, Engine, EngineOptions, SetInformation};
+use etw_types::ControlCode;
+
+const SECOND: u64 = 10_000_000;
+
+/// An engine with a clock that the test moves.
+fn hosted(options: EngineOptions) -> (Engine, Arc<AtomicU64>) {
+    let engine = Engine::with_options(options);
+    let time = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&time);
+    assert!(engine.set_clock(move || clock.load(Ordering::SeqCst)));
+    (engine, time)
+}
+
+#[test]
+fn a_provider_is_asked_whenever_the_period_has_passed() {
+    let (engine, time) = hosted(EngineOptions::default());
+    let (_, notes) = register(&engine, PROVIDER);
+    let (_, others) = register(&engine, OTHER);
+    let session = engine.start_session("periodic");
+    session.enable(PROVIDER, Enable::default());
+    session.enable(OTHER, Enable::default());
+    assert_eq!(engine.run_timers(), None, "nothing is due, ever");
+    session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER])).unwrap();
+    let asked_at = |seconds: u64| {
+        time.store(seconds * SECOND, Ordering::SeqCst);
+        notes.take();
+        let due = engine.run_timers();
+        let asked = notes.take().iter().filter(|note| note.control == ControlCode::CaptureState).count();
+        (asked, due.map(|due| due / SECOND))
+    };
+    assert_eq!(asked_at(59), (0, Some(60)));
+    assert_eq!(asked_at(60), (1, Some(120)));
+    assert_eq!(asked_at(61), (0, Some(120)));
+    assert_eq!(asked_at(300), (1, Some(360)), "periods that nobody looked at are one");
+    assert!(others.take().iter().all(|note| note.control != ControlCode::CaptureState), "it is not in the list");
+
+    session.set_information(SetInformation::PeriodicCapture(90, vec![PROVIDER])).unwrap();
+    assert_eq!(asked_at(360), (0, Some(390)), "a new list counts from when it is set");
+    session.set_information(SetInformation::PeriodicCapture(0, Vec::new())).unwrap();
+    assert_eq!(asked_at(1000), (0, None), "cleared");
+    session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER])).unwrap();
+    session.stop();
+    assert_eq!(asked_at(2000), (0, None), "a stopped session asks nobody");
+}
+
+#[test]
+fn every_session_has_its_own_period() {
+    let (engine, time) = hosted(EngineOptions::default());
+    let (_, notes) = register(&engine, PROVIDER);
+    for seconds in [60, 100] {
+        let session = engine.start_session("periodic");
+        session.enable(PROVIDER, Enable::default());
+        session.set_information(SetInformation::PeriodicCapture(seconds, vec![PROVIDER])).unwrap();
+    }
+    notes.take();
+    let mut asked = Vec::new();
+    let mut due = engine.run_timers();
+    while let Some(next) = due.filter(|due| *due <= 240 * SECOND) {
+        time.store(next, Ordering::SeqCst);
+        due = engine.run_timers();
+        asked.extend(notes.take().iter().map(|_| next / SECOND));
+    }
+    assert_eq!(asked, [60, 100, 120, 180, 200, 240]);
+}
+
+#[test]
+fn without_a_host_a_thread_of_the_engine_asks() {
+    let engine = Engine::with_options(EngineOptions { periodic_seconds: 1, ..EngineOptions::default() });
+    let (tell, told) = mpsc::channel();
+    let callback = move |notification: &etw_engine::Notification<'_>| {
+        let _ = tell.send(notification.control);
+    };
+    engine.register(PROVIDER, Some(Arc::new(callback)), |_| {}).unwrap();
+    let session = engine.start_session("periodic");
+    session.enable(PROVIDER, Enable::default());
+    session.set_information(SetInformation::PeriodicCapture(1, vec![PROVIDER])).unwrap();
+    // The limit is for a test that fails; the request comes after a second.
+    let asked = |control: ControlCode| control == ControlCode::CaptureState;
+    let mut received = std::iter::from_fn(|| told.recv_timeout(Duration::from_secs(50)).ok());
+    assert!(received.any(asked));
+}

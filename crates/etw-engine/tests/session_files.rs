@@ -1,0 +1,111 @@
+//! Files of a running session: the next number, the end of the file, and space that is taken in advance.
+
+mod common;
+
+use std::path::Path;
+
+use common::{PROVIDER, TempFile, read_events, register, write};
+use etw_engine::{Enable, Engine, EngineOptions, Properties, Session};
+use etw_types::session::mode;
+use etw_types::{Level, Win32Error};
+
+fn started(engine: &Engine, properties: &Properties) -> (u64, Session) {
+    let (handle, _) = register(engine, PROVIDER);
+    let session = engine.start(properties).unwrap();
+    session.enable(PROVIDER, Enable::default());
+    (handle, session)
+}
+
+fn numbered(file: &TempFile) -> Properties {
+    Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::file("numbered", file.path()) }
+}
+
+fn payloads(path: &Path) -> Vec<Vec<u8>> {
+    read_events(path).iter().map(|event| event.payload().to_vec()).collect()
+}
+
+#[test]
+fn incrementing_the_file_goes_on_with_the_next_number_and_loses_nothing() {
+    let file = TempFile::new("increment-%d");
+    let engine = Engine::new();
+    let (handle, session) = started(&engine, &numbered(&file));
+    for number in 1..=3_u8 {
+        write(&engine, handle, Level::Error, 0, &[number]);
+        let status = session.increment_file().unwrap();
+        assert_eq!(status.file, Some(file.numbered(u32::from(number) + 1)));
+    }
+    write(&engine, handle, Level::Error, 0, &[4]);
+    let statistics = session.finish().unwrap().statistics;
+    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (4, 4, 0));
+    for number in 1..=4_u8 {
+        assert_eq!(payloads(&file.numbered(number.into())), [[number]]);
+    }
+    assert_eq!(session.increment_file().err(), Some(Win32Error::WmiInstanceNotFound));
+}
+
+#[test]
+fn only_numbered_files_are_incremented_and_only_by_a_system_that_can() {
+    let file = TempFile::new("sequential");
+    let engine = Engine::new();
+    let (_, session) = started(&engine, &Properties::file("sequential", file.path()));
+    assert_eq!(session.increment_file().err(), Some(Win32Error::InvalidParameter));
+
+    let file = TempFile::new("older-%d");
+    let engine = Engine::with_options(EngineOptions { os_build: 17_134, ..EngineOptions::default() });
+    let (_, session) = started(&engine, &numbered(&file));
+    let newer = engine.options().answers.newer_class;
+    assert_eq!(session.increment_file().err(), Some(newer));
+    assert_eq!(session.convert_to_real_time().err(), Some(newer));
+}
+
+#[test]
+fn a_next_file_that_cannot_be_made_leaves_the_session_with_the_present_one() {
+    let file = TempFile::new("blocked-%d");
+    let engine = Engine::new();
+    let (handle, session) = started(&engine, &numbered(&file));
+    std::fs::create_dir(file.numbered(2)).unwrap();
+    let refused = session.increment_file().err();
+    std::fs::remove_dir(file.numbered(2)).unwrap();
+    assert_eq!(refused, Some(Win32Error::BadPathname));
+    let error = session.status().file_error.unwrap();
+    assert!(error.contains(&*file.numbered(2).to_string_lossy()), "{error}");
+    write(&engine, handle, Level::Error, 0, b"still");
+    session.finish().unwrap();
+    assert_eq!(payloads(&file.numbered(1)), [b"still"]);
+}
+
+#[test]
+fn converting_to_real_time_ends_the_file_and_serves_consumers() {
+    let file = TempFile::new("converted");
+    let engine = Engine::new();
+    let (handle, session) = started(&engine, &Properties::file("converted", file.path()));
+    write(&engine, handle, Level::Error, 0, b"file");
+    assert!(session.consume().is_err(), "there is a file only");
+    let status = session.convert_to_real_time().unwrap();
+    assert_eq!((status.properties.mode & mode::REAL_TIME, status.properties.log_file), (mode::REAL_TIME, None));
+    let consumer = session.consume().unwrap();
+    write(&engine, handle, Level::Error, 0, b"live");
+    let statistics = session.finish().unwrap().statistics;
+    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (2, 2, 0));
+    assert_eq!(consumer.next_buffer().map(|buffer| buffer.events), Some(1));
+    assert_eq!(payloads(file.path()), [b"file"]);
+}
+
+#[test]
+fn a_preallocated_file_has_its_size_while_the_session_runs_and_what_it_needs_afterwards() {
+    let file = TempFile::new("preallocated");
+    let engine = Engine::new();
+    let properties = Properties::file("preallocated", file.path());
+    let mode = properties.mode | mode::PREALLOCATE;
+    let (handle, session) = started(&engine, &Properties { mode, maximum_file_size: 2, ..properties });
+    write(&engine, handle, Level::Error, 0, b"x");
+    session.flush().unwrap();
+    let metadata = file.path().metadata().unwrap();
+    assert_eq!(metadata.len(), 2 * 1024 * 1024);
+    #[cfg(unix)]
+    assert!(std::os::unix::fs::MetadataExt::blocks(&metadata) * 512 >= 2 * 1024 * 1024, "space is taken, not promised");
+    assert_eq!(payloads(file.path()), [b"x"], "readable before its end");
+    session.finish().unwrap();
+    assert_eq!(file.path().metadata().unwrap().len(), 2 * 64 * 1024);
+    assert_eq!(payloads(file.path()), [b"x"]);
+}

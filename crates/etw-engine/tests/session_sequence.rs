@@ -1,0 +1,114 @@
+//! Sequence numbers: messages have a place for them, events have one where the engine is told so.
+
+mod common;
+
+use common::{PROVIDER, TempFile, read_events, register, write};
+use etw_engine::{Enable, Engine, EngineOptions, Message, Properties, Session, message_flag};
+use etw_etl::{Event, ExtendedType, Kind, Reader};
+use etw_types::session::mode;
+use etw_types::{Level, Win32Error};
+
+const MESSAGE: Message<'_> = Message {
+    flags: message_flag::SEQUENCE | message_flag::GUID | message_flag::TIMESTAMP | message_flag::SYSTEM_INFO,
+    guid: PROVIDER,
+    number: 12,
+    data: b"abc",
+};
+
+fn start(engine: &Engine, file: &TempFile, name: &str, sequence: u32) -> Session {
+    let properties = Properties::file(name, file.path());
+    engine.start(&Properties { mode: properties.mode | sequence, ..properties }).unwrap()
+}
+
+fn messages(file: &TempFile) -> Vec<Event> {
+    let reader = Reader::open(file.path()).unwrap();
+    assert!(reader.report().is_whole(), "{}", reader.report());
+    reader.filter(|event| event.kind() == Kind::Wpp).collect()
+}
+
+fn numbers(file: &TempFile) -> Vec<Option<u32>> {
+    messages(file).iter().map(|event| event.header.sequence).collect()
+}
+
+#[test]
+fn a_message_is_in_the_file_with_everything_that_its_flags_ask_for() {
+    let file = TempFile::new("message");
+    let engine = Engine::new();
+    let session = start(&engine, &file, "message", mode::USE_LOCAL_SEQUENCE);
+    session.trace_message(&MESSAGE).unwrap();
+    let component = Message { flags: message_flag::COMPONENT_ID | message_flag::TIMESTAMP, ..MESSAGE };
+    session.trace_message(&component).unwrap();
+    let statistics = session.finish().unwrap().statistics;
+    assert_eq!((statistics.written, statistics.recorded), (2, 2));
+    let events = messages(&file);
+    let header = &events[0].header;
+    assert_eq!((header.provider, header.descriptor.id, header.sequence), (Some(PROVIDER), 12, Some(1)));
+    assert_eq!(header.process_id, Some(std::process::id()));
+    assert_eq!(events[0].payload(), b"abc");
+    assert_eq!((events[1].header.provider, events[1].header.sequence), (None, None));
+}
+
+#[test]
+fn local_numbers_are_a_sessions_own_and_global_ones_are_shared() {
+    let files = ["local-1", "local-2", "global-1", "global-2", "none"].map(TempFile::new);
+    let engine = Engine::new();
+    let modes =
+        [mode::USE_LOCAL_SEQUENCE, mode::USE_LOCAL_SEQUENCE, mode::USE_GLOBAL_SEQUENCE, mode::USE_GLOBAL_SEQUENCE, 0];
+    let start = |(index, file): (usize, &TempFile)| start(&engine, file, &format!("s{index}"), modes[index]);
+    let sessions: Vec<Session> = files.iter().enumerate().map(start).collect();
+    for _ in 0..2 {
+        for session in &sessions {
+            session.trace_message(&MESSAGE).unwrap();
+        }
+    }
+    for session in sessions {
+        session.finish().unwrap();
+    }
+    let found = files.each_ref().map(numbers);
+    let [local_1, local_2, global_1, global_2, none] = found;
+    assert_eq!((local_1, local_2), (vec![Some(1), Some(2)], vec![Some(1), Some(2)]));
+    assert_eq!((global_1, global_2), (vec![Some(1), Some(3)], vec![Some(2), Some(4)]));
+    assert_eq!(none, [None, None], "without a mode the flag has no effect");
+}
+
+#[test]
+fn events_have_a_number_only_where_the_engine_is_told_the_item() {
+    const ITEM: u16 = 0x7001;
+    for item in [None, Some(ITEM)] {
+        let file = TempFile::new(if item.is_some() { "numbered" } else { "unnumbered" });
+        let engine = Engine::with_options(EngineOptions { event_sequence: item, ..EngineOptions::default() });
+        let (handle, _) = register(&engine, PROVIDER);
+        let session = start(&engine, &file, "events", mode::USE_LOCAL_SEQUENCE);
+        session.enable(PROVIDER, Enable::default());
+        for _ in 0..2 {
+            write(&engine, handle, Level::Error, 0, b"x");
+        }
+        session.finish().unwrap();
+        let number =
+            |event: &Event| event.item(ExtendedType(ITEM)).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+        let found: Vec<Option<u64>> = read_events(file.path()).iter().map(number).collect();
+        assert_eq!(found, if item.is_some() { vec![Some(1), Some(2)] } else { vec![None, None] });
+    }
+}
+
+#[test]
+fn both_modes_together_and_wrong_messages_are_refused() {
+    let file = TempFile::new("refused");
+    let engine = Engine::new();
+    let properties = Properties::file("both", file.path());
+    let both = mode::USE_LOCAL_SEQUENCE | mode::USE_GLOBAL_SEQUENCE;
+    let refused = engine.start(&Properties { mode: properties.mode | both, ..properties }).err();
+    assert_eq!(refused, Some(Win32Error::InvalidParameter));
+
+    let session = start(&engine, &file, "messages", 0);
+    let with_flags = |flags| session.trace_message(&Message { flags, ..MESSAGE }).err();
+    assert_eq!(with_flags(0x100), Some(Win32Error::InvalidParameter));
+    assert_eq!(with_flags(message_flag::GUID | message_flag::COMPONENT_ID), Some(Win32Error::InvalidParameter));
+    let large = Message { data: &vec![0; 0x1_0000], ..MESSAGE };
+    assert_eq!(session.trace_message(&large).err(), Some(Win32Error::MoreData));
+    assert_eq!(session.statistics().lost, 1);
+    assert_eq!(engine.start_session("captures").trace_message(&MESSAGE).err(), Some(Win32Error::NotSupported));
+    session.finish().unwrap();
+    assert_eq!(session.trace_message(&MESSAGE).err(), Some(Win32Error::InvalidHandle));
+    assert_eq!(messages(&file).len(), 0);
+}
