@@ -1,4 +1,4 @@
-//! The provider's shared state under a model checker.
+//! Shared state without locks under a model checker: the provider's, and the buffers of a session.
 //!
 //! `wdk-etw`'s `provider/state.rs` is compiled here a second time, with loom's atomics next to it instead of the real
 //! ones. Loom then runs each test below under every order in which its threads' operations can be seen.
@@ -12,5 +12,6 @@ mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 }
 
+mod buffers;
 mod enable;
 mod lifecycle;
