@@ -98,8 +98,8 @@ impl System for EngineSystem {
             Control::Stop => session.finish()?,
             Control::Flush => session.flush()?,
             Control::Update => session.update(&update(&session.query()?, self.properties(session.name(), block)?))?,
-            // Numbered files go on by themselves, and nothing is kept for consumers that come late.
-            Control::IncrementFile | Control::ConvertToRealTime => return Err(Win32Error::NotSupported),
+            Control::IncrementFile => session.increment_file()?,
+            Control::ConvertToRealTime => session.convert_to_real_time()?,
         };
         status.fill_block(block)
     }
