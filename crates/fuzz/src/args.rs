@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn mistakes_are_answered_with_what_there_is() {
         for (line, part) in [
-            ("", "etl, tracelogging"),
+            ("", "etl, record"),
             ("elt", "unknown target `elt`: there are etl"),
             ("etl pe", "one target at a time"),
             ("etl --minutes", "`--minutes` needs a value"),

@@ -9,6 +9,10 @@ mod linker;
 use std::fs;
 use std::path::Path;
 
+use etw_etl::format::message::MessageHeader;
+use etw_etl::format::record::{Next, next};
+use etw_etl::format::stack::{HOOK_CREATE, binary_path, push_definition};
+use etw_etl::{EventData, ExtendedItem, ExtendedType};
 use etw_types::tracelogging::EventBuilder;
 use etw_types::traits::TraitsBuilder;
 use etw_types::{Guid, InType, OutType};
@@ -160,8 +164,120 @@ fn tables() -> Vec<Made> {
     ]
 }
 
-fn all() -> [(&'static str, Vec<Made>); 5] {
+/// Records behind eight bytes that make a clock.
+fn records() -> Vec<Made> {
+    let behind = |records: &[Vec<u8>]| {
+        let mut bytes = 10_000_000_u64.rotate_left(32).to_be_bytes().to_vec();
+        for record in records {
+            bytes.extend_from_slice(record);
+            bytes.resize(bytes.len().next_multiple_of(8), 0xFF);
+        }
+        bytes
+    };
+    let event = |items: &[ExtendedItem<'_>], payload: &[u8]| {
+        let event = EventData { items, payload, timestamp: 5, ..EventData::default() };
+        let mut record = vec![0; event.encoded_len()];
+        event.encode(&mut record).unwrap();
+        record
+    };
+    let metadata = b"\x0b\x00\x00E\x00n\x00\x08";
+    let frames: Vec<u8> = [0_u64, 0x10, 0x20].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let item = |kind, data| ExtendedItem { kind, data };
+    let stack = item(ExtendedType::STACK_TRACE64, &frames[..]);
+    let key = item(ExtendedType::STACK_KEY64, &frames[..16]);
+    let [traits, schema] = ExtendedItem::trace_logging(b"\x05\x00ab\x00", metadata);
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_CREATE, 4, 0x10, &[1, 2]));
+    let message = MessageHeader {
+        number: 3,
+        sequence: Some(1),
+        guid: Some(Guid::from_name("seed")),
+        timestamp: Some(6),
+        thread_id: Some(1),
+        process_id: Some(2),
+        ..MessageHeader::default()
+    };
+    let mut wpp = Vec::new();
+    message.push(2, &mut wpp).unwrap();
+    wpp.extend([1, 2]);
+    let binary = binary_path(7, 4, &Guid::from_name("seed"), "a.sys").unwrap();
+    vec![
+        ("event", behind(&[event(&[], b"payload"), event(&[traits, schema], &[1, 0, 0, 0])])),
+        ("stacks", behind(&[definition, event(&[stack, traits, schema], &[9; 4]), event(&[key], b"")])),
+        ("others", behind(&[wpp, binary])),
+    ]
+}
+
+/// What a driver's INF has, in few lines.
+const DRIVER_INF: &str = r#"; A driver
+[Version]
+Signature = "$WINDOWS NT$"
+Class = Sample
+ClassGuid = {78A1C341-4539-11d3-B88D-00C04FAD5171}
+Provider = %Maker%
+CatalogFile = seed.cat
+DriverVer = 01/02/2024,1.2.3.4
+PnpLockdown = 1
+
+[DestinationDirs]
+DefaultDestDir = 13
+
+[SourceDisksNames]
+1 = %Disk%,,,""
+
+[SourceDisksFiles]
+seed.sys = 1,,
+
+[Manufacturer]
+%Maker% = Seeds, NTamd64.10.0...16299, NTarm64.10.0...16299
+
+[Seeds.NTamd64.10.0...16299]
+%Name% = Seed, ROOT\Seed, ROOT\Other
+[Seeds.NTarm64.10.0...16299]
+%Name% = Seed, ROOT\Seed
+
+[Seed.NT]
+CopyFiles = Files
+[Files]
+seed.sys
+
+[Seed.NT.Services]
+AddService = Seed, %SPSVCINST_ASSOCSERVICE%, Install \
+    , Log
+[Install]
+DisplayName = %Name%
+ServiceType = 1
+StartType = 3
+ErrorControl = 1
+ServiceBinary = %13%\seed.sys
+[Log]
+AddReg = LogReg
+[LogReg]
+HKR,,TypesSupported,0x00010001,7
+
+[Seed.NT.Wdf]
+KmdfService = Seed, Wdf
+[Wdf]
+KmdfLibraryVersion = 1.33
+
+[Strings]
+SPSVCINST_ASSOCSERVICE = 0x00000002
+Maker = "A ""maker"""
+Disk = "Disk"
+Name = "Seed"
+"#;
+
+fn infs() -> Vec<Made> {
+    let mut wide = vec![0xFF, 0xFE];
+    wide.extend("[Version]\r\nSignature = \"$Windows NT$\" ; ü\r\n".encode_utf16().flat_map(u16::to_le_bytes));
+    let odd = b"[a]\nk = \"x\"\"y\", %t% \\\n , z\n[Strings]\nt = %t%%u%\n[A]\n%%%=,,\n".to_vec();
+    vec![("driver", DRIVER_INF.into()), ("wide", wide), ("odd", odd)]
+}
+
+fn all() -> [(&'static str, Vec<Made>); 7] {
     [
+        ("record", records()),
+        ("inf", infs()),
         ("tracelogging", [events(), vec![("walked-again", walked_again())]].concat()),
         ("traits", traits()),
         ("guid", guids()),
@@ -196,6 +312,17 @@ fn seeds_reach_what_lies_behind_the_first_check() {
     }
     for (name, blob) in traits() {
         assert!(etw_types::traits::validate(&blob).is_ok(), "{name}");
+    }
+    for (name, records) in records() {
+        let mut rest = &records[8..];
+        while let Next::Record(_, size) = next(rest) {
+            rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
+        }
+        assert_eq!(rest, [], "{name}");
+    }
+    for (name, inf) in infs() {
+        let text = driver_package::inf::Text::decode(&inf).unwrap();
+        assert!(driver_package::inf::Inf::parse(&text.text).is_ok(), "{name}");
     }
     for (name, image) in images() {
         assert!(driver_package::Image::parse(&image).is_ok(), "{name}");

@@ -5,8 +5,10 @@
 mod broken;
 mod etl;
 mod guid;
+mod inf;
 mod loader;
 mod pe;
+mod record;
 mod tracelogging;
 mod traits;
 mod unwind;
@@ -27,13 +29,20 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 9] = [
     Target {
         name: "etl",
         summary: "trace files: reader, decoder and all exports",
         seeds: &["../etw-etl/tests/corpus"],
         max_len: 64 * 1024,
         run: etl::run,
+    },
+    Target {
+        name: "record",
+        summary: "records of a running session: events, items, stacks and all exports",
+        seeds: &[],
+        max_len: 4096,
+        run: record::run,
     },
     Target {
         name: "tracelogging",
@@ -70,6 +79,13 @@ pub const TARGETS: [Target; 7] = [
         seeds: &[],
         max_len: 2048,
         run: unwind::run,
+    },
+    Target {
+        name: "inf",
+        summary: "INF files: text, sections, rules, devices",
+        seeds: &[],
+        max_len: 4096,
+        run: inf::run,
     },
 ];
 

@@ -1,0 +1,42 @@
+//! INF files. What decodes encodes to the same bytes; faults have a number that is explained and a line that is there; entries
+//! are never empty; what a file says about devices and services can be asked whatever it says.
+
+use driver_package::inf::lint::{Rule, lint};
+use driver_package::inf::{Arch, Inf, Text};
+
+/// Reads, parses and holds against the rules.
+pub(super) fn run(bytes: &[u8]) {
+    let text = match Text::decode(bytes) {
+        Ok(text) => text,
+        Err(fault) => {
+            assert!(fault.line >= 1 && Rule::of(fault.rule).is_some(), "{fault:?}");
+            return;
+        }
+    };
+    assert!(text.encode() == bytes, "the text comes out otherwise");
+    let lines = text.text.lines().count().max(1);
+    let inf = match Inf::parse(&text.text) {
+        Ok(inf) => inf,
+        Err(fault) => {
+            assert!((1..=lines).contains(&fault.line) && Rule::of(fault.rule).is_some(), "{fault:?}");
+            return;
+        }
+    };
+    for section in inf.sections() {
+        assert!((1..=lines).contains(&section.line) && inf.section(&section.name).is_some(), "{section:?}");
+        for entry in &section.entries {
+            assert!((1..=lines).contains(&entry.line) && !entry.fields.is_empty(), "{entry:?}");
+            entry.fields.iter().for_each(|field| drop(inf.expand(field)));
+        }
+        let _ = inf.services(section);
+    }
+    for arch in [Arch::X64, Arch::Arm64] {
+        let faults = lint(&inf, arch);
+        assert!(faults.is_sorted_by_key(|fault| fault.line), "not by line: {faults:?}");
+        for fault in &faults {
+            assert!((1..=lines).contains(&fault.line) && Rule::of(fault.rule).is_some(), "{fault:?}");
+        }
+        let ids = inf.hardware_ids(arch);
+        assert!(inf.devices(arch).len() <= text.text.len() && ids.len() <= text.text.len(), "more devices than text");
+    }
+}

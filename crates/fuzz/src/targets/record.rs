@@ -1,0 +1,46 @@
+//! Records as a session delivers them, one behind the other. An event is made of exactly the bytes of its record, its parts lie
+//! within them in their order, a copy of it says the same, and every export takes it.
+
+use etw_etl::format::record::{Next, next};
+use etw_etl::{Clock, ClockKind, Event, EventRef, Exporter, FileTime, Format};
+
+const FORMATS: [Format; 4] = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome];
+
+/// Takes records from the front as long as there are any.
+pub(super) fn run(bytes: &[u8]) {
+    let (start, mut rest) = bytes.split_at(bytes.len().min(8));
+    let number = start.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    let kinds = [ClockKind::PerformanceCounter, ClockKind::SystemTime, ClockKind::Cycles];
+    let kind = kinds[usize::try_from(number % 3).expect("less than three")];
+    let clock = Clock { kind, frequency: number >> 32, start: FileTime(1 << 56), start_stamp: number };
+    let mut exporters = FORMATS.map(|format| Exporter::new(Vec::new(), format).expect("memory takes everything"));
+    while let Next::Record(_, size) = next(rest) {
+        assert!(size > 0 && size <= rest.len(), "a record of {size} bytes in {}", rest.len());
+        if let Some(event) = EventRef::from_record(rest, 3, &clock) {
+            look_at(&event, &rest[..size]);
+            for exporter in &mut exporters {
+                exporter.event_ref(&event).expect("memory takes everything");
+            }
+            assert_eq!(Event::from_record(rest, 3, &clock), Some(event.to_event()), "a copy says something else");
+        }
+        rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
+    }
+    for exporter in exporters {
+        let bytes = exporter.finish().expect("memory takes everything");
+        assert!(String::from_utf8(bytes).is_ok(), "an export is not UTF-8");
+    }
+}
+
+fn look_at(event: &EventRef<'_>, record: &[u8]) {
+    assert!(event.record() == record, "the event has other bytes than its record");
+    assert!(record.ends_with(event.payload()), "the payload is not the record's end");
+    let items: usize = event.items().map(|item| item.encoded_len()).sum();
+    assert!(items + event.payload().len() <= record.len(), "items and payload overlap");
+    for item in event.items() {
+        assert!(item.stack().is_none_or(|frames| frames.len() * 4 <= item.data.len()), "more frames than bytes");
+    }
+    assert!(event.stack().is_none() || event.items().any(|item| item.stack().is_some()), "a stack from nowhere");
+    let decoded = event.decode();
+    let _ = decoded.to_string();
+    assert!(decoded.raw.is_none_or(|raw| record.ends_with(&raw)), "raw bytes that the record does not have");
+}
