@@ -49,7 +49,8 @@ mod wdf;
 mod wire;
 
 pub use api::{
-    Answer, Builder, Device, Event, Expectation, Expected, NtHost, PendingRequest, Storm, Trace, TraceSession, event,
+    Answer, Broken, Builder, Device, Event, Expectation, Expected, Matrix, NtHost, PendingRequest, Storm, Survey,
+    Trace, TraceSession, event,
 };
 pub use config::{Failure, RegistryValue};
 pub use error::Error;

@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn nt_host(arguments: &[&str], path: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
@@ -36,8 +38,17 @@ fn a_driver_entry_that_fails_ends_with_1_and_its_status() {
 #[test]
 fn bad_usage_and_bad_files_end_with_2() {
     let driver = common::broken("pool_leak");
-    for arguments in [&["run", "--os", "dos"][..], &["run", "--fail", "DbgPrint"], &["fly"]] {
-        assert_eq!(code(&nt_host(arguments, &driver)), Some(2), "{arguments:?}");
+    for (arguments, reason) in [
+        (&["run", "--os", "dos"][..], "`dos` is none of win7, win8.1, win10, win11"),
+        (&["run", "--fail", "DbgPrint"], "DbgPrint is not a routine that can fail"),
+        (&["run", "--fail", "ExAllocatePool2=0"], "`0` is no status of a failure"),
+        (&["run", "--ioctl", "222000:0"], "`0` is no data in hexadecimal"),
+        (&["run", "--seed"], "`--seed` needs a value"),
+        (&["fly"], "unknown command `fly`"),
+    ] {
+        let output = nt_host(arguments, &driver);
+        assert_eq!(code(&output), Some(2), "{arguments:?}");
+        assert!(text(&output).contains(reason), "{arguments:?}: {}", text(&output));
     }
     let output = nt_host(&["run"], &driver.with_extension("pdb"));
     assert_eq!(code(&output), Some(2));
@@ -53,7 +64,8 @@ fn findings_end_with_3_and_name_rule_routine_and_line() {
     }
     let output = nt_host(&["run", "--json"], &common::broken("pool_leak"));
     assert_eq!(code(&output), Some(3));
-    assert!(text(&output).starts_with("{\"outcome\":\"1 finding\",\"findings\":[{\"rule\":\"pool-leak\""));
+    let start = "{\"outcome\":\"1 finding\",\"requests\":[],\"findings\":[{\"rule\":\"pool-leak\"";
+    assert!(text(&output).starts_with(start), "{}", text(&output));
 }
 
 #[test]
@@ -63,4 +75,59 @@ fn a_list_says_which_imports_are_here() {
     assert!(text(&output).contains("since win10  ntoskrnl.exe!ExAllocatePool2"), "{}", text(&output));
     let output = nt_host(&["list"], &common::broken("not_implemented"));
     assert!(text(&output).contains("trapped      ntoskrnl.exe!KeFooBar"), "{}", text(&output));
+}
+
+#[test]
+fn the_same_seed_makes_the_same_calls_fail() {
+    let sample = common::built("driver_sample.sys");
+    let run = |seed: &str| nt_host(&["run", "--json", "--seed", seed, "--ioctl", "22E000:01"], &sample).stdout;
+    assert_eq!(run("7"), run("7"));
+    let all: Vec<Vec<u8>> = (1..=8).map(|seed| run(&seed.to_string())).collect();
+    assert!(all.iter().any(|output| *output != all[0]), "no seed changes anything");
+}
+
+#[test]
+fn a_driver_is_asked_for_its_state() {
+    let sample = common::built("driver_sample.sys");
+    let without = text(&nt_host(&["run"], &sample));
+    let with = nt_host(&["run", "--capture-state"], &sample);
+    assert_eq!(code(&with), Some(0), "{}", text(&with));
+    let rundowns = |text: &str| text.matches("Rundown").count() + text.matches("DeviceState").count();
+    assert!(rundowns(&text(&with)) > rundowns(&without), "{}", text(&with));
+}
+
+/// The processes that a process started.
+fn children(process: u32) -> Vec<u32> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(path).expect("a system that lists children");
+    text.split_whitespace().map(|number| number.parse().expect("a number")).collect()
+}
+
+#[test]
+fn an_interrupt_ends_the_run_keeps_the_trace_and_leaves_no_process() {
+    let path = std::env::temp_dir().join(format!("nt-host-interrupt-{}.etl", std::process::id()));
+    let mut run = Command::new(env!("CARGO_BIN_EXE_nt-host"))
+        .arg("run")
+        .arg(common::built("driver_sample.sys"))
+        .args(["--real-time", "--advance", "3600000", "--ioctl", "22E000:01", "--etl"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    let mut lines = BufReader::new(run.stdout.take().expect("its output")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert!(first.starts_with("ioctl 0022E000"), "{first}");
+    let started = children(run.id());
+    assert_eq!(started.len(), 1);
+    let interrupted = Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill");
+    assert!(interrupted.success());
+    assert_eq!(run.wait().expect("its end").code(), Some(130));
+    for process in started {
+        assert!(!Path::new(&format!("/proc/{process}")).exists(), "{process} is left");
+    }
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert!(rest.last().is_some_and(|line| line.contains("interrupted")), "{rest:#?}");
+    let events = etw_etl::Reader::open(&path).expect("a trace file").filter(etw_etl::Event::is_trace_logging).count();
+    fs::remove_file(&path).expect("the file is there");
+    assert!(events > 3, "{events}");
 }

@@ -182,6 +182,8 @@ static NTSTATUS Tree(WDFDEVICE Device)
         if (WDF(WDFOBJECTALLOCATECONTEXT, WdfObjectAllocateContext, first, &attributes, NULL) != 0x40000000) {
             status = STATUS_UNSUCCESSFUL_;
         }
+    }
+    if (status >= 0) {
         WDF(WDFOBJECTREFERENCEACTUAL, WdfObjectReferenceActual, first, NULL, 0, NULL);
     }
     WDF(WDFOBJECTDELETE, WdfObjectDelete, parent);

@@ -5,6 +5,7 @@ mod device;
 mod event;
 mod expect;
 mod host;
+mod matrix;
 mod system;
 mod trace;
 
@@ -13,4 +14,5 @@ pub use device::{Answer, Device, PendingRequest};
 pub use event::Event;
 pub use expect::{Expectation, Expected, event};
 pub use host::{NtHost, Storm};
+pub use matrix::{Broken, Matrix, Survey};
 pub use trace::{Trace, TraceSession};

@@ -16,6 +16,8 @@ pub(crate) enum News {
     Done,
     /// The driver crashed.
     Crashed,
+    /// Somebody wants the run to end.
+    Interrupted,
     /// Nothing, for as long as was waited.
     Nothing,
 }
@@ -42,6 +44,21 @@ pub(crate) fn crashed() {
 /// The worker has an answer.
 pub(super) fn done() {
     tell(b'D');
+}
+
+/// Somebody wants the run to end: a signal says so.
+pub(crate) extern "C" fn interrupted(_: i32) {
+    tell(b'I');
+}
+
+/// The signal that ends a run: not an interrupt, which a terminal sends to every process of a command, and which is for the
+/// parent to decide about.
+pub(crate) const END_RUN: i32 = libc::SIGUSR1;
+
+/// Has [`END_RUN`] end the run and not the process, so that what was traced can still be asked for.
+pub(super) fn catch_end_of_run() {
+    // SAFETY: the handler only writes a byte to a pipe.
+    unsafe { libc::signal(END_RUN, (interrupted as *const ()).expose_provenance()) };
 }
 
 fn tell(news: u8) {
@@ -72,6 +89,7 @@ pub(super) fn listen(pipe: &OwnedFd, time: Duration) -> News {
     let length = unsafe { libc::read(pipe.as_raw_fd(), (&raw mut byte).cast(), 1) };
     match (length, byte) {
         (1, b'C') => News::Crashed,
+        (1, b'I') => News::Interrupted,
         (1, _) => News::Done,
         _ => News::Nothing,
     }

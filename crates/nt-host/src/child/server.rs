@@ -27,6 +27,7 @@ pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, 
     verify::record_in(arena);
     let ready = notify::open().and_then(|pipe| signals::install().map(|()| pipe));
     let Ok(pipe) = ready else { return };
+    notify::catch_end_of_run();
     kernel::start(config.clone());
     let Some(worker) = Worker::start(layout) else { return };
     let serve = move || super::control::serve(control);
@@ -89,7 +90,7 @@ impl Server {
         loop {
             match notify::listen(&self.pipe, INTERVAL) {
                 News::Done => return Some(self.worker.take()),
-                News::Crashed => {
+                News::Crashed | News::Interrupted => {
                     self.stopped = true;
                     super::control::end_sessions();
                     return Some(Reply::Stopped {});

@@ -18,8 +18,9 @@ options:
   --os win7|win8.1|win10|win11   the Windows that is imitated (win10)
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
-  --seed N                       routines fail now and then
+  --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
   --ioctl CODE[:HEX]             send a control request; may be repeated
+  --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
   --real-time                    let it pass as on the wall
   --races                        write each event as late as can be
@@ -28,7 +29,7 @@ options:
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
 
-exit codes: 0 clean; 1 DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check";
+exit codes: 0 clean; 1 DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
 
 /// A control request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub(super) struct Options {
     pub(super) fail: Vec<Failure>,
     pub(super) seed: Option<u64>,
     pub(super) ioctls: Vec<Ioctl>,
+    pub(super) capture_state: bool,
     pub(super) advance: Duration,
     pub(super) real_time: bool,
     pub(super) races: bool,
@@ -91,6 +93,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         fail: Vec::new(),
         seed: None,
         ioctls: Vec::new(),
+        capture_state: false,
         advance: Duration::from_millis(2500),
         real_time: false,
         races: false,
@@ -108,6 +111,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--seed" => options.seed = Some(number(&value()?)?),
             "--ioctl" => options.ioctls.push(ioctl(&value()?)?),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
+            "--capture-state" => options.capture_state = true,
             "--real-time" => options.real_time = true,
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
@@ -138,7 +142,11 @@ fn failure(text: &str) -> Result<Failure, String> {
     let (routine, status) = match rest.split_once('=') {
         Some((routine, status)) => {
             let digits = status.trim_start_matches("0x");
-            let status = u32::from_str_radix(digits, 16).map_err(|_| format!("`{status}` is no status"))?;
+            let number = u32::from_str_radix(digits, 16).map_err(|_| format!("`{status}` is no status"))?;
+            if number < 0x8000_0000 {
+                return Err(format!("`{status}` is no status of a failure"));
+            }
+            let status = number;
             (routine, Some(NtStatus::from_int(status)))
         }
         None => (rest, None),
@@ -193,6 +201,10 @@ mod tests {
             ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
             ("run a --fail X@0", "`X@0` names no call"),
             ("run a --fail", "`--fail` needs a value"),
+            ("run a --fail X=0", "`0` is no status of a failure"),
+            ("run a --fail X=maybe", "`maybe` is no status"),
+            ("run a --fail X@two", "`two` is no number"),
+            ("run a --seed many", "`many` is no number"),
             ("run a --wings", "unknown option `--wings`"),
         ] {
             assert_eq!(parse(words(line)), Err(reason.into()), "{line}");

@@ -1,8 +1,10 @@
 //! The command `nt-host`.
 //!
-//! Exit codes: 0 clean; 1 `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check.
+//! Exit codes: 0 clean; 1 `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check; 130 an
+//! interrupt.
 
 mod args;
+mod interrupt;
 mod list;
 mod matrix;
 mod run;
@@ -19,6 +21,8 @@ const ENTRY_FAILED: u8 = 1;
 const USAGE: u8 = 2;
 /// Findings or a bug check.
 const FINDINGS: u8 = 3;
+/// Ended by Ctrl-C: 128 and the signal's number, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// Runs the command with its arguments.
 #[must_use]

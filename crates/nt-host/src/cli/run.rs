@@ -1,10 +1,13 @@
 //! `nt-host run`.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
+use etw_types::{Guid, NtStatus};
+
 use super::args::Options;
-use super::{CLEAN, ENTRY_FAILED, FINDINGS, USAGE};
+use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt};
 use crate::{Builder, Error, NtHost, Report, report};
 
 /// Room for the output of a control request.
@@ -48,6 +51,7 @@ pub(super) fn run(options: &Options) -> u8 {
             return USAGE;
         }
     };
+    interrupt::watch(host.process_id());
     let mut progress = Progress::new(!options.json);
     let result = drive(&host, options, &mut progress);
     progress.end();
@@ -57,7 +61,7 @@ pub(super) fn run(options: &Options) -> u8 {
     let events = trace.events().unwrap_or_default();
     let lost = trace.events_lost().unwrap_or_default();
     if options.json {
-        println!("{}", report::json(&outcome.text, &report, &events, lost));
+        println!("{}", report::json(&outcome.text, &progress.requests, &report, &events, lost));
     } else {
         print!("{}", report::text(&report, &events, lost));
         println!("{}: {} ({} ms)", options.path.display(), outcome.text, started.elapsed().as_millis());
@@ -83,7 +87,13 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
                     progress.step("ioctl");
                     let answer = device.ioctl(ioctl.code, &ioctl.input, OUTPUT)?;
                     let hex: Vec<String> = answer.output.iter().map(|byte| format!("{byte:02x}")).collect();
-                    progress.say(&format!("ioctl {:08X}: {} {}", ioctl.code, answer.status, hex.concat()));
+                    let hex = hex.concat();
+                    progress.say(format!("ioctl {:08X}: {} {hex}", ioctl.code, answer.status).trim_end());
+                    progress.requests.push((ioctl.code, answer.status, hex));
+                }
+                if options.capture_state {
+                    progress.step("capture state");
+                    capture_state(host)?;
                 }
                 progress.step("time");
                 host.advance(options.advance)?;
@@ -99,8 +109,16 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
     host.unload().map(drop)
 }
 
+/// Asks every provider that was heard of for its state.
+fn capture_state(host: &NtHost) -> Result<(), Error> {
+    let events = host.trace().events()?;
+    let providers: BTreeSet<Guid> = events.iter().map(|event| event.provider).collect();
+    providers.into_iter().try_for_each(|provider| host.trace().session().capture_state(provider).map(drop))
+}
+
 fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
     match result {
+        Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
         Err(Error::DriverEntry(status, _)) if report.is_clean() => {
             Outcome { code: ENTRY_FAILED, text: format!("DriverEntry answered {status}") }
         }
@@ -121,15 +139,17 @@ fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
 pub(super) struct Progress {
     line: bool,
     talk: bool,
+    /// Control requests that were answered: code, status, output in hexadecimal.
+    requests: Vec<(u32, NtStatus, String)>,
 }
 
 impl Progress {
     pub(super) fn new(talk: bool) -> Self {
-        Self { line: talk && std::io::stderr().is_terminal(), talk }
+        Self { line: talk && std::io::stderr().is_terminal(), talk, requests: Vec::new() }
     }
 
     pub(super) const fn silent() -> Self {
-        Self { line: false, talk: false }
+        Self { line: false, talk: false, requests: Vec::new() }
     }
 
     pub(super) fn step(&mut self, what: &str) {

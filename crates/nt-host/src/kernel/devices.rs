@@ -207,11 +207,13 @@ pub(super) fn above(physical: u64) -> Option<u64> {
 
 /// The device of the bus below a device of the driver.
 pub(super) fn below(device: u64) -> Option<u64> {
-    let physical: Vec<u64> = {
-        let io = lock(&kernel().io);
-        io.devices.iter().filter(|device| device.of_host).map(|device| device.address).collect()
-    };
-    physical.into_iter().find(|physical| top(*physical) == device)
+    physical().into_iter().find(|physical| top(*physical) == device)
+}
+
+/// The devices of the bus.
+pub(super) fn physical() -> Vec<u64> {
+    let io = lock(&kernel().io);
+    io.devices.iter().filter(|device| device.of_host).map(|device| device.address).collect()
 }
 
 /// The device right below another.

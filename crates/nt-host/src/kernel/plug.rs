@@ -45,6 +45,18 @@ pub(crate) fn remove_device(device: u64, surprise: bool) -> Result<(), NtStatus>
     if wdf::is_bound() { wdf::remove_device(device, surprise) } else { packets::remove_device(device, surprise) }
 }
 
+/// Takes every device away, as before a driver is unloaded. A driver that keeps one loses it all the same.
+pub(crate) fn remove_all() {
+    if wdf::is_bound() {
+        return wdf::remove_all();
+    }
+    for device in packets::stacks() {
+        if packets::remove_device(device, false).is_err() {
+            let _ = packets::remove_device(device, true);
+        }
+    }
+}
+
 /// Sends a device to sleep or wakes it up.
 pub(crate) fn set_power(device: u64, on: bool) -> Result<(), NtStatus> {
     if wdf::is_bound() { wdf::set_power(device, on) } else { packets::set_power(device, on) }

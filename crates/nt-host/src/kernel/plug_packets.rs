@@ -59,6 +59,11 @@ pub(super) fn add_device() -> Result<u64, NtStatus> {
     Ok(device)
 }
 
+/// The devices that the driver put above devices of the bus.
+pub(super) fn stacks() -> Vec<u64> {
+    devices::physical().into_iter().filter_map(devices::above).collect()
+}
+
 /// Takes a device away. A device that the driver made by itself is its own affair.
 pub(super) fn remove_device(device: u64, surprise: bool) -> Result<(), NtStatus> {
     let driver = lock(&kernel().io).driver;

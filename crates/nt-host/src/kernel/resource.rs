@@ -84,14 +84,14 @@ pub(super) const ROUTINES: &[Routine] = &[
         guest::write(call.arg(0) + 4, 1_u32);
         0
     }),
+    // It fails only once its own driver has begun to remove the device, so that no script makes it fail.
     routine("IoAcquireRemoveLockEx", DISPATCH, |call| {
         if guest::read::<u8>(call.arg(0)) != 0 {
             return DELETE_PENDING;
         }
         guest::atomic32(call.arg(0) + 4).fetch_add(1, Ordering::SeqCst);
         0
-    })
-    .fails(0xC000_0056),
+    }),
     routine("IoReleaseRemoveLockEx", DISPATCH, |call| {
         guest::atomic32(call.arg(0) + 4).fetch_sub(1, Ordering::SeqCst);
         kernel().scheduler.change(|_| ());

@@ -58,6 +58,9 @@ static KERNEL: [&[Routine]; 35] = [
 /// Room for imports that nobody has.
 const MOST_UNKNOWN: u32 = 1024;
 
+/// The step of the random numbers: 2^64 divided by the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// One number.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
@@ -129,7 +132,7 @@ impl Table {
             unknown: Mutex::default(),
             first_unknown,
             hidden: older.chain(config.hidden.iter().cloned()).collect(),
-            random: AtomicU64::new(config.seed.unwrap_or_default() | 1),
+            random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
         }
     }
 
@@ -206,10 +209,11 @@ impl Table {
 
     /// One time in eight.
     fn chance(&self) -> bool {
-        // A linear congruential generator with Knuth's constants: repeatable is all that is asked for.
-        let step = |x: u64| Some(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
-        let old = self.random.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).unwrap_or_default();
-        (old >> 33).is_multiple_of(8)
+        // SplitMix64: repeatable, and small seeds that differ by one give sequences that have nothing in common.
+        let mut x = self.random.fetch_add(GOLDEN, Ordering::Relaxed).wrapping_add(GOLDEN);
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (x >> 33).is_multiple_of(8)
     }
 
     /// The routines that were called and can fail, with how often.

@@ -55,7 +55,7 @@ pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
 /// Calls the driver's unload routine and looks at what is left.
 pub(crate) fn unload() {
     // Windows unloads a driver once its devices are gone.
-    crate::wdf::remove_all();
+    super::plug::remove_all();
     let driver = lock(&kernel().io).driver;
     match guest::read::<u64>(driver + UNLOAD) {
         0 => verify::find_at(Rule::ObjectLeak, None, 0, format_args!("the driver has no unload routine")),

@@ -2,21 +2,36 @@
 
 use std::fmt::Write as _;
 
+use etw_types::NtStatus;
+
 use super::Report;
 use crate::api::Event;
 use crate::verify::{Finding, Place};
 
-/// One object: the outcome, the events, the findings, the debug output.
-pub(crate) fn json(outcome: &str, report: &Report, events: &[Event], lost: u64) -> String {
+/// One object: the outcome, the requests, the findings, the events, the debug output.
+pub(crate) fn json(
+    outcome: &str,
+    requests: &[(u32, NtStatus, String)],
+    report: &Report,
+    events: &[Event],
+    lost: u64,
+) -> String {
+    let requests: Vec<String> = requests.iter().map(request).collect();
     let findings: Vec<String> = report.findings().iter().map(finding).collect();
     let events: Vec<String> = events.iter().map(event).collect();
     format!(
-        "{{\"outcome\":{},\"findings\":[{}],\"events\":[{}],\"lost\":{lost},\"output\":{}}}",
+        "{{\"outcome\":{},\"requests\":[{}],\"findings\":[{}],\"events\":[{}],\"lost\":{lost},\"output\":{}}}",
         string(outcome),
+        requests.join(","),
         findings.join(","),
         events.join(","),
         string(report.output())
     )
+}
+
+fn request((code, status, output): &(u32, NtStatus, String)) -> String {
+    let status = status.as_int();
+    format!("{{\"code\":\"0x{code:08X}\",\"status\":\"0x{status:08X}\",\"output\":{}}}", string(output))
 }
 
 fn finding(finding: &Finding) -> String {
@@ -82,6 +97,8 @@ pub(crate) fn string(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use etw_types::NtStatus;
+
     use super::{json, string};
     use crate::{Finding, Place, Report, Rule};
 
@@ -104,8 +121,9 @@ mod tests {
         };
         let report = Report::new(vec![finding], "hi".into());
         assert_eq!(
-            json("clean", &report, &[], 0),
-            "{\"outcome\":\"clean\",\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
+            json("clean", &[(0x0022_2000, NtStatus::Success, "0a".into())], &report, &[], 0),
+            "{\"outcome\":\"clean\",\"requests\":[{\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\"}],\
+             \"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3,\"stack\":[\
              {\"rva\":32,\"symbol\":\"g\",\"file\":\"g.c\",\"line\":null}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
         );

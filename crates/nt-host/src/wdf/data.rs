@@ -53,7 +53,7 @@ impl Data {
     /// The kind, for reports.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
-            Self::General => "object",
+            Self::General => "general object",
             Self::Driver(_) => "driver",
             Self::Init(_) => "device initialisation",
             Self::Device(_) => "device",

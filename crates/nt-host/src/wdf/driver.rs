@@ -88,10 +88,21 @@ pub(super) fn unload() {
     if handle == 0 {
         return;
     }
-    let (unload, path) = with_driver(handle, |driver| (driver.unload, driver.registry_path));
+    let unload = with_driver(handle, |driver| driver.unload);
     if unload != 0 {
         call_back("EvtDriverUnload", PASSIVE, unload, &[handle]);
     }
+    delete();
+}
+
+/// Deletes the driver and everything that belongs to it, if it is there.
+pub(super) fn delete() {
+    let handle = with(|framework| framework.driver());
+    if handle == 0 || !object::exists(handle) {
+        return;
+    }
+    let path = with_driver(handle, |driver| driver.registry_path);
     life::delete(handle);
+    with(|framework| framework.driver_gone());
     kernel::lock(&kernel().pool).free_object(path);
 }

@@ -74,6 +74,9 @@ fn bind(call: &Call) -> u64 {
 }
 
 fn unbind() {
+    // An entry point that fails after it created the driver: documented is that the framework deletes it, without
+    // calling its unload callback.
+    super::driver::delete();
     super::report_leaks();
     let bound = with(|framework| framework.bound.take());
     if let Some(bound) = bound {
@@ -89,6 +92,13 @@ impl Framework {
         if let Some(bound) = self.bound {
             guest::write(bound.globals, driver);
             guest::write(bound.globals + DISPLACE_UNLOAD, 1_u8);
+        }
+    }
+
+    /// The driver was deleted.
+    pub(super) fn driver_gone(&self) {
+        if let Some(bound) = self.bound {
+            guest::write(bound.globals, 0_u64);
         }
     }
 

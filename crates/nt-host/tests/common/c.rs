@@ -39,8 +39,8 @@ pub(crate) fn build_at(level: &str, name: &str, bug: u32, entry: &str, libraries
 pub(crate) fn build_with(flags: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     let variant = if flags == ["-O0"] { format!("{name}_{bug}") } else { format!("{name}_{bug}{}", flags.concat()) };
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let build = || build_now(flags, name, bug, &variant, entry, libraries);
-    built.entry(variant.clone()).or_insert_with(build).clone()
+    let make = || build_now(flags, name, bug, &variant, entry, libraries);
+    built.entry(variant.clone()).or_insert_with(make).clone()
 }
 
 fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, libraries: &[&str]) -> PathBuf {

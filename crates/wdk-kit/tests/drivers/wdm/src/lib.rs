@@ -7,6 +7,7 @@ extern crate alloc;
 extern crate wdk_panic;
 
 use alloc::boxed::Box;
+use core::alloc::Layout;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -100,9 +101,13 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNIC
         return status;
     }
     // SAFETY: both strings are valid.
-    let status = unsafe { IoCreateSymbolicLink(&raw mut link, &raw mut name) };
-    let status = if NT_SUCCESS(status) { start(device) } else { status };
+    let linked = unsafe { IoCreateSymbolicLink(&raw mut link, &raw mut name) };
+    let status = if NT_SUCCESS(linked) { start(device) } else { linked };
     if !NT_SUCCESS(status) {
+        if NT_SUCCESS(linked) {
+            // SAFETY: the link was made above.
+            let _ = unsafe { IoDeleteSymbolicLink(&raw mut link) };
+        }
         // SAFETY: nobody has opened it yet.
         unsafe { IoDeleteDevice(device) };
         return status;
@@ -128,8 +133,16 @@ fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
     }
     let fresh = State { timer: KTIMER::default(), dpc: KDPC::default(), work, ticks: AtomicU32::new(0) };
     // The driver keeps it, at this place, until it is unloaded.
-    let state = Box::leak(Box::new(fresh));
-    let (timer, dpc) = (&raw mut state.timer, &raw mut state.dpc);
+    let state = allocate(fresh);
+    if state.is_null() {
+        // SAFETY: never queued.
+        unsafe { IoFreeWorkItem(work) };
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    // SAFETY: allocated above.
+    let timer = unsafe { &raw mut (*state).timer };
+    // SAFETY: as before.
+    let dpc = unsafe { &raw mut (*state).dpc };
     // SAFETY: the device exists.
     let extension = unsafe { (*device).DeviceExtension };
     // SAFETY: it has room for one pointer.
@@ -142,6 +155,17 @@ fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
     // SAFETY: both were initialised above.
     unsafe { KeSetTimerEx(timer, due, 1000, dpc) };
     STATUS_SUCCESS
+}
+
+/// A box that can be had without stopping the machine where there is no memory; null is the answer then.
+fn allocate(fresh: State) -> *mut State {
+    // SAFETY: the type has a size.
+    let memory = unsafe { alloc::alloc::alloc(Layout::new::<State>()) }.cast::<State>();
+    if !memory.is_null() {
+        // SAFETY: new memory of the type's layout.
+        unsafe { memory.write(fresh) };
+    }
+    memory
 }
 
 unsafe extern "C" fn tick(_: *mut KDPC, device: PVOID, _: PVOID, _: PVOID) {

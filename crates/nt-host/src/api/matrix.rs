@@ -1,0 +1,140 @@
+//! The failure matrix: a driver's life again and again, each time with another call that fails.
+
+use std::fmt;
+
+use crate::{Builder, Error, Failure, Finding, NtHost};
+
+/// Calls of one routine that are tried: more of them take the same paths again.
+const MOST_CALLS: u64 = 16;
+
+/// Makes every call fail that can, one at a time, and then some at random.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    builder: Builder,
+    calls: u64,
+    seeds: u64,
+}
+
+/// A run of the matrix in which the driver did something wrong.
+#[derive(Debug)]
+pub struct Broken {
+    /// What failed: `Routine@call`, or `seed N`.
+    pub failure: String,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// Why the run ended early, where it did.
+    pub error: Option<Error>,
+}
+
+/// What came of a matrix.
+#[derive(Debug)]
+#[must_use = "what was found is in here"]
+pub struct Survey {
+    /// Runs with one failure each.
+    pub failures: u64,
+    /// Runs with failures at random.
+    pub seeds: u64,
+    /// Runs in which the driver did something wrong.
+    pub broken: Vec<Broken>,
+}
+
+impl Matrix {
+    /// Describes a matrix for a driver.
+    #[must_use]
+    pub const fn new(builder: Builder) -> Self {
+        Self { builder, calls: MOST_CALLS, seeds: 0 }
+    }
+
+    /// How many calls of one routine are made to fail, one at a time: the first 16 unless this says otherwise.
+    #[must_use]
+    pub const fn calls(mut self, calls: u64) -> Self {
+        self.calls = calls;
+        self
+    }
+
+    /// Adds runs in which calls fail at random, with seeds from 1 on.
+    #[must_use]
+    pub const fn seeds(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// Runs it. `drive` is the driver's life, from [`NtHost::load`] to [`NtHost::unload`]; it may end early with what the
+    /// driver answered, which is no mistake.
+    ///
+    /// # Errors
+    ///
+    /// When the driver cannot be driven even without a failure.
+    pub fn run(&self, drive: impl Fn(&NtHost) -> Result<(), Error>) -> Result<Survey, Error> {
+        let host = self.builder.clone().prepare()?;
+        drive(&host)?;
+        let calls = host.fallible_calls()?;
+        drop(host);
+        let mut survey = Survey { failures: 0, seeds: self.seeds, broken: Vec::new() };
+        for (routine, count) in calls {
+            for call in 1..=count.min(self.calls) {
+                survey.failures += 1;
+                let failure = Failure { routine: routine.clone(), status: None, call: Some(call) };
+                let builder = self.builder.clone().fail(failure);
+                survey.broken.extend(once(builder, format!("{routine}@{call}"), &drive)?);
+            }
+        }
+        for seed in 1..=self.seeds {
+            let builder = self.builder.clone().seed(seed);
+            survey.broken.extend(once(builder, format!("seed {seed}"), &drive)?);
+        }
+        Ok(survey)
+    }
+}
+
+/// One run.
+fn once(
+    builder: Builder,
+    failure: String,
+    drive: impl Fn(&NtHost) -> Result<(), Error>,
+) -> Result<Option<Broken>, Error> {
+    let host = builder.prepare()?;
+    let result = match drive(&host) {
+        // The driver refused something after it was loaded: it must still unload.
+        Err(Error::Status(_)) => host.unload().map(drop),
+        result => result,
+    };
+    let error = match result {
+        Ok(()) | Err(Error::DriverEntry(..)) => None,
+        Err(error) => Some(error),
+    };
+    let findings = host.report().findings().to_vec();
+    let broken = error.is_some() || !findings.is_empty();
+    Ok(broken.then_some(Broken { failure, findings, error }))
+}
+
+impl Survey {
+    /// Panics where a run found something.
+    ///
+    /// # Panics
+    ///
+    /// With everything that was found, and the failures that led to it.
+    pub fn assert_clean(&self) {
+        assert!(self.broken.is_empty(), "{self}");
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.failure)?;
+        if let Some(error) = &self.error {
+            write!(f, ": {error}")?;
+        }
+        self.findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
+    }
+}
+
+impl fmt::Display for Survey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for broken in &self.broken {
+            writeln!(f, "{broken}")?;
+        }
+        let (failures, seeds, broken) = (self.failures, self.seeds, self.broken.len());
+        write!(f, "{failures} failures and {seeds} seeds tried, {broken} with findings")
+    }
+}
