@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -116,6 +117,28 @@ fn a_stack_of_devices() {
 fn the_parts_of_the_kernel() {
     let tried = survey(c::plain("wdm_kernel"), |_, device| device.ioctl(0x0022_2000, &[], 256).map(drop));
     assert!(tried > 15, "{tried}");
+}
+
+#[test]
+fn every_broken_driver_without_its_mistake() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers/src/bin");
+    let names = fs::read_dir(sources).expect("the drivers").map(|entry| entry.expect("a driver").path());
+    let mut tried = 0;
+    for source in names.filter(|source| fs::read_to_string(source).expect("its source").contains("buggy()")) {
+        let name = source.file_stem().expect("a name").to_string_lossy().into_owned();
+        let drive = |host: &NtHost| {
+            host.load()?;
+            if let Ok(device) = host.add_device() {
+                device.ioctl(0x0022_2000, &[], 0)?;
+            }
+            host.unload().map(drop)
+        };
+        let matrix = Matrix::new(NtHost::builder().driver(common::clean(&name)).trace_all()).seeds(2);
+        let survey = matrix.run(drive).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(survey.broken.is_empty(), "{name}: {survey}");
+        tried += survey.failures;
+    }
+    assert!(tried > 20, "{tried}");
 }
 
 /// The drivers that the kit's own tests build, as `cargo xtask build` makes them.

@@ -136,6 +136,8 @@ unsafe extern "system" {
 
 /// "Test" as a pool tag.
 pub const TAG: u32 = u32::from_le_bytes(*b"Test");
+/// `STATUS_INSUFFICIENT_RESOURCES`.
+pub const NO_RESOURCES: u32 = 0xC000_009A;
 /// `POOL_FLAG_NON_PAGED`.
 pub const NON_PAGED: u64 = 0x40;
 /// `POOL_FLAG_PAGED`.

@@ -72,12 +72,19 @@ fn load(driver: *mut DriverObject) -> u32 {
     let delete: ObjectDelete = unsafe { core::mem::transmute(table[OBJECT_DELETE]) };
     let mut config = Config { size: 32, device_add: 0, unload: 0, flags: 1, tag: 0 };
     // SAFETY: everything is there.
-    unsafe { driver_create(globals, driver, &raw const path, 0, &raw mut config, 0) };
+    let status = unsafe { driver_create(globals, driver, &raw const path, 0, &raw mut config, 0) };
+    if status != 0 {
+        // SAFETY: bound above.
+        unsafe { WdfVersionUnbind(&raw const path, info, globals) };
+        return status;
+    }
     let mut object = 0;
     // SAFETY: the handle's place is there.
-    unsafe { create(globals, 0, &raw mut object) };
-    // SAFETY: created above.
-    unsafe { delete(globals, object) };
+    let status = unsafe { create(globals, 0, &raw mut object) };
+    if status == 0 {
+        // SAFETY: created above.
+        unsafe { delete(globals, object) };
+    }
     if buggy() {
         // SAFETY: the mistake: it was deleted before.
         unsafe { delete(globals, object) }; // BUG

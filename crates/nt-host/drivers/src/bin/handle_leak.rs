@@ -14,7 +14,7 @@ fn load(_: *mut DriverObject) -> u32 {
     let mut handle = 0;
     // SAFETY: the handle's place is there.
     let status = unsafe { ZwCreateEvent(&raw mut handle, 0, ptr::null_mut(), 0, 0) }; // BUG
-    if !buggy() {
+    if status == 0 && !buggy() {
         // SAFETY: opened above.
         unsafe { ZwClose(handle) };
     }

@@ -4,13 +4,18 @@
 #![no_main]
 
 use drivers::buggy;
-use drivers::sys::{DriverObject, ExAllocatePool2, ExFreePoolWithTag, KeLowerIrql, KfRaiseIrql, NON_PAGED, PAGED, TAG};
+use drivers::sys::{
+    DriverObject, ExAllocatePool2, ExFreePoolWithTag, KeLowerIrql, KfRaiseIrql, NO_RESOURCES, NON_PAGED, PAGED, TAG,
+};
 
 drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     // SAFETY: flags, size and tag are valid.
     let memory = unsafe { ExAllocatePool2(if buggy() { PAGED } else { NON_PAGED }, 64, TAG) };
+    if memory.is_null() {
+        return NO_RESOURCES;
+    }
     // SAFETY: raising is always allowed.
     let old = unsafe { KfRaiseIrql(2) };
     // SAFETY: allocated above.

@@ -30,10 +30,23 @@ fn load(_: *mut DriverObject) -> u32 {
     unsafe { EtwRegister(&raw const PROVIDER, None, none, HANDLE.as_ptr()) };
     // SAFETY: the handle's place is there, and the routine takes any context.
     let status = unsafe { PsCreateSystemThread(&raw mut handle, 0, none, 0, none, run, none) };
+    if status != 0 {
+        // SAFETY: any handle is answered.
+        unsafe { EtwUnregister(HANDLE.load(Ordering::Relaxed)) };
+        return status;
+    }
     // SAFETY: opened above; the object's place is there for ever.
-    unsafe { ObReferenceObjectByHandle(handle, 0, none, 0, THREAD.as_ptr(), none) };
+    let status = unsafe { ObReferenceObjectByHandle(handle, 0, none, 0, THREAD.as_ptr(), none) };
     // SAFETY: opened above.
     unsafe { ZwClose(handle) };
+    if status != 0 {
+        let second = -10_000_000_i64;
+        // SAFETY: the thread writes once; the interval is there.
+        unsafe { drivers::sys::KeDelayExecutionThread(0, 0, &raw const second) };
+        // SAFETY: any handle is answered.
+        unsafe { EtwUnregister(HANDLE.load(Ordering::Relaxed)) };
+        return status;
+    }
     let thread = THREAD.load(Ordering::Relaxed);
     if !buggy() {
         // SAFETY: referenced above.
