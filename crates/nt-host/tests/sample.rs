@@ -134,31 +134,11 @@ fn random_failures_are_survived() {
     }
 }
 
+/// Sessions come and go and ask for state as fast as they can, two threads send requests, and the driver is loaded and
+/// unloaded a thousand times.
 #[test]
-fn every_event_of_a_storm_is_recorded_or_counted_as_lost() {
-    let host = sample().trace_all().prepare().expect("the sample");
-    let storm = Storm {
-        rounds: 20,
-        threads: 3,
-        requests: 50,
-        provider: provider(),
-        code: ECHO,
-        input: b"storm".to_vec(),
-        output: 64,
-    };
-    host.storm(&storm).expect("a storm").assert_clean();
-    let calls = host.fallible_calls().expect("calls");
-    let writes = calls.iter().filter(|(name, _)| ["EtwWrite", "EtwWriteTransfer"].contains(&name.as_str()));
-    let written: u64 = writes.map(|(_, count)| count).sum();
-    let trace = host.trace();
-    let recorded = trace.events().expect("a trace").len() as u64;
-    assert_ne!(written, 0);
-    assert_eq!(written, recorded + trace.events_lost().expect("a trace"));
-}
-
-#[test]
-fn a_storm_of_sessions_and_requests_over_a_thousand_loads_leaves_nothing() {
-    let host = sample().prepare().expect("the sample");
+fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_counted_as_lost() {
+    let host = sample().trace_all().patience(Duration::from_mins(10)).prepare().expect("the sample");
     let storm = Storm {
         rounds: 1000,
         threads: 2,
@@ -169,4 +149,16 @@ fn a_storm_of_sessions_and_requests_over_a_thousand_loads_leaves_nothing() {
         output: 64,
     };
     host.storm(&storm).expect("a storm").assert_clean();
+    // Some of the calls fail: a provider that is being unregistered has no handle any more, and its callback may still run.
+    let written = host.events_written().expect("a number");
+    let trace = host.trace();
+    let events = trace.events().expect("a trace");
+    let lost = trace.events_lost().expect("a trace");
+    let count = |name: &str| events.iter().filter(|event| event.name().as_deref() == Some(name)).count() as u64;
+    println!("{written} written, {} recorded, {lost} lost", events.len());
+    assert_eq!(written, events.len() as u64 + lost);
+    // All of it was there at the same time: state that was asked for, sessions that came and went, requests.
+    assert!(count("DeviceState") > 0, "nobody was asked for state while it had a device");
+    assert!(count("Enable") > 1000, "the session did not come and go");
+    assert!(count("Request") + lost >= 2 * 8 * 1000, "requests are missing");
 }

@@ -165,6 +165,19 @@ impl NtHost {
         }
     }
 
+    /// How many events the driver has written: calls that ETW answered with success, whether a session wanted them or not.
+    /// What a session that wants everything did not record it has lost.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone.
+    pub fn events_written(&self) -> Result<u64, Error> {
+        match self.ask(&Request::Written {})? {
+            Reply::Number { number } => Ok(number),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
     /// The findings and the debug output so far.
     #[must_use]
     pub fn report(&self) -> Report {

@@ -67,6 +67,7 @@ impl Server {
             }
             Request::Events { session } => self.events(session),
             Request::Calls {} => Reply::Calls { calls: kernel().table.fallible_calls() },
+            Request::Written {} => Reply::Number { number: kernel::etw::written() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })

@@ -13,42 +13,45 @@ use crate::kernel::{kernel, unload};
 use crate::loader::Layout;
 use crate::wire::{Reply, StormPlan};
 
-/// Runs a storm on the calling thread, which loads and unloads, and on others.
+/// Runs a storm on the calling thread, which loads and unloads, and on others. The session comes and goes all the time,
+/// while the driver is loaded and unloaded too.
 pub(super) fn run(layout: &Layout, plan: &StormPlan) -> Reply {
-    for round in 0..plan.rounds {
-        match unload::load(layout) {
-            Ok(status) if status.is_success() => {}
-            Ok(status) => return Reply::Failed { reason: format!("round {round}: DriverEntry answered {status}") },
-            Err(error) => return Reply::Failed { reason: error.to_string() },
+    let over = AtomicBool::new(false);
+    std_thread::scope(|scope| {
+        let control = scope.spawn(|| as_driver_thread(|| sessions(plan, &over)));
+        let failed = (0..plan.rounds).find_map(|round| self::round(layout, plan).err().map(|reason| (round, reason)));
+        over.store(true, Ordering::SeqCst);
+        waiting_outside(|| drop(control.join()));
+        match failed {
+            Some((round, reason)) => Reply::Failed { reason: format!("round {round}: {reason}") },
+            None => Reply::Status { status: NtStatus::Success },
         }
-        let device = plug::add_device();
-        if let Ok(device) = device {
-            blow(plan, device);
-            let _ = plug::remove_device(device, false);
-        } else {
-            blow(plan, 0);
-        }
-        unload::unload();
-    }
-    Reply::Status { status: NtStatus::Success }
+    })
 }
 
-fn blow(plan: &StormPlan, device: u64) {
-    let over = AtomicBool::new(false);
-    let over = &over;
-    std_thread::scope(|scope| {
-        let control = scope.spawn(move || as_driver_thread(|| sessions(plan, over)));
-        let clients: Vec<_> =
-            (0..plan.threads).map(|_| scope.spawn(move || as_driver_thread(|| requests(plan, device)))).collect();
-        // Not blocked in the scheduler's sense: this thread waits outside of it.
-        kernel().scheduler.end();
-        for client in clients {
-            let _ = client.join();
-        }
-        over.store(true, Ordering::SeqCst);
-        let _ = control.join();
-        kernel().scheduler.begin();
-    });
+fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
+    match unload::load(layout) {
+        Ok(status) if status.is_success() => {}
+        Ok(status) => return Err(format!("DriverEntry answered {status}")),
+        Err(error) => return Err(error.to_string()),
+    }
+    if let Ok(device) = plug::add_device() {
+        std_thread::scope(|scope| {
+            let clients: Vec<_> =
+                (0..plan.threads).map(|_| scope.spawn(move || as_driver_thread(|| requests(plan, device)))).collect();
+            waiting_outside(|| clients.into_iter().for_each(|client| drop(client.join())));
+        });
+        let _ = plug::remove_device(device, false);
+    }
+    unload::unload();
+    Ok(())
+}
+
+/// Waits for other threads in a way that the scheduler does not see: this thread does not count as running meanwhile.
+fn waiting_outside(wait: impl FnOnce()) {
+    kernel().scheduler.end();
+    wait();
+    kernel().scheduler.begin();
 }
 
 fn as_driver_thread(body: impl FnOnce()) {
@@ -61,13 +64,11 @@ fn as_driver_thread(body: impl FnOnce()) {
 
 fn requests(plan: &StormPlan, device: u64) {
     for _ in 0..plan.requests {
-        if device != 0 {
-            plug::ioctl(device, plan.code, &plan.input, plan.output);
-        }
+        plug::ioctl(device, plan.code, &plan.input, plan.output);
     }
 }
 
-/// At least once, and then until the requests are done.
+/// At least once, and then until the storm is over.
 fn sessions(plan: &StormPlan, over: &AtomicBool) {
     let session = kernel().engine.start_session("storm");
     loop {

@@ -126,7 +126,7 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
         }
         Request::Storm { plan } => storm::run(layout, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(call) },
-        Request::Session { .. } | Request::Events { .. } | Request::Calls {} => done(),
+        Request::Session { .. } | Request::Events { .. } | Request::Calls {} | Request::Written {} => done(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use etw_engine::{Callback, Enable, Engine, EventWrite, Finding, Notification, Routine as Called, Session};
 use etw_symbols::memory::{RawBlocks, buffer};
@@ -56,10 +57,20 @@ pub(super) const ROUTINES: &[Routine] = &[
 /// 100 ns units by which a write is late where races are looked for.
 const LATE: u64 = 1000;
 
+/// Writes of events that ETW accepted.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// How many events were written: calls that ETW answered with success.
+pub(crate) fn written() -> u64 {
+    WRITTEN.load(Ordering::Relaxed)
+}
+
 /// What is known beyond the engine: who is writing, and what was told already.
 pub(crate) struct Writers {
     /// By handle: the threads that are inside a write.
     inside: BTreeMap<u64, Vec<u32>>,
+    /// Threads that are inside an enable callback.
+    calling: Vec<u32>,
     /// By handle: the driver's code that registered it.
     registered: BTreeMap<u64, u64>,
     /// The engine's findings that were reported.
@@ -72,6 +83,7 @@ impl Writers {
     pub(crate) fn new(engine: &Engine, trace_all: bool) -> Self {
         Self {
             inside: BTreeMap::new(),
+            calling: Vec::new(),
             registered: BTreeMap::new(),
             reported: 0,
             session: trace_all.then(|| engine.start_session("nt-host")),
@@ -199,7 +211,12 @@ fn notify(target: u64, context: u64, notification: &Notification<'_>) {
         filter,
         context,
     ];
+    lock(&kernel().etw).calling.push(thread::number());
     call_back("enable callback", PASSIVE, target, &arguments);
+    let mut writers = lock(&kernel().etw);
+    if let Some(position) = writers.calling.iter().position(|calling| *calling == thread::number()) {
+        writers.calling.swap_remove(position);
+    }
 }
 
 fn unregister(call: &Call) -> u64 {
@@ -208,7 +225,8 @@ fn unregister(call: &Call) -> u64 {
         let mut writers = lock(&kernel().etw);
         writers.registered.remove(&handle);
         let inside = writers.inside.get(&handle).into_iter().flatten();
-        inside.copied().find(|writer| *writer != thread::number())
+        // Unregistering waits for enable callbacks that run, hence what they write does not race with it.
+        inside.copied().find(|writer| *writer != thread::number() && !writers.calling.contains(writer))
     };
     if writer.is_some() {
         verify::find(Rule::WriteRacesUnregister, format_args!("another thread writes an event with this registration"));
@@ -255,6 +273,9 @@ fn write(
         kernel().scheduler.wait(Some(soon), |_| None::<()>);
     }
     let answer = engine.write(&event, &blocks);
+    if answer.is_success() {
+        WRITTEN.fetch_add(1, Ordering::Relaxed);
+    }
     if let Some(inside) = lock(&kernel().etw).inside.get_mut(&handle)
         && let Some(position) = inside.iter().position(|thread| *thread == me)
     {

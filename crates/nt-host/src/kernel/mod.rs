@@ -11,7 +11,7 @@ mod debug;
 pub(crate) mod devices;
 mod dpc;
 mod environment;
-mod etw;
+pub(crate) mod etw;
 mod events;
 mod executive;
 mod files;

@@ -81,6 +81,8 @@ messages! {
         SetPower { device: u64, on: bool } = 20,
         /// Pull a device out.
         SurpriseRemove { device: u64 } = 21,
+        /// How many events were written.
+        Written {} = 22,
     }
 }
 
