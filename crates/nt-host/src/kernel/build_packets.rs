@@ -3,7 +3,7 @@
 use super::io::{POWER, Request, call_driver};
 use super::packet::{irp, location, new_irp};
 use super::routine::{APC, Call, DISPATCH, PASSIVE, Routine, routine};
-use super::{call_back, devices, kernel, lock, mdl, pool};
+use super::{call_back, device_stack, devices, kernel, lock, mdl, pool};
 use crate::cpu::thread;
 use crate::memory::guest;
 
@@ -198,7 +198,7 @@ fn request_power(call: &Call) -> u64 {
     if !matches!(minor, 0 | 2 | 3) {
         return INVALID_PARAMETER;
     }
-    let target = devices::top(device);
+    let target = device_stack::top(device);
     let request = packet(call, target, POWER, [0, DEVICE_STATE, state.into(), 0]);
     let next = guest::read::<u64>(request + irp::CURRENT_STACK) - location::SIZE;
     guest::write(next + location::MINOR, minor);

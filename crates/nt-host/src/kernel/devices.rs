@@ -1,5 +1,6 @@
 //! Driver and device objects, symbolic links and device interfaces.
 
+use super::device_stack::{attach, lower, top};
 use super::routine::{APC, Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, routine};
 use super::{kernel, lock};
 use crate::memory::guest;
@@ -8,19 +9,19 @@ use crate::verify::{self, Rule};
 /// Offsets in `DEVICE_OBJECT`.
 pub(crate) const DRIVER: u64 = 0x08;
 const NEXT: u64 = 0x10;
-const ATTACHED: u64 = 0x18;
+pub(super) const ATTACHED: u64 = 0x18;
 pub(crate) const FLAGS: u64 = 0x30;
 const CHARACTERISTICS: u64 = 0x34;
 const EXTENSION: u64 = 0x40;
 const TYPE: u64 = 0x48;
 pub(crate) const STACK_SIZE: u64 = 0x4C;
-const DEVICE_SIZE: u64 = 0x150;
+pub(super) const DEVICE_SIZE: u64 = 0x150;
 /// Offsets in `DRIVER_OBJECT`.
 const FIRST_DEVICE: u64 = 0x08;
 const DRIVER_EXTENSION: u64 = 0x30;
 pub(crate) const UNLOAD: u64 = 0x68;
 pub(crate) const MAJOR_FUNCTIONS: u64 = 0x70;
-const DRIVER_SIZE: u64 = 0x150;
+pub(super) const DRIVER_SIZE: u64 = 0x150;
 /// `DO_DEVICE_INITIALIZING`.
 const INITIALIZING: u32 = 0x80;
 
@@ -122,19 +123,6 @@ pub(crate) fn add_device_routine(driver: u64) -> u64 {
     guest::read(guest::read::<u64>(driver + DRIVER_EXTENSION) + 8)
 }
 
-/// A device of the bus, for the driver to attach to.
-pub(crate) fn new_physical_device() -> u64 {
-    let mut pool = lock(&kernel().pool);
-    let (device, driver) = (pool.object(DEVICE_SIZE), pool.object(DRIVER_SIZE));
-    drop(pool);
-    guest::write(device, 3_u16);
-    guest::write(device + DRIVER, driver);
-    guest::write(device + STACK_SIZE, 1_u8);
-    let entry = Device { address: device, name: String::new(), from: 0, of_host: true };
-    lock(&kernel().io).devices.push(entry);
-    device
-}
-
 /// Arguments: driver, size of the extension, name, type, characteristics, exclusive, place for the device.
 fn create_device(call: &Call) -> u64 {
     let (driver, name) = (call.arg(0), guest::text(call.arg(2)));
@@ -197,54 +185,6 @@ fn link(call: &Call, name: u64, target: u64) -> u64 {
 /// Whether a device is there.
 pub(super) fn exists(device: u64) -> bool {
     lock(&kernel().io).devices.iter().any(|known| known.address == device)
-}
-
-/// The device that the driver attached above a device of the bus.
-pub(super) fn above(physical: u64) -> Option<u64> {
-    let found = top(physical);
-    (found != physical).then_some(found)
-}
-
-/// The device of the bus below a device of the driver.
-pub(super) fn below(device: u64) -> Option<u64> {
-    physical().into_iter().find(|physical| top(*physical) == device)
-}
-
-/// The devices of the bus.
-pub(super) fn physical() -> Vec<u64> {
-    let io = lock(&kernel().io);
-    io.devices.iter().filter(|device| device.of_host).map(|device| device.address).collect()
-}
-
-/// The device right below another.
-fn lower(device: u64) -> Option<u64> {
-    let all: Vec<u64> = lock(&kernel().io).devices.iter().map(|device| device.address).collect();
-    all.into_iter().find(|known| guest::read::<u64>(known + ATTACHED) == device)
-}
-
-/// A device of the bus is gone.
-pub(super) fn forget(physical: u64) {
-    if guest::read::<u64>(physical + ATTACHED) != 0 {
-        let what = format_args!("a device stays attached to a device that is gone");
-        verify::find_at(Rule::ObjectLeak, Some("IoAttachDeviceToDeviceStack"), 0, what);
-    }
-    lock(&kernel().io).devices.retain(|device| device.address != physical);
-}
-
-/// The device on top of a stack.
-pub(super) fn top(device: u64) -> u64 {
-    let mut device = device;
-    while let upper @ 1.. = guest::read::<u64>(device + ATTACHED) {
-        device = upper;
-    }
-    device
-}
-
-fn attach(device: u64, to: u64) -> u64 {
-    let lower = top(to);
-    guest::write(lower + ATTACHED, device);
-    guest::write(device + STACK_SIZE, guest::read::<u8>(lower + STACK_SIZE) + 1);
-    lower
 }
 
 /// The driver's device that a client would open: by name or link where one is given, else the first.

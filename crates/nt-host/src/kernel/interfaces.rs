@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::routine::{Call, NO_RESOURCES, PASSIVE, Routine, routine};
-use super::{devices, kernel, lock, objects};
+use super::{device_stack, devices, kernel, lock, objects};
 use crate::memory::guest;
 
 const NAME_NOT_FOUND: u64 = 0xC000_0034;
@@ -56,7 +56,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         guest::write(file + 8, device);
         objects::reference(file, call.from);
         guest::write(call.arg(2), file);
-        guest::write(call.arg(3), devices::top(device));
+        guest::write(call.arg(3), device_stack::top(device));
         0
     })
     .fails(NAME_NOT_FOUND as u32),

@@ -8,6 +8,7 @@ mod bugcheck;
 mod build_packets;
 mod crt;
 mod debug;
+pub(crate) mod device_stack;
 pub(crate) mod devices;
 mod dpc;
 mod environment;
@@ -34,6 +35,7 @@ pub(crate) mod paging;
 pub(crate) mod plug;
 mod plug_packets;
 pub(crate) mod pool;
+mod pool_blocks;
 mod print;
 mod registrations;
 mod registry;
@@ -42,6 +44,7 @@ mod registry_query;
 mod resource;
 pub(crate) mod routine;
 pub(crate) mod scheduler;
+mod scheduler_state;
 mod shared_locks;
 pub(crate) mod spinlock;
 mod start_io;
@@ -74,7 +77,7 @@ pub(crate) struct Kernel {
     pub(crate) config: Config,
     pub(crate) engine: Engine,
     pub(crate) table: Table,
-    pub(crate) pool: Mutex<pool::Pool>,
+    pub(crate) pool: Mutex<pool_blocks::Pool>,
     pub(crate) scheduler: Scheduler,
     pub(crate) objects: Mutex<objects::Objects>,
     pub(crate) io: Mutex<io::Io>,
@@ -114,7 +117,7 @@ impl Kernel {
         engine.set_system_threads(true);
         Self {
             table: Table::new(&config),
-            pool: Mutex::new(pool::Pool::new()),
+            pool: Mutex::new(pool_blocks::Pool::new()),
             scheduler: Scheduler::new(config.real_time),
             objects: Mutex::default(),
             io: Mutex::default(),

@@ -100,7 +100,7 @@ pub(crate) fn cancel(number: u64) {
     // The table is not locked while driver code runs: it is put back.
     let Some(sent) = lock(&SENT).1.remove(&number) else { return };
     match &sent {
-        Sent::Framework(sent) => wdf::cancel(sent),
+        Sent::Framework(sent) => wdf::cancel_sent(sent),
         Sent::Packets(sent) => sent.cancel(),
         Sent::Over(_) => {}
     }

@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::packet_client::{self, Packet, Submission, send};
 use super::plug::{Outcome, WRITE};
 use super::routine::PASSIVE;
-use super::{call_back, devices, kernel, lock, mdl, plug};
+use super::{call_back, device_stack, devices, kernel, lock, mdl, plug};
 use crate::memory::guest;
 use crate::wdf::Asked;
 
@@ -45,15 +45,15 @@ pub(super) fn add_device() -> Result<u64, NtStatus> {
     if routine == 0 {
         return devices::find(None).ok_or(NtStatus::NoSuchDevice);
     }
-    let physical = devices::new_physical_device();
+    let physical = device_stack::new_physical_device();
     let status = call_back("AddDevice", PASSIVE, routine, &[driver, physical]) as u32;
-    let found = || devices::above(physical).or_else(|| devices::find(None)).ok_or(NtStatus::NoSuchDevice);
+    let found = || device_stack::above(physical).or_else(|| devices::find(None)).ok_or(NtStatus::NoSuchDevice);
     let device = NtStatus::from_int(status).ok().and_then(|()| found());
-    let device = device.inspect_err(|_| devices::forget(physical))?;
+    let device = device.inspect_err(|_| device_stack::forget(physical))?;
     if let Err(status) = tell(device, PNP, START_DEVICE, [0; 4]) {
         // A device that does not start is taken away again.
         let _ = tell(device, PNP, REMOVE_DEVICE, [0; 4]);
-        devices::forget(physical);
+        device_stack::forget(physical);
         return Err(status);
     }
     Ok(device)
@@ -61,7 +61,7 @@ pub(super) fn add_device() -> Result<u64, NtStatus> {
 
 /// The devices that the driver put above devices of the bus.
 pub(super) fn stacks() -> Vec<u64> {
-    devices::physical().into_iter().filter_map(devices::above).collect()
+    device_stack::physical().into_iter().filter_map(device_stack::above).collect()
 }
 
 /// Takes a device away. A device that the driver made by itself is its own affair.
@@ -77,9 +77,9 @@ pub(super) fn remove_device(device: u64, surprise: bool) -> Result<(), NtStatus>
         return Err(status);
     }
     plug::close_all(device);
-    let below = devices::below(device);
+    let below = device_stack::below(device);
     let _ = tell(device, PNP, REMOVE_DEVICE, [0; 4]);
-    below.into_iter().for_each(devices::forget);
+    below.into_iter().for_each(device_stack::forget);
     Ok(())
 }
 

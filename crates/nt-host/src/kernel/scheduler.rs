@@ -4,64 +4,17 @@
 //! then it stands still while anybody can go on, and jumps to the next deadline when everybody waits. A driver that waits
 //! for a second then costs no time, and each run of a test is the same.
 
-use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::lock;
+use super::scheduler_state::Sleeper;
+pub(crate) use super::scheduler_state::{Action, State, Timer};
 use crate::cpu::thread;
-use crate::memory::guest;
 use crate::verify;
 
 /// 100 ns units between 1601 and the moment at which a virtual clock starts: 2026-01-01.
 const EPOCH: u64 = 134_117_856_000_000_000;
-
-/// Something to run.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
-/// Something that a timer runs, maybe again and again.
-pub(crate) type Action = std::sync::Arc<dyn Fn() + Send + Sync>;
-
-/// A timer that is set.
-#[derive(Clone)]
-pub(crate) struct Timer {
-    /// Who it is: the address of a KTIMER, or of a framework's object.
-    pub(crate) key: u64,
-    pub(crate) due: u64,
-    /// 100 ns units until it is due again; 0 for once.
-    pub(crate) period: u64,
-    /// Address of a dispatcher object to signal.
-    pub(crate) signals: Option<u64>,
-    pub(crate) action: Option<Action>,
-    /// The driver's code that set it.
-    pub(crate) from: u64,
-}
-
-/// A thread that waits.
-struct Sleeper {
-    thread: u32,
-    deadline: Option<u64>,
-    /// The state that it looked at last.
-    seen: u64,
-}
-
-/// What the lock guards.
-pub(crate) struct State {
-    now: u64,
-    /// Somebody outside asked for something and waits for it. Without, virtual time stands still.
-    asked: bool,
-    /// Counts changes that a waiting thread could be interested in.
-    changes: u64,
-    /// Threads that are running driver code or are about to.
-    pub(super) running: usize,
-    sleepers: Vec<Sleeper>,
-    pub(crate) timers: Vec<Timer>,
-    pub(crate) deferred: VecDeque<(u64, Job)>,
-    pub(crate) work: VecDeque<(u64, Job)>,
-    /// Jobs that are running, by their keys.
-    pub(crate) active: Vec<u64>,
-    /// Worker threads without a job.
-    pub(crate) idle_workers: usize,
-}
 
 /// The scheduler.
 pub(crate) struct Scheduler {
@@ -72,22 +25,7 @@ pub(crate) struct Scheduler {
 
 impl Scheduler {
     pub(crate) fn new(real_time: bool) -> Self {
-        Self {
-            state: Mutex::new(State {
-                now: 0,
-                asked: false,
-                changes: 0,
-                running: 0,
-                sleepers: Vec::new(),
-                timers: Vec::new(),
-                deferred: VecDeque::new(),
-                work: VecDeque::new(),
-                active: Vec::new(),
-                idle_workers: 0,
-            }),
-            changed: Condvar::new(),
-            started: real_time.then(Instant::now),
-        }
+        Self { state: Mutex::default(), changed: Condvar::new(), started: real_time.then(Instant::now) }
     }
 
     /// 100 ns units since the start.
@@ -215,19 +153,9 @@ impl Scheduler {
 
     /// Lets virtual time jump where nobody can go on without it; whether it did.
     fn jump(&self, state: &mut State) -> bool {
-        let somebody_can = !state.asked
-            || state.running != 0
-            || !state.deferred.is_empty()
-            || !state.work.is_empty()
-            || state.sleepers.iter().any(|sleeper| sleeper.seen != state.changes);
-        if somebody_can {
+        if state.somebody_can_go_on() || !state.jump() {
             return false;
         }
-        let timers = state.timers.iter().map(|timer| timer.due);
-        let Some(next) = timers.chain(state.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min() else {
-            return false;
-        };
-        state.now = state.now.max(next);
         self.fire(state);
         state.changes += 1;
         self.changed.notify_all();
@@ -236,42 +164,13 @@ impl Scheduler {
 
     /// Whether every thread waits and nothing will ever wake one.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.look(|state| {
-            self.started.is_none()
-                && state.running == 0
-                && !state.sleepers.is_empty()
-                && state.deferred.is_empty()
-                && state.work.is_empty()
-                && state.timers.is_empty()
-                && state.sleepers.iter().all(|sleeper| sleeper.deadline.is_none() && sleeper.seen == state.changes)
-        })
+        self.started.is_none() && self.look(State::is_stuck)
     }
 
     /// Makes timers that are due happen.
     fn fire(&self, state: &mut State) {
         let now = self.now_in(state);
-        let mut fired = false;
-        for index in (0..state.timers.len()).rev() {
-            let Some(timer) = state.timers.get_mut(index) else { continue };
-            if timer.due > now {
-                continue;
-            }
-            let (key, signals, action) = (timer.key, timer.signals, timer.action.clone());
-            if timer.period == 0 {
-                state.timers.swap_remove(index);
-            } else {
-                timer.due += timer.period;
-            }
-            if let Some(object) = signals {
-                guest::write(object + 4, 1_i32);
-            }
-            if let Some(action) = action {
-                state.deferred.push_back((key, Box::new(move || action())));
-            }
-            fired = true;
-        }
-        if fired {
-            state.changes += 1;
+        if state.fire(now) {
             self.changed.notify_all();
         }
     }

@@ -4,7 +4,7 @@ use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
 use super::request::{self, CONTROL, PATIENCE, Request, complete};
-use super::{Handle, file, queue, status, with};
+use super::{Handle, cancel, file, queue, status, with};
 use crate::kernel::plug::Outcome;
 use crate::kernel::routine::PASSIVE;
 use crate::kernel::{self, call_back, kernel};
@@ -70,8 +70,8 @@ pub(super) fn submit(device: Handle, request: Handle, kind: u32) {
 }
 
 /// The client does not want its answer any more.
-pub(crate) fn cancel(sent: &Sent) {
-    request::cancel(sent.request);
+pub(crate) fn cancel_sent(sent: &Sent) {
+    cancel::cancel(sent.request);
 }
 
 /// Waits for the end of a request and closes the file.
@@ -91,7 +91,7 @@ pub(super) fn wait(handle: Handle) -> (u32, u64) {
         if let Some(end) = kernel().scheduler.wait(Some(deadline), |_| ended()) {
             return end;
         }
-        request::cancel(handle);
+        cancel::cancel(handle);
         if let Some(end) = ended() {
             return end;
         }

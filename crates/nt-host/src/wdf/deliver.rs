@@ -4,7 +4,7 @@ use super::device::with_device;
 use super::object;
 use super::queue::{MANUAL, with_queue};
 use super::request::{self, with_request};
-use super::{Handle, queue_state, status, sync};
+use super::{Handle, cancel, queue_state, status, sync};
 use crate::cpu::thread;
 use crate::kernel::routine::PASSIVE;
 use crate::kernel::{call_back, kernel, submit};
@@ -44,7 +44,7 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
     };
     // A request that was canceled while the driver had it does not wait in a queue.
     if request::lookup(request, |request| request.canceled) {
-        request::cancel(request);
+        cancel::cancel(request);
         return true;
     }
     if length == 1 {

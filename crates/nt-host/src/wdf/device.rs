@@ -170,7 +170,7 @@ pub(crate) fn add_device() -> Result<u64, NtStatus> {
         return devices().first().copied().ok_or(NtStatus::NoSuchDevice);
     }
     let before = devices();
-    let physical = kernel::devices::new_physical_device();
+    let physical = kernel::device_stack::new_physical_device();
     let init = Init { physical, ..Init::default() };
     let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)));
     let init = init.map_err(NtStatus::from_int)?;

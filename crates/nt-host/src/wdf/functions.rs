@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, timer, work,
+    cancel, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, timer,
+    work,
 };
 use crate::kernel::Entry;
 use crate::kernel::routine::Routine;
@@ -11,7 +12,8 @@ use crate::kernel::routine::Routine;
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 15] = [
+static FAMILIES: [&[Routine]; 16] = [
+    cancel::FUNCTIONS,
     device::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,

@@ -7,6 +7,7 @@
 //! documentation; where it leaves the order open (siblings that are cleaned up), ours is the reverse of creation.
 
 mod attributes;
+mod cancel;
 mod client;
 mod data;
 mod deliver;
@@ -36,7 +37,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{self, kernel};
 
-pub(crate) use client::{Asked, Sent, begin, cancel, finish};
+pub(crate) use client::{Asked, Sent, begin, cancel_sent, finish};
 pub(crate) use device::{add_device, remove_all, remove_device, set_power};
 pub(crate) use functions::functions;
 pub(crate) use loader::LOADER;

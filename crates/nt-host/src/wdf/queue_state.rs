@@ -3,7 +3,7 @@
 use super::device::with_device;
 use super::object::{self, Data};
 use super::queue::{Queue, with_queue};
-use super::{Handle, deliver, request, status, sync};
+use super::{Handle, cancel, deliver, request, status, sync};
 use crate::cpu::thread;
 use crate::kernel::routine::{Call, PASSIVE};
 use crate::kernel::{call_back, kernel};
@@ -132,10 +132,10 @@ pub(super) fn stop_and_purge(handle: Handle) {
 
 fn cancel_everything(handle: Handle) {
     for request in with_queue(handle, |queue| queue.waiting.clone()) {
-        request::cancel(request);
+        cancel::cancel(request);
     }
     for request in request::presented_in(handle) {
-        request::cancel(request);
+        cancel::cancel(request);
     }
 }
 
