@@ -23,8 +23,8 @@
 //! session.set(&StackTracing::new(vec![event])?)?;
 //! session.set(&StackTracing::off())?;
 //!
-//! let sources = machine.get::<ProfileSources>()?;
-//! let MaxPmcCounters(counters) = machine.get()?;
+//! let sources = machine.query::<ProfileSources>()?;
+//! let MaxPmcCounters(counters) = machine.query()?;
 //! assert!(!sources.0.is_empty() && counters > 0);
 //!
 //! let status = session.stop()?;

@@ -87,7 +87,7 @@ impl Machine {
     /// # Errors
     ///
     /// What the system answered, or an answer without the layout of its class.
-    pub fn get<T: Queryable<Scope = OfMachine, Input = ()>>(&self) -> Result<T, Error> {
+    pub fn query<T: Queryable<Scope = OfMachine, Input = ()>>(&self) -> Result<T, Error> {
         self.query_at(0, &())
     }
 
@@ -95,8 +95,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
-    pub fn get_for<T: Queryable<Scope = OfMachine>>(&self, input: &T::Input) -> Result<T, Error> {
+    /// As for [`query`](Self::query).
+    pub fn query_for<T: Queryable<Scope = OfMachine>>(&self, input: &T::Input) -> Result<T, Error> {
         self.query_at(0, input)
     }
 
@@ -208,7 +208,7 @@ impl Machine {
     ///
     /// What the system answered to the query.
     pub fn max_sessions(&self) -> Result<u32, Error> {
-        let queried = self.get::<MaxSessions>();
+        let queried = self.query::<MaxSessions>();
         let answer = queried.or_else(|error| self.enumerate::<MaxSessions>(&()).map_err(|_| error));
         answer.map(|MaxSessions(most)| most)
     }

@@ -205,7 +205,7 @@ impl Session {
         self.machine.set_at(self.handle, information)
     }
 
-    /// Queries something of this session.
+    /// Queries something of this session; [`query`](Self::query) is about the session as a whole.
     ///
     /// # Errors
     ///

@@ -64,8 +64,8 @@ fn the_system_finds_them_too() {
     let unknown = machine.set(&SampleInterval { source: 99, interval: 1 }).unwrap_err();
     assert_eq!(unknown.code(), INVALID);
     assert_eq!(machine.set(&ProfileSourcesInUse(vec![99])).unwrap_err().code(), INVALID);
-    assert_eq!(machine.get_for::<SampleInterval>(&99).unwrap_err().code(), INVALID);
-    assert_eq!(machine.get_for::<PmcOwners>(&60_000).unwrap_err().code(), INVALID);
+    assert_eq!(machine.query_for::<SampleInterval>(&99).unwrap_err().code(), INVALID);
+    assert_eq!(machine.query_for::<PmcOwners>(&60_000).unwrap_err().code(), INVALID);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
     session.set(&DisallowList::default()).unwrap();
     assert_eq!(session.get::<DisallowedProviders>().unwrap().0, []);
 
-    let limits = machine.get::<PeriodicCaptureLimits>().unwrap();
+    let limits = machine.query::<PeriodicCaptureLimits>().unwrap();
     session.set(&PeriodicCapture::new(limits.least_seconds, vec![PROVIDER], limits).unwrap()).unwrap();
     assert!(of_engine().periodic_capture.is_some());
     session.set(&PeriodicCapture::off()).unwrap();
@@ -109,23 +109,23 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
 fn the_machine_answers_for_itself() {
     let (machine, _engine) = machine();
     machine.set(&SampleInterval { source: 0, interval: 20_000 }).unwrap();
-    assert_eq!(machine.get_for::<SampleInterval>(&0).unwrap().interval, 20_000);
-    assert_eq!(machine.get::<ProfileSources>().unwrap().0[0].description, "Timer");
+    assert_eq!(machine.query_for::<SampleInterval>(&0).unwrap().interval, 20_000);
+    assert_eq!(machine.query::<ProfileSources>().unwrap().0[0].description, "Timer");
     assert_eq!(machine.max_sessions().unwrap(), 64);
     assert_eq!(machine.enumerate::<MaxSessions>(&()).unwrap(), MaxSessions(64));
-    assert!(machine.get::<ProcessingVersion>().is_ok());
+    assert!(machine.query::<ProcessingVersion>().is_ok());
 }
 
 #[test]
 fn counters_are_set_once_and_owners_are_seen() {
     let (machine, _engine) = machine();
     let session = system_session(&machine);
-    let most = machine.get::<MaxPmcCounters>().unwrap();
+    let most = machine.query::<MaxPmcCounters>().unwrap();
     session.set(&PmcEvents::new(events(2)).unwrap()).unwrap();
     session.set(&PmcCounters::new(vec![0], most).unwrap()).unwrap();
     assert_eq!(session.set(&PmcEvents::new(events(1)).unwrap()).unwrap_err().code(), INVALID);
-    assert_eq!(machine.get::<PmcSessions>().unwrap().0[0].hook_ids, [0, 1]);
-    let owners = machine.get_for::<PmcOwners>(&0).unwrap();
+    assert_eq!(machine.query::<PmcSessions>().unwrap().0[0].hook_ids, [0, 1]);
+    let owners = machine.query_for::<PmcOwners>(&0).unwrap();
     assert_eq!((owners.processor, owners.counters.len()), (0, usize::try_from(most.0).unwrap()));
     assert_eq!(owners.counters[0].owner_type, 3);
 }
@@ -146,6 +146,6 @@ fn classes_of_a_later_windows_are_unknown_to_an_earlier_one() {
     let (machine, _engine) = machine_with(EngineOptions { os_build: 17_763, ..EngineOptions::default() });
     let session = system_session(&machine);
     assert_eq!(session.set(&StackCaching::ON).unwrap_err().code(), INVALID);
-    assert!(machine.get::<PeriodicCaptureLimits>().is_ok());
+    assert!(machine.query::<PeriodicCaptureLimits>().is_ok());
     assert!(matches!(StackTracing::new(events(300)), Err(Limit::TooMany { given: 300, most: 256, .. })));
 }

@@ -179,15 +179,15 @@ fn enabling_late_disabling_and_asking_for_state_reach_the_driver() {
 fn information_classes_are_those_of_the_windows_that_is_imitated() {
     let host = sample().os(Os::Win11).prepare().expect("the sample");
     let machine = host.machine();
-    assert!(!machine.get::<ProfileSources>().expect("sources").0.is_empty());
-    assert_eq!(machine.get::<MaxSessions>().expect("a number"), MaxSessions(64));
+    assert!(!machine.query::<ProfileSources>().expect("sources").0.is_empty());
+    assert_eq!(machine.query::<MaxSessions>().expect("a number"), MaxSessions(64));
     let session = machine.start(&Properties::new("classes").real_time()).expect("a session");
     session.set(&DisallowList(vec![provider()])).expect("set");
     assert_eq!(session.get::<DisallowedProviders>().expect("a list").0, [provider()]);
     session.set(&StackCaching::default()).expect("set");
 
     let old = sample().os(Os::Win7).prepare().expect("the sample").machine();
-    assert!(old.get::<ProcessingVersion>().is_err(), "came with Windows 10");
+    assert!(old.query::<ProcessingVersion>().is_err(), "came with Windows 10");
 }
 
 #[test]

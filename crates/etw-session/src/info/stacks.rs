@@ -9,7 +9,9 @@ use crate::{Limit, Malformed};
 list_class! {
     /// Class 3: system events that get a stack. A list replaces the one before; an empty one turns stacks off.
     ///
-    /// Learn says that it can be queried; the header does not, and systems answer `NotSupported`.
+    /// Learn says that it can be queried; the header does not, and systems answer `NotSupported`. On 64-bit Windows the stack
+    /// of the kernel's part cannot always be walked: the page of `TraceSetInformation` says to set the registry value
+    /// `DisablePagingExecutive` to 1 for as long as that is needed.
     StackTracing(ClassicEventId) = StackTracingInfo, OfSession
 }
 

@@ -79,33 +79,33 @@ pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
             context.record(vec![("groups", flags.names().into()), ("masks", masks.into())])
         }
         5 => {
-            let interval: SampleInterval = machine.get_for(&of)?;
+            let interval: SampleInterval = machine.query_for(&of)?;
             context.record(vec![("source", interval.source.into()), ("interval", interval.interval.into())])
         }
         7 => {
             let mut table = Table::new(&["source", "name", "min_interval", "max_interval"]);
-            for source in machine.get::<ProfileSources>()?.0 {
+            for source in machine.query::<ProfileSources>()?.0 {
                 let cells = [source.min_interval.into(), source.max_interval.into()];
                 table.row([source.source.into(), source.description.into()].into_iter().chain(cells).collect());
             }
             context.table(table)
         }
-        11 => number(context, machine.get::<ProcessingVersion>()?.0),
+        11 => number(context, machine.query::<ProcessingVersion>()?.0),
         12 => guids(context, machine.groups()?),
         13 => providers::group_of(context, line),
         14 => guids(context, of_session::<DisallowedProviders>(context, line)?.0),
         17 => {
-            let limits: PeriodicCaptureLimits = machine.get()?;
+            let limits: PeriodicCaptureLimits = machine.query()?;
             let (seconds, most) = (limits.least_seconds, limits.most_providers);
             context.record(vec![("least_seconds", seconds.into()), ("most_providers", most.into())])
         }
         19 => number(context, machine.max_sessions()?),
-        22 => number(context, machine.get::<MaxPmcCounters>()?.0),
+        22 => number(context, machine.query::<MaxPmcCounters>()?.0),
         23 => number(context, of_session::<StreamCount>(context, line)?.0),
-        25 => owners(context, &machine.get_for::<PmcOwners>(&of)?.counters),
+        25 => owners(context, &machine.query_for::<PmcOwners>(&of)?.counters),
         27 => {
             let mut table = Table::new(&["session", "sources", "hook_ids"]);
-            for session in machine.get::<PmcSessions>()?.0 {
+            for session in machine.query::<PmcSessions>()?.0 {
                 table.row(vec![session.logger_id.into(), session.sources.into(), session.hook_ids.into()]);
             }
             context.table(table)

@@ -34,7 +34,7 @@ pub(super) fn set(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         }
         8 => on_session(context, line, &PmcEvents::new(all(line, values::classic_event)?)?),
         9 => {
-            let most: MaxPmcCounters = machine.get()?;
+            let most: MaxPmcCounters = machine.query()?;
             on_session(context, line, &PmcCounters::new(all(line, values::number32)?, most)?)
         }
         10 => on_session(context, line, &DisallowList(all(line, values::provider)?)),
@@ -83,7 +83,7 @@ fn periodic(context: &Context<'_>, line: &Line) -> Result<PeriodicCapture, Failu
     if providers.is_empty() {
         return Ok(PeriodicCapture::off());
     }
-    let limits: PeriodicCaptureLimits = context.machine.get()?;
+    let limits: PeriodicCaptureLimits = context.machine.query()?;
     let seconds = line.parsed("seconds")?.unwrap_or(limits.least_seconds);
     Ok(PeriodicCapture::new(seconds, providers, limits)?)
 }
