@@ -3,14 +3,18 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use etw_engine::{Engine, EngineOptions};
 use etw_etl::Reader;
 use etw_etl::format::buffer::FLAG_FLUSH_MARKER;
 use etw_session::info::{
     DisallowList, DisallowedProviders, MaxSessions, ProcessingVersion, ProfileSources, StackCaching,
 };
-use etw_session::{Consumer, Enable, Machine, Properties, Received, Session};
+use etw_session::platform::EngineSystem;
+use etw_session::{Consumer, Enable, Machine, Properties, Received, Session, System};
+use etw_types::session::TraceInfoClass;
 use etw_types::{Guid, Level, NtStatus, Win32Error};
 use nt_host::{Builder, NtHost, Os};
 
@@ -188,6 +192,38 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
 
     let old = sample().os(Os::Win7).prepare().expect("the sample").machine();
     assert!(old.query::<ProcessingVersion>().is_err(), "came with Windows 10");
+}
+
+/// Every class, with every kind of handle and several lengths: what comes over the wire is what an engine answers.
+#[test]
+fn the_host_answers_what_an_engine_answers() {
+    let host = sample().prepare().expect("the sample");
+    let (remote, machine) = (host.system(), host.machine());
+    let options = EngineOptions { os_build: Os::default().version().2, ..EngineOptions::default() };
+    let local: Arc<dyn System> = Arc::new(EngineSystem::new(Engine::with_options(options)));
+    let beside = Machine::with(Arc::clone(&local));
+    let properties = Properties::new("classes").real_time().system_logger(1);
+    let sessions = [&machine, &beside].map(|machine| machine.start(&properties).expect("a session"));
+    let handles = [0, sessions[0].handle(), u64::MAX];
+    assert_eq!(sessions[0].handle(), sessions[1].handle());
+    for class in (0..31).map(TraceInfoClass::from_int) {
+        for length in [0, 1, 4, 7, 8, 12, 16, 24, 32, 33, 36, 4096] {
+            for handle in handles {
+                let set = |system: &Arc<dyn System>| system.set_information(handle, class, &vec![0; length]);
+                assert_eq!(set(&remote), set(&local), "set {class:?}, {length} bytes, handle {handle}");
+                let query = |system: &Arc<dyn System>| {
+                    let mut buffer = vec![0; length];
+                    (system.query_information(handle, class, &mut buffer), buffer)
+                };
+                assert_eq!(query(&remote), query(&local), "query {class:?}, {length} bytes, handle {handle}");
+            }
+            let enumerate = |system: &Arc<dyn System>| {
+                let mut buffer = vec![0; length];
+                (system.enumerate(class, &provider().to_bytes_le(), &mut buffer), buffer)
+            };
+            assert_eq!(enumerate(&remote), enumerate(&local), "enumerate {class:?}, {length} bytes");
+        }
+    }
 }
 
 #[test]

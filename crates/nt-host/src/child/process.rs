@@ -97,8 +97,11 @@ impl Process {
 /// Sends, and waits for the answer.
 fn exchange<T: Wire>(stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
     let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-    wire::send(&mut *stream, request)?;
-    let reply = wire::receive(&mut *stream)?;
+    let sent = wire::send(&mut *stream, request);
+    let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
+        // An answer that comes too late must not be taken for that to the next request.
+        let _ = stream.shutdown(Shutdown::Both);
+    })?;
     reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
 }
 
