@@ -4,8 +4,10 @@ use etw_types::{Guid, InType, Opcode, OutType};
 use serde_json::{Value, json};
 
 use super::{Exporter, Format};
+use crate::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
+use crate::format::logfile::LogfileHeader;
 use crate::testing::{descriptor, event_of, read, read_record, trace_logging};
-use crate::{Event, EventData, ExtendedItem, ExtendedType};
+use crate::{Clock, Event, EventData, ExtendedItem, ExtendedType};
 
 const KEYS: [&str; 18] = [
     "time",
@@ -124,6 +126,30 @@ fn text_is_one_line_for_an_event() {
     );
     let text = export(Format::Text, &[event_of(b"\xFF\x00\x00E\0", &[0xEE; 70])]);
     assert!(text.contains(" tracelogging ") && text.ends_with("ee…(+6 bytes)\n"), "{text}");
+}
+
+#[test]
+fn the_first_record_of_a_file_is_shown_as_what_it_says_about_the_session() {
+    let header = LogfileHeader {
+        logger_name: "a \x1b[31mname".into(),
+        file_name: "C:\\t.etl".into(),
+        processors: 2,
+        provider_version: 26100,
+        pointer_size: 8,
+        ..LogfileHeader::default()
+    };
+    let body = header.to_bytes();
+    let size = u16::try_from(SYSTEM_SIZE + body.len()).unwrap();
+    let prefix = SystemHeader { version: 2, header_type: TYPE_SYSTEM_64, size, ..SystemHeader::default() };
+    let record = [&prefix.to_bytes()[..], &body].concat();
+    let event = Event::from_record(&record, 0, &Clock::default()).unwrap();
+    let text = export(Format::Text, &[event]);
+    assert!(
+        text.ends_with(
+            " session \"a \\u{1b}[31mname\" file=C:\\t.etl system=10.0.26100 processors=2 buffers=1 lost=0\n"
+        ),
+        "{text}"
+    );
 }
 
 fn activity(opcode: Opcode, activity: u128, task: u16, thread_id: u32, timestamp: u64) -> Event {

@@ -1,10 +1,13 @@
 //! A line for a reader: when, where, what.
 
 use super::json::push;
-use crate::decode::{Decoded, Kind};
+use crate::decode::{Decoded, Kind, Scalar};
 use crate::format::bytes::hex;
+use crate::format::logfile::LogfileHeader;
 use crate::read::event::EventRef;
 
+/// The hook id of the first record.
+const HEADER_HOOK: u16 = 0;
 /// Most bytes of undecoded data in a line.
 const MAX_RAW: usize = 64;
 
@@ -13,6 +16,12 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let descriptor = &header.descriptor;
     let id = |value: Option<u32>| value.map_or_else(|| "-".into(), |value| value.to_string());
     push(out, format_args!("{} {}:{} cpu{} ", header.time, id(header.process_id), id(header.thread_id), header.cpu));
+    if event.kind() == Kind::System
+        && descriptor.id == HEADER_HOOK
+        && let Some(about) = LogfileHeader::parse(event.payload())
+    {
+        return session(out, &about);
+    }
     if event.kind() == Kind::TraceLogging && decoded.event.is_some() {
         push(out, format_args!("{decoded}"));
     } else {
@@ -58,4 +67,14 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         }
     }
     out.push('\n');
+}
+
+/// The first record of a file, which is about the session: its bytes say little to a reader.
+fn session(out: &mut String, about: &LogfileHeader) {
+    let [major, minor, ..] = about.version;
+    // Quoted like any other text of a file.
+    let text = |text: &String| Scalar::Text(text.clone());
+    push(out, format_args!("session {} file={}", text(&about.logger_name), text(&about.file_name)));
+    push(out, format_args!(" system={major}.{minor}.{} processors={}", about.provider_version, about.processors));
+    push(out, format_args!(" buffers={} lost={}\n", about.buffers_written, about.events_lost));
 }
