@@ -155,7 +155,7 @@ impl Session {
         self.control(Control::IncrementFile, Call::IncrementFile)
     }
 
-    /// Delivers in real time from here on, and keeps what is in memory.
+    /// Finishes the file, and goes on in real time only.
     ///
     /// # Errors
     ///

@@ -3,8 +3,7 @@
 
 mod common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{env, fs, process};
 
@@ -110,10 +109,16 @@ fn those_who_may_not_are_told_what_to_do() {
     assert!(refused.to_string().contains("run elevated or join Performance Log Users"), "{refused}");
 }
 
-/// A system that answers a stop with the code it has, and counts the stops.
+/// A system that answers control calls with the code it has, and keeps their codes.
 struct Scripted {
     answer: Win32Error,
-    stops: AtomicUsize,
+    calls: Mutex<Vec<Control>>,
+}
+
+impl Scripted {
+    fn new(answer: Win32Error) -> Arc<Self> {
+        Arc::new(Self { answer, calls: Mutex::default() })
+    }
 }
 
 impl System for Scripted {
@@ -122,8 +127,8 @@ impl System for Scripted {
     }
 
     fn control_trace(&self, target: Target<'_>, control: Control, _block: &mut [u8]) -> Result<(), Win32Error> {
-        assert_eq!((target, control), (Target::Handle(7), Control::Stop));
-        self.stops.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(target, Target::Handle(7));
+        self.calls.lock().unwrap().push(control);
         self.answer.ok()
     }
 
@@ -160,25 +165,41 @@ impl System for Scripted {
     }
 }
 
-fn stop_answered_with(answer: Win32Error) -> (Result<SessionStatus, Error>, usize) {
-    let system = Arc::new(Scripted { answer, stops: AtomicUsize::new(0) });
+fn stop_answered_with(answer: Win32Error) -> (Result<SessionStatus, Error>, Vec<Control>) {
+    let system = Scripted::new(answer);
     let machine = Machine::with(Arc::clone(&system) as Arc<dyn System>);
     let result = machine.start(&Properties::new("s").real_time()).unwrap().stop();
-    (result, system.stops.load(Ordering::Relaxed))
+    let calls = system.calls.lock().unwrap().clone();
+    (result, calls)
+}
+
+#[test]
+fn every_control_code_is_sent_as_it_is() {
+    let system = Scripted::new(Win32Error::Success);
+    let machine = Machine::with(Arc::clone(&system) as Arc<dyn System>);
+    let session = machine.start(&Properties::new("s").real_time()).unwrap();
+    session.query().unwrap();
+    session.update(&Update::default()).unwrap();
+    session.flush().unwrap();
+    session.increment_file().unwrap();
+    session.convert_to_real_time().unwrap();
+    session.stop().unwrap();
+    let codes: Vec<u32> = system.calls.lock().unwrap().iter().map(|control| *control as u32).collect();
+    // An update asks before and after, as the block carries everything.
+    assert_eq!(codes, [0, 0, 2, 0, 3, 4, 5, 1]);
 }
 
 #[test]
 fn more_data_on_stop_means_stopped_and_no_stop_is_tried_twice() {
     let (stopped, calls) = stop_answered_with(Win32Error::MoreData);
-    assert_eq!((stopped.unwrap().name.as_str(), calls), ("s", 1));
+    assert_eq!((stopped.unwrap().name.as_str(), calls), ("s", vec![Control::Stop]));
     let (refused, calls) = stop_answered_with(Win32Error::ActiveConnections);
-    assert_eq!((refused.unwrap_err().code(), calls), (Win32Error::ActiveConnections, 1));
+    assert_eq!((refused.unwrap_err().code(), calls), (Win32Error::ActiveConnections, vec![Control::Stop]));
 }
 
 #[test]
 fn a_system_without_a_function_says_not_supported_here() {
-    let system = Scripted { answer: Win32Error::Success, stops: AtomicUsize::new(0) };
-    let machine = Machine::with(Arc::new(system));
+    let machine = Machine::with(Scripted::new(Win32Error::Success));
     let error = machine.max_sessions().unwrap_err();
     assert!(error.is_unsupported());
     assert!(error.to_string().contains("120 CALL_NOT_IMPLEMENTED: not supported here"), "{error}");

@@ -155,6 +155,8 @@ pub(crate) const COMMANDS: &[Command] = &[
             option("max-buffers", "N", "most buffers"),
             option("flags", "MASK", "EVENT_TRACE_FLAG_* of the system providers; 0 disables them"),
             choice("real-time", &["on", "off"], "deliver to consumers"),
+            switch("next-file", "go on with the next of numbered files"),
+            switch("finish-file", "finish the file, and go on in real time only"),
         ],
         details: "",
     },

@@ -135,6 +135,12 @@ pub(super) fn update(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         real_time: line.value("real-time").map(values::switch).transpose()?,
         maximum_buffers: line.parsed("max-buffers")?,
     };
-    let status = session.update(&update)?;
+    let mut status = if update == Update::default() { session.query()? } else { session.update(&update)? };
+    if line.has("next-file") {
+        status = session.increment_file()?;
+    }
+    if line.has("finish-file") {
+        status = session.convert_to_real_time()?;
+    }
     report(context, "updated", &status)
 }
