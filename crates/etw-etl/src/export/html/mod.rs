@@ -33,9 +33,9 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// What the page's policy calls [`SCRIPT`]; a test compares.
-const SCRIPT_HASH: &str = "sha256-FjcAcLfEIB2Knl30X9GEqs/CyLNk4/N008R7Yk5QQ6Q=";
+const SCRIPT_HASH: &str = "sha256-Vuh/rZON0v2stFNpsoAI9XwzCR11tHOb75ZZ9U3ZJc8=";
 /// What the page's policy calls [`STYLE`]; a test compares.
-const STYLE_HASH: &str = "sha256-wXVEw0KqUeJ4VHkyQ+9kat1cnF8Yz0EPm8Mg1Z+Kzeo=";
+const STYLE_HASH: &str = "sha256-/AqMdeELXQgeNWWUIPJh+49ePRr2vOvU7NvXq0lZ2Jo=";
 
 /// Texts that many events have in common, each written once.
 #[derive(Debug, Default)]

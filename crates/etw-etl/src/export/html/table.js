@@ -101,7 +101,7 @@ function createTable(choose) {
     const height = rowHeight();
     const [top, room] = [place * height, scroller.clientHeight - 2 * height];
     if (top < scroller.scrollTop) scroller.scrollTop = top;
-    else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
+    else if (top > scroller.scrollTop + room) scroller.scrollTop = Math.ceil((top - room) / height) * height;
   }
 
   /** Chooses the event so many rows further on. */
