@@ -79,7 +79,7 @@ function showSummary() {
   plural(providers.size, "provider");
   // One provider's name in every row says nothing; the field view has it.
   document.body.classList.toggle("one-provider", providers.size === 1);
-  plural(trace.lanes.length, "thread");
+  plural(trace.threads, "thread");
   plural(trace.activities.size, "activity");
   add(duration(about.duration), "");
   const lost = about.lost_events + about.lost_buffers + about.unreadable;

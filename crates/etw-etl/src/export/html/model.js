@@ -71,7 +71,8 @@ function loadTrace(source) {
   }
   const end = events.reduce((latest, event) => Math.max(latest, event.time), 0);
   const spans = pair(events, end);
-  return { about: data.about, events, activities, spans, lanes: lanesOf(events, spans), end };
+  const threads = new Set(events.map((event) => event.thread)).size;
+  return { about: data.about, events, activities, spans, threads, lanes: lanesOf(events, spans), end };
 }
 
 /** Starts and stops: by provider and activity, else by provider, thread and task, the latest start first. */
@@ -131,7 +132,8 @@ function lanesOf(events, spans) {
   }
   for (const lane of lanes.values()) lane.rows = lane.ends.length;
   for (const event of events) if (!event.bar) event.lane.loose = true;
-  return [...lanes.values()];
+  const own = [...lanes.values()].filter((lane) => lane.thread !== null);
+  return lanes.has(null) ? [...own, lanes.get(null)] : own;
 }
 
 /** The moment of an event in UTC with seven digits of a second; null where the trace does not start at a date. */

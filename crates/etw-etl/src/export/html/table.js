@@ -30,9 +30,7 @@ function createTable(choose) {
   function space() {
     const row = element("tr", "space");
     row.setAttribute("aria-hidden", "true");
-    const cell = element("td");
-    cell.colSpan = 8;
-    row.append(cell);
+    row.append(element("td"));
     return row;
   }
 
@@ -91,8 +89,8 @@ function createTable(choose) {
       made.setAttribute("aria-selected", String(is));
       made.classList.toggle("kin", !is && chosen !== null && chosen.activity !== null && event.activity === chosen.activity);
     }
-    if (chosen && places.has(chosen.index)) scroller.setAttribute("aria-activedescendant", `e${chosen.index}`);
-    else scroller.removeAttribute("aria-activedescendant");
+    if (chosen && places.has(chosen.index)) table.setAttribute("aria-activedescendant", `e${chosen.index}`);
+    else table.removeAttribute("aria-activedescendant");
   }
 
   function reveal() {

@@ -307,6 +307,9 @@ function createTimeline(trace, choose, changed) {
     show(events) { shown = new Set(events); draw(); },
     choose(event) {
       chosen = event;
+      // The lane into sight, where there are more than fit.
+      const { top: above = 0, height: tall = 0 } = event?.lane ?? {};
+      if (event && (above < area.scrollTop || above + tall > area.scrollTop + area.clientHeight)) area.scrollTop = above - AXIS;
       if (event && (event.time < view.from || event.time > view.to)) {
         const half = (view.to - view.from) / 2;
         setView(event.time - half, event.time + half);
