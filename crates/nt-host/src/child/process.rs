@@ -70,6 +70,10 @@ impl Process {
 
     /// Asks and waits for the answer.
     pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
+        let patience = PATIENCE.saturating_mul(request.rounds());
+        if let Ok(stream) = self.stream.lock() {
+            stream.set_read_timeout(Some(patience))?;
+        }
         exchange(&self.stream, request)
     }
 

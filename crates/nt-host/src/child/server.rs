@@ -85,6 +85,7 @@ impl Server {
 
     /// Has the worker do it, and looks after the worker.
     fn run(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
+        let limit = self.limit.saturating_mul(request.rounds());
         self.worker.give(request, Arc::clone(&self.sessions));
         let started = Instant::now();
         let mut stuck = 0;
@@ -99,7 +100,7 @@ impl Server {
                 News::Nothing if notify::is_closed(parent) => return None,
                 News::Nothing => {
                     stuck = if kernel().scheduler.is_stuck() { stuck + 1 } else { 0 };
-                    if stuck == 3 || started.elapsed() > self.limit {
+                    if stuck == 3 || started.elapsed() > limit {
                         // It says where it is, which ends the run.
                         self.worker.ask();
                         stuck = i32::MIN;

@@ -108,6 +108,16 @@ messages! {
     }
 }
 
+impl Request {
+    /// How many times over the driver may take the time that it is allowed for one thing.
+    pub(crate) fn rounds(&self) -> u32 {
+        match self {
+            Self::Storm { plan } => plan.rounds.max(1),
+            _ => 1,
+        }
+    }
+}
+
 /// What a storm does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StormPlan {
