@@ -124,3 +124,25 @@ pub(super) fn code_of(record: u64) -> u32 {
 pub(super) fn flags_of(record: u64) -> u32 {
     guest::read(record + FLAGS)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use windows_sys::Win32::System::Diagnostics::Debug::{DISPATCHER_CONTEXT, EXCEPTION_RECORD};
+
+    #[test]
+    fn records_are_those_of_microsofts_metadata_and_do_not_overlap() {
+        assert_eq!(size_of::<EXCEPTION_RECORD>() as u64, super::RECORD_SIZE);
+        for (ours, theirs) in [
+            (super::FLAGS, offset_of!(EXCEPTION_RECORD, ExceptionFlags)),
+            (super::ADDRESS, offset_of!(EXCEPTION_RECORD, ExceptionAddress)),
+            (super::COUNT, offset_of!(EXCEPTION_RECORD, NumberParameters)),
+            (super::PARAMETERS, offset_of!(EXCEPTION_RECORD, ExceptionInformation)),
+        ] {
+            assert_eq!(ours, theirs as u64);
+        }
+        assert!(super::DISPATCHER + size_of::<DISPATCHER_CONTEXT>() as u64 <= super::RECORD);
+        const { assert!(super::RECORD + super::RECORD_SIZE <= super::CONTEXT) };
+    }
+}

@@ -62,3 +62,38 @@ pub(crate) fn read(at: u64) -> Registers {
     }
     registers
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use windows_sys::Win32::System::Diagnostics::Debug::{CONTEXT, XSAVE_FORMAT};
+
+    #[test]
+    fn offsets_are_those_of_microsofts_metadata() {
+        assert_eq!(size_of::<CONTEXT>() as u64, super::SIZE);
+        let saved = offset_of!(CONTEXT, Anonymous);
+        let selectors = [
+            offset_of!(CONTEXT, SegCs),
+            offset_of!(CONTEXT, SegDs),
+            offset_of!(CONTEXT, SegEs),
+            offset_of!(CONTEXT, SegFs),
+            offset_of!(CONTEXT, SegGs),
+            offset_of!(CONTEXT, SegSs),
+        ];
+        assert_eq!(selectors.map(|offset| offset as u64), super::SELECTORS.map(|(offset, _)| offset));
+        for (ours, theirs) in [
+            (super::FLAGS, offset_of!(CONTEXT, ContextFlags)),
+            (super::MXCSR, offset_of!(CONTEXT, MxCsr)),
+            (super::EFLAGS, offset_of!(CONTEXT, EFlags)),
+            (super::GENERAL, offset_of!(CONTEXT, Rax)),
+            (super::GENERAL + 4 * 8, offset_of!(CONTEXT, Rsp)),
+            (super::GENERAL + 15 * 8, offset_of!(CONTEXT, R15)),
+            (super::RIP, offset_of!(CONTEXT, Rip)),
+            (super::SAVED_MXCSR, saved + offset_of!(XSAVE_FORMAT, MxCsr)),
+            (super::XMM, saved + offset_of!(XSAVE_FORMAT, XmmRegisters)),
+        ] {
+            assert_eq!(ours, theirs as u64);
+        }
+    }
+}
