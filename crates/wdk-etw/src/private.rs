@@ -13,6 +13,7 @@ pub use crate::event::native_string::{StringPointer, ansi_string, unicode_string
 pub use crate::event::packed::{
     Packed2, Packed3, Packed4, Packed5, Packed6, Packed7, Packed8, Scalar, slice_descriptor, value_descriptor,
 };
+pub use crate::event::send::{Elements, Kind, Utf8, Utf16, write_text, write_values};
 pub use crate::event::text::{byte_count, element_count, elements, sid, until_nul, utf8, utf16};
 pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, reference, value};
 

@@ -27,9 +27,14 @@ impl Group {
         self.pieces.is_empty() && self.count.is_none()
     }
 
+    /// The pieces as one value.
+    pub(super) fn values(&self) -> TokenStream {
+        nest(&self.pieces, |piece| &piece.value)
+    }
+
     /// The group as a value, without its length.
     pub(super) fn value(&self) -> TokenStream {
-        let values = nest(&self.pieces, |piece| &piece.value);
+        let values = self.values();
         if self.count.is_some() { quote!(::wdk_etw::__private::Counted::new(#values)) } else { values }
     }
 

@@ -36,6 +36,8 @@ pub(super) struct Parameter {
     pub(super) argument: TokenStream,
     /// Whether it is a slice: two registers, and of no use before its length is known.
     pub(super) is_slice: bool,
+    /// How the library calls a slice that is counted; `None` for one that it has no word for.
+    pub(super) counted_as: Option<TokenStream>,
 }
 
 /// The variable that refers to a group.
@@ -89,15 +91,18 @@ impl Payload {
             Shape::Slice(kind) => {
                 self.slice(name, &rust_type(kind), span, value);
                 self.statements.push(quote!(let #name = ::wdk_etw::__private::elements(#name);));
+                let kind = rust_type(kind);
+                self.named(quote!(::wdk_etw::__private::Elements<#kind>));
                 self.counted(name, quote!(::wdk_etw::__private::element_count(#name)));
             }
             Shape::Counted(cut) => {
-                let (kind, function) = match cut {
-                    Cut::Utf8 => (ValueType::U8, quote!(utf8)),
-                    Cut::Utf16 => (ValueType::U16, quote!(utf16)),
-                    Cut::Bytes => (ValueType::U8, quote!(elements)),
+                let (kind, function, word) = match cut {
+                    Cut::Utf8 => (ValueType::U8, quote!(utf8), quote!(Utf8)),
+                    Cut::Utf16 => (ValueType::U16, quote!(utf16), quote!(Utf16)),
+                    Cut::Bytes => (ValueType::U8, quote!(elements), quote!(Elements<::core::primitive::u8>)),
                 };
                 self.slice(name, &rust_type(kind), span, value);
+                self.named(quote!(::wdk_etw::__private::#word));
                 self.statements.push(quote!(let #name = ::wdk_etw::__private::#function(#name);));
                 self.counted(name, quote!(::wdk_etw::__private::byte_count(#name)));
             }
@@ -109,6 +114,7 @@ impl Payload {
                     kind: quote!(&[::core::primitive::u8]),
                     argument: quote_spanned!(span=> ::wdk_etw::__private::#function(#value)),
                     is_slice: true,
+                    counted_as: None,
                 });
                 self.counted(name, quote!(::wdk_etw::__private::byte_count(#name)));
             }
@@ -150,14 +156,20 @@ impl Payload {
     /// A parameter of fixed size, passed by value.
     fn fixed(&mut self, name: &Ident, kind: TokenStream, argument: TokenStream) {
         self.open.pieces.push(Piece { value: quote!(#name), kind: kind.clone() });
-        self.parameters.push(Parameter { name: quote!(#name), kind, argument, is_slice: false });
+        self.parameters.push(Parameter { name: quote!(#name), kind, argument, is_slice: false, counted_as: None });
     }
 
     /// A parameter of fixed size that does not fit a register, passed by reference.
     fn large(&mut self, name: &Ident, kind: &TokenStream, span: Span, value: &Expr) {
         let argument = quote_spanned!(span=> ::wdk_etw::__private::reference::<#kind>(#value));
         self.open.pieces.push(Piece { value: quote!(*#name), kind: kind.clone() });
-        self.parameters.push(Parameter { name: quote!(#name), kind: quote!(&#kind), argument, is_slice: false });
+        self.parameters.push(Parameter {
+            name: quote!(#name),
+            kind: quote!(&#kind),
+            argument,
+            is_slice: false,
+            counted_as: None,
+        });
     }
 
     /// A piece that is the same each time.
@@ -172,7 +184,15 @@ impl Payload {
     /// A parameter that is a slice; whatever is `AsRef` of it is taken.
     fn slice(&mut self, name: &Ident, element: &TokenStream, span: Span, value: &Expr) {
         let argument = quote_spanned!(span=> ::core::convert::AsRef::<[#element]>::as_ref(#value));
-        self.parameters.push(Parameter { name: quote!(#name), kind: quote!(&[#element]), argument, is_slice: true });
+        let kind = quote!(&[#element]);
+        self.parameters.push(Parameter { name: quote!(#name), kind, argument, is_slice: true, counted_as: None });
+    }
+
+    /// The library's word for how the last parameter is counted.
+    fn named(&mut self, word: TokenStream) {
+        if let Some(parameter) = self.parameters.last_mut() {
+            parameter.counted_as = Some(word);
+        }
     }
 
     /// A length and the elements of a slice.

@@ -82,7 +82,50 @@ pub(super) fn writer(fields: &[Field], ids: Ids) -> Writer {
     let payload = payload(fields);
     let registers: usize = payload.parameters.iter().map(|parameter| 1 + usize::from(parameter.is_slice)).sum();
     let has_ids = ids.activity.is_some() || ids.related.is_some();
-    if registers < REGISTERS && !has_ids { shared_whole(payload) } else { shared_part(payload, ids) }
+    if has_ids {
+        return shared_part(payload, ids);
+    }
+    if registers < REGISTERS {
+        return shared_whole(payload);
+    }
+    match from_library(&payload) {
+        Some(body) => own_part(payload, &body),
+        None => shared_part(payload, ids),
+    }
+}
+
+/// The call of a library function that writes such a payload, if there is one.
+fn from_library(payload: &Payload) -> Option<TokenStream> {
+    let provider = Names::new().provider;
+    let [group] = payload.groups.as_slice() else {
+        return None;
+    };
+    let values = group.values();
+    let mut slices = payload.parameters.iter().filter(|parameter| parameter.is_slice);
+    match (slices.next(), slices.next(), payload.descriptors.len()) {
+        (None, None, 1) => Some(quote!(::wdk_etw::__private::write_values(#provider, &__WDK_ETW_EVENT, #values))),
+        (Some(slice), None, 2) => {
+            let (kind, name) = (slice.counted_as.as_ref()?, &slice.name);
+            Some(quote!(::wdk_etw::__private::write_text::<#kind, _, _>(#provider, &__WDK_ETW_EVENT, #values, #name)))
+        }
+        _ => None,
+    }
+}
+
+/// A function of the event that leaves the rest to the library.
+fn own_part(payload: Payload, body: &TokenStream) -> Writer {
+    let provider = Names::new().provider;
+    let passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
+    let (list, arguments, attribute) = lists(&passed);
+    let functions = quote! {
+        #[cold]
+        #[inline(never)]
+        #attribute
+        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #list) -> M::Status {
+            #body
+        }
+    };
+    Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
 }
 
 /// One function, of fields and event.

@@ -9,6 +9,7 @@ pub(crate) mod frame;
 pub(crate) mod manifest;
 pub(crate) mod native_string;
 pub(crate) mod packed;
+pub(crate) mod send;
 pub(crate) mod text;
 pub(crate) mod value;
 

@@ -11,7 +11,7 @@ use etw_types::{EventDataDescriptor, Guid};
 /// # Safety
 ///
 /// The type has no padding and no interior mutability: each of its `size_of` bytes is initialised.
-pub unsafe trait Scalar: Copy {}
+pub unsafe trait Scalar: Copy + 'static {}
 
 /// Defines tuples without padding.
 macro_rules! packed {
