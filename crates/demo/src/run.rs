@@ -112,8 +112,8 @@ fn control(machine: &Machine, session: &Session) -> Vec<(&'static str, String)> 
             session.set(&BinaryTracking(true)).map_or_else(refused, |()| String::from("done")),
         ),
         ("TraceStreamCount", number(session.get::<StreamCount>().map(|count| count.0))),
-        ("TraceMaxLoggersQuery", number(machine.get::<MaxSessions>().map(|count| count.0))),
-        ("TraceVersionInfo", number(machine.get::<ProcessingVersion>().map(|version| version.0))),
+        ("TraceMaxLoggersQuery", number(machine.query::<MaxSessions>().map(|count| count.0))),
+        ("TraceVersionInfo", number(machine.query::<ProcessingVersion>().map(|version| version.0))),
     ]
 }
 
