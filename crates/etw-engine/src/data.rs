@@ -10,7 +10,7 @@ use crate::write::MAX_DATA;
 const MOST: usize = 16;
 
 /// An event's data, sorted into its places.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Data<'a> {
     /// The provider traits that came as data of that kind.
     pub(crate) traits: Option<&'a [u8]>,
@@ -26,67 +26,49 @@ pub(crate) struct Data<'a> {
     pub(crate) blocks: Option<&'a Gathered>,
 }
 
-/// Data that stays where its writer has it.
-#[derive(Default)]
-pub(crate) struct Borrowed<'a> {
-    traits: Option<&'a [u8]>,
-    metadata: Option<&'a [u8]>,
-    payload: [&'a [u8]; MOST],
-    count: usize,
-    payload_len: usize,
-    timestamp: Option<u64>,
-}
+/// The pieces of a payload that stays where its writer has it.
+pub(crate) type Pieces<'a> = [&'a [u8]; MOST];
 
-impl<'a> Borrowed<'a> {
-    /// Looks at the blocks, into this empty one: what is looked at for every event is not moved about. False where anything is
-    /// unusual: many blocks, a limit that is passed, a block that cannot be read, two of a kind that there is once.
-    /// [`Gathered::read`] then takes its time.
+impl<'a> Data<'a> {
+    /// Looks at the blocks, into this empty one and `pieces`, of which the answer says how many are the payload: what is looked
+    /// at for every event is not moved about. `None` where anything is unusual: many blocks, a limit that is passed, a block
+    /// that cannot be read, two of a kind that there is once. [`Gathered::read`] then takes its time.
     #[inline]
-    pub(crate) fn look(&mut self, source: &'a (impl BlockSource + ?Sized), uses_kinds: bool) -> bool {
-        let data = self;
+    pub(crate) fn look(
+        &mut self,
+        source: &'a (impl BlockSource + ?Sized),
+        uses_kinds: bool,
+        pieces: &mut Pieces<'a>,
+    ) -> Option<usize> {
         let count = source.count();
         if count > MOST {
-            return false;
+            return None;
         }
         let mut total = 0_usize;
+        let mut used = 0;
         for index in 0..count {
             let size = source.size(index);
-            let Some(block) = source.block(index) else {
-                return false;
-            };
+            let block = source.block(index)?;
             let bytes = block.bytes;
             total = total.saturating_add(size);
             if bytes.len() != size {
-                return false;
+                return None;
             }
             let kind = if uses_kinds { block.kind } else { DataKind::Data };
             match kind {
-                DataKind::EventMetadata if data.metadata.is_none() => data.metadata = Some(bytes),
-                DataKind::ProviderMetadata if data.traits.is_none() => data.traits = Some(bytes),
-                DataKind::EventMetadata | DataKind::ProviderMetadata => return false,
+                DataKind::EventMetadata if self.metadata.is_none() => self.metadata = Some(bytes),
+                DataKind::ProviderMetadata if self.traits.is_none() => self.traits = Some(bytes),
+                DataKind::EventMetadata | DataKind::ProviderMetadata => return None,
                 DataKind::TimestampOverride if size == 8 => {
-                    data.timestamp = bytes.first_chunk().map(|time| u64::from_le_bytes(*time));
+                    self.timestamp = bytes.first_chunk().map(|time| u64::from_le_bytes(*time));
                 }
                 _ => {
-                    if let Some(place) = data.payload.get_mut(data.count) {
-                        *place = bytes;
-                    }
-                    data.count += 1;
-                    data.payload_len = data.payload_len.saturating_add(size);
+                    *pieces.get_mut(used)? = bytes;
+                    used += 1;
+                    self.payload_len = self.payload_len.saturating_add(size);
                 }
             }
         }
-        total <= MAX_DATA
-    }
-
-    pub(crate) fn data(&self) -> Data<'_> {
-        Data {
-            traits: self.traits,
-            metadata: self.metadata,
-            payload: self.payload.get(..self.count).unwrap_or_default(),
-            payload_len: self.payload_len,
-            timestamp: self.timestamp,
-            blocks: None,
-        }
+        (total <= MAX_DATA).then_some(used)
     }
 }

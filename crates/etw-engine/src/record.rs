@@ -95,7 +95,7 @@ pub(crate) fn encode<'a>(
     data: &Data<'a>,
     stamp: u64,
     more_items: &'a [u8],
-    header: &'a mut [u8; SIZE],
+    header: &'a mut [u64; SIZE / 8],
 ) -> Option<Pieces<'a>> {
     let traits = match data.traits {
         Some(traits) => Some(item(ExtendedType::PROV_TRAITS, traits, data.metadata.is_some())?),
@@ -107,7 +107,7 @@ pub(crate) fn encode<'a>(
     };
     let has_items = !more_items.is_empty() || traits.is_some() || metadata.is_some();
     let mut pieces = Pieces {
-        head: &[0; SIZE],
+        head: &[0; SIZE / 8],
         more_items,
         items: [traits, metadata],
         payload: data.payload,
@@ -129,7 +129,7 @@ pub(crate) fn encode<'a>(
         user_time: 0,
         activity: offer.event.activity.unwrap_or(Guid::ZERO),
     }
-    .to_bytes();
+    .to_words();
     pieces.head = header;
     Some(pieces)
 }
@@ -191,7 +191,7 @@ pub(crate) fn add_items(offer: &Offer<'_>, data: &Data<'_>, extras: &Extras, scr
     let items = items.items.get(..items.count)?;
     for (index, item) in items.iter().enumerate() {
         let start = out.len();
-        out.extend_from_slice(&item.header(more || index + 1 < items.len())?);
+        out.extend_from_slice(&item.header(more || index + 1 < items.len())?.to_le_bytes());
         out.extend_from_slice(item.data);
         out.resize(start + item.encoded_len(), 0);
     }

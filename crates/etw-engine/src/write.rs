@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use etw_types::{EventDescriptor, Guid, Keyword, Level, NtStatus};
 
-use crate::data::{Borrowed, Data};
+use crate::data::{Data, Pieces};
 use crate::gather::{Gathered, Unread};
 use crate::log::Subject;
 use crate::routes::{Route, Taker};
@@ -121,9 +121,13 @@ impl Engine {
         };
         let takers = route.takers.get(first..).unwrap_or_default();
         let provider = route.provider;
-        let mut data = Borrowed::default();
-        if !route.captures && data.look(blocks, route.uses_descriptor_types) {
-            return self.offer(takers, event, provider, string_only, &data.data());
+        let mut pieces = Pieces::default();
+        let mut data = Data::default();
+        if !route.captures
+            && let Some(used) = data.look(blocks, route.uses_descriptor_types, &mut pieces)
+        {
+            data.payload = pieces.get(..used).unwrap_or_default();
+            return self.offer(takers, event, provider, string_only, &data);
         }
         let mut data = Gathered::take();
         let read = data.read(blocks, route.uses_descriptor_types, route.captures);

@@ -32,13 +32,18 @@ impl FileTime {
     /// RFC 3339 with seven digits of a second. `None` before 1601 and behind the year 9999, which RFC 3339 does not have.
     #[must_use]
     pub fn to_rfc3339(self) -> Option<String> {
+        let [year, month, day, hour, minute, second, fraction] = self.parts()?;
+        Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"))
+    }
+
+    /// Year, month, day, hour, minute, second and 100 ns, for moments that RFC 3339 has.
+    pub(crate) fn parts(self) -> Option<[u64; 7]> {
         let seconds = self.0.div_euclid(PER_SECOND);
         let fraction = self.0.rem_euclid(PER_SECOND);
         let (year, month, day) = date(seconds.div_euclid(SECONDS_PER_DAY));
         let second = seconds.rem_euclid(SECONDS_PER_DAY);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        (self.0 >= 0 && year <= 9999)
-            .then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"))
+        let parts = [year, month, day, second / 3600, second / 60 % 60, second % 60, fraction];
+        (self.0 >= 0 && year <= 9999).then(|| parts.map(i64::unsigned_abs))
     }
 }
 
@@ -147,6 +152,12 @@ impl Clock {
     pub fn time(&self, stamp: u64) -> FileTime {
         if self.kind == ClockKind::SystemTime {
             return FileTime(i64::try_from(stamp).unwrap_or(i64::MAX));
+        }
+        if self.frequency == PER_SECOND.unsigned_abs()
+            && let (Ok(stamp), Ok(start)) = (i64::try_from(stamp), i64::try_from(self.start_stamp))
+        {
+            // The common case, which needs no wide division.
+            return FileTime(self.start.0.saturating_add(stamp - start));
         }
         let ticks = (i128::from(stamp) - i128::from(self.start_stamp)) * i128::from(PER_SECOND);
         let passed = ticks.checked_div_euclid(i128::from(self.frequency)).unwrap_or_default();

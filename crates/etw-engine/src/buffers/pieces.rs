@@ -3,13 +3,13 @@
 use super::slot::WORD;
 
 /// An extended item: its header and its data, which zeros fill up to a multiple of eight bytes.
-pub(crate) type Item<'a> = ([u8; WORD], &'a [u8]);
+pub(crate) type Item<'a> = (u64, &'a [u8]);
 
 /// The pieces of a record, in their order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pieces<'a> {
-    /// The header and what belongs to it, a multiple of eight bytes.
-    pub(crate) head: &'a [u8],
+    /// The header.
+    pub(crate) head: &'a [u64],
     /// Extended items in one piece, a multiple of eight bytes.
     pub(crate) more_items: &'a [u8],
     /// Extended items.
@@ -39,6 +39,6 @@ impl<'a> Pieces<'a> {
     pub(crate) fn len(&self) -> usize {
         let item = |item: &Option<Item<'_>>| item.map_or(0, |(_, data)| WORD + data.len().next_multiple_of(WORD));
         let [first, second] = &self.items;
-        self.head.len() + self.more_items.len() + item(first) + item(second) + self.payload_len
+        self.head.len() * WORD + self.more_items.len() + item(first) + item(second) + self.payload_len
     }
 }

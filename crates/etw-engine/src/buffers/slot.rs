@@ -103,13 +103,16 @@ impl Slot {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::try_from(need).unwrap_or_default());
         let words = self.words.get().and_then(|words| words.get(start..end)).unwrap_or_default();
-        let mut at = store(words, 0, record.head);
+        for (place, word) in words.iter().zip(record.head) {
+            place.store(*word, Ordering::Relaxed);
+        }
+        let mut at = record.head.len();
         if !record.more_items.is_empty() {
             at = store(words, at, record.more_items);
         }
         for (header, data) in record.items.iter().flatten() {
-            at = store(words, at, header);
-            at = store_filled(words, at, data);
+            put(words, at, *header);
+            at = store_filled(words, at + 1, data);
         }
         pack(words, at, record.payload);
         // Releases the stores above to who finds everything committed.

@@ -35,7 +35,7 @@ fn records_come_out_in_order_and_filled_up_to_words() {
 #[test]
 fn pieces_are_joined_whatever_their_lengths() {
     let bytes: Vec<u8> = (1..=40).collect();
-    let header = [0xAA; 8];
+    let header = 0xAAAA_AAAA_AAAA_AAAA_u64;
     for first in 0..12 {
         for second in 0..12 {
             for third in 0..12 {
@@ -50,7 +50,7 @@ fn pieces_are_joined_whatever_their_lengths() {
                 let payload_len = first + second + third;
                 let items = [Some((header, &bytes[..first])), None];
                 let record = Pieces {
-                    head: &[7; 16],
+                    head: &[7; 2],
                     more_items: &[8; 8],
                     items,
                     payload: &payload,
@@ -60,7 +60,9 @@ fn pieces_are_joined_whatever_their_lengths() {
                 let pool = Pool::new(PoolOptions { room: 128, ..OPTIONS });
                 assert_eq!(pool.write(0, &record), TAKEN);
                 pool.flush();
-                let mut expected = [&[7; 16][..], &[8; 8], &header, &bytes[..first]].concat();
+                let mut expected =
+                    [&7_u64.to_le_bytes()[..], &7_u64.to_le_bytes(), &[8; 8], &header.to_le_bytes(), &bytes[..first]]
+                        .concat();
                 expected.resize(expected.len().next_multiple_of(8), 0);
                 expected.extend_from_slice(&bytes[..payload_len]);
                 assert_eq!(record.len(), expected.len());

@@ -151,7 +151,7 @@ impl SessionCore {
 
     fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> NtStatus {
         let stamp = data.timestamp.unwrap_or_else(|| self.stamp(offer.now));
-        let mut header = [0; SIZE];
+        let mut header = [0; SIZE / 8];
         let adds = adds_items(offer, taker.settings.property()) || self.event_sequence.is_some();
         let scratch = adds.then(|| {
             let mut scratch = Scratch::take();

@@ -4,26 +4,37 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::digits::{decimal, hexadecimal};
 use crate::decode::{Field, Node, Scalar};
 use crate::format::bytes::hex;
 
 /// Largest whole number that every JSON reader keeps: 2^53 - 1. Numbers beyond it are written as strings.
 const MAX_SAFE: u128 = (1 << 53) - 1;
 
+/// Fields of an object that are compared with each other, not hashed, to find those of one name.
+const FEW: usize = 16;
+
 /// Appends a string in quotes.
 pub(super) fn string(out: &mut String, text: &str) {
+    let is_special = |character: char| character < ' ' || matches!(character, '"' | '\\');
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if u32::from(control) < 0x20 => push(out, format_args!("\\u{:04x}", u32::from(control))),
-            other => out.push(other),
+    let mut rest = text;
+    while let Some(place) = rest.find(is_special) {
+        let (plain, special) = rest.split_at_checked(place).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let mut characters = special.chars();
+        match characters.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\r') => out.push_str("\\r"),
+            Some('\t') => out.push_str("\\t"),
+            Some(control) => push(out, format_args!("\\u{:04x}", u32::from(control))),
+            None => {}
         }
+        rest = characters.as_str();
     }
+    out.push_str(rest);
     out.push('"');
 }
 
@@ -35,15 +46,22 @@ pub(super) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
 
 /// Appends fields as an object in their order. The second field of a name is called `name#2`, as objects have no two.
 pub(super) fn fields(out: &mut String, fields: &[Field]) {
-    let mut seen: HashMap<&str, u32> = HashMap::new();
+    // Few fields are compared with each other sooner than they are hashed.
+    let mut seen: Option<HashMap<&str, usize>> = (fields.len() > FEW).then(HashMap::new);
     out.push('{');
     for (index, field) in fields.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        let times = seen.entry(&field.name).or_default();
-        *times += 1;
-        if *times == 1 {
+        let times = match &mut seen {
+            Some(seen) => {
+                let times = seen.entry(&field.name).or_default();
+                *times += 1;
+                *times
+            }
+            None => fields.iter().take(index + 1).filter(|other| other.name == field.name).count(),
+        };
+        if times == 1 {
             string(out, &field.name);
         } else {
             string(out, &format!("{}#{times}", field.name));
@@ -58,7 +76,9 @@ pub(super) fn fields(out: &mut String, fields: &[Field]) {
 pub(super) fn stack(out: &mut String, frames: &[u64]) {
     out.push('[');
     for (index, frame) in frames.iter().enumerate() {
-        push(out, format_args!("{}\"{frame:#x}\"", if index > 0 { "," } else { "" }));
+        out.push_str(if index > 0 { ",\"" } else { "\"" });
+        hexadecimal(out, *frame);
+        out.push('"');
     }
     out.push(']');
 }
@@ -87,7 +107,12 @@ fn node(out: &mut String, value: &Node) {
 pub(super) fn scalar(out: &mut String, value: &Scalar) {
     match value {
         Scalar::Bool(value) => push(out, format_args!("{value}")),
-        Scalar::Integer(value) if value.unsigned_abs() <= MAX_SAFE => push(out, format_args!("{value}")),
+        Scalar::Integer(value) if value.unsigned_abs() <= MAX_SAFE => {
+            if *value < 0 {
+                out.push('-');
+            }
+            decimal(out, u64::try_from(value.unsigned_abs()).unwrap_or_default());
+        }
         Scalar::Integer(value) => push(out, format_args!("\"{value}\"")),
         // The shortest digits that read back as the same number of this width.
         Scalar::F32(value) if value.is_finite() => push(out, format_args!("{value:?}")),

@@ -3,6 +3,9 @@
 //! Every event has the keys up to `fields`. Behind them follow, where an event has it, `sequence` (the number of a message),
 //! `stack` (return addresses, the innermost first) or, where the file does not define it, `stack_key`, and `raw`.
 
+use etw_types::Guid;
+
+use super::digits::{decimal, guid, hexadecimal, time};
 use super::json::{self, fields, push, string};
 use crate::decode::Decoded;
 use crate::format::bytes::hex;
@@ -11,32 +14,42 @@ use crate::read::event::EventRef;
 pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
-    push(out, format_args!("{{\"time\":\"{}\",\"provider\":", header.time));
+    out.push_str("{\"time\":\"");
+    time(out, header.time);
+    out.push_str("\",\"provider\":");
     optional(out, decoded.provider.as_deref());
     out.push_str(",\"provider_id\":");
-    optional(out, header.provider.map(|id| id.to_string()).as_deref());
+    id(out, header.provider);
     out.push_str(",\"event\":");
     optional(out, decoded.event.as_deref());
-    push(out, format_args!(",\"kind\":\"{}\"", event.kind().as_str()));
+    out.push_str(",\"kind\":\"");
+    out.push_str(event.kind().as_str());
     for (key, value) in [
-        ("id", descriptor.id),
-        ("version", descriptor.version.into()),
-        ("channel", descriptor.channel.as_int().into()),
-        ("level", descriptor.level.as_int().into()),
-        ("opcode", descriptor.opcode.as_int().into()),
-        ("task", descriptor.task),
+        ("\",\"id\":", descriptor.id),
+        (",\"version\":", descriptor.version.into()),
+        (",\"channel\":", descriptor.channel.as_int().into()),
+        (",\"level\":", descriptor.level.as_int().into()),
+        (",\"opcode\":", descriptor.opcode.as_int().into()),
+        (",\"task\":", descriptor.task),
     ] {
-        push(out, format_args!(",\"{key}\":{value}"));
+        out.push_str(key);
+        decimal(out, value.into());
     }
-    push(out, format_args!(",\"keyword\":\"{:#x}\"", descriptor.keyword.bits()));
-    for (key, value) in [("pid", header.process_id), ("tid", header.thread_id)] {
-        let value = value.map_or_else(|| "null".into(), |value| value.to_string());
-        push(out, format_args!(",\"{key}\":{value}"));
+    out.push_str(",\"keyword\":\"");
+    hexadecimal(out, descriptor.keyword.bits());
+    for (key, value) in [("\",\"pid\":", header.process_id), (",\"tid\":", header.thread_id)] {
+        out.push_str(key);
+        match value {
+            Some(value) => decimal(out, value.into()),
+            None => out.push_str("null"),
+        }
     }
-    push(out, format_args!(",\"cpu\":{},\"activity\":", header.cpu));
-    optional(out, header.activity.map(|id| id.to_string()).as_deref());
+    out.push_str(",\"cpu\":");
+    decimal(out, header.cpu.into());
+    out.push_str(",\"activity\":");
+    id(out, header.activity);
     out.push_str(",\"related\":");
-    optional(out, event.related().map(|id| id.to_string()).as_deref());
+    id(out, event.related());
     out.push_str(",\"fields\":");
     fields(out, &decoded.fields);
     if let Some(sequence) = header.sequence {
@@ -52,6 +65,17 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         push(out, format_args!(",\"raw\":\"{}\"", hex(raw)));
     }
     out.push_str("}\n");
+}
+
+fn id(out: &mut String, id: Option<Guid>) {
+    match id {
+        Some(id) => {
+            out.push('"');
+            guid(out, &id);
+            out.push('"');
+        }
+        None => out.push_str("null"),
+    }
 }
 
 fn optional(out: &mut String, text: Option<&str>) {

@@ -6,6 +6,7 @@
 
 mod chrome;
 mod csv;
+mod digits;
 mod html;
 mod json;
 mod jsonl;

@@ -2,7 +2,7 @@
 
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 
-use super::bytes::{guid_at, put, u8_at, u16_at, u32_at, u64_at};
+use super::bytes::{guid_at, u8_at, u16_at, u32_at, u64_at};
 
 /// Bytes of the header.
 pub const SIZE: usize = 0x50;
@@ -89,27 +89,42 @@ impl EventHeader {
     #[must_use]
     pub fn to_bytes(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
-        let descriptor = &self.descriptor;
-        put(&mut bytes, 0x00, &self.size.to_le_bytes());
-        put(&mut bytes, 0x02, &self.header_type.to_le_bytes());
-        put(&mut bytes, 0x04, &self.flags.to_le_bytes());
-        put(&mut bytes, 0x06, &self.property.to_le_bytes());
-        put(&mut bytes, 0x08, &self.thread_id.to_le_bytes());
-        put(&mut bytes, 0x0C, &self.process_id.to_le_bytes());
-        put(&mut bytes, 0x10, &self.timestamp.to_le_bytes());
-        put(&mut bytes, 0x18, &self.provider.to_bytes_le());
-        put(&mut bytes, 0x28, &descriptor.id.to_le_bytes());
-        put(
-            &mut bytes,
-            0x2A,
-            &[descriptor.version, descriptor.channel.as_int(), descriptor.level.as_int(), descriptor.opcode.as_int()],
-        );
-        put(&mut bytes, 0x2E, &descriptor.task.to_le_bytes());
-        put(&mut bytes, 0x30, &descriptor.keyword.bits().to_le_bytes());
-        put(&mut bytes, 0x38, &self.kernel_time.to_le_bytes());
-        put(&mut bytes, 0x3C, &self.user_time.to_le_bytes());
-        put(&mut bytes, 0x40, &self.activity.to_bytes_le());
+        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(self.to_words()) {
+            *place = word.to_le_bytes();
+        }
         bytes
+    }
+
+    /// The header as it stands in a file, in words of eight bytes of which the first is the lowest. Put together by shifts, as
+    /// this is done for every event: bytes that were stored one by one cannot be loaded as a word at once.
+    #[inline]
+    #[must_use]
+    pub fn to_words(&self) -> [u64; SIZE / 8] {
+        let descriptor = &self.descriptor;
+        let shorts = |a: u16, b: u16, c: u16, d: u16| {
+            u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
+        };
+        let longs = |a: u32, b: u32| u64::from(a) | u64::from(b) << 32;
+        let guid = |id: &Guid| {
+            let start = u64::from(id.data1) | u64::from(id.data2) << 32 | u64::from(id.data3) << 48;
+            [start, u64::from_le_bytes(id.data4)]
+        };
+        let [provider_low, provider_high] = guid(&self.provider);
+        let [activity_low, activity_high] = guid(&self.activity);
+        let version = u16::from_le_bytes([descriptor.version, descriptor.channel.as_int()]);
+        let level = u16::from_le_bytes([descriptor.level.as_int(), descriptor.opcode.as_int()]);
+        [
+            shorts(self.size, self.header_type, self.flags, self.property),
+            longs(self.thread_id, self.process_id),
+            self.timestamp,
+            provider_low,
+            provider_high,
+            shorts(descriptor.id, version, level, descriptor.task),
+            descriptor.keyword.bits(),
+            longs(self.kernel_time, self.user_time),
+            activity_low,
+            activity_high,
+        ]
     }
 }
 

@@ -100,22 +100,22 @@ impl<'a> ExtendedItem<'a> {
     pub(crate) fn encode(&self, more: bool, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;
-        put(out, 0, &self.header(more)?);
+        put(out, 0, &self.header(more)?.to_le_bytes());
         put(out, HEADER_SIZE, self.data);
         out.get_mut(HEADER_SIZE + self.data.len()..)?.fill(0);
         Some(length)
     }
 
-    /// The header of the item, which stands before its data; `None` where the item has more than 65527 bytes. `more` says
-    /// that another item follows. Behind the data zeros fill the item up to a multiple of eight bytes.
+    /// The header of the item, which stands before its data, as a word whose first byte is the lowest; `None` where the item has
+    /// more than 65527 bytes. `more` says that another item follows. Behind the data zeros fill the item up to a multiple of
+    /// eight bytes.
+    #[inline]
     #[must_use]
-    pub fn header(&self, more: bool) -> Option<[u8; HEADER_SIZE]> {
-        let mut header = [0; HEADER_SIZE];
-        put(&mut header, 0, &u16::try_from(self.encoded_len()).ok()?.to_le_bytes());
-        put(&mut header, 2, &self.kind.0.to_le_bytes());
-        put(&mut header, 4, &if more { MORE } else { 0 }.to_le_bytes());
-        put(&mut header, 6, &u16::try_from(self.data.len()).ok()?.to_le_bytes());
-        Some(header)
+    pub fn header(&self, more: bool) -> Option<u64> {
+        let size = u64::from(u16::try_from(self.encoded_len()).ok()?);
+        let length = u64::from(u16::try_from(self.data.len()).ok()?);
+        let linkage = u64::from(if more { MORE } else { 0 });
+        Some(size | u64::from(self.kind.0) << 16 | linkage << 32 | length << 48)
     }
 }
 

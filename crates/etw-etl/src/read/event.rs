@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use etw_types::tracelogging::{self, DecodeError, Metadata, Visitor};
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 
 use crate::decode::{Decoded, Kind, Parts, decode};
@@ -262,6 +263,20 @@ impl<'a> EventRef<'a> {
     #[must_use]
     pub fn parts(&self) -> Option<Parts<'a>> {
         Parts::of_ref(self)
+    }
+
+    /// Shows the values of a TraceLogging event to a visitor, one after the other and without keeping any: the way for who wants
+    /// few of them, or many events. Answers whether the event has values to show and all of them were.
+    ///
+    /// # Errors
+    ///
+    /// Where metadata or payload do not decode; what came before was shown.
+    pub fn visit(&self, visitor: &mut impl Visitor<'a>) -> Result<bool, DecodeError> {
+        let Some(parts) = self.parts() else {
+            return Ok(false);
+        };
+        let (metadata, _) = Metadata::parse(parts.metadata)?;
+        tracelogging::decode(&metadata, parts.payload, visitor).map(<[u8]>::is_empty)
     }
 
     /// Decodes the event as far as it describes itself.

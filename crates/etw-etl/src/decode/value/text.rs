@@ -25,6 +25,9 @@ pub(super) fn utf8(bytes: &[u8]) -> Scalar {
 /// A name of a provider, an event or a field. Bytes that are not UTF-8 are shown as `\xNN`.
 pub(in crate::decode) fn name_text(name: &[u8]) -> String {
     use fmt::Write;
+    if let Ok(text) = str::from_utf8(name) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -1,0 +1,113 @@
+//! Numbers and ids as text, without the machinery of formatting: an export writes a dozen of them for every event.
+
+use etw_types::Guid;
+
+use crate::time::FileTime;
+
+/// Appends a number in decimal digits.
+pub(super) fn decimal(out: &mut String, mut number: u64) {
+    let mut digits = [b'0'; 20];
+    let mut used = 0;
+    for place in digits.iter_mut().rev() {
+        *place = digit(number % 10);
+        number /= 10;
+        used += 1;
+        if number == 0 {
+            break;
+        }
+    }
+    append(out, digits.get(digits.len() - used..).unwrap_or_default());
+}
+
+/// Appends a number in as many decimal digits, with zeros before it.
+fn padded(out: &mut String, mut number: u64, width: usize) {
+    let mut digits = [b'0'; 20];
+    for place in digits.iter_mut().rev().take(width) {
+        *place = digit(number % 10);
+        number /= 10;
+    }
+    append(out, digits.get(digits.len().saturating_sub(width)..).unwrap_or_default());
+}
+
+/// Appends a number in hexadecimal digits behind `0x`.
+pub(super) fn hexadecimal(out: &mut String, number: u64) {
+    out.push_str("0x");
+    let width = (64 - number.leading_zeros()).div_ceil(4).max(1);
+    for place in (0..width).rev() {
+        out.push(hex(number >> (4 * place)));
+    }
+}
+
+/// Appends a GUID as [`Guid`] shows itself.
+pub(super) fn guid(out: &mut String, guid: &Guid) {
+    for (index, byte) in guid.to_bytes_be().into_iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            out.push('-');
+        }
+        out.push(hex((byte >> 4).into()));
+        out.push(hex(byte.into()));
+    }
+}
+
+/// Appends a moment as [`FileTime`] shows itself.
+pub(super) fn time(out: &mut String, time: FileTime) {
+    let Some(parts) = time.parts() else {
+        out.push_str(&time.to_string());
+        return;
+    };
+    let [year, month, day, hour, minute, second, fraction] = parts;
+    for (number, width, behind) in [
+        (year, 4, '-'),
+        (month, 2, '-'),
+        (day, 2, 'T'),
+        (hour, 2, ':'),
+        (minute, 2, ':'),
+        (second, 2, '.'),
+        (fraction, 7, 'Z'),
+    ] {
+        padded(out, number, width);
+        out.push(behind);
+    }
+}
+
+fn digit(number: u64) -> u8 {
+    b'0' + u8::try_from(number).unwrap_or_default()
+}
+
+fn hex(nibble: u64) -> char {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let place = usize::try_from(nibble & 0xF).unwrap_or_default();
+    DIGITS.get(place).map_or('?', |digit| char::from(*digit))
+}
+
+fn append(out: &mut String, digits: &[u8]) {
+    // Digits are ASCII.
+    out.push_str(str::from_utf8(digits).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::Guid;
+
+    use super::{decimal, guid, hexadecimal, time};
+    use crate::time::FileTime;
+
+    fn shown(show: impl FnOnce(&mut String)) -> String {
+        let mut out = String::new();
+        show(&mut out);
+        out
+    }
+
+    #[test]
+    fn everything_is_as_formatting_shows_it() {
+        for number in [0, 1, 9, 10, 15, 16, 255, 256, 10_000_000, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            assert_eq!(shown(|out| decimal(out, number)), number.to_string());
+            assert_eq!(shown(|out| hexadecimal(out, number)), format!("{number:#x}"));
+            let id = Guid::from_u128(u128::from(number) << 57 | 0xABC);
+            assert_eq!(shown(|out| guid(out, &id)), id.to_string());
+        }
+        for ticks in [0, -1, 134_105_812_840_355_567, 2_650_467_743_999_999_999, 2_650_467_744_000_000_000, i64::MAX] {
+            assert_eq!(shown(|out| time(out, FileTime(ticks))), FileTime(ticks).to_string());
+        }
+    }
+}
