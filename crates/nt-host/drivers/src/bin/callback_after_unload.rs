@@ -33,10 +33,23 @@ fn load(_: *mut DriverObject) -> u32 {
     let none = ptr::null_mut();
     // SAFETY: the handle's place is there, and the routine takes any context.
     let status = unsafe { PsCreateSystemThread(&raw mut handle, 0, none, 0, none, run, none) };
+    if status != 0 {
+        return status;
+    }
     // SAFETY: opened above; the object's place is there for ever.
-    unsafe { ObReferenceObjectByHandle(handle, 0, none, 0, THREAD.as_ptr(), none) };
+    let status = unsafe { ObReferenceObjectByHandle(handle, 0, none, 0, THREAD.as_ptr(), none) };
     // SAFETY: opened above.
     unsafe { ZwClose(handle) };
+    if status != 0 {
+        // Without the object there is no better way to wait for the thread's end.
+        let seconds = -20_000_000_i64;
+        // SAFETY: the interval is there.
+        unsafe { KeDelayExecutionThread(0, 0, &raw const seconds) };
+        return status;
+    }
+    let moment = -1_i64;
+    // SAFETY: the thread gets to where it waits; the interval is there.
+    unsafe { KeDelayExecutionThread(0, 0, &raw const moment) };
     status
 }
 
