@@ -111,6 +111,31 @@ fn a_flush_timer_is_in_seconds_whatever_the_session_counts() {
 }
 
 #[test]
+fn a_running_session_gets_its_next_file_and_finishes_one() {
+    let path = scratch("next-%d.etl");
+    let script = format!(
+        "start N --etl {0} --numbered 1\nupdate N --next-file\nupdate N --finish-file --json\nstop N\n\
+         start S --real-time\nupdate S --next-file\n",
+        path.display()
+    );
+    let run = etwctl_with("batch", &script);
+    let second = path.display().to_string().replace("%d", "2");
+    assert!(
+        run.out.contains(&format!("updated N: 0 buffers written, 0 events and 0 buffers lost, {second}")),
+        "{}",
+        run.out
+    );
+    let status: Value = run.out.lines().find_map(|line| serde_json::from_str(line).ok()).unwrap();
+    assert_eq!(status["modes"], serde_json::json!(["real-time", "independent"]), "{}", run.out);
+    assert!(run.out.contains("stopped N"), "{}", run.out);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("line 6: etwctl: ControlTrace(increment file): 87 INVALID_PARAMETER"), "{}", run.err);
+    for number in ["1", "2"] {
+        fs::remove_file(path.display().to_string().replace("%d", number)).unwrap();
+    }
+}
+
+#[test]
 fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
     let script = "start A --real-time\nstart A --real-time\nsessions --json\n";
     let stopped = etwctl_with("batch", script);
