@@ -8,6 +8,7 @@ use etw_engine::{Callback, Enable, Engine, EventWrite, Finding, Notification, Ro
 use etw_symbols::memory::{RawBlocks, buffer};
 use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus};
 
+use super::event_data::EventData;
 use super::routine::{ANY, APC, Call, PASSIVE, Routine, routine};
 use super::{call_back, kernel, lock};
 use crate::Os;
@@ -266,7 +267,7 @@ fn write(
     probe(count, data);
     let descriptors = std::ptr::with_exposed_provenance(data as usize);
     // SAFETY: bad addresses fault and do not come back; the blocks are used during this call only.
-    let blocks = unsafe { RawBlocks::new(descriptors, count) };
+    let blocks = EventData(unsafe { RawBlocks::new(descriptors, count) });
     let me = thread::number();
     lock(&kernel().etw).inside.entry(handle).or_default().push(me);
     let engine = &kernel().engine;

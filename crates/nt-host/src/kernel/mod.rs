@@ -13,6 +13,7 @@ pub(crate) mod devices;
 mod dpc;
 mod environment;
 pub(crate) mod etw;
+mod event_data;
 mod events;
 mod executive;
 mod files;
