@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// What the page's policy calls [`SCRIPT`]; a test compares.
-const SCRIPT_HASH: &str = "sha256-K4QYXswVRovHC7ScXZSNy/oA9WQ0tQgIN9dEdc0xpz0=";
+const SCRIPT_HASH: &str = "sha256-pQREvVa+4l8f52fIuKRKk2Bx07D9xMpEr6t6L6ycWtM=";
 /// What the page's policy calls [`STYLE`]; a test compares.
 const STYLE_HASH: &str = "sha256-VxwGL244yMx2oNZh1Ok816dhYODuyrQ4GE0K/8cQGPM=";
 

@@ -129,6 +129,8 @@ function lanesOf(events, spans) {
   for (const event of events) {
     const bar = event.span ?? (event.activity === null ? undefined : bars.get(`${event.activity} ${event.thread}`));
     event.bar = bar && bar.start.lane === event.lane && bar.from <= event.time && event.time <= bar.to ? bar : null;
+    // The first mark on a bar, before which its name has to end.
+    if (event.bar && event.span !== event.bar) event.bar.mark = Math.min(event.bar.mark ?? Infinity, event.time);
   }
   for (const lane of lanes.values()) lane.rows = lane.ends.length;
   for (const event of events) if (!event.bar) event.lane.loose = true;

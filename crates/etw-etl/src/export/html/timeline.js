@@ -130,7 +130,7 @@ function createTimeline(trace, choose, changed) {
     context.setLineDash(span.stop ? [] : [3, 3]);
     context.stroke();
     context.setLineDash([]);
-    const room = wide - 26;
+    const room = Math.min(wide - 26, x(span.mark ?? Infinity) - from - 21);
     if (room > 14) {
       context.fillStyle = colours.ink;
       context.font = "12px Inter, system-ui, sans-serif";
