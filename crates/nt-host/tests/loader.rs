@@ -196,6 +196,29 @@ fn damaged_images_that_load_do_not_take_the_host_with_them() {
     assert!(ran > 10, "only {ran} images could be loaded at all");
 }
 
+#[test]
+fn damaged_symbols_cost_names_and_nothing_else() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("damaged-symbols");
+    fs::create_dir_all(&folder).expect("a folder");
+    let source = common::broken("pool_leak");
+    let (driver, symbols) = (folder.join("pool_leak.sys"), folder.join("pool_leak.pdb"));
+    fs::copy(&source, &driver).expect("a copy of the driver");
+    let whole = fs::read(source.with_extension("pdb")).expect("its symbols");
+    let mut random = Random(0x0DDB_A11D_EADB_EEF5);
+    for round in 0..20 {
+        let mut damaged = whole.clone();
+        for _ in 0..=random.below(64) {
+            let place = random.below(if round % 2 == 0 { damaged.len() } else { 0x4000 });
+            damaged[place] = u8::try_from(random.below(256)).unwrap_or_default();
+        }
+        fs::write(&symbols, &damaged).expect("symbols");
+        let host = NtHost::builder().driver(&driver).start().expect("DriverEntry");
+        let report = host.unload().expect("unload");
+        assert!(report.findings().iter().all(|finding| finding.place.is_some()), "round {round}");
+        assert_eq!(report.findings().len(), 1, "round {round}");
+    }
+}
+
 fn header(image: &[u8]) -> usize {
     u32::from_le_bytes(image[0x3C..0x40].try_into().expect("four bytes")) as usize
 }

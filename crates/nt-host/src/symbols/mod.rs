@@ -3,6 +3,7 @@
 mod lines;
 
 use std::fs::File;
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -30,7 +31,8 @@ impl Symbols {
     pub(crate) fn locate(&self, rva: u64) -> Place {
         let table = self.table.get_or_init(|| {
             let file = File::open(self.path.as_ref()?).ok()?;
-            Table::read(file).ok()
+            // The reader's own checks end in panics for some damaged files. Such a file costs names, and nothing else.
+            catch_unwind(|| Table::read(file)).ok()?.ok()
         });
         let mut place = Place { rva, ..Place::default() };
         if let (Some(table), Ok(rva)) = (table, u32::try_from(rva)) {
