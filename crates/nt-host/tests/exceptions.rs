@@ -25,6 +25,7 @@ write c0000005
 fine 0
 status c0000123
 kept 4294967174
+nested 3
 raised 2
 ";
 
@@ -70,4 +71,14 @@ fn what_no_handler_takes_is_a_finding_at_its_line() {
         let output = report.output().strip_prefix(TAKEN).expect("the same as without the mistake");
         assert_eq!(output, if bug == 1 { "only filter c0000005\n" } else { "" });
     }
+}
+
+/// Handlers are looked for in the filter's own calls: what it fails with is not offered to the frame that it guards.
+#[test]
+fn a_filter_that_faults_is_a_finding() {
+    let report = run("-O0", 5);
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    assert_eq!(finding.rule, Rule::AccessViolation);
+    assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(1));
+    assert_eq!(report.output(), TAKEN);
 }

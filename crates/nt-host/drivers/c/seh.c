@@ -173,6 +173,37 @@ static NOINLINE ULONG Raised(RAISE Raise)
     return value;
 }
 
+/* Exceptions that filters and termination handlers raise and take themselves. */
+static NOINLINE ULONG FaultingFilter(VOID)
+{
+    return Fault() == 0xC0000005;
+}
+
+static NOINLINE ULONG Nested(VOID)
+{
+    ULONG value = 0;
+
+    __try {
+        __try {
+            Touch((volatile UCHAR *)16);
+        } __finally {
+            value += Fault() == 0xC0000005;
+        }
+    } __except (FaultingFilter()) {
+        value += _exception_code() == 0xC0000005 ? 2 : 0;
+    }
+    return value;
+}
+
+static NOINLINE VOID FilterFaults(VOID)
+{
+    __try {
+        ExRaiseStatus((NTSTATUS)0xC0000123);
+    } __except (Touch((volatile UCHAR *)16)) {
+        DbgPrint("not reached\n");
+    }
+}
+
 static NOINLINE VOID Declined(VOID)
 {
     __try {
@@ -222,6 +253,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     DbgPrint("continued %u\n", Continued());
     Codes();
     DbgPrint("kept %u\n", Kept(1, 2, 3, 4));
+    DbgPrint("nested %u\n", Nested());
     RtlInitUnicodeString(&name, L"RtlRaiseException");
     DbgPrint("raised %u\n", Raised((RAISE)MmGetSystemRoutineAddress(&name)));
     switch (BUG) { /* a constant, so that each mistake is an image of its own */
@@ -236,6 +268,9 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
         break;
     case 4:
         AtDispatch();
+        break;
+    case 5:
+        FilterFaults();
         break;
     default:
         break;
