@@ -80,5 +80,7 @@ fn a_filter_that_faults_is_a_finding() {
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
     assert_eq!(finding.rule, Rule::AccessViolation);
     assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(1));
+    let stack: Vec<_> = finding.stack.iter().filter_map(|place| place.symbol.as_deref()).collect();
+    assert_eq!(stack[stack.len() - 2..], ["FilterFaults", "DriverEntry"], "{stack:?}");
     assert_eq!(report.output(), TAKEN);
 }

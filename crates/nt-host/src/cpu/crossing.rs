@@ -7,10 +7,13 @@ use super::stack::Stack;
 use super::switch::{LINK, MARK};
 use super::thread;
 use crate::memory::guest;
+use crate::seh;
 use crate::unwind::Registers;
 
 /// Where the return address is in a crossing.
 pub(crate) const RETURN: u64 = 64;
+/// What is there instead where an exception was raised; no code has this address.
+pub(crate) const EXCEPTION: u64 = 1;
 /// Numbers of the registers that a crossing holds, from its start.
 const KEPT: [u8; 8] = [15, 14, 13, 12, 7, 6, 5, 3];
 /// Bytes that the common entry keeps on the host's stack; xmm6 to xmm15 are the first of them.
@@ -35,18 +38,24 @@ impl Crossing {
     fn at(at: u64) -> Option<Self> {
         let crossing = Self { at };
         let inside = word(thread::stack()?, at).is_some();
-        (inside && crossing.from()? != 0).then_some(crossing)
+        (inside && !matches!(crossing.from()?, 0 | EXCEPTION)).then_some(crossing)
     }
 
-    /// The routine's call that led to a callback, where `rsp` is what it was when the host called back.
-    pub(crate) fn behind(rsp: u64) -> Option<Self> {
+    /// The driver's registers where the host called back from, where `rsp` is what it was then: in a routine's call, or
+    /// where an exception was raised.
+    pub(crate) fn behind(rsp: u64) -> Option<Registers> {
         let stack = thread::stack()?;
         if word(stack, rsp.checked_add(MARK.0)?)? != MARK.1 {
             return None;
         }
         let at = word(stack, rsp.checked_add(LINK)?)?;
+        let registers = if word(stack, at.checked_add(RETURN)?)? == EXCEPTION {
+            seh::raised_at(at)?
+        } else {
+            Self::at(at)?.registers()
+        };
         // A stack grows downwards, so a walk along it has an end.
-        if at > rsp { Self::at(at) } else { None }
+        (at > rsp && registers.rsp() > at).then_some(registers)
     }
 
     /// Where the call returns to.

@@ -41,8 +41,8 @@ pub(crate) fn walk(start: &Registers, mut visit: impl FnMut(u64) -> bool) {
     for _ in 0..MOST {
         let Some(base) = images::base_of(registers.rip) else {
             // The host's own code: it called back for somebody, or the walk is over.
-            let Some(crossing) = Crossing::behind(registers.rsp()) else { return };
-            registers = crossing.registers();
+            let Some(behind) = Crossing::behind(registers.rsp()) else { return };
+            registers = behind;
             continue;
         };
         let before = registers.rsp();

@@ -3,11 +3,11 @@
 //! It lies right below the code that raised it, as on Windows, so that handlers run further down and can look at it.
 
 use super::context;
-use crate::cpu::thread;
+use crate::cpu::{crossing, thread};
 use crate::memory::guest;
 use crate::unwind::Registers;
 
-/// Offsets in an area. It begins with a crossing that has no caller, where a walk along the stack ends.
+/// Offsets in an area. It begins like a crossing, with a mark in place of a caller.
 const DISPATCHER: u64 = 0x60;
 const RECORD: u64 = 0xB0;
 const CONTEXT: u64 = 0x150;
@@ -59,6 +59,7 @@ impl Area {
             return None;
         }
         guest::fill(at, 0, CONTEXT);
+        guest::write(at + crossing::RETURN, crossing::EXCEPTION);
         let area = Self { at };
         let record = area.record();
         guest::write(record, exception.code);
@@ -113,6 +114,13 @@ impl Area {
         guest::copy(self.record(), record, RECORD_SIZE);
         guest::write(self.record() + ADDRESS, address);
     }
+}
+
+/// The registers at which the exception was raised whose area begins there; `None` where it is not on this stack.
+pub(crate) fn raised_at(at: u64) -> Option<Registers> {
+    let stack = thread::stack()?;
+    let inside = at >= stack.low() && at.checked_add(SIZE)? <= stack.high();
+    inside.then(|| context::read(at + CONTEXT))
 }
 
 /// `EXCEPTION_RECORD.ExceptionCode`.

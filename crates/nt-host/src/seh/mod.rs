@@ -15,7 +15,7 @@ mod frames;
 mod language;
 mod raise;
 
-pub(crate) use area::Exception;
+pub(crate) use area::{Exception, raised_at};
 pub(crate) use raise::{can_leave_routine, handle_fault, handle_routine_fault, prepare};
 
 use crate::kernel::routine::Routine;
