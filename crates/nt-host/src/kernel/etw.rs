@@ -13,7 +13,7 @@ use super::routine::{ANY, APC, Call, PASSIVE, Routine, routine};
 use super::{call_back, kernel, lock};
 use crate::Os;
 use crate::cpu::thread;
-use crate::memory::{PAGE, guest};
+use crate::memory::guest;
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -55,8 +55,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-/// The most data descriptors of an event.
-const MOST_DATA: u32 = 128;
 /// 100 ns units by which a write is late where races are looked for.
 const LATE: u64 = 1000;
 
@@ -264,7 +262,6 @@ fn write(
         activity: Some(optional_guid(activity).unwrap_or(Guid::ZERO)),
         related: optional_guid(related),
     };
-    probe(count, data);
     let descriptors = std::ptr::with_exposed_provenance(data as usize);
     // SAFETY: bad addresses fault and do not come back; the blocks are used during this call only.
     let blocks = EventData(unsafe { RawBlocks::new(descriptors, count) });
@@ -286,18 +283,6 @@ fn write(
         inside.swap_remove(position);
     }
     status(answer)
-}
-
-/// Looks at an event's data before the engine does: a bad address faults here, where no lock of the engine's is held, so
-/// that what was traced before can still be had.
-fn probe(count: u32, data: u64) {
-    // EVENT_DATA_DESCRIPTOR: address, size.
-    for place in (0..u64::from(count.min(MOST_DATA))).map(|index| data + index * 16) {
-        let (address, size): (u64, u32) = (guest::read(place), guest::read(place + 8));
-        let Some(last) = u64::from(size).checked_sub(1).filter(|_| address != 0) else { continue };
-        let pages = (address..address.saturating_add(last)).step_by(PAGE as usize);
-        pages.chain([address.saturating_add(last)]).for_each(guest::probe);
-    }
 }
 
 /// Reports registrations that are still there, and ends them.
