@@ -1,6 +1,7 @@
 //! The table of functions: every name of the framework by its index, and which of them are here.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::{
     cancel, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, timer,
@@ -35,26 +36,27 @@ static FAMILIES: [&[Routine]; 16] = [
 pub(crate) fn functions() -> impl Iterator<Item = Entry> {
     let known: HashMap<&str, &'static Routine> =
         FAMILIES.iter().copied().flatten().map(|function| (function.name, function)).collect();
-    names().map(move |name| Entry { name, routine: known.get(name).copied() })
+    NAMES.iter().map(move |name| Entry { name, routine: known.get(name).copied() })
 }
 
 /// How many functions the framework has.
 pub(super) fn count() -> u32 {
-    names().count() as u32
+    NAMES.len() as u32
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
+/// The names in the order of their indices: a driver may be loaded a thousand times.
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let lines = TABLE.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.split_whitespace().nth(1).unwrap_or(line).trim_end_matches(':'))
-}
+    lines.map(|line| line.split_whitespace().nth(1).unwrap_or(line).trim_end_matches(':')).collect()
+});
 
 #[cfg(test)]
 mod tests {
-    use super::{FAMILIES, functions, names};
+    use super::{FAMILIES, NAMES, functions};
 
     #[test]
     fn names_stand_at_their_public_indices() {
-        let all: Vec<&str> = names().collect();
+        let all = &*NAMES;
         assert_eq!(all.len(), 458);
         assert_eq!(
             (all[75], all[116], all[202]),
