@@ -60,3 +60,8 @@ pub use os::Os;
 pub use report::Report;
 pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};
 pub use verify::{Finding, Place, Rule};
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

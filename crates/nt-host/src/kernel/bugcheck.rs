@@ -15,8 +15,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         bug_check(call, call.u32(0), parameters)
     }),
     routine("KeBugCheck", ANY, |call| bug_check(call, call.u32(0), [0; 4])),
-    routine("KeRegisterBugCheckReasonCallback", ANY, |_| 1),
-    routine("KeDeregisterBugCheckReasonCallback", ANY, |_| 1),
+    routine("KeRegisterBugCheckReasonCallback", ANY, |_| 1).fixed(),
+    routine("KeDeregisterBugCheckReasonCallback", ANY, |_| 1).fixed(),
     routine("__report_gsfailure", ANY, |call| stop(call, Rule::FastFail, "the stack cookie was overwritten")),
     routine("__report_rangecheckfailure", ANY, |call| stop(call, Rule::FastFail, "a range check failed")),
     routine("RtlFailFast", ANY, |call| stop(call, Rule::FastFail, "RtlFailFast")),

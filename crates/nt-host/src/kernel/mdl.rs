@@ -88,7 +88,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         lock(&kernel().pool).free_object(call.arg(0));
         0
     }),
-    routine("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)),
+    routine("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)).fixed(),
     // The handle of a section is an address inside of it.
     routine("MmLockPagableDataSection", APC, |call| {
         paging::lock_section(call.arg(0), true);

@@ -33,7 +33,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("KeQueryActiveProcessorCount", ANY, |call| {
         guest::write_if(call.arg(0), 3_u64);
         2
-    }),
+    })
+    .fixed(),
     routine("KeQueryActiveProcessorCountEx", ANY, |_| 2).fixed(),
     routine("KeQueryMaximumProcessorCount", ANY, |_| 2).fixed(),
     routine("KeQueryMaximumProcessorCountEx", ANY, |_| 2).fixed(),
@@ -44,7 +45,8 @@ pub(super) const ROUTINES: &[Routine] = &[
             guest::write(call.arg(0), 0_u32);
         }
         0
-    }),
+    })
+    .fixed(),
     routine("KeGetCurrentProcessorNumber", ANY, |_| 0).fixed(),
     routine("KeSetSystemGroupAffinityThread", APC, |call| {
         if call.arg(1) != 0 {

@@ -49,7 +49,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         guest::write(call.arg(1), 0_u64);
         guest::write(call.arg(2), 0_u8);
         0
-    }),
+    })
+    .fixed(),
 ];
 
 struct Handle {
