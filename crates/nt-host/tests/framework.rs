@@ -12,6 +12,7 @@ const KEEP: u32 = 0x0022_2004;
 const TREE: u32 = 0x0022_2008;
 const REGISTRY: u32 = 0x0022_200C;
 const COLLECTION: u32 = 0x0022_2010;
+const MEMORY: u32 = 0x0022_2014;
 
 fn start(name: &str) -> (NtHost, Device, Log) {
     let host = framework(name).start().expect("DriverEntry");
@@ -126,6 +127,15 @@ fn objects_are_cleaned_up_from_the_leaves_and_destroyed_when_no_reference_is_lef
     assert_eq!(lines.get(1..10).expect("the tree"), tree);
     assert_eq!(status(&device, COLLECTION, &[]), NtStatus::Success);
     assert_eq!(log.lines(&host).get(1).map(String::as_str), Some("2 items, zero and two"));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn memory_comes_from_lookaside_lists_and_requests_describe_theirs() {
+    let (host, device, mut log) = start("kmdf_life");
+    log.lines(&host);
+    assert_eq!(status(&device, MEMORY, b"hello"), NtStatus::Success);
+    assert_eq!(log.lines(&host).get(1).map(String::as_str), Some("48 bytes, 5 described, there"));
     host.unload().expect("unload").assert_clean();
 }
 

@@ -66,8 +66,8 @@ fn a_wdm_driver_in_c() {
 #[test]
 fn plug_and_play_power_files_objects_and_keys() {
     survey(c::framework("kmdf_life"), |_, device| {
-        for function in [0, 2, 3, 4] {
-            device.ioctl(0x0022_2000 | function << 2, &[], 0)?;
+        for function in [0, 2, 3, 4, 5] {
+            device.ioctl(0x0022_2000 | function << 2, b"data", 0)?;
         }
         device.sleep()?;
         device.wake()

@@ -7,6 +7,7 @@
 #define IOCTL_TREE 0x222008
 #define IOCTL_REGISTRY 0x22200C
 #define IOCTL_COLLECTION 0x222010
+#define IOCTL_MEMORY 0x222014
 
 typedef struct {
     const char *Name;
@@ -251,6 +252,40 @@ static NTSTATUS Collection(WDFDEVICE Device)
     return status;
 }
 
+/* Memory of a lookaside list, and the list of pages that a request's input has. */
+static NTSTATUS Memory(WDFDEVICE Device, WDFREQUEST Request)
+{
+    WDF_OBJECT_ATTRIBUTES attributes;
+    WDFLOOKASIDE list;
+    WDFMEMORY memory;
+    size_t size = 0;
+    UCHAR *buffer;
+    PVOID input;
+    NTSTATUS status;
+    PMDL mdl;
+
+    InitAttributes(&attributes, Device);
+    status = WDF(WDFLOOKASIDELISTCREATE, WdfLookasideListCreate, &attributes, 48, NonPagedPoolNx, NULL, 'tseT', &list);
+    if (status < 0) {
+        return status;
+    }
+    status = WDF(WDFMEMORYCREATEFROMLOOKASIDE, WdfMemoryCreateFromLookaside, list, &memory);
+    if (status >= 0) {
+        buffer = WDF(WDFMEMORYGETBUFFER, WdfMemoryGetBuffer, memory, &size);
+        buffer[size - 1] = 1;
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, memory);
+        status = WDF(WDFREQUESTRETRIEVEINPUTBUFFER, WdfRequestRetrieveInputBuffer, Request, 1, &input, NULL);
+    }
+    if (status >= 0) {
+        status = WDF(WDFREQUESTRETRIEVEINPUTWDMMDL, WdfRequestRetrieveInputWdmMdl, Request, &mdl);
+    }
+    if (status >= 0) {
+        LOG("%u bytes, %u described, %s\n", (ULONG)size, mdl->ByteCount, mdl->MappedSystemVa == input ? "there" : "elsewhere");
+    }
+    WDF(WDFOBJECTDELETE, WdfObjectDelete, list);
+    return status;
+}
+
 static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
     WDFDEVICE device = WDF(WDFIOQUEUEGETDEVICE, WdfIoQueueGetDevice, Queue);
@@ -271,6 +306,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         break;
     case IOCTL_COLLECTION:
         status = Collection(device);
+        break;
+    case IOCTL_MEMORY:
+        status = Memory(device, Request);
         break;
     default:
         status = STATUS_INVALID_DEVICE_REQUEST_;

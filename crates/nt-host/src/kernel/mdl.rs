@@ -118,6 +118,15 @@ fn allocate(call: &Call) -> u64 {
     mdl
 }
 
+/// A list of the host's for memory that is there: locked and mapped.
+pub(crate) fn new(address: u64, length: u32) -> u64 {
+    let pages = (address % PAGE + u64::from(length)).div_ceil(PAGE);
+    let mdl = lock(&kernel().pool).object(0x30 + pages * 8);
+    describe(mdl, address, length);
+    map(mdl, NON_PAGED | MAPPED_TO_SYSTEM);
+    mdl
+}
+
 /// Fills in an MDL.
 pub(crate) fn describe(mdl: u64, address: u64, length: u32) {
     guest::write(mdl + 8, 0x30_u16);

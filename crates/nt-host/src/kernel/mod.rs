@@ -25,7 +25,7 @@ pub(crate) mod irql;
 mod list;
 mod lookaside;
 mod lookup;
-mod mdl;
+pub(crate) mod mdl;
 mod memory;
 mod misc;
 pub(crate) mod objects;

@@ -1,6 +1,7 @@
 //! What the kinds of objects have of their own.
 
 use super::Handle;
+use super::attributes::Attributes;
 use super::device::Device;
 use super::driver::Driver;
 use super::file::File;
@@ -39,6 +40,11 @@ pub(super) enum Data {
         size: u64,
         owned: bool,
     },
+    /// Size of its buffers, and attributes of the memory objects.
+    Lookaside {
+        size: u64,
+        memory: Attributes,
+    },
     String {
         address: u64,
         length: u16,
@@ -65,6 +71,7 @@ impl Data {
             Self::SpinLock { .. } => "spin lock",
             Self::WaitLock { .. } => "wait lock",
             Self::Memory { .. } => "memory",
+            Self::Lookaside { .. } => "lookaside list",
             Self::String { .. } => "string",
             Self::Collection(_) => "collection",
             Self::Key { .. } => "key",

@@ -93,6 +93,11 @@ pub(super) fn free(object: &Object) {
         Data::File(file) => Some(file.name),
         _ => None,
     };
+    let lists = match &object.data {
+        Data::Request(request) => request.lists.clone(),
+        _ => Vec::new(),
+    };
+    let own = own.into_iter().chain(lists);
     for address in object.contexts.iter().map(|(_, address)| *address).chain(own) {
         pool.free_object(address);
     }

@@ -24,6 +24,26 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         change(call.arg(1), |object| object.data = data);
         status::SUCCESS
     }),
+    // Arguments: attributes, size, pool type, attributes of the memory, tag, place for the handle.
+    routine("WdfLookasideListCreate", DISPATCH, |call| match (call.arg(2), Attributes::read(call.arg(4))) {
+        (0, _) => status::INVALID_PARAMETER,
+        (size, Ok(memory)) => created(create(call, call.arg(1), None, Data::Lookaside { size, memory }), call.arg(6)),
+        (_, Err(status)) => status.into(),
+    })
+    .fails(status::INSUFFICIENT_RESOURCES),
+    // Arguments: list, place for the handle. The memory belongs to the list unless its attributes name another parent.
+    routine("WdfMemoryCreateFromLookaside", DISPATCH, |call| {
+        let list = call.arg(1);
+        let found = change(list, |object| match object.data {
+            Data::Lookaside { size, memory } => Some((size, memory)),
+            _ => None,
+        });
+        let (size, attributes) = found.unwrap_or_else(|| object::violation(list));
+        let address = kernel::lock(&kernel().pool).object(size);
+        let data = Data::Memory { address, size, owned: true };
+        created(object::create_with(call.from, &attributes, Some(list), data), call.arg(2))
+    })
+    .fails(status::INSUFFICIENT_RESOURCES),
     // Arguments: memory, offset in it, buffer, length.
     routine("WdfMemoryCopyToBuffer", DISPATCH, |call| match part(call) {
         Some(address) => {

@@ -3,8 +3,8 @@
 use super::deliver::{self, End};
 use super::object::{self, Data, change};
 use super::{Handle, life, memory, queue, status, with};
-use crate::kernel::kernel;
 use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
+use crate::kernel::{self, kernel};
 use crate::memory::guest;
 use crate::verify::{self, Rule};
 
@@ -46,6 +46,9 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfRequestRetrieveInputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Input))
         .fails(0xC000_009A),
     routine("WdfRequestRetrieveOutputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Output))
+        .fails(0xC000_009A),
+    routine("WdfRequestRetrieveInputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Input)).fails(0xC000_009A),
+    routine("WdfRequestRetrieveOutputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Output))
         .fails(0xC000_009A),
     routine("WdfRequestGetParameters", DISPATCH, get_parameters),
     routine("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.arg(1), |request| request.file)),
@@ -97,6 +100,8 @@ pub(super) struct Request {
     pub(super) handler: u64,
     pub(super) cancel: u64,
     pub(super) canceled: bool,
+    /// Memory descriptor lists for its buffers: they go with it.
+    pub(super) lists: Vec<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -205,6 +210,19 @@ fn retrieve_memory(call: &Call, direction: Direction) -> u64 {
         Ok((address, size)) => object::created(memory::describe(call.from, call.arg(1), address, size), call.arg(2)),
         Err(status) => status,
     }
+}
+
+/// Arguments: request, place for the memory descriptor list.
+fn retrieve_list(call: &Call, direction: Direction) -> u64 {
+    let (address, size) = match buffer(call.arg(1), direction) {
+        Ok((_, 0)) => return status::BUFFER_TOO_SMALL,
+        Ok(buffer) => buffer,
+        Err(status) => return status,
+    };
+    let list = kernel::mdl::new(address, size as u32);
+    with_request(call.arg(1), |request| request.lists.push(list));
+    guest::write(call.arg(2), list);
+    status::SUCCESS
 }
 
 fn get_parameters(call: &Call) -> u64 {
