@@ -109,3 +109,35 @@ fn a_preallocated_file_has_its_size_while_the_session_runs_and_what_it_needs_aft
     assert_eq!(file.path().metadata().unwrap().len(), 2 * 64 * 1024);
     assert_eq!(payloads(file.path()), [b"x"]);
 }
+
+#[test]
+fn a_session_that_appends_keeps_what_is_in_the_file() {
+    let file = TempFile::new("appended");
+    let properties = Properties { mode: mode::APPEND, clock: 2, ..Properties::file("appended", file.path()) };
+    for number in 1..=3_u8 {
+        let engine = Engine::new();
+        let (handle, session) = started(&engine, &properties);
+        write(&engine, handle, Level::Error, 0, &[number]);
+        assert_eq!(session.finish().unwrap().statistics.recorded, 1);
+    }
+    assert_eq!(payloads(file.path()), [[1], [2], [3]]);
+    assert_eq!(etw_etl::Reader::open(file.path()).unwrap().header().buffers_written, 4);
+}
+
+#[test]
+fn appending_to_a_file_that_was_cut_goes_on_behind_its_last_whole_buffer() {
+    let file = TempFile::new("appended-cut");
+    let properties = Properties { mode: mode::APPEND, clock: 2, ..Properties::file("cut", file.path()) };
+    let append = |number: u8| {
+        let engine = Engine::new();
+        let (handle, session) = started(&engine, &properties);
+        write(&engine, handle, Level::Error, 0, &[number]);
+        session.finish().unwrap();
+    };
+    append(1);
+    append(2);
+    let length = file.path().metadata().unwrap().len();
+    std::fs::File::options().write(true).open(file.path()).unwrap().set_len(length - 1000).unwrap();
+    append(3);
+    assert_eq!(payloads(file.path()), [[1], [3]]);
+}

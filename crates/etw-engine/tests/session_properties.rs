@@ -72,14 +72,18 @@ fn modes_with_a_size_need_one_and_new_files_need_a_number() {
 }
 
 #[test]
-fn appending_needs_the_clock_of_the_system_and_an_empty_file() {
+fn appending_needs_the_clock_of_the_system_and_a_file_like_the_session() {
     let file = TempFile::new("append");
     let append = Properties { mode: mode::APPEND, ..Properties::file("s", file.path()) };
     assert_eq!(refused(&append), Win32Error::InvalidParameter);
     assert_eq!(refused(&Properties { clock: 4, ..Properties::real_time("s") }), Win32Error::InvalidParameter);
     let append = Properties { clock: 2, ..append };
     Engine::new().start(&append).unwrap().finish().unwrap();
-    assert_eq!(refused(&append), Win32Error::NotSupported, "what is there is not overwritten");
+    let other_buffers = Properties { buffer_kib: 128, ..append.clone() };
+    assert_eq!(refused(&other_buffers), Win32Error::InvalidParameter, "what is there is not overwritten");
+    std::fs::write(file.path(), vec![1; 100_000]).unwrap();
+    assert_eq!(refused(&append), Win32Error::InvalidParameter, "nor is what is no trace");
+    assert_eq!(std::fs::read(file.path()).unwrap(), vec![1; 100_000]);
 }
 
 #[test]

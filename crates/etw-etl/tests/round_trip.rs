@@ -268,3 +268,12 @@ fn memory_does_not_grow_with_the_file() {
     assert!(most < 8 * 2 * 0x4000, "a few buffers of each processor at most: {most}");
     fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn a_path_that_cannot_be_written_is_an_error_with_the_path() {
+    let path = std::env::temp_dir().join(format!("etw-etl-{}-no-such-folder/trace.etl", std::process::id()));
+    for result in [Writer::create(&path, WriterOptions::default()), Writer::append(&path, WriterOptions::default())] {
+        let text = result.unwrap_err().to_string();
+        assert!(text.starts_with(&format!("cannot create {}: ", path.display())), "{text}");
+    }
+}

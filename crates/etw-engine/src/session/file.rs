@@ -42,10 +42,6 @@ pub(super) struct FileFacts {
 
 impl FileSink {
     pub(super) fn create(plan: &Plan, path: &Path, facts: &FileFacts) -> Result<Self, Win32Error> {
-        if plan.has(mode::APPEND) && path.metadata().is_ok_and(|file| file.len() != 0) {
-            // Our limit: appending would have to join two headers.
-            return Err(Win32Error::NotSupported);
-        }
         let max_bytes = plan.max_bytes();
         // A file holds its header and one buffer at least.
         let at_least = |bytes: u64| bytes.max(u64::from(plan.buffer_size()) * 2);
@@ -71,7 +67,8 @@ impl FileSink {
             process_id: std::process::id(),
             ..WriterOptions::default()
         };
-        let writer = Writer::create(path, options).map_err(|error| win32(&error))?;
+        let writer = if plan.has(mode::APPEND) { Writer::append(path, options) } else { Writer::create(path, options) };
+        let writer = writer.map_err(|error| win32(&error))?;
         let circle = plan.has(mode::CIRCULAR).then(VecDeque::new);
         Ok(Self { writer, buffer_size: plan.buffer_size(), circle, files: 1 })
     }

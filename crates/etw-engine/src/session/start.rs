@@ -34,7 +34,8 @@ impl Engine {
     /// other or that this call does not take, a missing size, or the GUID of the kernel's session with another name;
     /// `BadPathname` for no file where one is needed, or one that cannot be created or is in use; `AlreadyExists` for a
     /// name or GUID that another session has; `NoSystemResources` for one session too many; `AccessDenied`; `DiskFull`;
-    /// `NotSupported` for compressed files and for appending to one that has content.
+    /// `NotSupported` for compressed files; `InvalidParameter` for appending to a file that has other buffers, processors or
+    /// another clock, or is no trace (our choice of code).
     pub fn start(&self, properties: &Properties) -> Result<Session, Win32Error> {
         let options = self.options();
         if !options.rights.control {

@@ -62,6 +62,23 @@ impl TraceFile {
         Ok(file)
     }
 
+    /// Goes on with a file of whole buffers that has this header.
+    pub(super) fn go_on(
+        storage: Box<dyn Storage>,
+        path: PathBuf,
+        prefix: SystemHeader,
+        mut header: LogfileHeader,
+        length: u64,
+        options: &WriterOptions,
+    ) -> Result<Self, Error> {
+        header.buffers_written = u32::try_from(length / u64::from(options.buffer_size)).unwrap_or(u32::MAX);
+        let mut file = Self { storage, path, header, prefix, length, last: None, reserved: length };
+        if let Some(most) = options.mode.max_bytes().filter(|_| options.preallocate) {
+            file.reserve(most, options.buffer_size)?;
+        }
+        Ok(file)
+    }
+
     /// Takes the space of a file from the disk by writing zeros, which readers know as places for buffers. (A length alone
     /// would reserve nothing: file systems leave holes.) What does not fit is given back.
     fn reserve(&mut self, most: u64, buffer_size: u32) -> Result<(), Error> {

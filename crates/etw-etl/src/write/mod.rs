@@ -3,6 +3,7 @@
 //! Memory is one buffer for each processor. Every buffer that was written decodes, whatever happens afterwards: the file's
 //! header is brought up to date behind it, and a write that fails is taken back. Nothing here knows providers or sessions.
 
+mod append;
 pub(crate) mod buffer;
 pub(crate) mod event;
 mod file;
@@ -43,6 +44,37 @@ impl Writer {
     /// [`Error::Options`], or what the system answered.
     pub fn create(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
         Self::with_opener(path.as_ref(), options, storage::system())
+    }
+
+    /// Goes on with a sequential file that exists, or creates it where it does not exist or is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Options`] where the file has other buffers, processors or another clock than the options, or the clock is not
+    /// that of system time; [`Error::NotATrace`]; what the system answered.
+    pub fn append(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if path.metadata().map_or(0, |file| file.len()) == 0 {
+            return Self::create(path, options);
+        }
+        options.check(path)?;
+        if !matches!(options.mode, FileMode::Sequential { .. }) {
+            return Err(Error::Options("only a sequential file can be appended to"));
+        }
+        let file = append::open(path, &options)?;
+        let written = u64::from(file.header.buffers_written);
+        let events_lost = file.header.events_lost.into();
+        Ok(Self {
+            options,
+            pattern: path.to_owned(),
+            opener: storage::system(),
+            summary: Summary { path: path.to_owned(), files: 1, events: 0, events_lost, buffers: 0 },
+            file,
+            buffers: Vec::new(),
+            in_file: written.saturating_sub(1),
+            sequence: written.saturating_sub(1),
+            closed: false,
+        })
     }
 
     fn with_opener(pattern: &Path, options: WriterOptions, mut opener: Opener) -> Result<Self, Error> {
