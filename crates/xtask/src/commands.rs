@@ -1,5 +1,6 @@
 //! The table of commands; each has a module of its own.
 
+mod bench;
 mod build;
 mod ci;
 mod demo;
@@ -21,4 +22,5 @@ pub(crate) static COMMANDS: &[Command] = &[
     package::COMMAND,
     inspect::COMMAND,
     fuzz::COMMAND,
+    bench::COMMAND,
 ];

@@ -2,6 +2,7 @@
 
 mod irql;
 
+use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::{IMAGES_MANIFEST, SETUP};
 use crate::cli::Command;
 use crate::context::Context;
@@ -50,7 +51,7 @@ fn format(context: &Context) -> Result<Outcome, Error> {
     ensure_component(context, "rustfmt", probe)?;
     let check = ["fmt", "--all", "--check"];
     context.cargo().args(check).run()?;
-    for manifest in [IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST] {
+    for manifest in [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST] {
         context.cargo().args(check).args(["--manifest-path", manifest]).run()?;
     }
     Ok(Outcome::Passed)

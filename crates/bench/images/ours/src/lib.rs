@@ -1,0 +1,21 @@
+//! The measured events, written with our macros.
+
+#![no_std]
+
+#[path = "../../events.rs"]
+mod events;
+
+use support as _;
+
+/// What `events` is compiled with.
+mod api {
+    pub(crate) use wdk_etw::{Guid, define_provider, write_event};
+}
+
+/// # Safety
+///
+/// For the kernel only.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
+    0
+}

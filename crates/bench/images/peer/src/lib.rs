@@ -1,0 +1,33 @@
+//! The measured events, written with the macros of Microsoft's `tracelogging`.
+
+#![no_std]
+
+#[path = "../../events.rs"]
+mod events;
+
+use support as _;
+
+/// What `events` is compiled with.
+mod api {
+    pub(crate) use tracelogging::{Guid, define_provider, write_event};
+}
+
+/// # Safety
+///
+/// For the kernel only.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
+    0
+}
+
+/// The crate declares these without saying where they are: a WDK's import library would say it, and says the same.
+mod kernel {
+    #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
+    unsafe extern "C" {
+        pub fn EtwRegister();
+        pub fn EtwUnregister();
+        pub fn EtwSetInformation();
+        pub fn EtwWriteTransfer();
+    }
+}
+pub use kernel::*;

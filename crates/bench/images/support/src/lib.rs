@@ -1,0 +1,37 @@
+//! What both images share: the routines of the kernel that a compiler calls by itself, and a panic handler.
+
+#![no_std]
+
+use core::ffi::c_void;
+use core::panic::PanicInfo;
+
+#[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
+unsafe extern "system" {
+    fn KeBugCheckEx(code: u32, a: usize, b: usize, c: usize, d: usize) -> !;
+}
+
+// Public, so that they count as used: the compiler emits calls of them by itself. The kernel exports all of them.
+#[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
+unsafe extern "C" {
+    pub fn memcpy(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void;
+    pub fn memmove(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void;
+    pub fn memset(to: *mut c_void, value: i32, length: usize) -> *mut c_void;
+    pub fn memcmp(a: *const c_void, b: *const c_void, length: usize) -> i32;
+    pub fn __chkstk();
+}
+
+/// The linker wants this symbol from code that uses floating point.
+#[unsafe(no_mangle)]
+pub static _fltused: i32 = 0;
+
+/// "RPNC", the bug check code that Microsoft's `wdk-panic` uses.
+const RUST_PANIC: u32 = 0x5250_4E43;
+
+/// Stops the machine and tells where the panic was. An image that imports the routine has a path that panics.
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
+    let (text, length) = (file.as_ptr().expose_provenance(), file.len());
+    // SAFETY: the routine takes any numbers, at any IRQL, and does not return.
+    unsafe { KeBugCheckEx(RUST_PANIC, text, length, line as usize, 0) }
+}

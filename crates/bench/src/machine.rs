@@ -1,0 +1,66 @@
+//! The machine that a run was on, in lines for a reader.
+
+use std::fs;
+use std::process::Command;
+
+/// Names and values, in the order in which they are shown.
+#[must_use]
+pub fn describe() -> Vec<(String, String)> {
+    let cores =
+        std::thread::available_parallelism().map_or_else(|_| String::from("unknown"), |count| count.to_string());
+    let facts = [
+        ("processor", file("/proc/cpuinfo").as_deref().and_then(|text| line(text, "model name"))),
+        ("processors in use", Some(cores)),
+        ("memory", file("/proc/meminfo").as_deref().and_then(|text| line(text, "MemTotal"))),
+        ("system", file("/etc/os-release").as_deref().and_then(|text| quoted(text, "PRETTY_NAME="))),
+        ("kernel", file("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned())),
+        ("load before the run", file("/proc/loadavg").map(|text| first_words(&text, 3))),
+        ("compiler", output("rustc", &["--version"])),
+        ("date", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
+    ];
+    let known = |(name, value): (&str, Option<String>)| (name.into(), value.unwrap_or_else(|| String::from("unknown")));
+    facts.into_iter().map(known).collect()
+}
+
+fn file(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The value of the first line `name : value`.
+fn line(text: &str, name: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn quoted(text: &str, start: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(start))?;
+    Some(line.trim_start_matches(start).trim_matches('"').to_owned())
+}
+
+fn first_words(text: &str, count: usize) -> String {
+    text.split_whitespace().take(count).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{describe, first_words, line, quoted};
+
+    #[test]
+    fn lines_are_found_by_their_name() {
+        let text = "processor\t: 0\nmodel name\t: A  Fast One @ 3 GHz\nmodel name\t: other\n";
+        assert_eq!(line(text, "model name").as_deref(), Some("A Fast One @ 3 GHz"));
+        assert_eq!(line(text, "flags"), None);
+        assert_eq!(quoted("ID=x\nPRETTY_NAME=\"Some Linux 12\"\n", "PRETTY_NAME=").as_deref(), Some("Some Linux 12"));
+        assert_eq!(first_words("0.1 0.2 0.3 1/99 7", 3), "0.1 0.2 0.3");
+    }
+
+    #[test]
+    fn every_fact_has_a_value() {
+        assert!(describe().iter().all(|(name, value)| !name.is_empty() && !value.is_empty()));
+    }
+}

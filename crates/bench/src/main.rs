@@ -1,0 +1,15 @@
+//! The command behind `cargo xtask bench`.
+
+use std::process::ExitCode;
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn main() -> ExitCode {
+    eprintln!("the bench runs on Linux on x86-64 only: it steps through images and runs drivers there");
+    ExitCode::from(2)
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    bench::cli::main(&words)
+}

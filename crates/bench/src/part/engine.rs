@@ -1,0 +1,151 @@
+//! Events into a file session of the engine, beside LTTng-UST.
+
+use std::fs;
+
+use super::lttng::Lttng;
+use super::{Findings, Settings};
+use crate::report::{Bound, Cell, Goal, Section};
+use crate::stats::{median, paired_ratio};
+use crate::step::program::between_marks;
+use crate::tools::{number, worker, worker_command};
+
+const TEXT: &str = "\
+E2 events in a tight loop into a session that writes a file, each side with 32 buffers of 1 MiB for a processor or session. An event \
+that finds no buffer free is lost and counted. *Recorded per second* is what reached the file for each second of writing. LTTng-UST \
+writes the same three fields with no context, so its records have a time stamp and no process, thread, provider or schema, which an \
+ETW record carries. The two sides run in turns. Instructions are those of the writing thread, stepped; a system call counts as one.";
+
+/// One run of either side.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    nanoseconds: f64,
+    events: f64,
+    lost: f64,
+    bytes: f64,
+}
+
+impl Written {
+    fn recorded_per_second(&self) -> f64 {
+        (self.events - self.lost) / self.nanoseconds * 1e9
+    }
+}
+
+/// Measures both sides.
+///
+/// # Errors
+///
+/// When our side fails. Where the other cannot be had, its rows say so.
+pub fn engine(settings: &Settings) -> Result<Findings, String> {
+    let columns = ["what", "ns per event", "recorded per s", "MB per s", "lost %", "instructions"];
+    let mut section = Section::new("engine", "Engine", TEXT, &columns);
+    let peer = Lttng::new(settings);
+    let (events, rounds) = if settings.quick { (300_000, 2) } else { (1_000_000, 7) };
+    let mut goals = Vec::new();
+    for threads in [1, 2] {
+        let mut ours = Vec::new();
+        let mut theirs: Result<Vec<Written>, String> = Ok(Vec::new());
+        for _ in 0..rounds {
+            ours.push(write(settings, events, threads)?);
+            theirs = match (&peer, theirs) {
+                (Ok(peer), Ok(mut list)) => peer_write(peer, events, threads).map(|run| {
+                    list.push(run);
+                    list
+                }),
+                (Err(error), _) => Err(error.clone()),
+                (_, Err(error)) => Err(error),
+            };
+        }
+        let stepped = if threads == 1 { Some(stepped(settings)?) } else { None };
+        row(&mut section, &format!("etw-engine, {threads} thread(s)"), &ours, stepped, events);
+        match &theirs {
+            Ok(list) => {
+                let stepped = peer.as_ref().ok().filter(|_| threads == 1).and_then(|peer| peer_stepped(peer).ok());
+                row(&mut section, &format!("LTTng-UST, {threads} thread(s)"), list, stepped, events);
+            }
+            Err(error) => section.skipped(&format!("LTTng-UST, {threads} thread(s)"), error),
+        }
+        if threads == 1 {
+            let pairs: Vec<(f64, f64)> = theirs
+                .iter()
+                .flatten()
+                .zip(&ours)
+                .map(|(theirs, ours)| (ours.recorded_per_second(), theirs.recorded_per_second()))
+                .collect();
+            goals.push(Goal {
+                what: String::from("engine, E2 to a file, one thread: rate, ratio to LTTng-UST"),
+                limit: 1.0,
+                bound: Bound::AtLeast,
+                measured: paired_ratio(&pairs),
+                everywhere: false,
+                note: theirs
+                    .err()
+                    .map_or_else(|| format!("{rounds} pairs of {events} events"), |error| format!("skipped: {error}")),
+            });
+        }
+    }
+    Ok(Findings { sections: vec![section], goals })
+}
+
+fn row(section: &mut Section, name: &str, runs: &[Written], stepped: Option<f64>, events: u64) {
+    let middle = |value: fn(&Written) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
+    let how = format!("{} runs of {events} events for each thread, median", runs.len());
+    section.row(
+        vec![
+            Cell::text(name),
+            Cell::number(middle(|run| run.nanoseconds / run.events), 1),
+            Cell::number(middle(Written::recorded_per_second), 0),
+            Cell::number(middle(|run| run.bytes / run.nanoseconds * 1e3), 1),
+            Cell::number(middle(|run| 100.0 * run.lost / run.events), 2),
+            Cell::number(stepped, 0),
+        ],
+        if stepped.is_some() { format!("{how}; instructions stepped over {STEPPED} events") } else { how },
+    );
+}
+
+fn write(settings: &Settings, events: u64, threads: u64) -> Result<Written, String> {
+    let file = settings.folder("engine.etl");
+    let path = file.display().to_string();
+    let answer = worker(&["engine", &events.to_string(), &threads.to_string(), &path]);
+    let _ = fs::remove_file(&file);
+    let answer = answer?;
+    let get = |name| number(&answer, name).ok_or_else(|| format!("a worker does not say `{name}`"));
+    Ok(Written {
+        nanoseconds: get("writing_ns")?,
+        events: total(events, threads),
+        lost: get("lost")?,
+        bytes: get("bytes")?,
+    })
+}
+
+fn peer_write(peer: &Lttng, events: u64, threads: u64) -> Result<Written, String> {
+    let run = peer.write(events, threads)?;
+    Ok(Written { nanoseconds: run.nanoseconds, events: total(events, threads), lost: run.lost, bytes: run.bytes })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few million")]
+fn total(events: u64, threads: u64) -> f64 {
+    (events * threads) as f64
+}
+
+/// Events that are stepped.
+const STEPPED: u64 = 50;
+
+/// Instructions of an event: those of many minus those of none.
+fn per_event(mut count: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, String> {
+    let (many, none) = (count(STEPPED)?, count(0)?);
+    #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+    Ok(many.saturating_sub(none) as f64 / STEPPED as f64)
+}
+
+fn stepped(settings: &Settings) -> Result<f64, String> {
+    let file = settings.folder("stepped.etl");
+    let path = file.display().to_string();
+    let counted =
+        per_event(|events| between_marks(&mut worker_command(&["engine-stepped", &events.to_string(), &path])?));
+    let _ = fs::remove_file(&file);
+    counted
+}
+
+fn peer_stepped(peer: &Lttng) -> Result<f64, String> {
+    per_event(|events| peer.stepped(events))
+}

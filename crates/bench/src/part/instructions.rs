@@ -1,0 +1,130 @@
+//! Instructions, descriptors and stack of an event: disabled, enabled, and with a keyword that nobody wants.
+
+mod driver;
+
+use super::images::SIDES;
+use super::{Findings, Images};
+use crate::report::{Bound, Cell, Goal, Section};
+use driver::{Driver, Measured, SHAPES};
+
+const HOW: &str = "stepped twice, equal";
+const TEXT: &str = "\
+One exported function of a release image for each event, stepped one instruction at a time from its first instruction to its `ret`. The \
+kernel's routine is not executed and not counted; the jump through which `tracelogging` reaches it is part of the image and counts. \
+Events have level 4: E0 no fields, E1 a `u32`, E2 `u32` + `u64` + text of 16 bytes, E3 eight mixed fields with UTF-16 and a slice, \
+E4 a struct of three + GUID + two strings; k0 has no keyword, k1 keyword 1. *Mismatch*: a session listens, for another keyword. \
+Both sides compile one source file with one profile, and wrote the same payload.";
+const LOOP_TEXT: &str = "\
+An E2 event that nobody listens to, inside a loop: what 100 rounds more cost, minus what they cost without an event, for each round. \
+Nothing may be kept in registers from one round to the next.";
+
+/// Rounds of a loop.
+const ROUNDS: u64 = 100;
+
+/// Steps through all events of both images.
+///
+/// # Errors
+///
+/// When an image cannot be stepped, or when the two sides do not write the same.
+pub fn instructions(images: &Images) -> Result<Findings, String> {
+    let mut sides = Vec::new();
+    for (image, _) in SIDES {
+        let mut driver = Driver::new(&images.read(image)?)?;
+        sides.push((events(&mut driver)?, loops(&mut driver)?));
+    }
+    let [(ours, our_loops), (theirs, their_loops)] = sides.as_slice() else {
+        return Err(String::from("there are two sides"));
+    };
+    let columns = [
+        "event",
+        "ours disabled",
+        "peer disabled",
+        "ours mismatch",
+        "peer mismatch",
+        "ours enabled",
+        "peer enabled",
+        "ratio",
+        "ours descriptors",
+        "peer descriptors",
+        "ours stack",
+        "peer stack",
+    ];
+    let mut section = Section::new("instructions", "Instructions per event", TEXT, &columns);
+    let mut goals = Vec::new();
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        if ours.payload != theirs.payload {
+            return Err(format!("{}: the two sides wrote different bytes", ours.name));
+        }
+        let ratio = ratio(ours.enabled, theirs.enabled);
+        section.row(
+            vec![
+                Cell::text(&ours.name),
+                Cell::count(ours.disabled),
+                Cell::count(theirs.disabled),
+                Cell::number(ours.mismatch.map(as_number), 0),
+                Cell::number(theirs.mismatch.map(as_number), 0),
+                Cell::count(ours.enabled),
+                Cell::count(theirs.enabled),
+                Cell::Number(ratio, 2),
+                Cell::count(ours.descriptors),
+                Cell::count(theirs.descriptors),
+                Cell::count(ours.stack),
+                Cell::count(theirs.stack),
+            ],
+            HOW,
+        );
+        goals.push(goal(&format!("disabled {}, instructions", ours.name), 4.0, as_number(ours.disabled)));
+        let limit = if ours.name.starts_with("E1") { 0.85 } else { 0.75 };
+        goals.push(goal(&format!("enabled {}, ratio to tracelogging", ours.name), limit, ratio));
+    }
+    let mut looped = Section::new("loop", "A disabled event in a loop", LOOP_TEXT, &["event", "ours", "peer"]);
+    for ((name, ours), (_, theirs)) in our_loops.iter().zip(their_loops) {
+        let how = format!("stepped twice, equal; {} rounds minus {ROUNDS}", 2 * ROUNDS);
+        looped.row(vec![Cell::text(name), Cell::Number(*ours, 2), Cell::Number(*theirs, 2)], how);
+        goals.push(goal(&format!("disabled {name} in a loop, instructions"), 3.0, *ours));
+    }
+    Ok(Findings { sections: vec![section, looped], goals })
+}
+
+/// Every shape with both keywords.
+fn events(driver: &mut Driver) -> Result<Vec<Measured>, String> {
+    let mut events = Vec::new();
+    for shape in 0..SHAPES {
+        for keyword in [0, 1] {
+            let first = driver.measure(shape, keyword)?;
+            let second = driver.measure(shape, keyword)?;
+            if first != second {
+                return Err(format!("{} is not the same twice", first.name));
+            }
+            events.push(first);
+        }
+    }
+    Ok(events)
+}
+
+fn loops(driver: &mut Driver) -> Result<Vec<(String, f64)>, String> {
+    let mut loops = Vec::new();
+    for keyword in [0, 1] {
+        let first = driver.round(keyword, ROUNDS)?;
+        let second = driver.round(keyword, ROUNDS)?;
+        if first.total_cmp(&second).is_ne() {
+            return Err(String::from("a loop is not the same twice"));
+        }
+        loops.push((format!("E2 k{keyword}"), first));
+    }
+    Ok(loops)
+}
+
+fn goal(what: &str, limit: f64, measured: f64) -> Goal {
+    let note = String::from("single steps");
+    Goal { what: what.into(), limit, bound: Bound::AtMost, measured: Some(measured), everywhere: true, note }
+}
+
+fn ratio(ours: u64, theirs: u64) -> f64 {
+    as_number(ours) / as_number(theirs).max(1.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+fn as_number(count: u64) -> f64 {
+    count as f64
+}

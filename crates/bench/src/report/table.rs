@@ -1,0 +1,91 @@
+//! The report as text for a terminal.
+
+use std::fmt::Write as _;
+
+use super::{Cell, Report, Section, Verdict};
+
+/// The whole report.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    for section in &report.sections {
+        text.push_str(&table(section));
+        text.push('\n');
+    }
+    text + &goals(report)
+}
+
+fn table(section: &Section) -> String {
+    let mut lines: Vec<Vec<String>> = vec![section.columns.clone()];
+    lines[0].push(String::from("how"));
+    for row in &section.rows {
+        let mut line: Vec<String> = row.cells.iter().map(Cell::show).collect();
+        line.resize(section.columns.len(), String::new());
+        line.push(row.how.clone());
+        lines.push(line);
+    }
+    let mut text = format!("{}\n", section.title);
+    let widths = widths(&lines);
+    for line in &lines {
+        let mut out = String::from(" ");
+        for (index, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let last = index + 1 == line.len();
+            // Names to the left, numbers to the right, the last as long as it is.
+            let room = width - cell.chars().count();
+            let (before, after) = if index == 0 {
+                (0, room)
+            } else if last {
+                (0, 0)
+            } else {
+                (room, 0)
+            };
+            let _ = write!(out, " {}{cell}{} ", " ".repeat(before), " ".repeat(after));
+        }
+        text.push_str(out.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn widths(lines: &[Vec<String>]) -> Vec<usize> {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
+    (0..columns).map(|column| width(column).unwrap_or_default()).collect()
+}
+
+fn goals(report: &Report) -> String {
+    let mut section = Section::new("goals", "Goals", "", &["goal", "limit", "measured", "outcome"]);
+    for goal in &report.goals {
+        let measured = goal.measured.map_or(Cell::Empty, |value| Cell::text(super::plain(value)));
+        let outcome = goal.outcome().replace("**", "");
+        section.row(
+            vec![Cell::text(&goal.what), Cell::text(goal.limit_text()), measured, Cell::text(outcome)],
+            &goal.note,
+        );
+    }
+    let count = |verdict| report.goals.iter().filter(|goal| goal.verdict() == verdict).count();
+    format!(
+        "{}{} goals reached, {} missed, {} not measured\n",
+        table(&section),
+        count(Verdict::Reached),
+        count(Verdict::Missed),
+        count(Verdict::NotMeasured)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sample;
+    use super::text;
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let text = text(&sample());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "  event      ours  peer  how");
+        assert_eq!(lines[2], "  E0 k0        15    24  stepped, twice");
+        assert_eq!(lines[3], "  E1 k0  12,345.7     –  stepped, twice");
+        assert!(lines[4].ends_with("skipped: no ptrace"));
+        assert!(text.ends_with("1 goals reached, 1 missed, 1 not measured\n"), "{text}");
+    }
+}

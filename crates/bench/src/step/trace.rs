@@ -1,0 +1,108 @@
+//! A process that stands still and takes steps when told (ptrace(2)).
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use libc::{c_void, pid_t};
+
+pub(super) use libc::user_regs_struct as Registers;
+
+/// A child of this process; it ends with this value.
+#[derive(Debug)]
+pub(super) struct Child {
+    id: pid_t,
+}
+
+impl Child {
+    /// Forks. The child asks to be traced and stops; its own code never goes on from there.
+    pub(super) fn new() -> io::Result<Self> {
+        // SAFETY: the child calls nothing but system calls, which is allowed even where this process has threads.
+        let id = unsafe { libc::fork() };
+        match id {
+            -1 => Err(io::Error::last_os_error()),
+            0 => stand_still(),
+            _ => {
+                let child = Self { id };
+                child.wait().map(|_| child).map_err(io::Error::other)
+            }
+        }
+    }
+
+    /// Waits until the child stops; answers the signal.
+    fn wait(&self) -> Result<i32, String> {
+        let mut status = 0;
+        // SAFETY: `status` is a place for a number, and the child is ours.
+        let waited = unsafe { libc::waitpid(self.id, &raw mut status, 0) };
+        if waited != self.id {
+            return Err(io::Error::last_os_error().to_string());
+        }
+        if libc::WIFSTOPPED(status) {
+            Ok(libc::WSTOPSIG(status))
+        } else {
+            Err(String::from("the process to be stepped has ended; may processes be traced here (ptrace)?"))
+        }
+    }
+
+    /// Executes one instruction; answers the registers behind it.
+    pub(super) fn step(&self) -> Result<Registers, String> {
+        self.request(libc::PTRACE_SINGLESTEP, ptr::null_mut())?;
+        match self.wait()? {
+            libc::SIGTRAP => self.registers(),
+            signal => {
+                let registers = self.registers()?;
+                Err(format!("signal {signal} at {:#x}", registers.rip))
+            }
+        }
+    }
+
+    pub(super) fn registers(&self) -> Result<Registers, String> {
+        let mut registers = MaybeUninit::<Registers>::uninit();
+        self.request(libc::PTRACE_GETREGS, registers.as_mut_ptr().cast())?;
+        // SAFETY: the request succeeded, so all of it was written.
+        Ok(unsafe { registers.assume_init() })
+    }
+
+    pub(super) fn set(&self, registers: &Registers) -> Result<(), String> {
+        self.request(libc::PTRACE_SETREGS, ptr::from_ref(registers).cast_mut().cast())
+    }
+
+    fn request(&self, request: libc::c_uint, data: *mut c_void) -> Result<(), String> {
+        // SAFETY: the requests used here read or write at `data` no more than the structure that callers pass.
+        let result = unsafe { libc::ptrace(request, self.id, ptr::null_mut::<c_void>(), data) };
+        if result == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(()) }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // SAFETY: the child is ours and was not waited for, so its number is still its own.
+        unsafe { libc::kill(self.id, libc::SIGKILL) };
+        let mut status = 0;
+        // SAFETY: as above; `status` is a place for a number.
+        unsafe { libc::waitpid(self.id, &raw mut status, 0) };
+    }
+}
+
+/// What the child does.
+fn stand_still() -> ! {
+    // SAFETY: the request takes no arguments.
+    unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, ptr::null_mut::<c_void>(), ptr::null_mut::<c_void>()) };
+    // SAFETY: sends a signal to this process.
+    unsafe { libc::raise(libc::SIGSTOP) };
+    // SAFETY: ends this process at once.
+    unsafe { libc::_exit(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Child;
+
+    #[test]
+    fn a_child_can_be_stepped() {
+        let child = Child::new().unwrap();
+        let before = child.registers().unwrap();
+        let after = child.step().unwrap();
+        assert_ne!(before.rip, after.rip);
+    }
+}

@@ -1,0 +1,33 @@
+//! What is measured in a process of its own: started by the bench, answers one line of JSON.
+
+mod decode;
+mod engine;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+pub use engine::{BUFFER_KIB, BUFFERS};
+
+/// The word that makes the bench a worker.
+pub const WORD: &str = "worker";
+
+/// Runs a worker.
+///
+/// # Errors
+///
+/// Says what is wrong with its words, or what failed.
+pub fn run(words: &[String]) -> Result<Value, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["engine", events, threads, file] => engine::write(number(events)?, number(threads)?, &PathBuf::from(file)),
+        ["engine-stepped", events, file] => engine::stepped(number(events)?, &PathBuf::from(file)),
+        ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
+        ["decode", file] => decode::decode(&PathBuf::from(file)),
+        _ => Err(format!("no such work: {}", words.join(" "))),
+    }
+}
+
+fn number(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| format!("`{word}` is no number"))
+}

@@ -1,0 +1,125 @@
+//! E2 events into a file session of the engine.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use etw_engine::{Block, Enable, Engine, EngineOptions, EventWrite, Overflow, Properties, Session};
+use etw_types::tracelogging::EventBuilder;
+use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level};
+use serde_json::{Value, json};
+
+use crate::step::program::mark;
+
+/// KiB of a buffer, and how many of them: as many as the peer is given.
+pub const BUFFER_KIB: u32 = 1024;
+/// See [`BUFFER_KIB`].
+pub const BUFFERS: u32 = 32;
+
+const NAME: &str = "WdkEtw.Bench";
+const TRAITS: &[u8] = b"\x0f\x00WdkEtw.Bench\x00";
+const TEXT: &[u8; 16] = b"sixteen letters.";
+
+/// A session that writes a file, and a provider that it listens to.
+struct Writer {
+    engine: Engine,
+    session: Session,
+    handle: u64,
+    metadata: Vec<u8>,
+}
+
+impl Writer {
+    fn new(file: &Path, overflow: Overflow) -> Result<Self, String> {
+        let engine = Engine::with_options(EngineOptions { record_calls: false, ..EngineOptions::default() });
+        let provider = Guid::from_name(NAME);
+        let handle = engine.register(provider, None, |_| {}).map_err(|status| status.to_string())?;
+        engine.set_information(handle, EventInfoClass::SetTraits, TRAITS);
+        let properties = Properties {
+            buffer_kib: BUFFER_KIB,
+            minimum_buffers: BUFFERS,
+            maximum_buffers: BUFFERS,
+            overflow,
+            ..Properties::file("bench", file)
+        };
+        let session = engine.start(&properties).map_err(|error| error.to_string())?;
+        session.enable(provider, Enable::default());
+        let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+        let event =
+            EventBuilder::new(&mut metadata, &mut payload, "Event2", 0).u32("id", 0).u64("offset", 0).str8("text", "");
+        let (metadata, _) = event.finish().map_err(|error| format!("{error:?}"))?;
+        let metadata = metadata.to_vec();
+        Ok(Self { engine, session, handle, metadata })
+    }
+
+    /// Writes as many events, as a driver with our macros does: two descriptors of metadata, one for the fixed-size
+    /// fields and the length, one for the text.
+    fn write(&self, events: u64) {
+        let descriptor =
+            EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+        let event = EventWrite::new(self.handle, descriptor);
+        let mut fixed = [0; 14];
+        fixed[0] = 7;
+        fixed[12] = 16;
+        for index in 0..events {
+            fixed[4..12].copy_from_slice(&index.to_le_bytes());
+            let blocks = [
+                Block::with_kind(TRAITS, DataKind::ProviderMetadata),
+                Block::with_kind(&self.metadata, DataKind::EventMetadata),
+                Block::data(&fixed),
+                Block::data(TEXT),
+            ];
+            self.engine.write(&event, &blocks);
+        }
+    }
+
+    /// Stops the session; answers what became of the events.
+    fn finish(&self, file: &Path) -> Result<Value, String> {
+        self.session.stop();
+        let statistics = self.session.statistics();
+        let bytes = fs::metadata(file).map_err(|error| format!("{}: {error}", file.display()))?.len();
+        Ok(json!({ "recorded": statistics.recorded, "lost": statistics.lost, "bytes": bytes }))
+    }
+}
+
+/// Writes events from several threads, each as many.
+pub(super) fn write(events: u64, threads: u64, file: &Path) -> Result<Value, String> {
+    let writer = Writer::new(file, Overflow::Lose)?;
+    writer.write(100);
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| writer.write(events));
+        }
+        writer.write(events);
+    });
+    let writing = started.elapsed();
+    let mut answer = writer.finish(file)?;
+    answer["writing_ns"] = json!(u64::try_from(writing.as_nanos()).unwrap_or(u64::MAX));
+    answer["total_ns"] = json!(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    Ok(answer)
+}
+
+/// Writes events between two marks.
+pub(super) fn stepped(events: u64, file: &Path) -> Result<Value, String> {
+    let writer = Writer::new(file, Overflow::Lose)?;
+    writer.write(1);
+    mark();
+    writer.write(events);
+    mark();
+    writer.finish(file)
+}
+
+/// Makes a file of about as many bytes.
+pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
+    const AT_ONCE: u64 = 10_000;
+    let writer = Writer::new(file, Overflow::Wait)?;
+    let mut written = 0;
+    while writer.session.status().buffers_written * u64::from(BUFFER_KIB) * 1024 < bytes {
+        writer.write(AT_ONCE);
+        written += AT_ONCE;
+    }
+    let mut answer = writer.finish(file)?;
+    answer["written"] = json!(written);
+    Ok(answer)
+}
