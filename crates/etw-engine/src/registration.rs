@@ -108,8 +108,8 @@ impl Engine {
         publish(handle);
         if let Some(delivery) = delivery {
             delivery.deliver(None);
-            self.tell_binaries();
         }
+        self.tell_binaries();
         Ok(handle)
     }
 

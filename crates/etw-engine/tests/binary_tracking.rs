@@ -67,3 +67,20 @@ fn without_tracking_nobody_is_told_unless_the_provider_asked() {
     session.finish().unwrap();
     assert_eq!(told(&file), (vec![(PROVIDER, "sample.sys".to_owned())], 0));
 }
+
+#[test]
+fn a_consumer_gets_what_the_session_says_among_the_events() {
+    let engine = Engine::new();
+    let session = engine.start(&Properties::real_time("live")).unwrap();
+    let consumer = session.consume().unwrap();
+    session.enable(PROVIDER, Enable::default());
+    session.set_information(SetInformation::BinaryTracking(true)).unwrap();
+    let handle = engine.register_from(driver(), PROVIDER, None, |_| {}).unwrap();
+    write(&engine, handle, Level::Error, 0, b"x");
+    session.finish().unwrap();
+    // One buffer, or two where the thread changed its processor in between.
+    let buffers: Vec<_> = std::iter::from_fn(|| consumer.try_next_buffer()).collect();
+    let records: usize = buffers.iter().map(|buffer| buffer.records().count()).sum();
+    let events: usize = buffers.iter().map(|buffer| buffer.headers().count()).sum();
+    assert_eq!((records, events), (2, 1));
+}

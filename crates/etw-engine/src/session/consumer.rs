@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use etw_etl::format::event::EventHeader;
+use etw_etl::format::record::{Next, next};
 use etw_types::Win32Error;
 use etw_types::session::mode;
 
@@ -40,15 +41,17 @@ impl RealTimeBuffer {
     }
 }
 
-/// The records of a session's own buffer: each starts with its size and at a multiple of eight.
+/// The records of a session's own buffer: events, messages and what the session says itself, each at a multiple of eight.
 struct Records<'a>(&'a [u8]);
 
 impl<'a> Iterator for Records<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        let size = usize::from(u16::from_le_bytes(*self.0.first_chunk()?));
-        let record = self.0.get(..size).filter(|record| !record.is_empty())?;
+        let Next::Record(_, size) = next(self.0) else {
+            return None;
+        };
+        let record = self.0.get(..size)?;
         self.0 = self.0.get(size.next_multiple_of(8)..).unwrap_or_default();
         Some(record)
     }
