@@ -9,6 +9,7 @@ use std::time::Duration;
 use etw_engine::{Engine, EngineOptions};
 use etw_etl::Reader;
 use etw_etl::format::buffer::FLAG_FLUSH_MARKER;
+use etw_etl::format::stack::HOOK_BINARY_PATH;
 use etw_session::info::{
     DisallowList, DisallowedProviders, MaxSessions, ProcessingVersion, ProfileSources, StackCaching,
 };
@@ -83,6 +84,7 @@ fn names_until_end(consumer: &mut Consumer) -> Vec<String> {
     let mut names = Vec::new();
     loop {
         match consumer.receive(LONG) {
+            Received::Event(event) if !event.is_trace_logging() => {}
             Received::Event(event) => names.extend(event.decode().event),
             Received::End => return names,
             other => panic!("{other:?} after {names:?}"),
@@ -311,4 +313,17 @@ fn an_interrupt_is_not_for_the_process_that_runs_the_driver() {
     assert!(kill.expect("kill").success());
     assert_eq!(host.machine().providers().expect("providers"), [provider()]);
     host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_driver_that_has_its_binary_tracked_is_named_in_the_file() {
+    let host = sample().prepare().expect("the sample");
+    let file = TempFile::new("binary");
+    let session = start(&host.machine(), &Properties::new("binary").file(&file));
+    run(&host);
+    session.stop().expect("stopped");
+    let mut events = Reader::open(&file).expect("a trace file");
+    let told = events.find(|event| event.header.descriptor.id == HOOK_BINARY_PATH).expect("a record about the binary");
+    let name: Vec<u8> = "driver_sample.sys\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(told.payload(), [&provider().to_bytes_le()[..], &name].concat());
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use etw_engine::{Callback, Enable, Engine, EventWrite, Finding, Notification, Routine as Called, Session};
+use etw_engine::{Callback, Enable, Engine, EventWrite, Finding, Notification, Origin, Routine as Called, Session};
 use etw_symbols::memory::{RawBlocks, buffer};
 use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus};
 
@@ -175,7 +175,9 @@ fn register(call: &Call) -> u64 {
     let callback: Option<Callback> = (target != 0).then(|| -> Callback {
         Arc::new(move |notification: &Notification<'_>| notify(target, context, notification))
     });
-    let registered = kernel().engine.register(provider, callback, |handle| guest::write(place, handle));
+    let origin = Origin { image: format!("{}.sys", kernel().config.name), ..Origin::kernel() };
+    let publish = |handle| guest::write(place, handle);
+    let registered = kernel().engine.register_from(origin, provider, callback, publish);
     if let Ok(handle) = registered {
         lock(&kernel().etw).registered.insert(handle, call.from);
     }
