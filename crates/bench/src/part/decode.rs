@@ -79,6 +79,7 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
         measured,
         everywhere: false,
         note: note.into(),
+        why: String::from("One thread decodes every field of every event into values that the caller owns."),
     };
     let goals = vec![
         goal("decoding, MB per second", 300.0, Bound::AtLeast, rates.0, "generated file, E2"),

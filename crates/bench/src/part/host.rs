@@ -23,6 +23,8 @@ Seconds of `cargo xtask demo`, which sets up, builds the sample driver and runs 
 (packages that were downloaded before are not downloaded again), and a second time.";
 const SAMPLE: &str = "target/driver/x64/driver_sample.sys";
 const ECHO: u32 = 0x0022_E000;
+/// A demonstration that takes longer has built something.
+const SECONDS_OF_A_BUILD: f64 = 10.0;
 const SPEAKEASY: [&str; 1] = ["speakeasy-emulator==1.5.11"];
 
 /// Runs the sample in both.
@@ -64,6 +66,7 @@ fn goal(measured: Option<f64>, note: &str) -> Goal {
         measured,
         everywhere: false,
         note: note.into(),
+        why: String::from("A process is made for each driver, and its memory mapped and given back."),
     }
 }
 
@@ -111,7 +114,10 @@ pub fn setup(settings: &Settings) -> Result<Findings, String> {
     let mut section = Section::new("setup", "Set-up", SETUP_TEXT, &["what", "s"]);
     if settings.quick {
         section.skipped("first `cargo xtask demo`", "only in the full run");
-        section.row(vec![Cell::text("second `cargo xtask demo`"), Cell::Number(demo(&settings.root)?, 1)], "1 run");
+        // What was built here before is not known: a run that had to build is not the second one.
+        let first = demo(&settings.root)?;
+        let second = if first > SECONDS_OF_A_BUILD { demo(&settings.root)? } else { first };
+        section.row(vec![Cell::text("second `cargo xtask demo`"), Cell::Number(second, 1)], "1 run");
         return Ok(Findings { sections: vec![section], goals: Vec::new() });
     }
     let copy = settings.folder("copy");

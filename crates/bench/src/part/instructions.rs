@@ -117,7 +117,10 @@ fn loops(driver: &mut Driver) -> Result<Vec<(String, f64)>, String> {
 
 fn goal(what: &str, limit: f64, measured: f64) -> Goal {
     let note = String::from("single steps");
-    Goal { what: what.into(), limit, bound: Bound::AtMost, measured: Some(measured), everywhere: true, note }
+    let why = String::from(
+        "The compiler in use makes other code of the same source than the one that the goal was reached with.",
+    );
+    Goal { what: what.into(), limit, bound: Bound::AtMost, measured: Some(measured), everywhere: true, note, why }
 }
 
 fn ratio(ours: u64, theirs: u64) -> f64 {

@@ -83,6 +83,9 @@ fn bytes(generated: &Generated) -> Result<Findings, String> {
             measured: Some(ratio),
             everywhere: true,
             note: String::from("sections of the images"),
+            why: String::from(
+                "The compiler in use makes other code of the same source than the one that the goal was reached with.",
+            ),
         });
     }
     Ok(Findings { sections: vec![section], goals })
@@ -126,6 +129,7 @@ fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, Strin
             measured: ratio,
             everywhere: false,
             note: format!("processor time, {rounds} pairs"),
+            why: String::from("Macros that check more expand to more code."),
         });
     }
     Ok(Findings { sections: vec![section], goals })
@@ -159,6 +163,7 @@ fn panics(images: &Images) -> Result<Findings, String> {
                 measured: Some(measured),
                 everywhere: true,
                 note: String::from("imports and strings of the image"),
+                why: String::from("The optimiser in use could not prove a check to be superfluous."),
             });
         }
     }

@@ -18,26 +18,14 @@ struct Plot {
     groups: Vec<(String, f64, f64)>,
 }
 
-/// The chart of a report: instructions per enabled event, and bytes per event. Empty plots are left out.
+/// The chart of a report: instructions of enabled and disabled events, and bytes per event. Empty plots are left out.
 #[must_use]
 pub fn chart(report: &Report) -> String {
+    let event = |row: &str| row.starts_with('E');
     let plots = [
-        plot(
-            report,
-            "Instructions of an enabled event, kernel excluded",
-            "instructions",
-            "ours enabled",
-            "peer enabled",
-            |row| row.starts_with('E'),
-        ),
-        plot(
-            report,
-            "Bytes of code and read-only data per event, and of compile time in milliseconds",
-            "bytes",
-            "ours",
-            "peer",
-            |row| row.contains("per event"),
-        ),
+        plot(report, "Instructions of an enabled event, kernel excluded", "instructions", "enabled", event),
+        plot(report, "Instructions of a disabled event", "instructions", "disabled", event),
+        plot(report, "Bytes of code and read-only data", "bytes", "", |row: &str| row.contains("per event")),
     ];
     let plots: Vec<&Plot> = plots.iter().filter(|plot| !plot.groups.is_empty()).collect();
     #[expect(clippy::cast_precision_loss, reason = "a handful of plots")]
@@ -54,14 +42,17 @@ pub fn chart(report: &Report) -> String {
     svg + "</svg>\n"
 }
 
-fn plot(report: &Report, title: &'static str, id: &str, ours: &str, peer: &str, wanted: fn(&str) -> bool) -> Plot {
+/// The rows of a table that are wanted, with the columns `ours WHAT` and `peer WHAT`.
+fn plot(report: &Report, title: &'static str, id: &str, what: &str, wanted: impl Fn(&str) -> bool) -> Plot {
+    let column = |side: &str| format!("{side} {what}").trim_end().to_owned();
+    let (ours, peer) = (column("ours"), column("peer"));
     let sections = report.sections.iter().filter(|section| section.id == id);
     let names = sections.flat_map(|section| &section.rows).filter_map(|row| row.cells.first()).map(super::Cell::show);
     let groups = names
         .filter(|name| wanted(name))
         .filter_map(|name| {
-            let ours = report.number(id, &name, ours)?;
-            let peer = report.number(id, &name, peer)?;
+            let ours = report.number(id, &name, &ours)?;
+            let peer = report.number(id, &name, &peer)?;
             Some((name, ours, peer))
         })
         .collect();

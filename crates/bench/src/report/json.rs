@@ -51,6 +51,7 @@ fn goal(goal: &Goal) -> Value {
         "measured": goal.measured,
         "everywhere": goal.everywhere,
         "note": goal.note,
+        "why": goal.why,
     })
 }
 
@@ -123,6 +124,7 @@ fn read_goal(value: &Value) -> Result<Goal, String> {
         measured: goal.get("measured").and_then(Value::as_f64),
         everywhere: goal.get("everywhere").and_then(Value::as_bool).unwrap_or_default(),
         note: field(goal, "note")?,
+        why: field(goal, "why")?,
     })
 }
 

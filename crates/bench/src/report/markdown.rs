@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cell, Report};
+use super::{Cell, Goal, Report, Verdict};
 
 const HEAD: &str = "\
 # Performance
@@ -26,6 +26,13 @@ pub fn markdown(report: &Report) -> String {
         let measured = goal.measured.map_or_else(|| String::from("–"), super::plain);
         let cells = [goal.what.clone(), goal.limit_text(), measured, goal.outcome(), goal.note.clone()];
         push_row(&mut text, &cells);
+    }
+    let missed: Vec<&Goal> = report.goals.iter().filter(|goal| goal.verdict() == Verdict::Missed).collect();
+    if !missed.is_empty() {
+        text.push_str("\n## What is missed, and why\n\n");
+    }
+    for goal in missed {
+        let _ = writeln!(text, "- {}: {}. {}", goal.what, goal.outcome(), goal.why);
     }
     for section in &report.sections {
         let _ = write!(text, "\n## {}\n\n{}\n\n|", section.title, section.text);
@@ -74,6 +81,7 @@ mod tests {
         assert!(text.contains("|---|---:|---:|---|\n"));
         assert!(text.contains("| a \\| goal | ≤ 0.5 | 0.51 | **missed** by 0.01 (+2.0 %) | as measured |\n"));
         assert!(text.contains("| processor | a <fast> one |"));
+        assert!(text.contains("- a | goal: **missed** by 0.01 (+2.0 %). it is hard\n"));
         assert!(text.contains("short run"));
     }
 }

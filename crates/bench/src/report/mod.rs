@@ -73,6 +73,8 @@ pub struct Goal {
     pub everywhere: bool,
     /// Where the number comes from, or why there is none.
     pub note: String,
+    /// What stands in the way, where it is missed.
+    pub why: String,
 }
 
 /// Which side of a limit is the good one.
@@ -251,7 +253,15 @@ pub(crate) mod tests {
     }
 
     fn goal(limit: f64, bound: Bound, measured: Option<f64>) -> Goal {
-        Goal { what: "a | goal".into(), limit, bound, measured, everywhere: true, note: "as measured".into() }
+        Goal {
+            what: "a | goal".into(),
+            limit,
+            bound,
+            measured,
+            everywhere: true,
+            note: "as measured".into(),
+            why: "it is hard".into(),
+        }
     }
 
     #[test]
