@@ -39,6 +39,12 @@ pub(crate) fn functions() -> impl Iterator<Item = Entry> {
     NAMES.iter().map(move |name| Entry { name, routine: known.get(name).copied() })
 }
 
+/// Reads the table. To be called before a process is forked: what another thread of the parent is just making would never be
+/// ready in the child.
+pub(crate) fn prepare() {
+    LazyLock::force(&NAMES);
+}
+
 /// How many functions the framework has.
 pub(super) fn count() -> u32 {
     NAMES.len() as u32
