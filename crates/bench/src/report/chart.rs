@@ -96,7 +96,7 @@ fn draw(svg: &mut String, plot: &Plot, top: f64) {
                 floor - height,
                 left + bar / 2.0,
                 floor - height - 4.0,
-                plain(value)
+                plain((value * 10.0).round() / 10.0)
             );
         }
         let _ = writeln!(

@@ -8,8 +8,8 @@ const HEAD: &str = "\
 # Performance
 
 What an event costs, beside what it costs with others, measured in one run. This file and its chart are made by `cargo xtask bench`;
-numbers in it are not edited by hand. Nothing here ran on Windows: images are release builds for x86_64-pc-windows-msvc, run in a
-Linux process.
+numbers in it are not edited by hand. *Ours* is `wdk-etw`, *peer* Microsoft's `tracelogging` 1.2.4 with its feature `kernel_mode`. Nothing
+here ran on Windows: images are release builds for x86_64-pc-windows-msvc, run in a Linux process.
 
 ![Instructions and bytes per event](images/performance.svg)
 ";
