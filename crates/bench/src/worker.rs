@@ -24,6 +24,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["engine-stepped", events, file] => engine::stepped(number(events)?, &PathBuf::from(file)),
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
+        ["visit", file] => decode::visit(&PathBuf::from(file)),
         _ => Err(format!("no such work: {}", words.join(" "))),
     }
 }

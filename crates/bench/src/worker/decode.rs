@@ -1,29 +1,65 @@
 //! A trace read and decoded from beginning to end.
 
 use std::fs;
+use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
 use etw_etl::Reader;
+use etw_types::tracelogging::{Field, Value as Decoded, Visitor};
 use serde_json::{Value, json};
 
-/// Decodes every event of a file.
+/// Decodes every event of a file into values of its own.
 pub(super) fn decode(file: &Path) -> Result<Value, String> {
+    measure(file, |reader| {
+        let (mut events, mut fields) = (0, 0);
+        for event in reader.by_ref() {
+            fields += event.decode().fields.len() as u64;
+            events += 1;
+        }
+        (events, fields)
+    })
+}
+
+/// Shows every value of a file's events to a visitor, where it lies.
+pub(super) fn visit(file: &Path) -> Result<Value, String> {
+    measure(file, |reader| {
+        let mut counter = Counter::default();
+        let mut events = 0;
+        while let Some(event) = reader.next_ref() {
+            // An event without a schema has nothing to show.
+            let _ = event.visit(&mut counter);
+            events += 1;
+        }
+        (events, counter.values)
+    })
+}
+
+/// Counts values, and looks at each so that it has to be decoded.
+#[derive(Default)]
+struct Counter {
+    values: u64,
+}
+
+impl<'a> Visitor<'a> for Counter {
+    fn value(&mut self, field: &Field<'a>, value: Decoded<'a>) {
+        black_box((field, value));
+        self.values += 1;
+    }
+}
+
+/// Times a walk over a file; it answers how many events and fields there were.
+fn measure(file: &Path, walk: impl FnOnce(&mut Reader) -> (u64, u64)) -> Result<Value, String> {
     let text = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let bytes = fs::metadata(file).map_err(|error| text(&error))?.len();
     let started = Instant::now();
     let mut reader = Reader::open(file).map_err(|error| text(&error))?;
-    let (mut events, mut members) = (0_u64, 0_u64);
-    for event in reader.by_ref() {
-        let decoded = event.decode();
-        members += decoded.fields.len() as u64;
-        events += 1;
-    }
+    let (events, fields) = walk(&mut reader);
     let elapsed = started.elapsed();
     Ok(json!({
         "bytes": bytes,
         "events": events,
-        "fields": members,
+        "fields": fields,
         "ns": u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
         "peak_kib": peak_kib(),
     }))
