@@ -173,6 +173,8 @@ fn follow<W: Write, M: Write>(
     let mut shown = 0;
     while !end.is_reached(shown) {
         match consumer.as_mut().map(|consumer| consumer.receive(LOOK)) {
+            // What the session says itself, such as where a provider's binary is: decoding a file shows it.
+            Some(Received::Event(event)) if event.header.provider.is_none() => {}
             Some(Received::Event(event)) => {
                 meter.clear();
                 printer.event(&event)?;
@@ -195,8 +197,10 @@ fn follow<W: Write, M: Write>(
     while shown < end.most
         && let Some(Received::Event(event)) = consumer.as_mut().map(|consumer| consumer.receive(LOOK))
     {
-        printer.event(&event)?;
-        shown += 1;
+        if event.header.provider.is_some() {
+            printer.event(&event)?;
+            shown += 1;
+        }
     }
     printer.finish()?;
     Ok((shown, stopped?))
