@@ -28,6 +28,10 @@ pub struct Counted<P: Scalar> {
 
 impl<P: Scalar> Counted<P> {
     /// The values; the length comes later.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline(always)]
     pub const fn new(values: P) -> Self {
@@ -35,6 +39,10 @@ impl<P: Scalar> Counted<P> {
     }
 
     /// Fills in the length; answers a descriptor for all of it.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[inline(always)]
     pub fn close(&mut self, count: u16) -> EventDataDescriptor<'_> {
         self.count = MaybeUninit::new(count);
@@ -66,6 +74,10 @@ pub struct Frame<G, const N: usize> {
 
 impl<G, const N: usize> Frame<G, N> {
     /// Makes a frame with these values and hands it to the function that writes the event.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[inline(always)]
     pub fn enter<R>(groups: G, send: impl for<'id> FnOnce(Stage<'id, G, N>, Slot<'id>) -> R) -> R {
         let mut frame = MaybeUninit::<Self>::uninit();
@@ -105,6 +117,10 @@ pub struct Table<'id, const N: usize> {
 
 impl<'id, G, const N: usize> Stage<'id, G, N> {
     /// The two parts.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline(always)]
     pub fn split(self) -> (Table<'id, N>, &'id mut G) {
@@ -131,6 +147,10 @@ impl Ids<'_> {
 
 /// No activity, of which the compiler does not know that it is none: a shared function that always gets the same argument
 /// would lose it, and with it the order of the others.
+///
+/// # IRQL
+///
+/// Any.
 #[must_use]
 #[inline(always)]
 pub fn no_activity<'a>() -> Option<&'a [u8; 16]> {
@@ -147,6 +167,10 @@ pub struct Total<const N: usize>(u32);
 #[expect(clippy::cast_possible_truncation, reason = "the macros allow at most 128 descriptors")]
 impl<const N: usize> Total<N> {
     /// The number.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline(always)]
     pub const fn new() -> Self {
@@ -154,6 +178,10 @@ impl<const N: usize> Total<N> {
     }
 
     /// The number, of which the compiler does not know which it is: see [`no_activity`].
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline(always)]
     pub fn opaque() -> Self {
@@ -169,6 +197,10 @@ impl<const N: usize> Default for Total<N> {
 
 impl<'id, const N: usize> Table<'id, N> {
     /// Fills the table and writes the event.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[inline(always)]
     pub fn send<M: Mode>(
         self,

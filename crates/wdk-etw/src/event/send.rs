@@ -78,6 +78,10 @@ impl<T: Scalar> Kind for Elements<T> {
 }
 
 /// Writes an event of fixed-size values.
+///
+/// # IRQL
+///
+/// Any.
 #[inline(always)]
 pub fn write_values<P: Scalar, M: Mode>(provider: &Provider<M>, event: &'static Event, values: P) -> M::Status {
     Frame::<_, 3>::enter((values,), |stage, slot| {
@@ -101,6 +105,10 @@ fn send_values<'id, P: Scalar, M: Mode>(
 }
 
 /// Writes an event of fixed-size values and then a text or an array.
+///
+/// # IRQL
+///
+/// Any.
 #[inline(always)]
 pub fn write_text<K: Kind, P: Scalar, M: Mode>(
     provider: &Provider<M>,
