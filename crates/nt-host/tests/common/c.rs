@@ -19,6 +19,19 @@ fn run(tool: &str, arguments: &[String]) {
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// The linker that comes with Rust, as set-up prefers it, else LLVM's; and the words that it wants first.
+fn linker() -> (String, Vec<String>) {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let sysroot = Command::new(rustc).args(["--print", "sysroot"]).output().expect("a compiler");
+    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+    let own = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
+    if own.exists() {
+        (own.display().to_string(), ["-flavor", "link"].map(String::from).to_vec())
+    } else {
+        ("lld-link".to_owned(), Vec::new())
+    }
+}
+
 /// What a driver of the framework is linked with.
 pub(crate) const FRAMEWORK: [&str; 4] = ["ntoskrnl", "WdfLdr", "WdfDriverEntry", "BufferOverflowFastFailK"];
 
@@ -77,7 +90,8 @@ fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, l
     let folders = [kit.join("Lib").join(&versioned).join("km/x64"), kit.join("Lib/wdf/kmdf/x64/1.33")];
     link.extend(folders.iter().map(|folder| format!("/libpath:{}", folder.display())));
     link.extend(libraries.iter().map(|library| format!("{library}.lib")));
-    run("lld-link", &link);
+    let (linker, flavor) = linker();
+    run(&linker, &[flavor, link].concat());
     image
 }
 
