@@ -5,6 +5,7 @@
 
 #![no_std]
 
+pub mod device;
 pub mod sys;
 
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};

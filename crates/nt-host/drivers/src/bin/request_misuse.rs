@@ -4,35 +4,21 @@
 #![no_main]
 
 use core::ffi::c_void;
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
 
-use drivers::buggy;
-use drivers::sys::{DriverObject, IoCreateDevice, IoDeleteDevice, IofCompleteRequest};
+use drivers::sys::{DriverObject, IofCompleteRequest};
+use drivers::{buggy, device};
 
-drivers::driver!(load, unload);
-
-static DEVICE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-
-/// `IRP.IoStatus.Status`.
-const STATUS: usize = 0x30;
+drivers::driver!(load, device::delete);
 
 fn load(driver: *mut DriverObject) -> u32 {
-    // SAFETY: the kernel's driver object, which is ours to fill in.
-    unsafe { (*driver).major = [Some(dispatch); 28] };
-    // SAFETY: the driver object is the kernel's, the device's place is there for ever.
-    unsafe { IoCreateDevice(driver, 0, ptr::null(), 0x22, 0, 0, DEVICE.as_ptr()) }
-}
-
-fn unload() {
-    // SAFETY: created when loaded.
-    unsafe { IoDeleteDevice(DEVICE.load(Ordering::Relaxed)) };
+    // SAFETY: the entry point's driver object.
+    unsafe { device::create(driver, dispatch) }
 }
 
 unsafe extern "system" fn dispatch(_: *mut c_void, irp: *mut c_void) -> u32 {
     let status = if buggy() { 0x103 } else { 0 };
     // SAFETY: the request is ours until it is completed.
-    unsafe { irp.wrapping_byte_add(STATUS).cast::<u32>().write(status) };
+    unsafe { device::set_status(irp, status) };
     // SAFETY: the request is ours.
     unsafe { IofCompleteRequest(irp, 0) }; // BUG
     status
