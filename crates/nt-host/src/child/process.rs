@@ -12,7 +12,6 @@ use super::server;
 use crate::config::Config;
 use crate::loader::Layout;
 use crate::verify::{Arena, Record};
-use crate::wdf;
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
 /// How long a child may take for an answer beyond what it allows its driver.
@@ -39,7 +38,6 @@ impl Process {
         let arena = Arena::new()?;
         let (ours, theirs) = UnixStream::pair()?;
         let (our_control, their_control) = UnixStream::pair()?;
-        wdf::prepare();
         // SAFETY: the child runs this program's code, and only its own thread: it uses no lock that another thread of the
         // parent may hold but the allocator's, which the C library makes usable in the child.
         let pid = unsafe { libc::fork() };

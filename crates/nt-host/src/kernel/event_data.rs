@@ -7,9 +7,7 @@
 use etw_engine::{Block, BlockSource, MAX_BLOCKS, MAX_DATA};
 use etw_symbols::memory::RawBlocks;
 
-use crate::memory::guest;
-
-const PAGE: usize = 4096;
+use crate::memory::{PAGE, guest};
 
 /// Data that faults, where it does, before anything is copied.
 pub(super) struct EventData(pub(super) RawBlocks);
@@ -36,7 +34,7 @@ impl BlockSource for EventData {
         let block = self.0.block(index)?;
         if let Some(last) = block.bytes.len().checked_sub(1).filter(|_| self.is_within_limits()) {
             let start = block.bytes.as_ptr().addr();
-            for place in (0..last).step_by(PAGE).chain([last]) {
+            for place in (0..last).step_by(PAGE as usize).chain([last]) {
                 guest::probe((start + place) as u64);
             }
         }

@@ -177,10 +177,20 @@ impl Table {
         self.stubs.map_or(0, |stubs| stubs.address(number))
     }
 
+    /// How many functions the framework has.
+    pub(crate) fn framework_functions(&self) -> u32 {
+        self.first_unknown - self.first_of_framework()
+    }
+
     /// The address of the framework's function with this index.
     pub(crate) fn framework(&self, index: u32) -> u64 {
-        let first = self.numbers.len() as u32;
+        let first = self.first_of_framework();
         self.stubs.map_or(0, |stubs| stubs.address(first + index))
+    }
+
+    /// The number of the framework's first function: they stand behind the kernel's routines.
+    fn first_of_framework(&self) -> u32 {
+        self.numbers.len() as u32
     }
 
     /// Counts a call; answers what it is to fail with, if it is to fail.

@@ -1,7 +1,6 @@
 //! The table of functions: every name of the framework by its index, and which of them are here.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use super::{
     cancel, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, timer,
@@ -36,33 +35,21 @@ static FAMILIES: [&[Routine]; 16] = [
 pub(crate) fn functions() -> impl Iterator<Item = Entry> {
     let known: HashMap<&str, &'static Routine> =
         FAMILIES.iter().copied().flatten().map(|function| (function.name, function)).collect();
-    NAMES.iter().map(move |name| Entry { name, routine: known.get(name).copied() })
+    names().map(move |name| Entry { name, routine: known.get(name).copied() })
 }
 
-/// Reads the table. To be called before a process is forked: what another thread of the parent is just making would never be
-/// ready in the child.
-pub(crate) fn prepare() {
-    LazyLock::force(&NAMES);
-}
-
-/// How many functions the framework has.
-pub(super) fn count() -> u32 {
-    NAMES.len() as u32
-}
-
-/// The names in the order of their indices: a driver may be loaded a thousand times.
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+fn names() -> impl Iterator<Item = &'static str> {
     let lines = TABLE.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.split_whitespace().nth(1).unwrap_or(line).trim_end_matches(':')).collect()
-});
+    lines.map(|line| line.split_whitespace().nth(1).unwrap_or(line).trim_end_matches(':'))
+}
 
 #[cfg(test)]
 mod tests {
-    use super::{FAMILIES, NAMES, functions};
+    use super::{FAMILIES, functions, names};
 
     #[test]
     fn names_stand_at_their_public_indices() {
-        let all = &*NAMES;
+        let all: Vec<&str> = names().collect();
         assert_eq!(all.len(), 458);
         assert_eq!(
             (all[75], all[116], all[202]),

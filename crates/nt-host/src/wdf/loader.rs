@@ -1,6 +1,6 @@
 //! Binding a driver to the framework.
 
-use super::{Framework, functions, with};
+use super::{Framework, with};
 use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
 use crate::kernel::{self, kernel};
 use crate::memory::guest;
@@ -57,14 +57,15 @@ fn bind(call: &Call) -> u64 {
     if component != COMPONENT {
         return OBJECT_NAME_NOT_FOUND;
     }
-    if major != 1 || minor > MINOR || count > functions::count() {
+    let functions = kernel().table.framework_functions();
+    if major != 1 || minor > MINOR || count > functions {
         return REVISION_MISMATCH;
     }
     let (globals, table) = {
         let mut pool = kernel::lock(&kernel().pool);
-        (pool.object(GLOBALS_SIZE), pool.object(u64::from(functions::count()) * 8))
+        (pool.object(GLOBALS_SIZE), pool.object(u64::from(functions) * 8))
     };
-    for index in 0..functions::count() {
+    for index in 0..functions {
         guest::write(table + u64::from(index) * 8, kernel().table.framework(index));
     }
     guest::write(guest::read::<u64>(info + 32), table);

@@ -39,7 +39,7 @@ use crate::kernel::{self, kernel};
 
 pub(crate) use client::{Asked, Sent, begin, cancel_sent, finish};
 pub(crate) use device::{add_device, remove_all, remove_device, set_power};
-pub(crate) use functions::{functions, prepare};
+pub(crate) use functions::functions;
 pub(crate) use loader::LOADER;
 
 use object::Object;
