@@ -12,6 +12,17 @@ use etw_types::session::mode;
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus, Opcode};
 
+/// A file of four small buffers, one of them the header, whose writers wait for room.
+fn limited(file_mode: u32, file: &TempFile) -> Properties {
+    Properties {
+        mode: file_mode | mode::USE_KBYTES_FOR_SIZE,
+        maximum_file_size: 16,
+        buffer_kib: 4,
+        overflow: Overflow::Wait,
+        ..Properties::file("s", file.path())
+    }
+}
+
 fn listening(properties: &Properties) -> (Engine, u64, Session) {
     let engine = Engine::with_options(EngineOptions { processors: 2, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
@@ -107,14 +118,7 @@ fn an_event_larger_than_a_buffer_is_refused_and_counted() {
 #[test]
 fn a_sequential_file_that_is_full_loses_the_rest() {
     let file = TempFile::new("full");
-    let properties = Properties {
-        mode: mode::SEQUENTIAL | mode::USE_KBYTES_FOR_SIZE,
-        maximum_file_size: 16,
-        buffer_kib: 4,
-        overflow: Overflow::Wait,
-        ..Properties::file("s", file.path())
-    };
-    let (engine, handle, session) = listening(&properties);
+    let (engine, handle, session) = listening(&limited(mode::SEQUENTIAL, &file));
     write_many(&engine, handle, 100);
     let status = session.finish().unwrap();
     // Four buffers, one of them the header; four events in each.
@@ -127,14 +131,7 @@ fn a_sequential_file_that_is_full_loses_the_rest() {
 #[test]
 fn a_circular_file_keeps_the_newest_and_counts_the_others() {
     let file = TempFile::new("circular");
-    let properties = Properties {
-        mode: mode::CIRCULAR | mode::USE_KBYTES_FOR_SIZE,
-        maximum_file_size: 16,
-        buffer_kib: 4,
-        overflow: Overflow::Wait,
-        ..Properties::file("s", file.path())
-    };
-    let (engine, handle, session) = listening(&properties);
+    let (engine, handle, session) = listening(&limited(mode::CIRCULAR, &file));
     write_many(&engine, handle, 100);
     let statistics = session.finish().unwrap().statistics;
     assert_eq!(numbers(file.path()), (88..100).collect::<Vec<_>>());
@@ -144,14 +141,7 @@ fn a_circular_file_keeps_the_newest_and_counts_the_others() {
 #[test]
 fn new_files_are_begun_when_one_is_full() {
     let file = TempFile::new("new-%d");
-    let properties = Properties {
-        mode: mode::NEWFILE | mode::USE_KBYTES_FOR_SIZE,
-        maximum_file_size: 16,
-        buffer_kib: 4,
-        overflow: Overflow::Wait,
-        ..Properties::file("s", file.path())
-    };
-    let (engine, handle, session) = listening(&properties);
+    let (engine, handle, session) = listening(&limited(mode::NEWFILE, &file));
     write_many(&engine, handle, 30);
     let status = session.finish().unwrap();
     assert_eq!(status.statistics.recorded, 30);
