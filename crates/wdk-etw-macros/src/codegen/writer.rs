@@ -114,24 +114,14 @@ fn from_library(payload: &Payload) -> Option<TokenStream> {
 
 /// A function of the event that leaves the rest to the library.
 fn own_part(payload: Payload, body: &TokenStream) -> Writer {
-    let provider = Names::new().provider;
     let passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
-    let (list, arguments, attribute) = lists(&passed);
-    let functions = quote! {
-        #[cold]
-        #[inline(never)]
-        #attribute
-        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #list) -> M::Status {
-            #body
-        }
-    };
-    Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
+    written(&passed, body)
 }
 
 /// One function, of fields and event.
 fn shared_whole(payload: Payload) -> Writer {
     let names = Names::new();
-    let Names { provider, event, stage, slot, .. } = &names;
+    let Names { event, stage, slot, .. } = &names;
     let ids = quote!(::wdk_etw::__private::Ids::NONE);
     let body = body(&payload, &names, &ids, None);
     // Without fields there is little to share: less than passing the event costs.
@@ -142,16 +132,7 @@ fn shared_whole(payload: Payload) -> Writer {
     if is_shared {
         passed.push(Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())));
     }
-    let (list, arguments, attribute) = lists(&passed);
-    let functions = quote! {
-        #[cold]
-        #[inline(never)]
-        #attribute
-        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #list) -> M::Status {
-            #enter
-        }
-    };
-    Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
+    written(&passed, &enter)
 }
 
 /// A function of the event, and one that is shared.
@@ -170,14 +151,9 @@ fn shared_part(payload: Payload, ids: Ids) -> Writer {
     // Ids are evaluated before fields.
     let own_ids = [id(activity, ids.activity), id(related, ids.related)].into_iter().flatten();
     let own: Vec<Passed> = own_ids.chain(payload.parameters.into_iter().map(Parameter::pass)).collect();
-    let (own_list, own_arguments, own_attribute) = lists(&own);
+    let Writer { functions: own_function, call } = written(&own, &enter);
     let functions = quote! {
-        #[cold]
-        #[inline(never)]
-        #own_attribute
-        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #own_list) -> M::Status {
-            #enter
-        }
+        #own_function
         #[cold]
         #[inline(never)]
         #shared_attribute
@@ -188,7 +164,22 @@ fn shared_part(payload: Payload, ids: Ids) -> Writer {
             #body
         }
     };
-    Writer { functions, call: quote!(__wdk_etw_write(#provider, #own_arguments)) }
+    Writer { functions, call }
+}
+
+/// The event's own function, and its call.
+fn written(passed: &[Passed], body: &TokenStream) -> Writer {
+    let provider = Names::new().provider;
+    let (list, arguments, attribute) = lists(passed);
+    let functions = quote! {
+        #[cold]
+        #[inline(never)]
+        #attribute
+        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #list) -> M::Status {
+            #body
+        }
+    };
+    Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
 }
 
 /// What a shared function is given beside the provider, which is a constant of each and not passed: frame, event, two
