@@ -1,0 +1,72 @@
+//! Event Tracing for Windows (ETW) for kernel drivers written in Rust.
+//!
+//! A driver defines a [`Provider`], registers it, and writes TraceLogging or manifest events. Every call answers a status;
+//! nothing panics, allocates or locks; a disabled event costs a load, a compare and a branch and evaluates no field.
+//!
+//! ```
+//! use wdk_etw::{define_provider, write_event};
+//! # use etw_symbols as _;
+//!
+//! define_provider!(PROVIDER, "MyCompany.MyDriver");
+//!
+//! // In DriverEntry. SAFETY: the unload routine unregisters, when nothing writes any more.
+//! let status = unsafe { PROVIDER.register() };
+//! assert!(status.is_success());
+//!
+//! let (code, length) = (0x22_2004_u32, 512_u64);
+//! write_event!(PROVIDER, "Ioctl", level(Informational), keyword(0x1), u32_hex("Code", &code), u64("Length", &length));
+//!
+//! // In the unload routine.
+//! PROVIDER.unregister();
+//! ```
+//!
+//! # Kernel and user mode
+//!
+//! [`Provider<Kernel>`](Kernel), the default, calls `Etw*` and answers [`NtStatus`]; [`Provider<User>`](User) calls
+//! `Event*` and answers [`HResult`]. The mode is a type, not a Cargo feature: both can live in one build, and an image
+//! imports what it calls and nothing else.
+//!
+//! # Old and new Windows
+//!
+//! `EtwSetInformation`, which carries a provider's traits, does not exist on every Windows. A provider's
+//! [`SetInformationMode`] decides whether it is imported, looked up or left alone; by default it is looked up, so the
+//! driver loads everywhere. See [`Provider::set_information`].
+//!
+//! # Features
+//!
+//! - `wdk-sys`: `unicode_string` and `ansi_string` fields take that crate's `UNICODE_STRING` and `ANSI_STRING`.
+#![no_std]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+mod activity;
+mod backend;
+mod event;
+mod macros;
+mod provider;
+#[cfg(feature = "wdk-sys")]
+mod wdk_types;
+
+pub use activity::ActivityScope;
+pub use backend::kernel::Kernel;
+pub use backend::user::User;
+pub use backend::{Mode, Status};
+pub use etw_types::*;
+pub use event::manifest::WriteFlags;
+pub use event::native_string::{RawAnsiString, RawUnicodeString};
+pub use macros::{define_provider, start_activity, write_event};
+pub use provider::{EnableCallback, EnableRequest, FilterData, Provider, Registration, SetInformationMode};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+mod readme {}

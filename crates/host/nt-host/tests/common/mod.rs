@@ -1,0 +1,51 @@
+//! Where the drivers are.
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+pub(crate) mod c;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+
+/// The folder with the broken drivers; the first call builds them.
+pub(crate) fn folder() -> &'static Path {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers");
+    let built = FOLDER.get_or_init(|| test_images::build_all(&workspace, "nt-host-drivers", false));
+    match built {
+        Ok(folder) => folder,
+        Err(reason) => panic!("no driver to run: {reason}"),
+    }
+}
+
+/// A broken driver.
+pub(crate) fn broken(name: &str) -> PathBuf {
+    folder().join(format!("{name}.exe"))
+}
+
+/// The same driver under the name that makes it leave its mistake out.
+pub(crate) fn clean(name: &str) -> PathBuf {
+    let path = folder().join(format!("{name}_clean.sys"));
+    // Another test may be reading the file: it is replaced as a whole.
+    let fresh = folder().join(format!("{name}_{:?}.tmp", std::thread::current().id()));
+    fs::copy(broken(name), &fresh).expect("a copy of the driver");
+    fs::rename(&fresh, &path).expect("the copy under its name");
+    path
+}
+
+/// The line of a driver's source that is marked as the mistake; a mark on a line of its own is for the line before.
+pub(crate) fn marked_line(name: &str) -> Option<u32> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers/src/bin").join(format!("{name}.rs"));
+    let source = fs::read_to_string(path).expect("the driver's source");
+    let marked = (1..).zip(source.lines()).find(|(_, line)| line.ends_with("// BUG"));
+    marked.map(|(number, line)| if line.trim() == "// BUG" { number - 1 } else { number })
+}
+
+/// An image that `cargo xtask build` made.
+pub(crate) fn built(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
+    let path = root.join("target/driver/x64").join(name);
+    assert!(path.is_file(), "{} is not there: run `cargo xtask build` first", path.display());
+    path
+}

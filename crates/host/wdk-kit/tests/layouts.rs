@@ -1,0 +1,205 @@
+//! The kit's headers against Microsoft's metadata, as windows-sys 0.61 publishes it.
+//!
+//! For every structure, constant and routine that both know: sizes, alignments, offsets of fields at any depth, values,
+//! and parameter counts. Sizes are those of the Windows target, so the comparison is a crate full of constant
+//! assertions that is checked for it.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use support::metadata::Metadata;
+use support::module::Module;
+use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
+
+/// Where the metadata is known to be wrong for 64-bit drivers, by the beginning of what is compared, and why.
+const EXCEPTIONS: [(&str, &str); 19] = [
+    ("size_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
+    ("align_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
+    ("align_of IRP", "alignment attributes are not in the metadata"),
+    ("size_of SLIST_ENTRY", "alignment attributes are not in the metadata"),
+    ("align_of SLIST_", "alignment attributes are not in the metadata"),
+    ("offset of IO_STACK_LOCATION.Parameters.", "nor is the pointer alignment of parameters"),
+    ("size_of CM_", "packing to 4 bytes is not in the metadata"),
+    ("align_of CM_", "packing to 4 bytes is not in the metadata"),
+    ("offset of CM_", "packing to 4 bytes is not in the metadata"),
+    ("size_of ERESOURCE", "a field that 64-bit systems add is missing"),
+    ("offset of ERESOURCE.Address", "a field that 64-bit systems add is missing"),
+    ("offset of ERESOURCE.SpinLock", "a field that 64-bit systems add is missing"),
+    ("offset of KTIMER.Period", "two fields that 64-bit systems add are missing"),
+    ("value of DeviceProperty", "the metadata has the type flags of a static analyser in it"),
+    ("value of CLOCK_LEVEL", "IRQLs are those of 32-bit processors"),
+    ("value of HIGH_LEVEL", "IRQLs are those of 32-bit processors"),
+    ("value of IPI_LEVEL", "IRQLs are those of 32-bit processors"),
+    ("value of POWER_LEVEL", "IRQLs are those of 32-bit processors"),
+    ("value of PROFILE_LEVEL", "IRQLs are those of 32-bit processors"),
+];
+
+/// What public documents and debuggers say of those.
+const KNOWN: &str = "
+const _: () = assert!(size_of::<kit::DEVICE_OBJECT>() == 0x150);
+const _: () = assert!(size_of::<kit::IRP>() == 0xd0);
+const _: () = assert!(size_of::<kit::SLIST_ENTRY>() == 16);
+const _: () = assert!(size_of::<kit::ERESOURCE>() == 0x68);
+const _: () = assert!(offset_of!(kit::KTIMER, Period) == 0x3c);
+const _: () = assert!(size_of::<kit::CM_PARTIAL_RESOURCE_DESCRIPTOR>() == 20);
+const _: () = assert!(size_of::<kit::CM_PARTIAL_RESOURCE_LIST>() == 28);
+const _: () = assert!(size_of::<kit::CM_RESOURCE_LIST>() == 40);
+const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.DeviceIoControl.InputBufferLength) == 0x10);
+const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.DeviceIoControl.IoControlCode) == 0x18);
+const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.DeviceIoControl.Type3InputBuffer) == 0x20);
+const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Read.ByteOffset) == 0x18);
+const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Create.EaLength) == 0x20);
+const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Power.State) == 0x18);
+";
+
+fn is_exception(what: &str) -> bool {
+    EXCEPTIONS.iter().any(|(start, _)| what.starts_with(start))
+}
+
+fn bindings(architecture: CpuArchitecture, triple: &str) -> String {
+    let config = Config::for_model(DriverConfig::Kmdf(KmdfConfig::default()), architecture);
+    let headers = config.bindgen_header_contents([ApiSubset::Base, ApiSubset::Wdf]).unwrap();
+    bindgen::Builder::wdk_default(&config)
+        .unwrap()
+        .clang_arg(format!("--target={triple}"))
+        .header_contents("kit.h", &headers)
+        .generate()
+        .unwrap()
+        .to_string()
+}
+
+/// A crate of assertions, and how many records, fields and values there are in it.
+fn assertions(kit: &Module, metadata: &Metadata) -> (String, [usize; 3]) {
+    let mut text = String::from(KNOWN);
+    let mut counts = [0; 3];
+    let mut seen = BTreeSet::new();
+    let mut assert = |what: String, ours: String, theirs: String| {
+        if !is_exception(&what) {
+            let _ = writeln!(text, "const _: () = assert!({ours} == {theirs}, {what:?});");
+        }
+    };
+    for (path, theirs) in &metadata.modules {
+        for name in theirs.records.keys() {
+            let Some(ours) = kit.record(name).filter(|_| seen.insert(name)) else { continue };
+            counts[0] += 1;
+            for what in ["size_of", "align_of"] {
+                let (kit, sys) =
+                    (format!("{what}::<kit::{ours}>()"), format!("{what}::<windows_sys::{path}::{name}>()"));
+                assert(format!("{what} {name}"), kit, sys);
+            }
+            let their_paths = theirs.paths(name);
+            for (shown, our_path) in kit.paths(ours) {
+                let Some(their_path) = their_paths.get(&shown) else { continue };
+                counts[1] += 1;
+                assert(
+                    format!("offset of {name}.{shown}"),
+                    format!("offset_of!(kit::{ours}, {our_path})"),
+                    format!("offset_of!(windows_sys::{path}::{name}, {their_path})"),
+                );
+            }
+        }
+        for name in theirs.constants.keys() {
+            let Some(ours) = kit.constants.get(name).filter(|_| seen.insert(name)) else { continue };
+            counts[2] += 1;
+            let (kit, sys) = (format!("kit::{ours} as u32"), format!("windows_sys::{path}::{name} as u32"));
+            assert(format!("value of {name}"), kit, sys);
+        }
+    }
+    (text, counts)
+}
+
+/// Checks the crate with the toolchain that `cargo xtask test` found, else with the one that runs the tests.
+fn check(folder: &Path, triple: &str) -> String {
+    let lines = |name: &str| env::var(name).unwrap_or_default().lines().map(String::from).collect::<Vec<_>>();
+    let cargo = env::var("WDK_ETW_WINDOWS_CARGO").unwrap_or_else(|_| env!("CARGO").to_owned());
+    let mut command = Command::new(cargo);
+    command.current_dir(folder).args(["check", "--offline", "--quiet", "--target", triple]);
+    command.args(lines("WDK_ETW_WINDOWS_ARGS")).env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR");
+    for line in lines("WDK_ETW_WINDOWS_ENV") {
+        if let Some((name, value)) = line.split_once('=') {
+            command.env(name, value);
+        }
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { String::new() } else { said }
+}
+
+fn compare(architecture: CpuArchitecture, processor: &str) {
+    let triple = format!("{processor}-pc-windows-msvc");
+    let bindings = bindings(architecture, &triple);
+    let kit = Module::parse(&bindings, |_| true);
+    let metadata = Metadata::read(processor);
+    let (text, counts) = assertions(&kit, &metadata);
+    println!("{counts:?} records, fields and values compared");
+    assert!(counts[0] > 80 && counts[1] > 500 && counts[2] > 400, "{counts:?}: the comparison itself is broken");
+
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/wdk-kit-layouts").join(processor);
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"layouts\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [dependencies.windows-sys]\nversion = \"={}\"\nfeatures = {:?}\n",
+        metadata.version,
+        Metadata::features()
+    );
+    let head = "#![no_std]\n#![allow(warnings, clippy::all)]\nuse core::mem::{align_of, offset_of, size_of};\n\
+                mod kit { include!(\"kit.rs\"); }\n";
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::write(folder.join("src/kit.rs"), &bindings).unwrap();
+    fs::write(folder.join("src/lib.rs"), format!("{head}{text}")).unwrap();
+    let errors = check(&folder, &triple);
+    let found: Vec<&str> = errors.lines().filter(|line| line.starts_with("error")).collect();
+    assert!(errors.is_empty(), "{}\n{errors}", found.join("\n"));
+}
+
+/// Whether the kit's headers say that hal.dll exports it.
+fn from_hal(name: &str) -> bool {
+    let folder = wdk_build::kit::root().join("Include").join(wdk_build::kit::VERSION).join("km/nt");
+    let headers = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    headers
+        .into_iter()
+        .any(|text| text.lines().any(|line| line.starts_with("NTHALAPI") && line.contains(&format!(" {name}("))))
+}
+
+#[test]
+fn x64_layouts_and_values_agree_with_microsofts_metadata() {
+    compare(CpuArchitecture::Amd64, "x86_64");
+}
+
+#[test]
+fn arm64_layouts_and_values_agree_with_microsofts_metadata() {
+    compare(CpuArchitecture::Arm64, "aarch64");
+}
+
+#[test]
+fn routines_take_as_many_parameters_as_microsofts_metadata_says() {
+    let kit = Module::parse(&bindings(CpuArchitecture::Amd64, "x86_64-pc-windows-msvc"), |_| true);
+    let metadata = Metadata::read("x86_64");
+    let mut compared = 0;
+    let mut wrong = Vec::new();
+    for (name, (ours, _)) in &kit.routines {
+        let theirs = metadata.modules.iter().find_map(|(_, module)| module.routines.get(name));
+        let Some((theirs, exporter)) = theirs else { continue };
+        compared += 1;
+        if ours != theirs {
+            wrong.push(format!("{name}: {ours} here, {theirs} there"));
+        }
+        // Metadata names ntdll.dll for what both modes have.
+        let theirs =
+            exporter.as_deref().map_or("", |module| if module == "ntdll.dll" { "ntoskrnl.exe" } else { module });
+        let ours = if from_hal(name) { "hal.dll" } else { "ntoskrnl.exe" };
+        if ours != theirs {
+            wrong.push(format!("{name}: imported from {ours}, exported by {theirs}"));
+        }
+    }
+    println!("{compared} of {} routines compared", kit.routines.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(compared > 250, "{compared}: the comparison itself is broken");
+}

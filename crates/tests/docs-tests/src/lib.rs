@@ -1,0 +1,22 @@
+//! Tests of the documentation.
+//!
+//! | what | where |
+//! |---|---|
+//! | links and anchors lead somewhere | `tests/links.rs` |
+//! | commands and their flags exist | `tests/commands.rs` |
+//! | Rust code compiles, and runs where it can | documentation tests of this file |
+//! | the tutorial works, block by block | `tests/tutorial.rs` |
+//!
+//! This crate reads Markdown ([`markdown`]) as far as these tests need it. It never changes a page.
+
+pub mod markdown;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/set-information.md")]
+mod set_information {}
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/sessions.md")]
+mod sessions {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/testing-with-nt-host.md")]
+mod testing_with_nt_host {}

@@ -1,0 +1,35 @@
+//! Rust code on a page is compiled by something: by the documentation tests, or by the test of the tutorial.
+
+use std::fs;
+
+use docs_tests::markdown::{Page, pages, repository};
+
+/// The files that include pages as documentation tests.
+const INCLUDERS: [&str; 2] = ["crates/tests/docs-tests/src/lib.rs", "crates/driver/wdk-etw/src/lib.rs"];
+
+#[test]
+fn every_page_with_rust_code_is_compiled() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("a source file");
+    let includers = INCLUDERS.map(read).concat();
+    let mut compiled = 0;
+    for path in pages().expect("the pages") {
+        let name = path.strip_prefix(repository()).unwrap_or(&path).display().to_string();
+        // Pages beside sources are documentation of their crate already.
+        if name.starts_with("crates/") {
+            continue;
+        }
+        let page = Page::parse(&fs::read_to_string(&path).expect("a page"));
+        let mut rust = page.blocks.iter().filter(|block| block.language() == "rust");
+        if rust.clone().next().is_none()
+            || (name == "docs/tutorial.md" && rust.all(|block| block.value("file").is_some()))
+        {
+            continue;
+        }
+        assert!(
+            includers.contains(&format!("include_str!(\"../../../../{name}\")")),
+            "nothing compiles the code of {name}"
+        );
+        compiled += 1;
+    }
+    assert!(compiled >= 4, "only {compiled} pages with code were found");
+}

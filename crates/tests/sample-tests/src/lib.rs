@@ -1,0 +1,12 @@
+//! Tests of those parts of the sample driver that need no kernel: its protocol and its table of devices.
+//!
+//! The driver is a workspace of its own that builds for Windows only; its plain modules are compiled here a second time.
+#![cfg(test)]
+
+#[path = "../../../../driver-sample/src/devices.rs"]
+mod devices;
+#[path = "../../../../driver-sample/src/ioctl.rs"]
+mod ioctl;
+
+mod device_tests;
+mod ioctl_tests;

@@ -1,0 +1,59 @@
+//! One cargo invocation for all images, once per test program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::image::Image;
+use crate::toolchain::{TARGET, Toolchain};
+
+static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+
+/// The image of this name; the first call builds all of them.
+///
+/// # Panics
+///
+/// When the images cannot be built or this one is not among them: a test that looks at nothing must not pass.
+#[must_use]
+pub fn image(name: &str) -> Image {
+    let folder = match FOLDER.get_or_init(build) {
+        Ok(folder) => folder,
+        Err(reason) => panic!("no image to inspect: {reason}"),
+    };
+    let path = folder.join(format!("{name}.exe"));
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) => panic!("{}: {error}", path.display()),
+    };
+    match Image::parse(&bytes) {
+        Ok(image) => image,
+        Err(error) => panic!("{}: {error}", path.display()),
+    }
+}
+
+fn build() -> Result<PathBuf, String> {
+    build_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("images"), "images", true)
+}
+
+/// Builds every image of a workspace for Windows, below `target/NAME`, and answers the folder where the images are.
+///
+/// # Errors
+///
+/// Says what is missing, or what the compiler said.
+pub fn build_all(workspace: &Path, name: &str, release: bool) -> Result<PathBuf, String> {
+    let toolchain = Toolchain::find()?;
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = here.ancestors().nth(3).unwrap_or(here);
+    let target_dir = root.join("target").join(name);
+    let profile = if release { "release" } else { "dev" };
+    let output = toolchain
+        .command("build", profile, &workspace.join("Cargo.toml"), &target_dir)
+        .arg("--locked")
+        .output()
+        .map_err(|error| format!("{} could not be started: {error}", toolchain.cargo()))?;
+    if output.status.success() {
+        Ok(target_dir.join(TARGET).join(if release { "release" } else { "debug" }))
+    } else {
+        Err(format!("cargo build of {} failed:\n{}", workspace.display(), String::from_utf8_lossy(&output.stderr)))
+    }
+}

@@ -1,0 +1,111 @@
+//! The promises that only a linked image can prove: its imports are the routines it uses and no others, and none of
+//! its paths ends in a panic.
+
+use std::collections::BTreeSet;
+
+use object::pe::{IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE, IMAGE_DLLCHARACTERISTICS_NX_COMPAT};
+use object::pe::{IMAGE_SUBSYSTEM_NATIVE, IMAGE_SUBSYSTEM_WINDOWS_CUI};
+use test_images::{Image, image};
+
+const KERNEL: &str = "ntoskrnl.exe";
+/// What the images' panic handlers call, and nothing else does.
+const KERNEL_PANIC: &str = "ntoskrnl.exe!KeBugCheckEx";
+const USER_PANIC: &str = "kernel32.dll!RaiseException";
+/// What compilers call by themselves, each version a little differently; the kernel exports all of them.
+const COMPILERS_OWN: [&str; 5] = ["__chkstk", "memcmp", "memcpy", "memmove", "memset"];
+/// A panic names its source file: these are ours and the images' own.
+const FOLDERS: [&str; 4] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/", "src/bin/"];
+
+fn assert_imports(image: &Image, expected: &[(&str, &str)]) {
+    let expected: BTreeSet<String> = expected.iter().map(|(module, routine)| format!("{module}!{routine}")).collect();
+    let own = COMPILERS_OWN.map(|routine| format!("{KERNEL}!{routine}"));
+    let mut found = image.imports.clone();
+    found.retain(|import| !own.contains(import));
+    assert_eq!(found, expected);
+}
+
+fn assert_mapped_safely(image: &Image) {
+    let wanted = IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE | IMAGE_DLLCHARACTERISTICS_NX_COMPAT;
+    assert_eq!(image.dll_characteristics & wanted, wanted);
+    assert_eq!(image.writable_code, Vec::<String>::new());
+}
+
+/// What holds for every driver: it is one, it cannot panic, and it imports exactly these routines of the kernel.
+fn assert_driver(name: &str, routines: &[&str]) {
+    let image = image(name);
+    assert_eq!(image.subsystem, IMAGE_SUBSYSTEM_NATIVE);
+    assert_mapped_safely(&image);
+    let expected: Vec<_> = routines.iter().map(|routine| (KERNEL, *routine)).collect();
+    assert_imports(&image, &expected);
+    assert_eq!(image.panic_paths(KERNEL_PANIC, &FOLDERS), Vec::<String>::new());
+}
+
+#[test]
+fn a_driver_that_can_panic_is_found_out() {
+    let image = image("panicking");
+    assert_imports(&image, &[(KERNEL, "KeBugCheckEx")]);
+    let signs = image.panic_paths(KERNEL_PANIC, &FOLDERS);
+    assert_eq!(signs, ["imports ntoskrnl.exe!KeBugCheckEx", "names a source file in src/bin/"]);
+}
+
+#[test]
+fn lookup_mode_does_not_import_the_routine_it_looks_up() {
+    assert_driver("lookup", &["EtwRegister", "EtwUnregister", "EtwWrite", "MmGetSystemRoutineAddress"]);
+}
+
+#[test]
+fn direct_mode_imports_set_information_and_looks_nothing_up() {
+    assert_driver("direct", &["EtwRegister", "EtwSetInformation", "EtwUnregister", "EtwWrite"]);
+}
+
+#[test]
+fn off_mode_neither_imports_nor_looks_up() {
+    assert_driver("off", &["EtwRegister", "EtwUnregister", "EtwWrite"]);
+}
+
+#[test]
+fn fields_of_every_shape_need_no_other_routine() {
+    assert_driver("fields", &["EtwRegister", "EtwUnregister", "EtwWrite", "EtwWriteTransfer"]);
+}
+
+#[test]
+fn callbacks_and_scoped_registrations_need_no_other_routine() {
+    assert_driver("lifecycle", &["EtwRegister", "EtwUnregister", "EtwWrite", "MmGetSystemRoutineAddress"]);
+}
+
+#[test]
+fn manifest_style_writing_imports_what_it_calls() {
+    assert_driver(
+        "manifest",
+        &[
+            "EtwActivityIdControl",
+            "EtwEventEnabled",
+            "EtwProviderEnabled",
+            "EtwRegister",
+            "EtwUnregister",
+            "EtwWrite",
+            "EtwWriteEx",
+            "EtwWriteString",
+            "EtwWriteTransfer",
+        ],
+    );
+}
+
+#[test]
+fn a_user_mode_provider_imports_nothing_of_the_kernel() {
+    let image = image("user");
+    assert_eq!(image.subsystem, IMAGE_SUBSYSTEM_WINDOWS_CUI);
+    assert_mapped_safely(&image);
+    assert_imports(
+        &image,
+        &[
+            ("advapi32.dll", "EventRegister"),
+            ("advapi32.dll", "EventUnregister"),
+            ("advapi32.dll", "EventWriteTransfer"),
+            ("kernel32.dll", "FreeLibrary"),
+            ("kernel32.dll", "GetModuleHandleExW"),
+            ("kernel32.dll", "GetProcAddress"),
+        ],
+    );
+    assert_eq!(image.panic_paths(USER_PANIC, &FOLDERS), Vec::<String>::new());
+}

@@ -1,0 +1,196 @@
+//! Reading traces: ours beside dissect.etl and etl-parser.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Findings, Settings};
+use crate::report::{Bound, Cell, Goal, Section};
+use crate::stats::median;
+use crate::tools::{number, python, run, worker};
+
+const TEXT: &str = "\
+Every event read and each of its fields decoded, in a process of its own for each run: *visited*, shown one after the other where they \
+lie, or *owned*, as values that outlive the event; memory is the most that the process had (VmHWM). The \
+generated files have E2 events that the engine wrote. The Python readers take minutes for 256 MB, so they read a small file of the \
+same events; their rate does not depend on the size. etl-parser keeps the whole file in memory.";
+const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
+const IMPORT: &str = "import dissect.etl, etl.etl";
+const MIB: u64 = 1 << 20;
+/// Captured files are beside the repository, where there are any.
+const CAPTURED: &str = "../shared/data/etl";
+/// No captured file that is smaller tells anything about speed.
+const SMALLEST: u64 = MIB / 4;
+
+/// One reading.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    seconds: f64,
+    bytes: f64,
+    events: f64,
+    peak_kib: Option<f64>,
+}
+
+impl Reading {
+    fn of(answer: &Value) -> Option<Self> {
+        let get = |name| number(answer, name);
+        let peak_kib = get("peak_kib");
+        Some(Self { seconds: get("ns")? / 1e9, bytes: get("bytes")?, events: get("events")?, peak_kib })
+    }
+}
+
+/// Reads everything.
+///
+/// # Errors
+///
+/// When our side fails. Where the others cannot be had, their rows say so.
+pub fn decode(settings: &Settings) -> Result<Findings, String> {
+    let columns = ["what", "MB", "events", "MB per s", "events per s", "peak MiB"];
+    let mut section = Section::new("decode", "Decoding", TEXT, &columns);
+    let rounds = if settings.quick { 1 } else { 5 };
+    let large = if settings.quick { 64 } else { 256 };
+    let mut peaks = Vec::new();
+    let mut rates = (None, None);
+    for mib in [16, large] {
+        let file = settings.folder(&format!("decode-{mib}.etl"));
+        generate(&file, mib * MIB)?;
+        let (visited, owned) = (ours("visit", &file, rounds), ours("decode", &file, rounds));
+        let _ = fs::remove_file(&file);
+        let (visited, owned) = (visited?, owned?);
+        let how = format!("{rounds} runs, median");
+        row(&mut section, &format!("etw-etl, generated, {mib} MiB, visited"), &visited, &how);
+        row(&mut section, &format!("etw-etl, generated, {mib} MiB, owned"), &owned, &how);
+        peaks.push(middle(&owned, |reading| reading.peak_kib.unwrap_or_default()));
+        if mib == large {
+            rates = (middle(&visited, megabytes), middle(&owned, events_per_second));
+        }
+    }
+    captured(settings, &mut section, rounds)?;
+    let parser = peers(settings, &mut section)?;
+    let growth = match peaks.as_slice() {
+        [Some(small), Some(large)] if *small > 0.0 => Some(large / small),
+        _ => None,
+    };
+    let ratio = rates.1.zip(parser).map(|(ours, theirs)| ours / theirs);
+    let goal = |what: &str, limit, bound, measured, note: &str| Goal {
+        what: what.into(),
+        limit,
+        bound,
+        measured,
+        everywhere: false,
+        note: note.into(),
+        why: String::from("One thread reads, checks and decodes all of it."),
+    };
+    let goals = vec![
+        goal("decoding, MB per second", 300.0, Bound::AtLeast, rates.0, "generated file, E2, visited"),
+        goal(
+            "decoding, events per second, ratio to etl-parser",
+            100.0,
+            Bound::AtLeast,
+            ratio,
+            "the same events, owned",
+        ),
+        goal("decoding, peak memory, large file to small one", 1.1, Bound::AtMost, growth, "VmHWM; 1 is flat"),
+    ];
+    Ok(Findings { sections: vec![section], goals })
+}
+
+fn generate(file: &Path, bytes: u64) -> Result<(), String> {
+    worker(&["generate", &bytes.to_string(), &file.display().to_string()]).map(drop)
+}
+
+fn ours(work: &str, file: &Path, rounds: usize) -> Result<Vec<Reading>, String> {
+    let path = file.display().to_string();
+    (0..rounds)
+        .map(|_| Reading::of(&worker(&[work, &path])?).ok_or_else(|| String::from("a worker lacks a number")))
+        .collect()
+}
+
+fn captured(settings: &Settings, section: &mut Section, rounds: usize) -> Result<(), String> {
+    let folder = settings.root.join(CAPTURED);
+    let Ok(entries) = fs::read_dir(&folder) else {
+        section.skipped("etw-etl, captured files", "there are none beside the repository");
+        return Ok(());
+    };
+    let mut files: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() >= SMALLEST))
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "etl"))
+        .collect();
+    files.sort();
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        row(
+            section,
+            &format!("etw-etl, {name}"),
+            &ours("decode", &file, rounds)?,
+            &format!("captured file, {rounds} runs, median"),
+        );
+    }
+    Ok(())
+}
+
+/// Measures the Python readers; answers the events per second of etl-parser.
+fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, String> {
+    let readers = ["dissect", "etl_parser"];
+    let python = match python(&settings.folder("python-etl"), &PACKAGES, IMPORT) {
+        Ok(python) => python,
+        Err(error) => {
+            for reader in readers {
+                section.skipped(reader, &error);
+            }
+            return Ok(None);
+        }
+    };
+    let file = settings.folder("decode-peers.etl");
+    let mib = if settings.quick { 1 } else { 4 };
+    generate(&file, mib * MIB)?;
+    let mut rate = None;
+    for reader in readers {
+        let script = settings.root.join("crates/tools/bench/programs").join(format!("read_{reader}.py"));
+        let answer = run(Command::new(&python).arg(script).arg(&file));
+        let answer = answer.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+        match answer.map(|answer: Value| Reading::of(&answer)) {
+            Ok(Some(reading)) => {
+                let name = if reader == "dissect" { "dissect.etl 3.14" } else { "etl-parser 1.0.1" };
+                row(section, name, &[reading], &format!("generated, the same events, {mib} MiB of buffers, 1 run"));
+                if reader == "etl_parser" {
+                    rate = Some(events_per_second(&reading));
+                }
+            }
+            Ok(None) => section.skipped(reader, "it answered no numbers"),
+            Err(error) => section.skipped(reader, &error),
+        }
+    }
+    let _ = fs::remove_file(&file);
+    Ok(rate)
+}
+
+fn row(section: &mut Section, name: &str, readings: &[Reading], how: &str) {
+    section.row(
+        vec![
+            Cell::text(name),
+            Cell::number(middle(readings, |reading| reading.bytes / 1e6), 1),
+            Cell::number(middle(readings, |reading| reading.events), 0),
+            Cell::number(middle(readings, megabytes), 1),
+            Cell::number(middle(readings, events_per_second), 0),
+            Cell::number(middle(readings, |reading| reading.peak_kib.unwrap_or_default() / 1024.0), 1),
+        ],
+        how,
+    );
+}
+
+fn middle(readings: &[Reading], value: fn(&Reading) -> f64) -> Option<f64> {
+    median(&readings.iter().map(value).collect::<Vec<_>>())
+}
+
+fn megabytes(reading: &Reading) -> f64 {
+    reading.bytes / 1e6 / reading.seconds
+}
+
+fn events_per_second(reading: &Reading) -> f64 {
+    reading.events / reading.seconds
+}

@@ -1,0 +1,144 @@
+//! The sample driver in nt-host and in speakeasy, and how long the demonstration takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use etw_types::{Guid, Level};
+use nt_host::NtHost;
+use serde_json::Value;
+
+use super::{Findings, Settings};
+use crate::report::{Bound, Cell, Goal, Section};
+use crate::stats::{median, range};
+use crate::tools::{number, python, run, run_slowly};
+
+const TEXT: &str = "\
+The sample driver's `.sys`. nt-host: a process is made, the image is loaded, a session enables the provider, a device is added and gets \
+a request, the device is removed, the driver unloaded, and the process ends. speakeasy emulates the processor and runs `DriverEntry` and \
+what it registered; its time is that of loading and running the module, without starting Python.";
+const SETUP_TEXT: &str = "\
+Seconds of `cargo xtask demo`, which sets up, builds the sample driver and runs it: in a new copy of the repository with nothing built \
+(packages that were downloaded before are not downloaded again), and a second time.";
+const SAMPLE: &str = "target/driver/x64/driver_sample.sys";
+const ECHO: u32 = 0x0022_E000;
+/// A demonstration that takes longer has built something.
+const SECONDS_OF_A_BUILD: f64 = 10.0;
+const SPEAKEASY: [&str; 1] = ["speakeasy-emulator==1.5.11"];
+
+/// Runs the sample in both.
+///
+/// # Errors
+///
+/// When the sample does not run in nt-host.
+pub fn host(settings: &Settings) -> Result<Findings, String> {
+    let mut section = Section::new("host", "Running the sample driver", TEXT, &["what", "ms"]);
+    let image = settings.root.join(SAMPLE);
+    if !image.is_file() {
+        section.skipped("nt-host", "the sample driver is not built (cargo xtask build)");
+        return Ok(Findings { sections: vec![section], goals: vec![goal(None, "the sample is not built")] });
+    }
+    let rounds = if settings.quick { 20 } else { 100 };
+    let mut times = Vec::new();
+    // The first one reads the file into the system's memory.
+    live(&image)?;
+    for _ in 0..rounds {
+        times.push(live(&image)?.as_secs_f64() * 1e3);
+    }
+    let spread = range(&times).map_or_else(String::new, |(low, high)| format!(", {low:.2} to {high:.2} ms"));
+    let how = format!("{rounds} runs, median{spread}");
+    section.row(vec![Cell::text("nt-host: load, run, unload"), Cell::number(median(&times), 2)], how.clone());
+    match speakeasy(settings, &image) {
+        Ok((milliseconds, how)) => {
+            section.row(vec![Cell::text("speakeasy 1.5.11: load, run"), Cell::Number(milliseconds, 2)], how);
+        }
+        Err(error) => section.skipped("speakeasy 1.5.11: load, run", &error),
+    }
+    Ok(Findings { sections: vec![section], goals: vec![goal(median(&times), &how)] })
+}
+
+fn goal(measured: Option<f64>, note: &str) -> Goal {
+    Goal {
+        what: String::from("nt-host: load, run and unload the sample, ms"),
+        limit: 10.0,
+        bound: Bound::AtMost,
+        measured,
+        everywhere: false,
+        note: note.into(),
+        why: String::from("A process is made for each driver, and its memory mapped and given back."),
+    }
+}
+
+/// The life of the driver.
+fn live(image: &Path) -> Result<Duration, String> {
+    let text = |error: nt_host::Error| error.to_string();
+    let started = Instant::now();
+    let host = NtHost::builder().driver(image).prepare().map_err(text)?;
+    let session = host.session("bench").map_err(text)?;
+    let trace = session.enable(Guid::from_name("WdkEtw.DriverSample"), Level::Verbose, !0).map_err(text)?;
+    host.load().map_err(text)?;
+    let device = host.add_device().map_err(text)?;
+    let answer = device.ioctl(ECHO, b"hello", 64).map_err(text)?;
+    device.remove().map_err(text)?;
+    host.unload().map_err(text)?;
+    let written = trace.events().map_err(text)?.len();
+    drop((trace, host));
+    let elapsed = started.elapsed();
+    if answer.output == b"hello" && written > 0 {
+        Ok(elapsed)
+    } else {
+        Err(String::from("the sample did not do its work"))
+    }
+}
+
+fn speakeasy(settings: &Settings, image: &Path) -> Result<(f64, String), String> {
+    let python = python(&settings.folder("python-speakeasy"), &SPEAKEASY, "import speakeasy")?;
+    let script = settings.root.join("crates/tools/bench/programs/run_speakeasy.py");
+    let text = run(Command::new(python).arg(script).arg(image))?;
+    let answer: Value = serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", text.trim()))?;
+    if let Some(error) = answer.get("error").and_then(Value::as_str) {
+        return Err(format!("it does not run the image: {error}"));
+    }
+    let get = |name| number(&answer, name).ok_or_else(|| format!("it does not say `{name}`"));
+    let entries = answer.get("entry_points").and_then(Value::as_str).unwrap_or_default();
+    Ok((get("ns")? / 1e6, format!("1 run; it emulated {entries}")))
+}
+
+/// Times the demonstration, in a short run only where everything is there already.
+///
+/// # Errors
+///
+/// When the demonstration fails.
+pub fn setup(settings: &Settings) -> Result<Findings, String> {
+    let mut section = Section::new("setup", "Set-up", SETUP_TEXT, &["what", "s"]);
+    if settings.quick {
+        section.skipped("first `cargo xtask demo`", "only in the full run");
+        // What was built here before is not known: a run that had to build is not the second one.
+        let first = demo(&settings.root)?;
+        let second = if first > SECONDS_OF_A_BUILD { demo(&settings.root)? } else { first };
+        section.row(vec![Cell::text("second `cargo xtask demo`"), Cell::Number(second, 1)], "1 run");
+        return Ok(Findings { sections: vec![section], goals: Vec::new() });
+    }
+    let copy = settings.folder("copy");
+    let _ = fs::remove_dir_all(&copy);
+    run(Command::new("git").args(["clone", "--quiet"]).arg(&settings.root).arg(&copy))?;
+    let times = first_and_second(&copy);
+    let _ = fs::remove_dir_all(&copy);
+    let (first, second) = times?;
+    section.row(vec![Cell::text("first `cargo xtask demo`"), Cell::Number(first, 1)], "1 run, in a new copy");
+    section.row(vec![Cell::text("second `cargo xtask demo`"), Cell::Number(second, 1)], "1 run, after the first");
+    Ok(Findings { sections: vec![section], goals: Vec::new() })
+}
+
+fn first_and_second(folder: &PathBuf) -> Result<(f64, f64), String> {
+    Ok((demo(folder)?, demo(folder)?))
+}
+
+fn demo(folder: &PathBuf) -> Result<f64, String> {
+    let started = Instant::now();
+    // What cargo told this program about itself is not for another workspace.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run_slowly(Command::new(cargo).args(["xtask", "demo"]).current_dir(folder).env_remove("CARGO_MANIFEST_DIR"))?;
+    Ok(started.elapsed().as_secs_f64())
+}

@@ -1,0 +1,171 @@
+//! Bytes of an event in an image, compile time of a thousand, and panics in the images.
+
+use nt_host::Layout;
+use test_images::Image;
+
+use super::generated::{COUNTS, Generated, Spent, TABLE};
+use super::images::SIDES;
+use super::{Findings, Images, Settings};
+use crate::report::{Bound, Cell, Goal, Section};
+use crate::stats::{median, paired_ratio, range, slope};
+
+const TEXT: &str = "\
+Images with 10, 100 and 1,000 E2 events (`u32`, `u64`, text; keyword 1), each in a function of its own. *Per event* is how much all \
+read-only sections grow from 10 to 100 events (code, constants, unwind information), divided by 90; the table that keeps the events in \
+the image is not counted. The image is the file.";
+const COMPILE_TEXT: &str = "\
+`cargo build --release` and `cargo check --release` of the one crate with 1,000 E2 events, dependencies ready. The two sides are \
+compiled in turns; the ratio is the median of the ratios of neighbours. Seconds are those of the processors (user and system), which \
+other work on the machine changes little; the wall clock is beside them.";
+const PANIC_TEXT: &str = "\
+Signs of a path that ends in a panic, in the image with all event shapes: the panic handler's import, and source files that a panic \
+would name.";
+/// What the images' panic handler calls, and nothing else does.
+const PANIC: &str = "ntoskrnl.exe!KeBugCheckEx";
+const FOLDERS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/"];
+
+/// Builds the images and measures them.
+///
+/// # Errors
+///
+/// When one cannot be built or read.
+pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
+    let generated = Generated::new(settings)?;
+    generated.build()?;
+    let mut findings = bytes(&generated)?;
+    let times = compile(settings, &generated)?;
+    let panics = panics(images)?;
+    for part in [times, panics] {
+        findings.sections.extend(part.sections);
+        findings.goals.extend(part.goals);
+    }
+    Ok(findings)
+}
+
+/// Size of the read-only sections and of the file.
+fn weigh(file: &[u8]) -> Result<(f64, f64), String> {
+    let layout = Layout::parse(file).map_err(|error| error.to_string())?;
+    let counted =
+        layout.sections.iter().filter(|section| !section.writable && section.name != TABLE && section.name != ".reloc");
+    let bytes: u32 = counted.map(|section| section.size).sum();
+    #[expect(clippy::cast_precision_loss, reason = "files here are far smaller than 2^53 bytes")]
+    Ok((f64::from(bytes), file.len() as f64))
+}
+
+fn bytes(generated: &Generated) -> Result<Findings, String> {
+    let mut sides = Vec::new();
+    for (side, _) in SIDES {
+        let mut weights = Vec::new();
+        for count in COUNTS {
+            weights.push(weigh(&generated.image(side, count)?)?);
+        }
+        sides.push(weights);
+    }
+    let at =
+        |side: usize, index: usize| sides.get(side).and_then(|weights| weights.get(index)).copied().unwrap_or_default();
+    let per_event = |side: usize| slope((10.0, at(side, 0).0), (100.0, at(side, 1).0)).unwrap_or_default();
+    let image = |side: usize| at(side, 2).1;
+    let mut section = Section::new("bytes", "Bytes per event", TEXT, &["what", "ours", "peer", "ratio"]);
+    let mut goals = Vec::new();
+    let rows = [
+        ("E2 code and data per event", [per_event(0), per_event(1)], 1, "code and data per E2 event, ratio"),
+        ("image of 1,000 E2 events", [image(0), image(1)], 0, "image of 1,000 E2 events, ratio"),
+    ];
+    for (name, [ours, theirs], digits, goal) in rows {
+        let ratio = ours / theirs.max(1.0);
+        let cells =
+            vec![Cell::text(name), Cell::Number(ours, digits), Cell::Number(theirs, digits), Cell::Number(ratio, 2)];
+        section.row(cells, "read from the images, once");
+        goals.push(Goal {
+            what: goal.into(),
+            limit: 0.5,
+            bound: Bound::AtMost,
+            measured: Some(ratio),
+            everywhere: true,
+            note: String::from("sections of the images"),
+            why: String::from(
+                "The compiler in use makes other code of the same source than the one that the goal was reached with.",
+            ),
+        });
+    }
+    Ok(Findings { sections: vec![section], goals })
+}
+
+fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, String> {
+    let columns = ["what", "ours s", "peer s", "ratio", "ours wall s", "peer wall s"];
+    let mut section = Section::new("compile", "Compile time of 1,000 events", COMPILE_TEXT, &columns);
+    let rounds = if settings.quick { 1 } else { 5 };
+    let mut goals = Vec::new();
+    for verb in ["build", "check"] {
+        if verb == "check" {
+            // What comes before the crate itself is checked before anything is timed.
+            for (side, _) in SIDES {
+                generated.compile(verb, side, 10)?;
+            }
+        }
+        let mut pairs = Vec::new();
+        for round in 0..rounds {
+            pairs.push(in_turns(generated, verb, round)?);
+        }
+        let values = |value: fn(&(Spent, Spent)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
+        let (ours, theirs) = (values(|pair| pair.0.processor), values(|pair| pair.1.processor));
+        let ratio = paired_ratio(&ours.iter().copied().zip(theirs.iter().copied()).collect::<Vec<_>>());
+        let spread = range(&ours).map_or_else(String::new, |(low, high)| format!(", ours {low:.2} to {high:.2} s"));
+        section.row(
+            vec![
+                Cell::text(format!("cargo {verb} --release")),
+                Cell::number(median(&ours), 2),
+                Cell::number(median(&theirs), 2),
+                Cell::number(ratio, 2),
+                Cell::number(median(&values(|pair| pair.0.wall)), 2),
+                Cell::number(median(&values(|pair| pair.1.wall)), 2),
+            ],
+            format!("{rounds} pairs in turns, median{spread}"),
+        );
+        goals.push(Goal {
+            what: format!("compile time of 1,000 E2 events, {verb}, ratio"),
+            limit: 1.0,
+            bound: Bound::AtMost,
+            measured: ratio,
+            everywhere: false,
+            note: format!("processor time, {rounds} pairs"),
+            why: String::from("Macros that check more expand to more code."),
+        });
+    }
+    Ok(Findings { sections: vec![section], goals })
+}
+
+/// Compiles both sides, ours first every other time.
+fn in_turns(generated: &Generated, verb: &str, round: usize) -> Result<(Spent, Spent), String> {
+    if round.is_multiple_of(2) {
+        let ours = generated.compile(verb, "ours", 1000)?;
+        Ok((ours, generated.compile(verb, "peer", 1000)?))
+    } else {
+        let theirs = generated.compile(verb, "peer", 1000)?;
+        Ok((generated.compile(verb, "ours", 1000)?, theirs))
+    }
+}
+
+fn panics(images: &Images) -> Result<Findings, String> {
+    let mut section = Section::new("panics", "Panic paths", PANIC_TEXT, &["image", "signs"]);
+    let mut goals = Vec::new();
+    for (side, name) in SIDES {
+        let signs = Image::parse(&images.read(side)?)?.panic_paths(PANIC, &FOLDERS);
+        let how = if signs.is_empty() { String::from("read from the image, once") } else { signs.join("; ") };
+        section.row(vec![Cell::text(name), Cell::count(signs.len() as u64)], how);
+        if side == "ours" {
+            #[expect(clippy::cast_precision_loss, reason = "a handful")]
+            let measured = signs.len() as f64;
+            goals.push(Goal {
+                what: String::from("panic paths from our crates in the image"),
+                limit: 0.0,
+                bound: Bound::AtMost,
+                measured: Some(measured),
+                everywhere: true,
+                note: String::from("imports and strings of the image"),
+                why: String::from("The optimiser in use could not prove a check to be superfluous."),
+            });
+        }
+    }
+    Ok(Findings { sections: vec![section], goals })
+}

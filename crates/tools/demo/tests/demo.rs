@@ -1,0 +1,104 @@
+//! The demo as a user runs it, on the driver that `cargo xtask build` made.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use etw_etl::{Event, Reader};
+use serde_json::Value;
+
+fn image() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
+    let path = root.join("target/driver/x64/driver_sample.sys");
+    assert!(path.is_file(), "{} is not there: run `cargo xtask build` first", path.display());
+    path
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn run(image: &Path, output: &Path, more: &[&str]) -> Output {
+    let command = &mut Command::new(env!("CARGO_BIN_EXE_demo"));
+    command.arg(image).arg("--output").arg(output).args(more).output().expect("the demo")
+}
+
+/// The line of standard output that starts with a word, as words.
+fn line<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.into_iter().find(|words| words.first() == Some(&start)).unwrap_or_else(|| panic!("no {start} in\n{text}"))
+}
+
+#[test]
+fn the_statuses_the_events_and_the_files_are_there() {
+    let folder = folder("win10");
+    let output = run(&image(), &folder, &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for name in ["Register", "SetTraits", "UseDescriptorType", "TrackBinary", "Status"] {
+        assert_eq!(line(&text, name)[1..3], ["0x00000000", "STATUS_SUCCESS"], "{name}");
+    }
+    for status in ["STATUS_BUFFER_TOO_SMALL", "STATUS_INVALID_PARAMETER", "STATUS_INVALID_DEVICE_REQUEST"] {
+        assert!(text.lines().any(|line| line.contains("0x0022") && line.contains(status)), "{status}\n{text}");
+    }
+    assert!(text.contains("kept every rule"), "{text}");
+    assert!(text.contains(" 0 lost"), "{text}");
+
+    let reader = Reader::open(folder.join("demo.etl")).expect("a trace");
+    assert!(reader.report().is_whole());
+    let names: Vec<String> = reader.filter(Event::is_trace_logging).filter_map(|event| event.decode().event).collect();
+    assert_eq!(names.first().map(String::as_str), Some("Enable"));
+    assert_eq!(names.last().map(String::as_str), Some("DriverUnload"));
+    for (name, least) in [("DriverEntry", 1), ("Request", 16), ("RequestRefused", 3), ("DeviceState", 1)] {
+        assert!(names.iter().filter(|found| *found == name).count() >= least, "{name}: {names:?}");
+    }
+    assert!(text.contains(&format!("{0} events in", names.len())), "the summary counts others than {}", names.len());
+    assert!(text.contains(&format!("{} of them came live", names.len())), "{text}");
+
+    let json = fs::read_to_string(folder.join("demo.json")).expect("JSON Lines");
+    let events: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let shown: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+    assert_eq!(shown, names);
+    let html = fs::read_to_string(folder.join("demo.html")).expect("a page");
+    assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
+    assert!(html.contains("\"RequestRefused\""));
+    let mut left: Vec<_> =
+        fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a file").file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["demo.etl", "demo.html", "demo.json"], "and nothing else");
+}
+
+#[test]
+fn a_windows_without_set_information_is_reported_and_survived() {
+    let output = run(&image(), &folder("win7"), &["--os", "win7"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    for name in ["SetTraits", "UseDescriptorType", "TrackBinary"] {
+        assert_eq!(line(&text, name)[1..3], ["0xC00000BB", "STATUS_NOT_SUPPORTED"], "{name}");
+    }
+    for name in ["Register", "Status"] {
+        assert_eq!(line(&text, name)[1..3], ["0x00000000", "STATUS_SUCCESS"], "{name}");
+    }
+    assert!(text.contains("DriverUnload") && text.contains("kept every rule"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let file = folder("file");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    fs::write(&file, "not a folder").expect("a file");
+    let output = run(&image(), &file, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot write to"), "{output:?}");
+
+    let output = run(Path::new("nothing.sys"), &folder("nothing"), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing.sys"), "{output:?}");
+
+    let output = run(&image(), &folder("vista"), &["--os", "vista"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`vista` is none of"), "{output:?}");
+}

@@ -1,0 +1,119 @@
+//! Recording a driver that runs as a program: the sample of this project, live and to a file.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{etwctl, scratch};
+use serde_json::Value;
+
+const PROVIDER: &str = "WdkEtw.DriverSample";
+const ECHO: &str = "--ioctl 22E000:68656c6c6f";
+
+/// The sample that `cargo xtask build` made.
+fn sample() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
+    let path = root.join("target/driver/x64/driver_sample.sys");
+    assert!(path.is_file(), "{} is not there: run `cargo xtask build` first", path.display());
+    path
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn a_driver_is_recorded_live_and_to_a_file_with_the_same_events() {
+    let file = scratch("driver.etl");
+    let live = etwctl(&format!(
+        "record {PROVIDER} --driver {} {ECHO} --ioctl 222FFC --live --json --etl {}",
+        sample().display(),
+        file.display()
+    ));
+    assert_eq!(live.code, 0, "{}", live.err);
+    assert!(live.err.contains("request 0022E000: 0x00000000 STATUS_SUCCESS, 5 bytes: 68656c6c6f"), "{}", live.err);
+    assert!(live.err.contains("request 00222FFC: 0xC0000010 STATUS_INVALID_DEVICE_REQUEST"), "{}", live.err);
+    assert!(live.err.contains("0 events and 0 buffers lost"), "{}", live.err);
+    let decoded = etwctl(&format!("decode {} --json --provider {PROVIDER}", file.display()));
+    assert_eq!(decoded.code, 0, "{}", decoded.err);
+    let events = lines(&live.out);
+    // Buffers of two processors may come at different times: only a file can be in order as a whole.
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&live.out), sorted(&decoded.out), "times included");
+    let names: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+    for name in ["Enable", "DriverEntry", "DeviceAdd", "Request", "Tick", "DriverUnload"] {
+        assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+    let requests = etwctl(&format!("decode {} --where event=Request --where Code=0x22E000 --json", file.display()));
+    assert_eq!(requests.out.lines().count(), 1, "{}", requests.out);
+    let stats = etwctl(&format!("stats {} --json", file.display()));
+    let stats: Value = serde_json::from_str(&stats.out).expect("JSON");
+    assert_eq!(stats["events_lost"], 0);
+    fs::remove_file(file).expect("the file was written");
+}
+
+#[test]
+fn the_windows_that_the_driver_finds_can_be_chosen_and_time_can_stand_still() {
+    let path = sample();
+    let count = |options: &str, event: &str| {
+        let run = etwctl(&format!("record {PROVIDER} --driver {} --json {options}", path.display()));
+        assert_eq!(run.code, 0, "{}", run.err);
+        lines(&run.out).iter().filter(|line| line["event"] == event).count()
+    };
+    assert_eq!(count("--os win7", "DriverEntry"), 1);
+    assert_eq!((count("--advance 0", "Tick"), count("--advance 10.5", "Tick")), (0, 10));
+    assert_eq!(count("--level warning", "DriverEntry"), 0);
+}
+
+#[test]
+fn a_provider_that_the_driver_does_not_have_is_noticed() {
+    let run = etwctl(&format!("record WdkEtw.DriverSampel --driver {}", sample().display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    let id = etw_types::Guid::from_name(PROVIDER);
+    assert!(run.err.contains("note: the driver did not register provider 'WdkEtw.DriverSampel'"), "{}", run.err);
+    assert!(run.err.contains(&format!("it registered {id}")), "{}", run.err);
+}
+
+#[test]
+fn mistakes_about_drivers_are_named() {
+    let path = sample();
+    let path = path.display();
+    for (line, code, message) in [
+        (format!("record --driver {path}"), 2, "record needs a provider"),
+        (format!("record P --driver {path} --demo"), 2, "--demo and --driver exclude each other"),
+        (format!("record P --driver {path} --ioctl me"), 2, "'me' is not a control code in hexadecimal"),
+        (format!("record P --driver {path} --os vista"), 2, "`vista` is none of win7"),
+        ("record P --driver no-such.sys".to_owned(), 1, "no-such.sys: "),
+        ("record P --driver Cargo.toml".to_owned(), 1, "Cargo.toml: "),
+        ("record P --ioctl 222000".to_owned(), 2, "--ioctl is about a driver: name one with --driver"),
+    ] {
+        let run = etwctl(&line);
+        assert_eq!(run.code, code, "{line}: {}", run.err);
+        assert!(run.err.contains(message), "{line}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
+    let folder = test_images::build_all(&workspace, "nt-host-drivers", false).expect("drivers with mistakes");
+    let (driver, file) = (folder.join("traced_crash.exe"), scratch("crash.etl"));
+    // The GUID is a number in the driver's memory.
+    let provider = "ddeeff01-bbcc-99aa-8877-665544332211";
+    let line = format!("record {provider} --driver {} --live --json --etl {}", driver.display(), file.display());
+    let run = etwctl(&line);
+    assert_eq!(run.code, 5, "{}", run.err);
+    assert!(run.err.contains("finding: access-violation: "), "{}", run.err);
+    assert!(run.err.contains("etwctl: the driver under test: 1 finding"), "{}", run.err);
+    assert_eq!(lines(&run.out).len(), 1, "the event before: {}", run.err);
+    let decoded = etwctl(&format!("decode {} --json --provider {provider}", file.display()));
+    assert_eq!((decoded.code, decoded.out), (0, run.out), "{}", decoded.err);
+    fs::remove_file(file).expect("the file was written");
+}

@@ -1,0 +1,105 @@
+//! `cargo xtask bench`: what an event costs, beside what it costs with others.
+//!
+//! The measurements are in the crate `bench`, which is built when needed. Here is what they want on the machine: the
+//! toolchain for Windows, the sample driver, and the packages of those that we are compared with.
+
+use std::fs;
+
+use super::build::{DRIVER, SETUP, TOOLS};
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use crate::error::Error;
+use crate::setup::{ensure_packages, note};
+use crate::steps::{Outcome, Step, run_all};
+
+pub(super) const COMMAND: Command = Command {
+    name: "bench",
+    summary: "Measures what an event costs, beside others",
+    details: "\
+Installs what is missing, builds the sample driver, and measures: instructions
+and bytes of an event in release images, beside Microsoft's tracelogging, and
+compile time; the engine, beside LTTng-UST; decoding, beside dissect.etl and
+etl-parser; the sample in nt-host, beside speakeasy; the set-up. Prints tables,
+writes target/bench/report.json, and makes docs/performance.md and its chart
+from it. What cannot be measured is shown as skipped, with the reason. Times
+mean little on a machine with other work; instructions and bytes stay the same.
+--quick repeats less, generates 64 MiB for decoding instead of 256, and leaves
+out the first demonstration in a new copy of the repository.
+",
+    flags: &[
+        Flag { name: "--quick", summary: "fewer repetitions, long parts left out: 2 minutes" },
+        Flag { name: CHECK, summary: "fails where instructions, bytes or panics miss a goal" },
+        Flag { name: "--only PARTS", summary: "of instructions,size,engine,decode,host,setup" },
+    ],
+    run,
+};
+
+const CHECK: &str = "--check";
+
+/// The images that are measured have a workspace of their own, as those that are tested.
+pub(super) const BENCH_IMAGES_MANIFEST: &str = "crates/tools/bench/images/Cargo.toml";
+
+const PEERS: Step = Step::new("peers", "packages that we are compared with", peers);
+
+const MEASURE: Step = Step::new("measure", "events, engine, decoding, host, set-up", measure);
+
+/// A file of each Debian package, to see whether it is there.
+const PACKAGES: [(&str, &str); 4] = [
+    ("/usr/bin/lttng", "lttng-tools"),
+    ("/usr/include/lttng/tracepoint.h", "liblttng-ust-dev"),
+    ("/usr/bin/cc", "gcc"),
+    ("/usr/lib/python3", "python3-venv"),
+];
+
+fn run(context: &Context) -> Result<(), Error> {
+    run_all(context, &[SETUP, TOOLS, DRIVER, PEERS, MEASURE])
+}
+
+/// Installs the packages. What cannot be had is no failure: its rows will say so.
+#[expect(clippy::unnecessary_wraps, reason = "the type of a step")]
+fn peers(context: &Context) -> Result<Outcome, Error> {
+    let mut missing: Vec<&'static str> = PACKAGES
+        .iter()
+        .filter(|(file, _)| !fs::exists(file).unwrap_or_default())
+        .map(|(_, package)| *package)
+        .collect();
+    if !context.tool("python3").args(["-c", "import ensurepip, venv"]).succeeds() && !missing.contains(&"python3-venv")
+    {
+        missing.push("python3-venv");
+    }
+    if missing.is_empty() {
+        return Ok(Outcome::Passed);
+    }
+    match ensure_packages(context, &missing) {
+        Ok(()) => Ok(Outcome::Passed),
+        Err(error) => {
+            note(&format!("going on without {}: {error}", missing.join(", ")));
+            Ok(Outcome::Skipped(String::from("not everything could be installed")))
+        }
+    }
+}
+
+fn measure(context: &Context) -> Result<Outcome, Error> {
+    let mut bench =
+        context.cargo().args(["run", "--quiet", "--release", "--package", "bench", "--"]).args(context.words());
+    for (key, value) in context.windows.get().map(crate::setup::WindowsToolchain::to_env).into_iter().flatten() {
+        bench = bench.hidden_env(key, &value);
+    }
+    bench.run_ours()?;
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHECK, COMMAND};
+
+    #[test]
+    fn the_flags_are_those_of_the_program() {
+        let help = include_str!("../../../bench/src/cli.rs");
+        for flag in COMMAND.flags {
+            let word = flag.name.split(' ').next().unwrap_or_default();
+            assert!(help.contains(&format!("  {word} ")), "{word}");
+        }
+        assert!(COMMAND.flags.iter().any(|flag| flag.name == CHECK));
+    }
+}

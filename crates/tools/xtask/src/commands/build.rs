@@ -1,0 +1,138 @@
+//! `cargo xtask build`: everything that runs on Windows.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use crate::driver::{self, Arch, Options};
+use crate::error::Error;
+use crate::setup::{self, TARGET, note};
+use crate::steps::{Outcome, Step, run_all};
+
+pub(super) const COMMAND: Command = Command {
+    name: "build",
+    summary: "Builds the sample driver, or yours",
+    details: "\
+Installs what is missing, then builds driver-sample, or any windows-drivers-rs
+KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit stands in
+for wdk-build and the WDK. The driver's folder is not written to. The image, its
+debug information and its map go to target/driver/x64 or target/driver/arm64.
+Without flags the small images that the tests inspect are built as well, into
+target/images.
+",
+    flags: &[
+        Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
+        Flag { name: "--debug", summary: "builds the dev profile instead of release" },
+        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
+    ],
+    run,
+};
+
+const SAMPLE: &str = "driver-sample/Cargo.toml";
+
+/// The images have a workspace of their own, with their own profile and lock file.
+pub(super) const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
+const IMAGES_TARGET_DIR: &str = "target/images";
+
+/// Finds or installs the toolchain for Windows and keeps it in the context.
+pub(super) const SETUP: Step = Step { name: "set-up", what: "a toolchain for Windows", required: true, run: set_up };
+
+const IMAGES: Step =
+    Step { name: "images", what: "release images for x86_64-pc-windows-msvc", required: false, run: images };
+
+/// C compiler, libclang and LLVM's tools, which only drivers need.
+pub(super) const TOOLS: Step =
+    Step { name: "tools", what: "clang and LLVM for the driver kit", required: true, run: tools };
+
+pub(super) const DRIVER: Step = Step { name: "driver", what: "a kernel-mode driver", required: false, run: driver };
+
+fn run(context: &Context) -> Result<(), Error> {
+    // A wrong word is an error before anything is installed.
+    options(context)?;
+    if context.words().is_empty() {
+        run_all(context, &[SETUP, TOOLS, DRIVER, IMAGES])
+    } else {
+        run_all(context, &[SETUP, TOOLS, DRIVER])
+    }
+}
+
+/// What the command line asks for; its shape has been checked.
+pub(super) fn options(context: &Context) -> Result<Options, Error> {
+    let mut options = Options { manifest: context.path(SAMPLE), arch: Arch::X64, debug: context.has_flag("--debug") };
+    let mut words = context.words().iter();
+    while let Some(word) = words.next() {
+        match (word.as_str(), words.as_slice().first()) {
+            ("--arch", Some(name)) => {
+                let unknown = || Error::Usage(format!("`--arch {name}` is neither `x64` nor `arm64`"));
+                options.arch = Arch::parse(name).ok_or_else(unknown)?;
+                words.next();
+            }
+            ("--manifest-path", Some(path)) => {
+                // Relative to where the user is; cargo runs us there.
+                options.manifest = env::current_dir().unwrap_or_default().join(PathBuf::from(path));
+                words.next();
+            }
+            _ => {}
+        }
+    }
+    Ok(options)
+}
+
+fn tools(context: &Context) -> Result<Outcome, Error> {
+    driver::ensure_tools(context)?;
+    Ok(Outcome::Passed)
+}
+
+fn driver(context: &Context) -> Result<Outcome, Error> {
+    let Some(toolchain) = context.windows.get() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    driver::build(context, toolchain, &options(context)?)?;
+    Ok(Outcome::Passed)
+}
+
+fn set_up(context: &Context) -> Result<Outcome, Error> {
+    if context.windows.get().is_none() {
+        let toolchain = setup::ensure_windows(context)?;
+        note(&format!("using {}", toolchain.description));
+        // A second set-up would find the same, so a value already there may stay.
+        let _ = context.windows.set(toolchain);
+    }
+    Ok(Outcome::Passed)
+}
+
+fn images(context: &Context) -> Result<Outcome, Error> {
+    let Some(toolchain) = context.windows.get() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    toolchain
+        .cargo(context, "build")
+        .args(["--release", "--locked", "--manifest-path", IMAGES_MANIFEST])
+        .args(["--target-dir", IMAGES_TARGET_DIR])
+        .run()?;
+    let folder = format!("{IMAGES_TARGET_DIR}/{TARGET}/release");
+    for (name, size) in executables(context, &folder) {
+        note(&format!("{folder}/{name} ({size} bytes)"));
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Name and size of each image in a folder, sorted by name.
+fn executables(context: &Context, folder: &str) -> Vec<(String, u64)> {
+    let entries = fs::read_dir(context.path(folder));
+    let mut found: Vec<(String, u64)> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let size = entry.metadata().ok()?.len();
+            let is_image = entry.path().extension()? == "exe";
+            is_image.then_some((name, size))
+        })
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,100 @@
+//! `cargo xtask lint`: formatting, clippy and rustdoc, with every warning an error.
+
+mod irql;
+
+use super::bench::BENCH_IMAGES_MANIFEST;
+use super::build::{IMAGES_MANIFEST, SETUP};
+use crate::cli::Command;
+use crate::context::Context;
+use crate::error::Error;
+use crate::setup::{TARGET, ensure_component};
+use crate::steps::{Outcome, Step, run_all};
+
+pub(super) const COMMAND: Command = Command {
+    name: "lint",
+    summary: "Checks formatting, clippy and rustdoc",
+    details: "\
+Checks the formatting of all sources, runs clippy on the host and for Windows
+(the code behind cfg(windows) is seen only there), and builds the
+documentation; every warning is an error. Public functions of wdk-etw must say
+at which IRQL they may be called. Missing components are installed.
+",
+    flags: &[],
+    run,
+};
+
+/// What a driver links, and session control: the crates in which `cfg(windows)` matters.
+const DRIVER_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
+const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
+/// The target of Debian's mingw.
+const GNU: &str = "x86_64-pc-windows-gnu";
+const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
+/// libFuzzer's entries, which are no member of the workspace.
+const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";
+const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
+
+pub(super) const STEPS: [Step; 6] = [
+    SETUP,
+    Step::new("fmt", "formatting of all sources", format),
+    Step::new("clippy", "all crates and targets on this host", clippy),
+    Step::new("clippy-windows", "what a driver links, and session control", clippy_windows),
+    Step::new("doc", "documentation of all crates", documentation),
+    Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
+];
+
+fn run(context: &Context) -> Result<(), Error> {
+    run_all(context, &STEPS)
+}
+
+fn format(context: &Context) -> Result<Outcome, Error> {
+    let probe = context.cargo().args(["fmt", "--version"]);
+    ensure_component(context, "rustfmt", probe)?;
+    let check = ["fmt", "--all", "--check"];
+    context.cargo().args(check).run()?;
+    for manifest in [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST] {
+        context.cargo().args(check).args(["--manifest-path", manifest]).run()?;
+    }
+    Ok(Outcome::Passed)
+}
+
+fn clippy(context: &Context) -> Result<Outcome, Error> {
+    ensure_clippy(context)?;
+    context.cargo().args(["clippy", "--workspace", "--all-targets"]).args(DENY_WARNINGS).run()?;
+    Ok(Outcome::Passed)
+}
+
+fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
+    let Some(toolchain) = context.windows.get() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    if toolchain.builds_core() {
+        return Ok(Outcome::Skipped("the toolchain in use for Windows has no clippy".into()));
+    }
+    ensure_clippy(context)?;
+    toolchain.cargo(context, "clippy").args(DRIVER_CRATES).args(DENY_WARNINGS).run()?;
+    toolchain
+        .cargo(context, "clippy")
+        .args(["--locked", "--manifest-path", IMAGES_MANIFEST])
+        .args(["--target-dir", "target/images"])
+        .args(DENY_WARNINGS)
+        .run()?;
+    // Both families of targets: the command for Windows is built with either.
+    for target in [TARGET, GNU] {
+        if let Err(error) = toolchain.ensure_target(context, target) {
+            return Ok(Outcome::Skipped(error.to_string()));
+        }
+        let clippy = toolchain.cargo_for(context, "clippy", target).args(SESSION_CRATES);
+        clippy.args(["--all-targets"]).args(DENY_WARNINGS).run()?;
+    }
+    Ok(Outcome::Passed)
+}
+
+fn documentation(context: &Context) -> Result<Outcome, Error> {
+    context.cargo().env("RUSTDOCFLAGS", "-Dwarnings").args(["doc", "--workspace", "--no-deps"]).run()?;
+    Ok(Outcome::Passed)
+}
+
+fn ensure_clippy(context: &Context) -> Result<(), Error> {
+    let probe = context.cargo().args(["clippy", "--version"]);
+    ensure_component(context, "clippy", probe)
+}

@@ -1,0 +1,100 @@
+//! A rule of the house that no compiler knows: every public function of `wdk-etw` says at which IRQL it may be called.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::steps::Outcome;
+
+/// Where the public functions are.
+const SOURCES: &str = "crates/driver/wdk-etw/src";
+/// Files whose `pub` items are for the macros' expansions or sealed, and have no users.
+const INTERNAL: [&str; 9] = [
+    "private.rs",
+    "backend/mod.rs",
+    "backend/kernel.rs",
+    "backend/user.rs",
+    "event/data.rs",
+    "event/native_string.rs",
+    "event/packed.rs",
+    "event/text.rs",
+    "event/value.rs",
+];
+
+/// Fails with the place of each function that does not say.
+pub(super) fn check(context: &Context) -> Result<Outcome, Error> {
+    let root = context.path(SOURCES);
+    let mut missing = Vec::new();
+    for file in files(&root)? {
+        let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        if !INTERNAL.contains(&name.as_str()) {
+            let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
+            missing.extend(undocumented(&text).map(|line| format!("{SOURCES}/{name}:{line}")));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(Outcome::Passed);
+    }
+    Err(Error::Failed(format!("public functions without an `# IRQL` section:\n  {}", missing.join("\n  "))))
+}
+
+fn failed(file: &Path, error: &std::io::Error) -> Error {
+    Error::Failed(format!("cannot read {}: {error}", file.display()))
+}
+
+/// All Rust files below a folder.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
+        let path = entry.map_err(|error| failed(folder, &error))?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The lines of public functions, tests aside, whose documentation names no IRQL.
+fn undocumented(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let (mut says, mut hidden) = (false, false);
+    let production = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    production.enumerate().filter_map(move |(index, line)| {
+        let line = line.trim();
+        if line.starts_with("///") {
+            says |= line == "/// # IRQL";
+            return None;
+        }
+        if line.starts_with("#[") {
+            hidden |= line == "#[doc(hidden)]";
+            return None;
+        }
+        let missing = is_public_function(line) && !says && !hidden;
+        (says, hidden) = (false, false);
+        missing.then_some(index + 1)
+    })
+}
+
+fn is_public_function(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix("pub ") else { return false };
+    let rest = rest.strip_prefix("const ").unwrap_or(rest);
+    let rest = rest.strip_prefix("unsafe ").unwrap_or(rest);
+    rest.starts_with("fn ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undocumented;
+
+    #[test]
+    fn a_function_without_irql_is_found_and_others_are_not() {
+        let text = "/// Does it.\n///\n/// # IRQL\n///\n/// Any.\n#[must_use]\npub const fn good() {}\n\
+                    /// Does it.\npub unsafe fn bad() {}\n\
+                    #[doc(hidden)]\npub fn hidden() {}\npub(crate) fn internal() {}\n\
+                    #[cfg(test)]\nmod tests {\npub fn test() {}\n}\n";
+        assert_eq!(undocumented(text).collect::<Vec<_>>(), [9]);
+    }
+}

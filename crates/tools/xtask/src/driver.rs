@@ -1,0 +1,134 @@
+//! Builds a windows-drivers-rs driver on a host without Windows, with the kit in `crates/host/wdk-kit`.
+//!
+//! The driver's sources and its lock file are never written to: cargo runs in a shadow of its workspace (see
+//! [`shadow`]), where `wdk-build` is patched to be the kit. Everything else comes from where the manifest says.
+
+mod arch;
+mod checksum;
+mod explain;
+mod files;
+mod lock;
+mod shadow;
+mod tools;
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) use arch::Arch;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::process::Tool;
+use crate::setup::WindowsToolchain;
+use shadow::Shadow;
+
+/// What to build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// The driver's manifest.
+    pub(crate) manifest: PathBuf,
+    pub(crate) arch: Arch,
+    /// The `dev` profile instead of `release`.
+    pub(crate) debug: bool,
+}
+
+/// Where drivers and all that is needed to build them go.
+const FOLDER: &str = "target/driver";
+const KIT: &str = "crates/host/wdk-kit";
+
+/// Installs the tools that drivers need besides a Rust toolchain.
+pub(crate) fn ensure_tools(context: &Context) -> Result<(), Error> {
+    if cfg!(windows) {
+        return Err(Error::Usage(String::from(
+            "on Windows the WDK builds drivers: run `cargo make` in the driver's folder",
+        )));
+    }
+    tools::ensure(context)
+}
+
+/// Builds the driver and answers the images, `target/driver/<arch>/<name>.sys`.
+pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
+    toolchain.ensure_target(context, options.arch.triple())?;
+    let manifest = absolute(&options.manifest)?;
+    let workspace = workspace_of(context, &manifest)?;
+    let shadow = Shadow::create(&context.path(FOLDER).join("shadow"), &workspace)?;
+    shadow.forget_macros_of_another_kit(&context.path(KIT).join("kit/wdf/functions.txt"))?;
+    let patch = write_patch(context)?;
+
+    let triple = options.arch.triple();
+    let lower = triple.replace('-', "_");
+    let mut tool = toolchain
+        .cargo_for(context, "build", triple)
+        .current_dir(&shadow.workspace())
+        .args(["--manifest-path".as_ref(), shadow.inside(&manifest).as_os_str()])
+        .args(["--config".as_ref(), patch.as_os_str()])
+        .args(["--target-dir".as_ref(), shadow.target().as_os_str()])
+        .hidden_env(&format!("CC_{lower}"), "clang")
+        .hidden_env(&format!("AR_{lower}"), "llvm-lib");
+    if let Some(flags) = shadow.flags(triple) {
+        tool = tool.args(["--config", &flags]);
+    }
+    if !options.debug {
+        tool = tool.args(["--release"]);
+    }
+    run_and_explain(tool)?;
+    shadow.report_lock();
+
+    let profile = if options.debug { "debug" } else { "release" };
+    let built = shadow.target().join(triple).join(profile);
+    files::collect(&built, &workspace, &context.path(FOLDER).join(options.arch.name()))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_path_buf() };
+    fs::canonicalize(&manifest).map_err(|error| Error::Usage(format!("{}: {error}", manifest.display())))
+}
+
+/// The folder of the workspace that the package belongs to.
+fn workspace_of(context: &Context, manifest: &Path) -> Result<PathBuf, Error> {
+    let locate = ["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"];
+    let root = context.cargo().args(locate).args([manifest]).capture()?;
+    let root = Path::new(root.trim());
+    Ok(root.parent().unwrap_or(root).to_path_buf())
+}
+
+/// The one thing that is different from a build on Windows.
+fn write_patch(context: &Context) -> Result<PathBuf, Error> {
+    let path = context.path(FOLDER).join("kit.toml");
+    let text = format!("[patch.crates-io]\nwdk-build = {{ path = {:?} }}\n", context.path(KIT).to_string_lossy());
+    files::write_if_changed(&path, &text)?;
+    Ok(path)
+}
+
+/// Shows what cargo says while it says it, and ends with an explanation when it is about something the kit lacks.
+fn run_and_explain(tool: Tool) -> Result<(), Error> {
+    let terminal = io::stderr().is_terminal();
+    let color = if terminal { "always" } else { "never" };
+    let mut tool = tool.hidden_env("CARGO_TERM_COLOR", color);
+    if terminal {
+        // Cargo sees a pipe, but the reader does not.
+        tool = tool.hidden_env("CARGO_TERM_PROGRESS_WHEN", "always").hidden_env("CARGO_TERM_PROGRESS_WIDTH", "80");
+    }
+    let mut said = Vec::new();
+    let result = tool.run_with_errors(|stream| {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            // Nothing can be done about a closed standard error.
+            let _ = io::stderr().write_all(&buffer[..count]);
+            said.extend_from_slice(&buffer[..count]);
+        }
+    });
+    let Err(error) = result else {
+        return Ok(());
+    };
+    let lacks = explain::explain(&String::from_utf8_lossy(&said));
+    Err(match error {
+        Error::Failed(_) if !lacks.is_empty() => {
+            Error::Failed(format!("the kit lacks something that this driver uses\n{}", lacks.join("\n")))
+        }
+        // The command is long, and cargo has said what is wrong.
+        Error::Failed(_) => Error::Failed(String::from("cargo could not build the driver; its messages are above")),
+        other => other,
+    })
+}

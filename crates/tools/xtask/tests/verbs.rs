@@ -1,0 +1,49 @@
+//! What other files of the repository ask of `cargo xtask` exists.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Names in the list of commands.
+fn commands() -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    list.filter_map(|line| line.split_whitespace().next()).map(String::from).collect()
+}
+
+fn read(file: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap();
+    fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The words behind each occurrence of `start`, up to the first character that no command has.
+fn verbs(text: &str, start: &str) -> Vec<String> {
+    let tails = text.split(start).skip(1);
+    let verb = |tail: &str| tail.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect::<String>();
+    tails.map(verb).filter(|verb| !verb.is_empty()).collect()
+}
+
+#[test]
+fn makefile_and_workflows_use_commands_that_exist() {
+    let known = commands();
+    assert!(known.contains(&"inspect".into()), "{known:?}");
+    let makefile = verbs(&read("Makefile.toml"), "args = [\"xtask\", \"");
+    assert!(!makefile.is_empty());
+    let workflows = ["linux.yml", "windows.yml"].map(|file| read(&format!(".github/workflows/{file}")));
+    let workflows = workflows.iter().flat_map(|text| verbs(text, "cargo xtask "));
+    for verb in makefile.iter().cloned().chain(workflows) {
+        assert!(known.contains(&verb), "there is no `cargo xtask {verb}`");
+    }
+    for command in &known {
+        assert!(makefile.contains(command), "Makefile.toml has no task for `cargo xtask {command}`");
+    }
+}
+
+#[test]
+fn the_linux_workflow_runs_the_commands_of_the_readme() {
+    let workflow = read(".github/workflows/linux.yml");
+    for command in ["cargo xtask demo", "cargo xtask test"] {
+        assert!(read("README.md").contains(command) && workflow.contains(&format!("run: {command}\n")), "{command}");
+    }
+}
