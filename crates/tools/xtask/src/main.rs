@@ -4,11 +4,13 @@
 //! failed, 2 when the command line is wrong or something is missing that cannot be installed from here.
 //! The program has no dependency, so that it builds in a second on a fresh machine.
 
+mod artifacts;
 mod cli;
 mod commands;
 mod context;
 mod driver;
 mod error;
+mod output;
 mod process;
 mod setup;
 mod steps;
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<(), Error> {
     match cli::parse(arguments)? {
         Invocation::Help(text) => {
-            print!("{text}");
+            output::print(&text);
             Ok(())
         }
         Invocation::Run { command, flags, words } => (command.run)(&Context::new(flags).with_words(words)),

@@ -10,6 +10,7 @@ use std::env;
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::output;
 use crate::process::Tool;
 pub(crate) use verifiers::ensure as ensure_verifiers;
 
@@ -184,7 +185,7 @@ pub(crate) fn ensure_component(context: &Context, name: &str, probe: Tool) -> Re
 /// Tells what is going on inside a step, indented below its title.
 pub(crate) fn note(text: &str) {
     for line in text.lines() {
-        println!("      {line}");
+        output::print_line(&format!("      {line}"));
     }
 }
 

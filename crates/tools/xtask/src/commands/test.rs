@@ -5,7 +5,7 @@ use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::error::Error;
 use crate::setup::{self, WindowsToolchain, note};
-use crate::steps::{Outcome, Step, run_all};
+use crate::steps::{Outcome, Step, check_all};
 
 pub(super) const COMMAND: Command = Command {
     name: "test",
@@ -38,7 +38,7 @@ pub(super) const STEPS: [Step; 7] = [
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
-    run_all(context, &STEPS)
+    check_all(context, &STEPS)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
