@@ -55,12 +55,6 @@ impl Toolchain {
         command
     }
 
-    /// What it is called in messages.
-    #[must_use]
-    pub fn cargo(&self) -> &str {
-        &self.cargo
-    }
-
     /// Reads the variables that `cargo xtask test` sets; lists have one item a line.
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let lines = |name: &str| -> Vec<String> {
