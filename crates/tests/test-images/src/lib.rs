@@ -11,4 +11,4 @@ mod toolchain;
 pub use build::{build_all, image};
 pub use cargo::{built, named};
 pub use image::Image;
-pub use toolchain::{TARGET, Toolchain};
+pub use toolchain::{TARGET, Toolchain, is_without};

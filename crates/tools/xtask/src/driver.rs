@@ -34,6 +34,15 @@ pub(crate) struct Options {
     pub(crate) debug: bool,
 }
 
+impl Options {
+    /// The sample, as it is shipped.
+    pub(crate) fn sample(context: &Context) -> Self {
+        Self { manifest: context.path(SAMPLE), arch: Arch::X64, debug: false }
+    }
+}
+
+const SAMPLE: &str = "driver-sample/Cargo.toml";
+
 /// Where drivers and all that is needed to build them go.
 const FOLDER: &str = "target/driver";
 const KIT: &str = "crates/host/wdk-kit";
@@ -61,6 +70,14 @@ pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &O
     result?;
     shadow.report_lock();
     files::collect(&artifacts, &shadow.workspace(), &workspace, &context.path(FOLDER).join(options.arch.name()))
+}
+
+/// Checks the driver with a toolchain and builds nothing.
+pub(crate) fn check(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<(), Error> {
+    let manifest = absolute(&options.manifest)?;
+    let workspace = workspace_of(context, &manifest)?;
+    let shadow = Shadow::create(&context.path(FOLDER).join("shadow"), &workspace)?;
+    cargo(context, toolchain, options, &shadow, &manifest, "check")?.run()
 }
 
 /// Cargo in the shadow of the driver's workspace, with the kit in place of `wdk-build`.

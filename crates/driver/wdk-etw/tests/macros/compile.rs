@@ -79,16 +79,18 @@ fn compile() -> Vec<Case> {
 
 /// A package with a program for each source.
 fn manifest() -> String {
+    let quoted = |path: &Path| format!("{:?}", path.to_string_lossy());
     let symbols = package().ancestors().nth(2).expect("the crates").join("host/etw-symbols");
     let mut text = format!(
         "[workspace]\n[package]\nname = \"ui\"\nversion = \"0.0.0\"\nedition = \"2024\"\nautobins = false\n\
-         [profile.dev]\ndebug = false\n[dependencies]\nwdk-etw = {{ path = {:?} }}\netw-symbols = {{ path = {symbols:?} }}\n",
-        package()
+         [profile.dev]\ndebug = false\n[dependencies]\nwdk-etw.path = {}\netw-symbols.path = {}\n",
+        quoted(package()),
+        quoted(&symbols)
     );
     for folder in ["pass", "fail"] {
         for name in crate::names(folder) {
             let path = ui().join(folder).join(&name).with_extension("rs");
-            let _ = writeln!(text, "[[bin]]\nname = {name:?}\npath = {path:?}");
+            let _ = writeln!(text, "[[bin]]\nname = {name:?}\npath = {}", quoted(&path));
         }
     }
     text

@@ -38,7 +38,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 pub(crate) fn linked_images() -> Vec<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let folders =
-        ["images/x86_64-pc-windows-msvc/release", "driver/x64", "driver/arm64"].map(|folder| target.join(folder));
+        ["built/images", "driver/x64", "driver/arm64"].map(|folder| target.join(folder));
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let is_image = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "exe" || extension == "sys");
     let mut images: Vec<_> = entries.map(|entry| entry.path()).filter(is_image).collect();

@@ -34,8 +34,6 @@ target/images.
     run,
 };
 
-const SAMPLE: &str = "driver-sample/Cargo.toml";
-
 /// The images have a workspace of their own, with their own profile and lock file.
 pub(super) const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
 const IMAGES_TARGET_DIR: &str = "target/images";
@@ -64,7 +62,7 @@ fn run(context: &Context) -> Result<(), Error> {
 
 /// What the command line asks for; its shape has been checked.
 pub(super) fn options(context: &Context) -> Result<Options, Error> {
-    let mut options = Options { manifest: context.path(SAMPLE), arch: Arch::X64, debug: context.has_flag("--debug") };
+    let mut options = Options { debug: context.has_flag("--debug"), ..Options::sample(context) };
     let mut words = context.words().iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {
