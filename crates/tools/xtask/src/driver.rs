@@ -99,7 +99,7 @@ fn cargo(
         .args(["--config".as_ref(), patch.as_os_str()])
         .args(["--target-dir".as_ref(), shadow.target().as_os_str()])
         // Intermediate files stay there, too: `wdk-build` finds the driver's manifest from them.
-        .hidden_env("CARGO_BUILD_BUILD_DIR", &shadow.target())
+        .hidden_env("CARGO_BUILD_BUILD_DIR", shadow.target())
         .hidden_env(&format!("CC_{lower}"), "clang")
         .hidden_env(&format!("AR_{lower}"), "llvm-lib");
     if let Some(flags) = shadow.flags(triple) {
@@ -113,7 +113,15 @@ fn cargo(
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_path_buf() };
-    fs::canonicalize(&manifest).map_err(|error| Error::Usage(format!("{}: {error}", manifest.display())))
+    let manifest =
+        fs::canonicalize(&manifest).map_err(|error| Error::Usage(format!("{}: {error}", manifest.display())))?;
+    match manifest.to_str() {
+        Some(_) => Ok(manifest),
+        None => Err(Error::Usage(format!(
+            "the path `{}` is not valid UTF-8, which cargo needs",
+            manifest.as_os_str().as_encoded_bytes().escape_ascii()
+        ))),
+    }
 }
 
 /// The folder of the workspace that the package belongs to.

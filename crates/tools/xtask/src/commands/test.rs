@@ -49,6 +49,7 @@ fn run(context: &Context) -> Result<(), Error> {
 }
 
 /// Every target of the tests, so that none depends on what another one installed.
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
 fn targets(context: &Context) -> Result<Outcome, Error> {
     let Some(toolchain) = context.windows.get() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
