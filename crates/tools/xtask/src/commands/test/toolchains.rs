@@ -53,7 +53,7 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
     let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
     check().run()?;
     check().args(["--target", crate::setup::TARGET]).run()?;
-    driver::check(context, &toolchain, &Options::sample(context))?;
+    driver::check(context, &toolchain, &Options { debug: true, ..Options::sample(context) })?;
     Ok(Outcome::Passed)
 }
 
