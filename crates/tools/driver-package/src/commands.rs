@@ -1,5 +1,6 @@
 //! The commands: each parses its words, reads and prints; the library decides.
 
+pub(crate) mod adopt;
 pub(crate) mod inspect;
 pub(crate) mod lint;
 pub(crate) mod package;
@@ -18,7 +19,7 @@ pub(crate) struct Command {
 }
 
 /// In the order of the help text.
-pub(crate) const COMMANDS: [Command; 3] = [inspect::COMMAND, lint::COMMAND, package::COMMAND];
+pub(crate) const COMMANDS: [Command; 4] = [inspect::COMMAND, lint::COMMAND, package::COMMAND, adopt::COMMAND];
 
 /// Prints, and does not mind a reader that went away.
 pub(crate) fn print(text: &str) -> u8 {

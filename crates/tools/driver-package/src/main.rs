@@ -19,6 +19,7 @@ Commands:
   inspect  shows what is in driver images and whether Windows would load them
   lint     holds INF files against rules of infverif
   package  makes a test-signed driver package of an image and an .inx
+  adopt    adds scripts and a description to a package that the WDK made
 
 `driver-package <command> --help` tells more about one of them.
 ";

@@ -45,9 +45,9 @@ fn a_package_has_its_files_and_they_say_what_they_should() {
         assert_eq!(file(&package, "signer.cer"), signer().to_cer().unwrap());
 
         let data = text(&package, "package.psd1");
-        assert!(data.contains("HardwareIds = @('Root\\Example', 'Root\\Other')\r\n"), "{data}");
-        assert!(data.contains("Services    = @('driver')\r\n"), "{data}");
-        assert!(data.contains(&format!("Arch        = '{}'\r\n", arch.name())), "{data}");
+        assert!(data.contains("HardwareIds    = @('Root\\Example', 'Root\\Other')\r\n"), "{data}");
+        assert!(data.contains("Services       = @('driver')\r\n"), "{data}");
+        assert!(data.contains(&format!("Arch           = '{}'\r\n", arch.name())), "{data}");
         assert!(text(&package, "README.txt").contains("A device (Root\\Example, Root\\Other)\r\n"));
     }
 }
@@ -106,8 +106,62 @@ fn other_files_of_a_driver_and_scripts_come_along() {
     assert_eq!(file(&package, "install.ps1"), b"exit 0");
     assert!(!package.files().iter().any(|(name, _)| name == "notes.txt"));
     // Microsoft's own example of a name and its id, in the documentation of TRACELOGGING_DEFINE_PROVIDER.
-    assert!(text(&package, "package.psd1").contains("ProviderId  = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
+    assert!(text(&package, "package.psd1").contains("ProviderId     = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
     assert!(text(&package, "README.txt").contains(".\\install.ps1"));
+}
+
+#[test]
+fn etwctl_comes_along_with_a_signature() {
+    let folder = tools::folder("package-etwctl");
+    let program = Driver { subsystem: 3, ..image(Arch::X64) }.build();
+    fs::write(folder.join("etwctl.exe"), &program).unwrap();
+    let mut request = usual(&folder, Arch::Arm64);
+    let without = request.make(&signer()).unwrap();
+    assert!(!text(&without, "README.txt").contains("etwctl.exe               records"));
+    request.etwctl = Some(folder.join("etwctl.exe"));
+    let package = request.make(&signer()).unwrap();
+    assert_eq!(file(&package, "etwctl.exe"), sign_image(&program, &signer()).unwrap());
+    assert!(text(&package, "README.txt").contains("etwctl.exe               records"));
+    fs::write(folder.join("etwctl.exe"), "#!/bin/sh").unwrap();
+    assert!(request.make(&signer()).unwrap_err().to_string().contains("etwctl.exe"));
+}
+
+#[test]
+fn a_private_key_among_the_files_is_refused() {
+    let folder = tools::folder("package-with-key");
+    let inx = INX.replace("driver.sys = 1\n", "driver.sys = 1\nfirmware.bin = 1\n");
+    let request = request(&folder, &image(Arch::X64).build(), inx.as_bytes());
+    fs::copy(common::inputs::data("signer.pem"), folder.join("firmware.bin")).unwrap();
+    assert_eq!(request.make(&signer()).unwrap_err().0[0].rule, "private-key");
+}
+
+#[test]
+fn a_package_says_which_windows_it_needs() {
+    let folder = tools::folder("package-needs");
+    for (kmdf, build, windows) in [
+        ("1.33", 20348, "Windows Server 2022 or Windows 11 21H2"),
+        ("1.31", 19041, "Windows 10 2004"),
+        ("1.15", 16299, "Windows 10 1709"),
+    ] {
+        let mut request = usual(&folder, Arch::X64);
+        request.kmdf = Some(kmdf.into());
+        let data = text(&request.make(&signer()).unwrap(), "package.psd1");
+        assert!(data.contains(&format!("MinimumBuild   = {build}\r\n")), "{data}");
+        assert!(data.contains(&format!("MinimumWindows = '{windows}'\r\n")), "{data}");
+        assert!(data.contains(&format!("Kmdf           = '{kmdf}'\r\n")), "{data}");
+    }
+    let mut request = usual(&folder, Arch::X64);
+    request.kmdf = Some("1.99".into());
+    let warnings = request.make(&signer()).unwrap().warnings;
+    assert!(warnings.iter().any(|warning| warning.rule == "kmdf-version"), "{warnings:?}");
+}
+
+#[test]
+fn the_certificate_is_described_as_what_it_is() {
+    let folder = tools::folder("package-trust");
+    let text = text(&usual(&folder, Arch::X64).make(&signer()).unwrap(), "README.txt").replace("\r\n", " ");
+    assert!(text.contains("trusts all code that it signs") && text.contains("in test mode or not, until"), "{text}");
+    assert!(!text.contains("only while they"), "{text}");
 }
 
 #[test]

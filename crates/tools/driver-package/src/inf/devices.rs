@@ -52,7 +52,7 @@ impl Arch {
     }
 
     /// Whether a decoration such as `NTamd64.10.0` means this processor, or all.
-    fn is_meant_by(self, decoration: &str) -> bool {
+    pub(crate) fn is_meant_by(self, decoration: &str) -> bool {
         let lower = decoration.to_ascii_lowercase();
         let rest = lower.strip_prefix("nt").unwrap_or(&lower);
         let name = rest.split('.').next().unwrap_or_default();

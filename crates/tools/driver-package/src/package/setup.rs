@@ -71,7 +71,7 @@ impl Setup {
 }
 
 /// Names and lines of the files that the package consists of on a processor.
-fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
+pub(super) fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
     let decorated = format!("SourceDisksFiles.{}", arch.inf_name());
     let sections = [decorated.as_str(), "SourceDisksFiles"].into_iter().filter_map(|name| inf.section(name));
     let entries = sections.flat_map(|section| &section.entries);
@@ -83,7 +83,7 @@ fn is_plain(name: &str) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['\\', ':'])
 }
 
-fn describe(file: &Path, fault: &Fault) -> Problem {
+pub(super) fn describe(file: &Path, fault: &Fault) -> Problem {
     let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
     Problem { level, ..Problem::error(file, fault.rule.to_string(), &fault.text).at(fault.line) }
 }

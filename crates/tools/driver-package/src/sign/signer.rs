@@ -1,0 +1,92 @@
+//! Who signed a file: the certificate in a PKCS #7 envelope, as others make it.
+//!
+//! The signature is not verified; Windows does that.
+
+use cms::cert::CertificateChoices;
+use cms::content_info::ContentInfo;
+use cms::signed_data::{SignedData, SignerIdentifier};
+use der::{Decode, Encode};
+use sha1::{Digest, Sha1};
+use x509_cert::Certificate;
+
+use super::{hex, oid, pem};
+
+/// A certificate of a signature, or of a `.cer` file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signer {
+    certificate: Certificate,
+    bytes: Vec<u8>,
+}
+
+impl Signer {
+    /// Of the first signature in an envelope, such as a catalog.
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing: the envelope, a signature in it, or the signer's certificate.
+    pub fn of_envelope(bytes: &[u8]) -> Result<Self, String> {
+        let broken = |error: der::Error| format!("it is no signed file: {error}");
+        let content = ContentInfo::from_der(bytes).map_err(broken)?;
+        if content.content_type != oid::SIGNED_DATA {
+            return Err("it is no signed file".into());
+        }
+        let data: SignedData = content.content.decode_as().map_err(broken)?;
+        let signer = data.signer_infos.0.iter().next().ok_or("it has no signature")?;
+        let SignerIdentifier::IssuerAndSerialNumber(id) = &signer.sid else {
+            return Err("its signature does not name issuer and serial number".into());
+        };
+        let all = data.certificates.iter().flat_map(|set| set.0.iter());
+        let mut certificates = all.filter_map(|choice| match choice {
+            CertificateChoices::Certificate(certificate) => Some(certificate),
+            CertificateChoices::Other(_) => None,
+        });
+        let is_signers = |each: &&Certificate| {
+            let fields = &each.tbs_certificate;
+            fields.issuer == id.issuer && fields.serial_number == id.serial_number
+        };
+        let found = certificates.find(is_signers).ok_or("the certificate of its signature is not in it")?;
+        Ok(Self { certificate: found.clone(), bytes: found.to_der().map_err(broken)? })
+    }
+
+    /// Of a `.cer` file, in either of its encodings.
+    ///
+    /// # Errors
+    ///
+    /// Says why it is none.
+    pub fn of_file(bytes: &[u8]) -> Result<Self, String> {
+        let mut der = bytes.to_vec();
+        if bytes.starts_with(b"-----BEGIN") {
+            let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+            let blocks = pem::blocks(text)?;
+            let block = blocks.into_iter().find(|(label, _)| label == "CERTIFICATE");
+            der = block.ok_or("it has no certificate")?.1;
+        }
+        let certificate = Certificate::from_der(&der).map_err(|error| format!("it is no certificate: {error}"))?;
+        Ok(Self { certificate, bytes: der })
+    }
+
+    /// As a `.cer` file has it.
+    #[must_use]
+    pub fn to_cer(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// As Windows shows it.
+    #[must_use]
+    pub fn thumbprint(&self) -> String {
+        hex(&Sha1::digest(&self.bytes))
+    }
+
+    /// Whom it is for.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        self.certificate.tbs_certificate.subject.to_string()
+    }
+
+    /// Who signed the certificate itself, if that is somebody else.
+    #[must_use]
+    pub fn issuer(&self) -> Option<String> {
+        let fields = &self.certificate.tbs_certificate;
+        (fields.issuer != fields.subject).then(|| fields.issuer.to_string())
+    }
+}
