@@ -29,7 +29,7 @@ pub struct Request {
     pub inx: PathBuf,
     /// The processor; none means that of the image.
     pub arch: Option<Arch>,
-    /// The framework's version, like `1.33`.
+    /// The framework's version, like `1.33`; none means that of the image.
     pub kmdf: Option<String>,
     /// The catalog's generation.
     pub catalog: Version,
@@ -61,9 +61,9 @@ impl Request {
     ///
     /// Everything that is wrong with the image, or with the `.inx`, each with file, line and rule.
     pub fn make(&self, identity: &Identity) -> Result<Package, Problems> {
-        let (image, arch, mut warnings) = image::prepare(self, identity)?;
-        let setup = setup::prepare(self, arch, &mut warnings)?;
-        let mut files = vec![(self.image_name(), image), (self.named("inf"), setup.bytes.clone())];
+        let image::Prepared { bytes, image, arch, mut warnings } = image::prepare(self, identity)?;
+        let setup = setup::prepare(self, &image, arch, &mut warnings)?;
+        let mut files = vec![(self.image_name(), bytes), (self.named("inf"), setup.bytes.clone())];
         files.extend(setup.read_others(self)?);
         let catalog = Catalog {
             version: self.catalog,
@@ -79,6 +79,7 @@ impl Request {
         files.push((self.named("cat"), catalog.sign(identity).map_err(failed("cat"))?));
         let facts = texts::Facts {
             request: self,
+            image: &image,
             setup: &setup,
             arch,
             thumbprint: identity.thumbprint().map_err(failed("cer"))?,

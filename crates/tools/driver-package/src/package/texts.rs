@@ -3,14 +3,17 @@
 //! Both files are for Windows: plain ASCII wherever the INF is, and its line ends.
 
 use etw_types::Guid;
+use windows_releases::Release;
 
 use super::Request;
 use super::setup::Setup;
 use crate::inf::{Arch, Device};
+use crate::pe::Image;
 
 /// What is known about the finished package.
 pub(super) struct Facts<'a> {
     pub(super) request: &'a Request,
+    pub(super) image: &'a Image,
     pub(super) setup: &'a Setup,
     pub(super) arch: Arch,
     pub(super) thumbprint: String,
@@ -43,6 +46,9 @@ impl Facts<'_> {
             ("Services", list(&self.services())),
             ("Provider", quoted(provider)),
             ("ProviderId", quoted(&id)),
+            ("MinimumBuild", self.minimum_build().to_string()),
+            ("MinimumWindows", quoted(&self.minimum_windows())),
+            ("Kmdf", quoted(&self.minimum_framework())),
         ];
         let lines = values.map(|(key, value)| format!("    {key:<11} = {value}\r\n"));
         format!("# What the scripts beside this file work on.\r\n@{{\r\n{}}}\r\n", lines.concat())
@@ -56,7 +62,7 @@ impl Facts<'_> {
         let mut text = format!(
             "{name}: a driver package for {arch}, signed for tests\n\
              \n\
-             Version {version}. Devices:\n{devices}\n\
+             Version {version}, for {windows} (build {build}) and later. Devices:\n{devices}\n\
              \n\
              {image:<24} the driver\n\
              {inf:<24} how it is installed\n\
@@ -68,6 +74,8 @@ impl Facts<'_> {
              are in test mode. Use a virtual machine that holds nothing you need.\n",
             name = request.name(),
             version = self.setup.version,
+            windows = self.minimum_windows(),
+            build = self.minimum_build(),
             devices = devices.join("\n"),
             image = request.image_name(),
             inf = request.named("inf"),
@@ -80,6 +88,23 @@ impl Facts<'_> {
         text.push_str(&self.thumbprint);
         text.push('\n');
         text.replace('\n', "\r\n")
+    }
+
+    /// The lowest build of Windows that installs the package and loads the driver.
+    fn minimum_build(&self) -> u32 {
+        self.image.oldest_release().map_or(0, Release::build).max(self.setup.lowest_build)
+    }
+
+    /// The first release with that build.
+    fn minimum_windows(&self) -> String {
+        let build = self.minimum_build();
+        Release::first_with_build(build).map_or_else(|| format!("build {build}"), |release| release.title().to_owned())
+    }
+
+    /// The oldest framework that binds the driver, like `1.25`; empty for a driver without the framework.
+    fn minimum_framework(&self) -> String {
+        let version = |client: windows_releases::Client| format!("{}.{}", client.major, client.oldest_framework());
+        self.image.framework.map(version).unwrap_or_default()
     }
 
     fn devices(&self) -> Vec<Device> {
