@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Release;
+
 /// A version of the Kernel-Mode Driver Framework. The major version is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kmdf {
@@ -144,6 +146,33 @@ impl Client {
         match self.minimum {
             Some(minimum) if minimum < self.minor => minimum.max(Kmdf::OLDEST_MINIMUM),
             _ => self.minor,
+        }
+    }
+}
+
+impl Refusal {
+    /// Why a release does not bind a driver, with the first release that does.
+    #[must_use]
+    pub fn explain(self, client: Client, release: Release) -> String {
+        let (version, has) = (client.version(), release.kmdf());
+        match self {
+            Self::TooOld { needs } => {
+                let asks = if needs == client.minor {
+                    format!("the driver needs KMDF {version}")
+                } else {
+                    format!("the driver was built for KMDF {version} and needs KMDF 1.{needs} or later")
+                };
+                let first = match Release::first_with_kmdf(needs) {
+                    Some(first) => format!("the first release with KMDF 1.{needs} is {}", first.described()),
+                    None => format!("no known release has KMDF 1.{needs}"),
+                };
+                format!("{asks}, {release} has KMDF {has}; {first}")
+            }
+            Self::FunctionCount(count) => format!(
+                "the driver was built for KMDF {version} with {count} functions, which no framework up to KMDF {has} of \
+                 {release} has"
+            ),
+            Self::Major(_) => format!("the driver needs KMDF {version}, {release} has KMDF {has}"),
         }
     }
 }

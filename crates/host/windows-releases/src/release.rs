@@ -146,6 +146,18 @@ impl Release {
         self.row().title
     }
 
+    /// The name with its meaning, like `win10-1803 (Windows 10 1803, build 17134)`.
+    ///
+    /// For a server that came before the client with the same framework, the client is named as well.
+    #[must_use]
+    pub fn described(self) -> String {
+        let own = format!("{} ({}, build {})", self.name(), self.title(), self.build());
+        match self {
+            Self::Server2022 => format!("{own}; for clients {}", Self::Win11_21H2.described()),
+            _ => own,
+        }
+    }
+
     /// The kernel's version.
     #[must_use]
     pub fn nt_version(self) -> NtVersion {

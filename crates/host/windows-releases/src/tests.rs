@@ -97,6 +97,25 @@ fn a_function_count_that_was_never_released_is_rejected() {
 }
 
 #[test]
+fn a_refusal_names_both_versions_and_the_first_release_that_binds() {
+    let explain = |client: Client, release: Release| {
+        release.kmdf().bind(client).err().map(|refusal| refusal.explain(client, release)).unwrap_or_default()
+    };
+    assert_eq!(
+        explain(client(33, 458, None), Release::Win10_22H2),
+        "the driver needs KMDF 1.33, win10-22h2 has KMDF 1.31; the first release with KMDF 1.33 is server2022 (Windows \
+         Server 2022, build 20348); for clients win11-21h2 (Windows 11 21H2, build 22000)"
+    );
+    assert_eq!(
+        explain(client(33, 458, Some(25)), Release::Win7),
+        "the driver was built for KMDF 1.33 and needs KMDF 1.25 or later, win7 has KMDF 1.9; the first release with \
+         KMDF 1.25 is win10-1803 (Windows 10 1803, build 17134)"
+    );
+    assert!(explain(client(35, 470, None), Release::NEWEST).ends_with("no known release has KMDF 1.35"));
+    assert!(explain(client(33, 457, None), Release::NEWEST).contains("with 457 functions, which no framework"));
+}
+
+#[test]
 fn the_first_release_with_something_is_found() {
     assert_eq!(Release::first_with_kmdf(33), Some(Release::Server2022));
     assert_eq!(Release::first_with_kmdf(25), Some(Release::Win10_1803));

@@ -14,7 +14,7 @@ pub(crate) type Outcome = Result<u8, String>;
 /// A command.
 pub(crate) struct Command {
     pub(crate) name: &'static str,
-    pub(crate) help: &'static str,
+    pub(crate) help: fn() -> String,
     pub(crate) run: fn(&[OsString]) -> Outcome,
 }
 

@@ -48,7 +48,7 @@ fn run(words: &[OsString]) -> commands::Outcome {
     // Behind `--` are files only.
     let mut flags = rest.iter().take_while(|word| *word != "--");
     if flags.any(|word| word == "--help" || word == "-h") {
-        return Ok(print(command.help));
+        return Ok(print(&(command.help)()));
     }
     (command.run)(rest)
 }

@@ -39,7 +39,7 @@ pub struct Request {
     pub inx: PathBuf,
     /// The processor; none means that of the image.
     pub arch: Option<Arch>,
-    /// The framework's version, like `1.33`.
+    /// The framework's version, like `1.33`; none means that of the image.
     pub kmdf: Option<String>,
     /// The catalog's generation.
     pub catalog: Version,
@@ -73,9 +73,9 @@ impl Request {
     ///
     /// Everything that is wrong with the image, or with the `.inx`, each with file, line and rule.
     pub fn make(&self, identity: &Identity) -> Result<Package, Problems> {
-        let (image, arch, mut warnings) = image::prepare(self, identity)?;
-        let setup = setup::prepare(self, arch, &mut warnings)?;
-        let mut files = vec![(self.image_name(), image), (self.named("inf"), setup.bytes.clone())];
+        let image::Prepared { bytes, image, arch, mut warnings } = image::prepare(self, identity)?;
+        let setup = setup::prepare(self, &image, arch, &mut warnings)?;
+        let mut files = vec![(self.image_name(), bytes), (self.named("inf"), setup.bytes.clone())];
         files.extend(setup.read_others(self)?);
         let catalog = Catalog {
             version: self.catalog,
@@ -90,7 +90,7 @@ impl Request {
         };
         files.push((self.named("cat"), catalog.sign(identity).map_err(failed("cat"))?));
         let thumbprint = identity.thumbprint().map_err(failed("cer"))?;
-        let requirements = Requirements::of(&setup.inf, arch);
+        let requirements = Requirements::of(&setup.inf, &image, arch);
         warnings.extend(requirements.warning(&self.inx));
         let facts = Facts {
             name: &self.name(),

@@ -13,6 +13,7 @@ use driver_package::inf::Arch;
 use driver_package::package::Package;
 use driver_package::sign::{Identity, image_digests, sign_image, test_identity};
 use driver_package::{Image, Target};
+use windows_releases::{Client, Release};
 
 fn file<'a>(package: &'a Package, name: &str) -> &'a [u8] {
     let found = package.files().iter().find(|(each, _)| each == name);
@@ -50,6 +51,49 @@ fn a_package_has_its_files_and_they_say_what_they_should() {
         assert!(data.contains(&format!("Arch           = '{}'\r\n", arch.name())), "{data}");
         assert!(text(&package, "README.txt").contains("A device (Root\\Example, Root\\Other)\r\n"));
     }
+}
+
+#[test]
+fn the_oldest_windows_and_framework_are_those_that_the_image_needs() {
+    let folder = tools::folder("package-minimum");
+    let driver = |minimum| {
+        let framework = Some(Client { major: 1, minor: 33, functions: 458, minimum: Some(minimum) });
+        Driver { framework, subsystem_version: (6, 0), ..image(Arch::X64) }.build()
+    };
+    for (minimum, decoration, expected, warns) in [
+        (25, "17134", ("17134", "Windows 10 1803", "1.25"), false),
+        (25, "16299", ("17134", "Windows 10 1803", "1.25"), true),
+        (25, "19041", ("19041", "Windows 10 2004", "1.25"), false),
+        (33, "17134", ("20348", "Windows Server 2022 or Windows 11 21H2", "1.33"), true),
+    ] {
+        let inx = INX.replace("16299", decoration);
+        let mut request = request(&folder, &driver(minimum), inx.as_bytes());
+        // The image says which framework it was built for.
+        request.kmdf = None;
+        let package = request.make(&signer()).unwrap();
+        assert!(text(&package, "driver.inf").contains("KmdfLibraryVersion = 1.33\n"));
+        let (build, windows, kmdf) = expected;
+        let data = text(&package, "package.psd1");
+        for line in [
+            format!("MinimumBuild   = {build}\r\n"),
+            format!("MinimumWindows = '{windows}'\r\n"),
+            format!("Kmdf           = '{kmdf}'\r\n"),
+        ] {
+            assert!(data.contains(&line), "{line} is not in {data}");
+        }
+        assert!(text(&package, "README.txt").contains(&format!("for {windows} (build {build}) and later")));
+        let warnings: Vec<String> = package.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings.len(), usize::from(warns), "{warnings:?}");
+        let says = |warning: &String| warning.contains("driver.inx:20: warning minimum-build: ");
+        assert!(warnings.iter().all(says), "{warnings:?}");
+    }
+    let mut other = request(&folder, &driver(25), INX.as_bytes());
+    other.kmdf = Some("1.31".into());
+    let problem = other.make(&signer()).unwrap_err().to_string();
+    assert!(
+        problem.contains("kmdf-version: it was built for KMDF 1.33, the package is to be for KMDF 1.31"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -138,18 +182,21 @@ fn a_private_key_among_the_files_is_refused() {
 #[test]
 fn a_package_says_which_windows_it_needs() {
     let folder = tools::folder("package-needs");
-    for (kmdf, build, windows) in [
-        ("1.33", 20348, "Windows Server 2022 or Windows 11 21H2"),
-        ("1.31", 19041, "Windows 10 2004"),
-        ("1.15", 16299, "Windows 10 1709"),
-    ] {
+    let data = |kmdf: &str| {
         let mut request = usual(&folder, Arch::X64);
         request.kmdf = Some(kmdf.into());
-        let data = text(&request.make(&signer()).unwrap(), "package.psd1");
-        assert!(data.contains(&format!("MinimumBuild   = {build}\r\n")), "{data}");
-        assert!(data.contains(&format!("MinimumWindows = '{windows}'\r\n")), "{data}");
+        text(&request.make(&signer()).unwrap(), "package.psd1")
+    };
+    // The INF is for 16299 and later, which is Windows 10 1709.
+    for release in Release::ALL {
+        let kmdf = release.kmdf();
+        let first = Release::first_with_kmdf(kmdf.minor).unwrap().max(Release::Win10_1709);
+        let data = data(&kmdf.to_string());
+        assert!(data.contains(&format!("MinimumBuild   = {}\r\n", first.build())), "{data}");
+        assert!(data.contains(&format!("MinimumWindows = '{}", first.title())), "{data}");
         assert!(data.contains(&format!("Kmdf           = '{kmdf}'\r\n")), "{data}");
     }
+    assert!(data("1.33").contains("MinimumWindows = 'Windows Server 2022 or Windows 11 21H2'\r\n"));
     let mut request = usual(&folder, Arch::X64);
     request.kmdf = Some("1.99".into());
     let warnings = request.make(&signer()).unwrap().warnings;

@@ -10,7 +10,7 @@ use driver_package::package::{Adopted, Adoption};
 
 use super::{Command, Outcome, print};
 
-pub(crate) const COMMAND: Command = Command { name: "adopt", help: HELP, run };
+pub(crate) const COMMAND: Command = Command { name: "adopt", help: || HELP.into(), run };
 
 const HELP: &str = "\
 Adds scripts and a description to a package that the WDK made

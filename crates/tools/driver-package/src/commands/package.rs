@@ -15,7 +15,7 @@ use driver_package::{Problem, Problems};
 
 use super::{Command, Outcome, print};
 
-pub(crate) const COMMAND: Command = Command { name: "package", help: HELP, run };
+pub(crate) const COMMAND: Command = Command { name: "package", help: || HELP.into(), run };
 
 const HELP: &str = "\
 Makes a test-signed driver package of an image and an .inx

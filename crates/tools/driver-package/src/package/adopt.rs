@@ -66,7 +66,7 @@ impl Adoption {
         let mut warnings = Vec::new();
         let (inf_name, inf) = found.inf()?;
         let name = inf_name.get(..inf_name.len() - ".inf".len()).unwrap_or_default();
-        let (image_name, arch) = found.image(&inf, name, &mut warnings)?;
+        let (image_name, image, arch) = found.image(&inf, name, &mut warnings)?;
         let catalog = found.catalog(&inf, &inf_name, arch)?;
         found.check_digests(&catalog, &[&inf_name, &image_name])?;
         let (signer, certificate) = found.certificate(&catalog, name)?;
@@ -74,7 +74,7 @@ impl Adoption {
             let text = format!("`{}` is signed by `{issuer}`, which the machine has to trust too", signer.subject());
             warnings.push(found.warning(&certificate, "certificate-issuer", text));
         }
-        let requirements = Requirements::of(&inf, arch);
+        let requirements = Requirements::of(&inf, &image, arch);
         warnings.extend(requirements.warning(&found.folder.join(&inf_name)));
         let version = version_entry(&inf, "DriverVer").ok_or_else(|| {
             found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: it was not stamped")
@@ -188,7 +188,7 @@ impl Found {
     }
 
     /// The driver's image: a `.sys` that the INF lists and the folder has. What the loader minds is a warning here.
-    fn image(&self, inf: &Inf, stem: &str, warnings: &mut Vec<Problem>) -> Result<(String, Arch), Problem> {
+    fn image(&self, inf: &Inf, stem: &str, warnings: &mut Vec<Problem>) -> Result<(String, Image, Arch), Problem> {
         let listed = [Arch::X64, Arch::Arm64].into_iter().flat_map(|arch| sources(inf, arch));
         let mut images: Vec<&String> =
             listed.filter(|(name, _)| has_extension(name, "sys")).filter_map(|(name, _)| self.name_of(&name)).collect();
@@ -208,7 +208,7 @@ impl Found {
         })?;
         let verdict = image.verdict(Target::default());
         warnings.extend(verdict.findings().iter().map(|finding| self.warning(name, finding.rule.id, &finding.found)));
-        Ok((name.clone(), arch))
+        Ok((name.clone(), image, arch))
     }
 
     fn catalog(&self, inf: &Inf, inf_name: &str, arch: Arch) -> Result<String, Problem> {

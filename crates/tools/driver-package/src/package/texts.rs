@@ -78,8 +78,8 @@ impl Facts<'_> {
             self.devices().iter().map(|d| format!("    {} ({})", d.description, d.ids.join(", "))).collect();
         let framework = requirements.kmdf.as_ref().map(|version| format!(", KMDF {version}")).unwrap_or_default();
         let mut text = format!(
-            "{name}: a driver package for {arch}, signed for tests\n\nVersion {version}. Needs {windows} \
-             (build {build}) or later{framework}. Devices:\n{devices}\n\n",
+            "{name}: a driver package for {arch}, signed for tests\n\nVersion {version}, for {windows} \
+             (build {build}) and later{framework}. Devices:\n{devices}\n\n",
             arch = self.arch.name(),
             version = self.version,
             windows = requirements.windows,
