@@ -8,10 +8,11 @@ use std::process::Command;
 use docs_tests::markdown::{Page, pages, repository};
 
 /// The programs of this repository that pages mention, and how the mention may begin.
-const PROGRAMS: [(&str, &[&str]); 4] = [
+const PROGRAMS: [(&str, &[&str]); 5] = [
     ("xtask", &["cargo xtask"]),
     ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
+    ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
     ("demo", &["cargo run -p demo --"]),
 ];
 /// Flags of cargo itself, which `--help` of our programs does not list.

@@ -23,7 +23,7 @@ pub use clock::Clock;
 
 use extras::{ETWCTL, File};
 use requirements::Requirements;
-use texts::Facts;
+use texts::{Etwctl, Facts};
 
 use crate::catalog::{Catalog, Member, Version, systems};
 use crate::inf::Arch;
@@ -104,7 +104,7 @@ impl Request {
             provider: self.provider.as_deref(),
             requirements: &requirements,
             has_scripts: self.scripts.is_some(),
-            has_etwctl: self.etwctl.is_some(),
+            etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),
         };
         files.push((facts.certificate.to_owned(), identity.to_cer().map_err(failed("cer"))?));
         files.extend(facts.files());

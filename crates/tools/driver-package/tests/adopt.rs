@@ -14,6 +14,7 @@ use common::inputs::{data, image, names, signer, usual};
 use common::{Driver, tools};
 use driver_package::inf::Arch;
 use driver_package::package::{Adopted, Adoption, Request};
+use driver_package::sign::Signer;
 
 /// What `cargo wdk build` leaves.
 const WDK: [&str; 6] = ["WDRLocalTestCert.cer", "driver.cat", "driver.inf", "driver.map", "driver.pdb", "driver.sys"];
@@ -199,6 +200,25 @@ fn what_does_not_belong_together_is_refused() {
         change(&folder);
         let (found, text) = refused(&adoption(&folder), &folder);
         assert!(found == rule && text.contains(said), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_catalog_or_certificate_cut_anywhere_is_an_error() {
+    let folder = wdk_package("adopt-cut", "target/release", Arch::X64);
+    for (name, read) in [
+        ("driver.cat", Signer::of_envelope as fn(&[u8]) -> Result<Signer, String>),
+        ("WDRLocalTestCert.cer", Signer::of_file),
+    ] {
+        let bytes = fs::read(folder.join(name)).unwrap();
+        assert_eq!(read(&bytes).unwrap().thumbprint(), signer().thumbprint().unwrap());
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length]).is_err(), "{name}: {length}");
+            let mut changed = bytes.clone();
+            changed[length] ^= 0x55;
+            // Whatever it is now, it is no reason to panic.
+            let _ = read(&changed);
+        }
     }
 }
 

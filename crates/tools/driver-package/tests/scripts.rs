@@ -90,7 +90,7 @@ fn the_checks_find_what_is_wrong() {
     let target = tools::folder("scripts-wrong");
     let file = target.join("wrong.ps1");
     fs::write(&file, WRONG).unwrap();
-    let Some((verdict, said)) = check(&[file.clone()]) else { return };
+    let Some((verdict, said)) = check(std::slice::from_ref(&file)) else { return };
     assert_eq!(verdict, Verdict::Refused);
     for (line, rule) in [
         (1, "verb"),
@@ -292,7 +292,7 @@ fn the_certificate_is_described_as_what_it_is() {
     }
 }
 
-/// Values that Learn's table of AutoLogger values has, with their types.
+/// Values that Learn's table of `AutoLogger` values has, with their types.
 const AUTOLOGGER: [(&str, &str); 8] = [
     ("Guid", "String"),
     ("FileName", "String"),

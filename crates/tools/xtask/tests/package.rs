@@ -36,10 +36,24 @@ fn has_mingw() -> bool {
     there
 }
 
+/// `driver-package package` of the sample, as the command calls it.
+fn make(out: &Path, keys: &Path, more: &[&str]) {
+    let made = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["run", "--quiet", "--package", "driver-package", "--", "package", "--kmdf", "1.33", "--image"])
+        .args(["target/driver/x64/driver_sample.sys", "--inx", "driver-sample/driver_sample.inx", "--out"])
+        .arg(out)
+        .arg("--keys")
+        .arg(keys)
+        .args(more)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", messages(&made));
+}
+
 /// A folder of the test's own with `target/release/driver_sample_package`, of the sample as it is built here.
 fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
-    let built = root().join("target/driver/x64");
-    if !built.join("driver_sample.sys").is_file() {
+    if !root().join("target/driver/x64/driver_sample.sys").is_file() {
         eprintln!("skipped: the sample is not built; `cargo xtask build` does that");
         return None;
     }
@@ -47,17 +61,7 @@ fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
     let _ = fs::remove_dir_all(&place);
     let folder = place.join("target/x86_64-pc-windows-msvc/release/driver_sample_package");
     // The tool behind the command signs what the WDK would sign.
-    let made = Command::new(env!("CARGO"))
-        .current_dir(root())
-        .args(["run", "--quiet", "--package", "driver-package", "--", "package", "--kmdf", "1.33", "--image"])
-        .arg(built.join("driver_sample.sys"))
-        .args(["--inx", "driver-sample/driver_sample.inx", "--out"])
-        .arg(&folder)
-        .args(["--keys"])
-        .arg(place.join("keys"))
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{}", messages(&made));
+    make(&folder, &place.join("keys"), &[]);
     for name in ["README.txt", "package.psd1"] {
         fs::remove_file(folder.join(name)).unwrap();
     }
@@ -99,11 +103,27 @@ fn a_package_of_the_wdk_is_completed_with_etwctl() {
             assert!(!is_there, "{library}: Windows does not have it");
         }
     }
+    if with {
+        verify_signed_program(&place, &folder.join("etwctl.exe"));
+    }
     // The next run finds everything, and changes nothing.
     let output = xtask(&place, &["--adopt", relative]);
     let again = if with { "README.txt: error package-file" } else { "everything was there already" };
     assert!(messages(&output).contains(again), "{}", messages(&output));
     assert_eq!(names(&folder), found);
+}
+
+/// In a package of ours the program is signed; osslsigncode says whether that is right.
+fn verify_signed_program(place: &Path, program: &Path) {
+    let (out, text) = (place.join("ours"), |path: &Path| path.to_str().unwrap().to_owned());
+    make(&out, &place.join("keys"), &["--etwctl", &text(program)]);
+    let signed = out.join("etwctl.exe");
+    assert!(fs::metadata(&signed).unwrap().len() > fs::metadata(program).unwrap().len());
+    let pem = text(&place.join("keys/WDRLocalTestCert.pem"));
+    match Command::new("osslsigncode").args(["verify", "-CAfile", &pem, &text(&signed)]).output() {
+        Ok(output) => assert!(output.status.success(), "{}", messages(&output)),
+        Err(error) => eprintln!("skipped osslsigncode: {error}"),
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::extras::{self, ETWCTL, File};
 use super::requirements::Requirements;
 use super::setup::{describe, sources};
-use super::texts::{Facts, version_entry};
+use super::texts::{Etwctl, Facts, version_entry};
 use super::{read, write};
 use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
@@ -91,7 +91,7 @@ impl Adoption {
             provider: self.provider.as_deref(),
             requirements: &requirements,
             has_scripts: true,
-            has_etwctl: self.etwctl.is_some(),
+            etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),
         };
         let mut files = facts.files();
         if !found.files.contains_key(&certificate) {

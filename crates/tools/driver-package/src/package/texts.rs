@@ -2,12 +2,21 @@
 //!
 //! Both files are for Windows: plain ASCII wherever the INF is, and its line ends.
 
+use std::fmt::Write as _;
+
 use etw_types::Guid;
 
 use super::extras::{ETWCTL, File};
 use super::profile::profile;
 use super::requirements::Requirements;
 use crate::inf::{Arch, Device, Inf};
+
+/// The program that goes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Etwctl {
+    Signed,
+    Unsigned,
+}
 
 /// What is known about the finished package.
 pub(super) struct Facts<'a> {
@@ -24,7 +33,8 @@ pub(super) struct Facts<'a> {
     pub(super) provider: Option<&'a str>,
     pub(super) requirements: &'a Requirements,
     pub(super) has_scripts: bool,
-    pub(super) has_etwctl: bool,
+    /// Whether there is a program, and whether it is signed.
+    pub(super) etwctl: Option<Etwctl>,
 }
 
 impl Facts<'_> {
@@ -87,7 +97,8 @@ impl Facts<'_> {
             devices = devices.join("\n"),
         );
         let mut file = |name: &str, what: &str| {
-            text.push_str(&format!("{name:<24} {what}\n"));
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{name:<24} {what}");
         };
         file(self.image, "the driver");
         file(&format!("{name}.inf"), "how it is installed");
@@ -97,8 +108,10 @@ impl Facts<'_> {
         if self.provider.is_some() {
             file(&format!("{name}.wprp"), "records the driver's events with Windows Performance Recorder");
         }
-        if self.has_etwctl {
-            file(ETWCTL, "records and decodes events; for x64, also on ARM64");
+        match self.etwctl {
+            Some(Etwctl::Signed) => file(ETWCTL, "records and decodes events; for x64, signed"),
+            Some(Etwctl::Unsigned) => file(ETWCTL, "records and decodes events; for x64, not signed"),
+            None => {}
         }
         text.push_str(TRUST);
         text.push_str(if self.has_scripts { WITH_SCRIPTS } else { BY_HAND });
@@ -131,8 +144,8 @@ const TRUST: &str = "
 A machine that trusts the certificate trusts all code that it signs, programs as
 well as drivers, in test mode or not, until the certificate is removed. Test mode
 only decides whether Windows loads such a driver. Use a virtual machine that
-holds nothing you need. What is signed: the driver, the catalog, and etwctl.exe
-in packages that were made with its key; scripts and text files are not.
+holds nothing you need. The driver and the catalog are signed; scripts and text
+files are not.
 ";
 
 const WITH_SCRIPTS: &str = "

