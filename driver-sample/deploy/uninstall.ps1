@@ -71,6 +71,15 @@ function Remove-Certificate {
     }
 }
 
+# Certificates of the same name that other packages brought: they have other thumbprints, and may be in use.
+function Get-OtherCertificate {
+    param($Package, [string]$Store)
+    $file = Join-Path $PSScriptRoot $Package.Certificate
+    $own = New-Object Security.Cryptography.X509Certificates.X509Certificate2 $file
+    Get-ChildItem -LiteralPath "Cert:\LocalMachine\$Store" |
+        Where-Object { $_.Subject -eq $own.Subject -and $_.Thumbprint -ne $own.Thumbprint }
+}
+
 function Remove-PackageService {
     param($Package, [string]$Service)
     if (Test-PackageService $Package $Service) {
@@ -130,6 +139,13 @@ foreach ($store in $CertificateStores) {
         }
         else {
             Add-Remainder $there "the certificate in $store; remove it: certutil -delstore $store $($package.Thumbprint)"
+        }
+    }
+}
+foreach ($store in $CertificateStores) {
+    Invoke-Step "Looking for other certificates in $store" {
+        foreach ($other in @(Get-OtherCertificate $package $store)) {
+            Write-Warning "$store trusts another certificate of the same name, from another package. If that is gone too: certutil -delstore $store $($other.Thumbprint)"
         }
     }
 }

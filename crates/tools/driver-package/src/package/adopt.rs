@@ -245,7 +245,8 @@ impl Found {
         for name in self.files.keys().filter(|name| has_extension(name, "cer") || has_extension(name, "crt")) {
             let own = Signer::of_file(self.bytes(name)).map_err(|text| self.problem(name, "certificate-file", text))?;
             if own == signer {
-                return Ok((signer, name.clone()));
+                // The file's own bytes are what Windows makes the thumbprint of.
+                return Ok((own, name.clone()));
             }
             others.push(name.as_str());
         }
