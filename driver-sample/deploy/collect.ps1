@@ -97,7 +97,7 @@ Save-Part 'machine.txt' {
     "KMDF:         $(Get-FrameworkVersion); the driver needs $($package.Kmdf)"
     "Test mode:    $(Test-TestSigning)"
     "Secure Boot:  $(Test-SecureBoot)"
-    foreach ($store in $CertificateStores) {
+    foreach ($store in $package.Stores) {
         $trusted = Test-Path -LiteralPath "Cert:\LocalMachine\$store\$($package.Thumbprint)"
         "Certificate:  in ${store}: $trusted"
     }

@@ -2,9 +2,6 @@
 
 $ErrorActionPreference = 'Stop'
 
-# Where the package's certificate goes, and where it is removed from.
-$CertificateStores = @('Root', 'TrustedPublisher')
-
 # The first builds with the verbs of pnputil (Learn, "PnPUtil Command Syntax"): Windows 10 1607 for driver packages,
 # Windows 10 2004 for devices.
 $DriverVerbsBuild = 14393

@@ -8,7 +8,7 @@ to the driver store, makes a root device if the driver is for one and there is n
 what is there already stays. uninstall.ps1 takes everything back. If a step fails, collect.ps1 gathers what Windows
 has logged about it.
 
-The certificate goes to the machine's stores Root and TrustedPublisher. From then on Windows trusts all code that it
+A test certificate goes to the machine's stores Root and TrustedPublisher. From then on Windows trusts all code that it
 signs, programs as well as drivers, in test mode or not, until uninstall.ps1 removes it. Use a virtual machine.
 .PARAMETER NoDevice
 Makes no root device: for a driver whose device is there, or is to be made by something else.
@@ -42,10 +42,10 @@ function Assert-Machine {
             $problems += "The driver needs KMDF $($Package.Kmdf), this Windows has $framework and would refuse the driver. KMDF is part of Windows and cannot be updated apart from it."
         }
     }
-    if (Test-SecureBoot) {
+    if ($Package.TestMode -and (Test-SecureBoot)) {
         $problems += 'Secure Boot is on, so test signing cannot be. Suspend BitLocker if it is used (manage-bde -protectors -disable C:), then switch Secure Boot off in the firmware or in the settings of the virtual machine.'
     }
-    if (-not (Test-TestSigning)) {
+    if ($Package.TestMode -and -not (Test-TestSigning)) {
         $problems += 'Windows is not in test mode. Run: bcdedit /set testsigning on   and restart.'
     }
     if ($problems.Count -gt 0) {
@@ -55,8 +55,12 @@ function Assert-Machine {
 
 function Install-Certificate {
     param($Package)
+    if (-not $Package.Stores) {
+        Write-Host 'Windows trusts the signature as it is; no certificate is installed.'
+        return
+    }
     $file = Join-Path $PSScriptRoot $Package.Certificate
-    foreach ($store in $CertificateStores) {
+    foreach ($store in $Package.Stores) {
         if (Test-Path -LiteralPath "Cert:\LocalMachine\$store\$($Package.Thumbprint)") {
             Write-Host "The certificate is in $store already."
             continue

@@ -105,7 +105,7 @@ function Add-Remainder {
 Assert-Administrator
 $package = Read-Package
 if (-not $KeepCertificate) {
-    foreach ($store in $CertificateStores) {
+    foreach ($store in $package.Stores) {
         Invoke-Step "Removing the certificate from $store" { Remove-Certificate $package $store }
     }
 }
@@ -131,7 +131,7 @@ foreach ($service in $package.Services) {
 Invoke-Step 'Removing the device class' { Remove-PackageClass $package }
 
 # What is still there, asked of Windows and not of the steps above.
-foreach ($store in $CertificateStores) {
+foreach ($store in $package.Stores) {
     Invoke-Step "Looking for the certificate in $store" {
         $there = Test-Path -LiteralPath (Get-CertificatePath $package $store)
         if ($KeepCertificate -and $there) {
@@ -142,7 +142,7 @@ foreach ($store in $CertificateStores) {
         }
     }
 }
-foreach ($store in $CertificateStores) {
+foreach ($store in $package.Stores) {
     Invoke-Step "Looking for other certificates in $store" {
         foreach ($other in @(Get-OtherCertificate $package $store)) {
             Write-Warning "$store trusts another certificate of the same name, from another package. If that is gone too: certutil -delstore $store $($other.Thumbprint)"

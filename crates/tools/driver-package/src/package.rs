@@ -28,7 +28,7 @@ use texts::{Etwctl, Facts};
 use crate::catalog::{Catalog, Member, Version, systems};
 use crate::inf::Arch;
 use crate::problem::{Problem, Problems};
-use crate::sign::{Identity, sign_image};
+use crate::sign::{Identity, Signer, sign_image};
 
 /// What to make a package of.
 #[derive(Clone, Debug)]
@@ -89,7 +89,9 @@ impl Request {
             move |error: der::Error| Problem::error(&file, "encoding", error.to_string())
         };
         files.push((self.named("cat"), catalog.sign(identity).map_err(failed("cat"))?));
-        let thumbprint = identity.thumbprint().map_err(failed("cer"))?;
+        let certificate = identity.to_cer().map_err(failed("cer"))?;
+        let wrong = |text: String| Problem::error(Path::new(&self.certificate), "certificate-file", text);
+        let signer = Signer::of_file(&certificate).map_err(wrong)?;
         let requirements = Requirements::of(&setup.inf, &image, arch);
         warnings.extend(requirements.warning(&self.inx));
         let facts = Facts {
@@ -99,19 +101,19 @@ impl Request {
             image: &self.image_name(),
             certificate: &format!("{}.cer", self.certificate),
             arch,
-            thumbprint: &thumbprint,
+            signer: &signer,
             version: &setup.version.to_string(),
             provider: self.provider.as_deref(),
             requirements: &requirements,
             has_scripts: self.scripts.is_some(),
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),
         };
-        files.push((facts.certificate.to_owned(), identity.to_cer().map_err(failed("cer"))?));
+        files.push((facts.certificate.to_owned(), certificate));
         files.extend(facts.files());
         if let Some(path) = &self.etwctl {
             let program = extras::etwctl(path, arch)?;
-            let signed = sign_image(&program, identity);
-            files.push((ETWCTL.into(), signed.map_err(|error| Problem::error(path, error.field(), error.reason()))?));
+            let result = sign_image(&program, identity);
+            files.push((ETWCTL.into(), result.map_err(|error| Problem::error(path, error.field(), error.reason()))?));
         }
         if let Some(folder) = &self.scripts {
             files.extend(extras::scripts_in(folder)?);

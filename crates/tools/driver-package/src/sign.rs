@@ -20,4 +20,4 @@ pub use digest::{Digests, image_digests};
 pub use identity::Identity;
 pub use image::sign_image;
 pub(crate) use pkcs7::sign;
-pub use signer::Signer;
+pub use signer::{Signer, Trust};

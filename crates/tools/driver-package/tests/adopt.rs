@@ -97,6 +97,8 @@ fn a_package_of_either_pipeline_is_completed() {
             "Name           = 'driver'",
             &format!("Arch           = '{}'", arch.name()),
             "Certificate    = 'WDRLocalTestCert.cer'",
+            "Stores         = @('Root', 'TrustedPublisher')",
+            "TestMode       = $true",
             "DriverVer      = '11/14/2023,22.13.20.0'",
             "MinimumBuild   = 20348",
             "MinimumWindows = 'Windows Server 2022 or Windows 11 21H2'",

@@ -17,7 +17,7 @@ use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
 use crate::rules::Target;
-use crate::sign::{Digests, Signer, image_digests};
+use crate::sign::{Digests, Signer, Trust, image_digests};
 
 /// What to add to which folder.
 #[derive(Clone, Debug)]
@@ -70,8 +70,9 @@ impl Adoption {
         let catalog = found.catalog(&inf, &inf_name, arch)?;
         found.check_digests(&catalog, &[&inf_name, &image_name])?;
         let (signer, certificate) = found.certificate(&catalog, name)?;
-        if let Some(issuer) = signer.issuer() {
-            let text = format!("`{}` is signed by `{issuer}`, which the machine has to trust too", signer.subject());
+        if let (Trust::Issued, Some(issuer)) = (signer.trust(), signer.issuer()) {
+            let text =
+                format!("`{}` is signed by `{issuer}`, which the machine has to trust already", signer.subject());
             warnings.push(found.warning(&certificate, "certificate-issuer", text));
         }
         let requirements = Requirements::of(&inf, &image, arch);
@@ -86,7 +87,7 @@ impl Adoption {
             image: &image_name,
             certificate: &certificate,
             arch,
-            thumbprint: &signer.thumbprint(),
+            signer: &signer,
             version: &version,
             provider: self.provider.as_deref(),
             requirements: &requirements,
@@ -94,7 +95,7 @@ impl Adoption {
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),
         };
         let mut files = facts.files();
-        if !found.files.contains_key(&certificate) {
+        if !found.files.contains_key(&certificate) && !signer.trust().stores().is_empty() {
             files.push((certificate.clone(), signer.to_cer().to_vec()));
         }
         files.extend(match &self.scripts {

@@ -10,6 +10,7 @@ use super::extras::{ETWCTL, File};
 use super::profile::profile;
 use super::requirements::Requirements;
 use crate::inf::{Arch, Device, Inf};
+use crate::sign::Signer;
 
 /// The program that goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(super) struct Facts<'a> {
     pub(super) image: &'a str,
     pub(super) certificate: &'a str,
     pub(super) arch: Arch,
-    pub(super) thumbprint: &'a str,
+    pub(super) signer: &'a Signer,
     pub(super) version: &'a str,
     pub(super) provider: Option<&'a str>,
     pub(super) requirements: &'a Requirements,
@@ -64,14 +65,16 @@ impl Facts<'_> {
             ("Catalog", quoted(self.catalog)),
             ("Image", quoted(self.image)),
             ("Certificate", quoted(self.certificate)),
-            ("Thumbprint", quoted(self.thumbprint)),
+            ("Thumbprint", quoted(&self.signer.thumbprint())),
+            ("Stores", list(self.signer.trust().stores())),
+            ("TestMode", boolean(self.signer.trust().needs_test_mode())),
             ("DriverVer", quoted(self.version)),
             ("MinimumBuild", self.requirements.build.to_string()),
             ("MinimumWindows", quoted(&self.requirements.windows)),
             ("Kmdf", quoted(self.requirements.kmdf.as_deref().unwrap_or_default())),
             ("ClassName", version("Class")),
             ("ClassGuid", version("ClassGuid")),
-            ("OwnClass", if inf.section("ClassInstall32").is_some() { "$true" } else { "$false" }.into()),
+            ("OwnClass", boolean(inf.section("ClassInstall32").is_some())),
             ("HardwareIds", list(&ids)),
             ("Services", list(&self.services())),
             ("Provider", quoted(provider)),
@@ -83,12 +86,13 @@ impl Facts<'_> {
 
     /// `README.txt`
     fn read_me(&self) -> String {
-        let (name, requirements) = (self.name, self.requirements);
+        let (name, requirements, trust) = (self.name, self.requirements, self.signer.trust());
+        let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
         let devices: Vec<String> =
             self.devices().iter().map(|d| format!("    {} ({})", d.description, d.ids.join(", "))).collect();
         let framework = requirements.kmdf.as_ref().map(|version| format!(", KMDF {version}")).unwrap_or_default();
         let mut text = format!(
-            "{name}: a driver package for {arch}, signed for tests\n\nVersion {version}, for {windows} \
+            "{name}: a driver package for {arch}, {signed}\n\nVersion {version}, for {windows} \
              (build {build}) and later{framework}. Devices:\n{devices}\n\n",
             arch = self.arch.name(),
             version = self.version,
@@ -103,7 +107,9 @@ impl Facts<'_> {
         file(self.image, "the driver");
         file(&format!("{name}.inf"), "how it is installed");
         file(self.catalog, "the digests of both, signed");
-        file(self.certificate, "the certificate of the signatures, to be trusted first");
+        if !trust.stores().is_empty() {
+            file(self.certificate, "the certificate of the signatures, to be trusted first");
+        }
         file("package.psd1", "what the scripts read");
         if self.provider.is_some() {
             file(&format!("{name}.wprp"), "records the driver's events with Windows Performance Recorder");
@@ -113,10 +119,10 @@ impl Facts<'_> {
             Some(Etwctl::Unsigned) => file(ETWCTL, "records and decodes events; for x64, not signed"),
             None => {}
         }
-        text.push_str(TRUST);
+        text.push_str(if trust.stores().is_empty() { SIGNED } else { TRUST });
         text.push_str(if self.has_scripts { WITH_SCRIPTS } else { BY_HAND });
         text.push_str("\nThumbprint of the certificate: ");
-        text.push_str(self.thumbprint);
+        text.push_str(&self.signer.thumbprint());
         text.push('\n');
         text.replace('\n', "\r\n")
     }
@@ -146,6 +152,11 @@ well as drivers, in test mode or not, until the certificate is removed. Test mod
 only decides whether Windows loads such a driver. Use a virtual machine that
 holds nothing you need. The driver and the catalog are signed; scripts and text
 files are not.
+";
+
+const SIGNED: &str = "
+Windows trusts the signature as it is: no certificate is installed, and test mode
+is not needed. Scripts and text files are not signed.
 ";
 
 const WITH_SCRIPTS: &str = "
@@ -188,7 +199,11 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn list(items: &[String]) -> String {
-    let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+fn boolean(value: bool) -> String {
+    String::from(if value { "$true" } else { "$false" })
+}
+
+fn list(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<String> = items.iter().map(|item| quoted(item.as_ref())).collect();
     format!("@({})", items.join(", "))
 }
