@@ -26,6 +26,7 @@ extern crate wdk_panic;
 
 use wdk_alloc::WdkAllocator;
 
-/// Where `alloc` would allocate. This driver does not, but a copy of it may.
+/// Where `alloc` would allocate. This driver does not, but a copy of it may. It then imports `ExAllocatePool2`, which Windows
+/// has from 10 2004 on, and that becomes the oldest release that loads it.
 #[global_allocator]
 static ALLOCATOR: WdkAllocator = WdkAllocator;
