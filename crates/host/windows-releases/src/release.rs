@@ -119,6 +119,16 @@ impl Release {
         Self::Server2022, Self::Win11_21H2, Self::Win11_22H2, Self::Win11_23H2, Self::Win11_24H2,
     ];
 
+    /// The name of every release, oldest first.
+    pub const NAMES: [&'static str; Self::ALL.len()] = {
+        let (mut names, mut index) = ([""; Self::ALL.len()], 0);
+        while index < names.len() {
+            names[index] = ROWS[index].name;
+            index += 1;
+        }
+        names
+    };
+
     /// The oldest release of the table.
     pub const OLDEST: Self = Self::ALL[0];
     /// The newest release of the table, which is the default.
@@ -184,6 +194,13 @@ impl Release {
         crate::first_with_routine(name).is_none_or(|first| first <= self)
     }
 
+    /// What to say about a routine that this release lacks, with the first release that has it; none if it has the routine.
+    #[must_use]
+    pub fn lacks(self, routine: &str) -> Option<String> {
+        let first = crate::first_with_routine(routine).filter(|first| *first > self)?;
+        Some(format!("{self} has no {routine}; {} has it", first.described()))
+    }
+
     /// The first release with at least this build number; none if the table knows no such build.
     #[must_use]
     pub fn first_with_build(build: u32) -> Option<Self> {
@@ -223,8 +240,7 @@ pub struct UnknownRelease {
 
 impl fmt::Display for UnknownRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = Release::ALL.into_iter().map(Release::name).collect();
-        write!(f, "unknown Windows release `{}`: expected one of {}", self.text, names.join(", "))
+        write!(f, "unknown Windows release `{}`: expected one of {}", self.text, Release::NAMES.join(", "))
     }
 }
 

@@ -17,12 +17,12 @@ mod trace;
 
 use std::process::ExitCode;
 
-use args::{Command, HELP, parse};
+use args::{Command, help, parse};
 
 fn main() -> ExitCode {
     match parse(std::env::args().skip(1)) {
         Ok(Command::Help) => {
-            println!("{HELP}");
+            print!("{}", help());
             ExitCode::SUCCESS
         }
         Ok(Command::Run(options)) => match demo(&options) {
@@ -45,7 +45,7 @@ fn demo(options: &args::Options) -> Result<(), String> {
     let files = files::Files::prepare(&options.output)?;
     let outcome = run::run(options, &files.etl)?;
     let trace = trace::Trace::read(&files.etl)?;
-    files.write(&trace, &options.os)?;
+    files.write(&trace, options.os.name())?;
     show::all(&outcome, &trace, &files);
     if outcome.findings.is_empty() { Ok(()) } else { Err("the driver did something wrong".into()) }
 }

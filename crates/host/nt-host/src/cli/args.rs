@@ -7,7 +7,12 @@ use etw_types::NtStatus;
 
 use crate::{Failure, Os};
 
-pub(super) const HELP: &str = "\
+/// The help text, with the releases of Windows.
+pub(super) fn help() -> String {
+    format!("{HELP}\n\nreleases of Windows for --os, by any of these names or by the build:\n{}", Os::list())
+}
+
+const HELP: &str = "\
 Runs a Windows kernel driver natively, and says what it does wrong.
 
 usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
@@ -15,7 +20,7 @@ usage: nt-host run FILE.sys [options]     load it, give it a device, send reques
        nt-host list FILE.sys [--os OS]    say which of its imports are here
 
 options:
-  --os win7|win8.1|win10|win11   the Windows that is imitated (win10)
+  --os RELEASE                   the Windows that is imitated, from the list below (win11-24h2)
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
@@ -26,10 +31,11 @@ options:
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
   --no-device                    load and unload only
+  --no-debug-output              leave out what the driver printed with DbgPrint
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
 
-exit codes: 0 clean; 1 DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
 
 /// A control request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +59,7 @@ pub(super) struct Options {
     pub(super) races: bool,
     pub(super) stacks: bool,
     pub(super) device: bool,
+    pub(super) debug_output: bool,
     pub(super) etl: Option<PathBuf>,
     pub(super) json: bool,
 }
@@ -99,13 +106,14 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         races: false,
         stacks: false,
         device: true,
+        debug_output: true,
         etl: None,
         json: false,
     };
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
         match argument.as_str() {
-            "--os" => options.os = value()?.parse()?,
+            "--os" => options.os = os(&value()?)?,
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
             "--seed" => options.seed = Some(number(&value()?)?),
@@ -116,6 +124,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,
+            "--no-debug-output" => options.debug_output = false,
             "--etl" => options.etl = Some(value()?.into()),
             "--json" => options.json = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
@@ -124,6 +133,10 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         }
     }
     if options.path.as_os_str().is_empty() { Err("no file given".into()) } else { Ok(options) }
+}
+
+fn os(text: &str) -> Result<Os, String> {
+    text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string())
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -196,7 +209,6 @@ mod tests {
             ("fly", "unknown command `fly`"),
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
-            ("run a --os vista", "`vista` is none of win7, win8.1, win10, win11"),
             ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
             ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
             ("run a --fail X@0", "`X@0` names no call"),

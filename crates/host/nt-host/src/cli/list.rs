@@ -36,7 +36,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
-        println!("{word:<12} {}!{}", import.module, import.name);
+        println!("{word:<16} {}!{}", import.module, import.name);
     }
     let [here, fixed, trapped, unknown] = counts;
     println!(

@@ -1,6 +1,6 @@
 //! Rules whose result depends on the Windows release: what the image needs, and which release has it first.
 
-use windows_releases::{Release, first_with_routine};
+use windows_releases::Release;
 
 use super::Severity::Refused;
 use super::{PE_FORMAT, Rule, Target, when};
@@ -43,12 +43,11 @@ fn missing_import(image: &Image, target: Target) -> Vec<String> {
     let modules = image.imports.modules.iter().filter(|module| {
         ["ntoskrnl.exe", "hal.dll", "fltmgr.sys"].iter().any(|known| module.name.eq_ignore_ascii_case(known))
     });
-    let names = modules.flat_map(|module| &module.routines).filter_map(|routine| match routine {
-        Imported::Name(name) => Some((name, first_with_routine(name)?)),
+    let lacks = |routine: &Imported| match routine {
+        Imported::Name(name) => target.release.lacks(name),
         Imported::Ordinal(_) => None,
-    });
-    let missing = names.filter(|(_, first)| *first > target.release);
-    missing.map(|(name, first)| format!("{} has no {name}; {} has it", target.release, first.described())).collect()
+    };
+    modules.flat_map(|module| &module.routines).filter_map(lacks).collect()
 }
 
 fn kmdf_version(image: &Image, target: Target) -> Vec<String> {
