@@ -2,14 +2,13 @@
 //!
 //! The same image is held against the release by `driver-package`, which only reads it. Both have to agree.
 
-#[path = "common/c.rs"]
-mod c;
 mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::c;
 use driver_package::{Image, Target};
 use etw_types::NtStatus;
 use nt_host::{Error, NtHost, Os, Rule, event};
@@ -37,7 +36,7 @@ fn check(path: &Path, first: Option<Os>, mut loaded: impl FnMut(Os, &NtHost)) {
                 host.unload().expect("unload").assert_clean();
             }
             Err(Error::NotLoaded(_, reason)) => {
-                assert_eq!(refusal.map(|refusal| &refusal.found), Some(&reason), "{os}")
+                assert_eq!(refusal.map(|refusal| &refusal.found), Some(&reason), "{os}");
             }
             Err(error) => panic!("{os}: {error}"),
         }
