@@ -161,7 +161,11 @@ fn a_driver_learns_what_an_older_framework_has() {
         check(&newer(minimum, 0), Some(first), |os, host| {
             let kmdf = os.kmdf();
             let (is_newer, functions) = (u32::from(kmdf.minor < 33), kmdf.functions);
-            let line = format!("minimum {minimum}, newer {is_newer}, functions {functions}\n");
+            // WDF_DEVICE_STATE grew with 1.31, which also has one structure more.
+            let (structures, state) = if kmdf.minor < 31 { (80, 28) } else { (81, 32) };
+            let line = format!(
+                "minimum {minimum}, newer {is_newer}, functions {functions}, structures {structures}, device state {state}\n"
+            );
             assert_eq!(host.report().output(), line, "{os}");
         });
     }
