@@ -107,7 +107,7 @@ fn capture_state_gives_a_rundown_of_the_devices() {
     let before = session.trace().events().expect("a trace").len();
     session.capture_state(provider()).expect("state");
     let events = session.trace().events().expect("a trace");
-    let names: Vec<String> = events.iter().skip(before).filter_map(|event| event.name()).collect();
+    let names: Vec<String> = events.iter().skip(before).filter_map(nt_host::Event::name).collect();
     assert_eq!(names, ["ProviderState", "DeviceState"]);
     host.unload().expect("unload").assert_clean();
 }
