@@ -42,8 +42,6 @@ mod memory;
 mod os;
 mod report;
 mod seh;
-mod symbols;
-mod unwind;
 mod verify;
 mod wdf;
 mod wire;
@@ -55,10 +53,10 @@ pub use api::{
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
 pub use kernel::{Known, known};
-pub use loader::{Guard, ImageError, Import, ImportName, Layout, Section};
+pub use loader::{ImageError, ImportName, Layout, plan};
 pub use os::Os;
+use pe_image::unwind;
 pub use report::Report;
-pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};
 pub use verify::{Finding, Place, Rule};
 
 /// The README's example, compiled.

@@ -83,7 +83,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn of(image: &Image, target: Target) -> Self {
+    /// What Windows would object to.
+    #[must_use]
+    pub fn of(image: &Image, target: Target) -> Self {
         let mut findings: Vec<Finding> = all()
             .flat_map(|rule| (rule.check)(image, target).into_iter().map(move |found| Finding { rule, found }))
             .collect();

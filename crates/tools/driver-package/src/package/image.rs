@@ -4,7 +4,7 @@ use super::{Request, read};
 use crate::inf::Arch;
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
-use crate::rules::{Severity, Target};
+use crate::rules::{Severity, Target, Verdict};
 use crate::sign::{Identity, sign_image};
 
 /// The signed image, its processor, and what is not right with it but does not matter.
@@ -22,7 +22,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<(Vec<u8>
         return Err(Problem::error(file, "machine", text).into());
     }
     let signed = sign_image(&bytes, identity).map_err(damaged)?;
-    let verdict = Image::parse(&signed).map_err(damaged)?.verdict(Target::default());
+    let verdict = Verdict::of(&Image::parse(&signed).map_err(damaged)?, Target::default());
     let problem = |finding: &crate::Finding| {
         let level = match finding.rule.severity {
             Severity::Refused => Level::Error,

@@ -28,7 +28,7 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
         ])
     });
     let relocations = image.relocations.as_ref().map(|relocations| {
-        Json::Object(vec![("pages", count(relocations.blocks)), ("addresses", count(relocations.fixups))])
+        Json::Object(vec![("pages", count(relocations.blocks)), ("addresses", count(relocations.fixups.len()))])
     });
     let load_config = image.load_config.as_ref().map(|config| {
         Json::Object(vec![

@@ -16,7 +16,7 @@ pub(super) fn collect(built: &Path, workspace: &Path, folder: &Path) -> Result<V
         let named = |extension: &str| folder.join(library.file_name().unwrap_or_default()).with_extension(extension);
         let image = named("sys");
         let mut bytes = fs::read(&library).map_err(|error| describe(&library, &error))?;
-        checksum::write(&mut bytes)
+        checksum::write_checksum(&mut bytes)
             .ok_or_else(|| Error::Failed(format!("{}: not an image of a driver", library.display())))?;
         put(&image, &bytes)?;
         // Debug information has the driver's name already; the map is where the linker put it.
