@@ -49,6 +49,7 @@
 
 pub mod decode;
 mod error;
+pub mod expect;
 pub mod export;
 pub mod format;
 mod read;

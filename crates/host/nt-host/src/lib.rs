@@ -47,11 +47,12 @@ mod wdf;
 mod wire;
 
 pub use api::{
-    Answer, Broken, Builder, Device, Event, Expectation, Expected, Matrix, NtHost, PendingRequest, Storm, Survey,
-    Trace, TraceSession, event,
+    Answer, Broken, Builder, Device, Expectation, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
 };
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
+pub use etw_etl::Event;
+pub use etw_etl::expect::{Expected, event};
 pub use kernel::{Known, known};
 pub use loader::{ImageError, ImportName, Layout, plan};
 pub use os::Os;

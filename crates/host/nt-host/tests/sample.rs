@@ -154,7 +154,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     let trace = host.trace();
     let events = trace.events().expect("a trace");
     let lost = trace.events_lost().expect("a trace");
-    let count = |name: &str| events.iter().filter(|event| event.name().as_deref() == Some(name)).count() as u64;
+    let count = |name: &str| events.iter().filter(|event| event.decode().event.as_deref() == Some(name)).count() as u64;
     println!("{written} written, {} recorded, {lost} lost", events.len());
     assert_eq!(written, events.len() as u64 + lost);
     // All of it was there at the same time: state that was asked for, sessions that came and went, requests.

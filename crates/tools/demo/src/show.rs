@@ -2,12 +2,12 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use etw_types::Opcode;
+use etw_etl::export::Columns;
+use etw_etl::{About, Format};
 
-use crate::files::Files;
+use crate::files::{Files, export};
 use crate::run::{Outcome, PROVIDER};
-use crate::table::Table;
-use crate::trace::{Entry, Trace};
+use crate::trace::Trace;
 
 /// Names of the statuses in `DriverEntry`'s event, and what each is about.
 const STATUSES: [(&str, &str); 5] = [
@@ -21,103 +21,62 @@ const STATUSES: [(&str, &str); 5] = [
 /// Prints everything.
 pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) {
     println!("\n{PROVIDER}, run by nt-host as on {}\n", outcome.os);
-    section("Statuses of registering and of set-information", &statuses(trace));
-    section("Requests", &requests(outcome));
-    section("Session control", &controls(outcome));
-    section("Events", &events(trace));
+    section("Statuses of registering and of set-information", statuses(trace));
+    section("Requests", requests(outcome));
+    section("Session control", controls(outcome));
+    println!("Events");
+    events(trace);
     summary(outcome, trace, files);
 }
 
-fn section(title: &str, table: &Table) {
+fn section(title: &str, mut table: Columns) {
     println!("{title}");
-    table.lines().iter().for_each(|line| println!("{line}"));
+    table.take_lines().iter().for_each(|line| println!("{line}"));
     println!();
 }
 
-fn statuses(trace: &Trace) -> Table {
-    let mut table = Table::default();
-    let entry = trace.events.iter().find(|entry| entry.name() == "DriverEntry");
+fn statuses(trace: &Trace) -> Columns {
+    let mut table = Columns::default();
+    let entry = trace.first("DriverEntry");
     for (name, what) in STATUSES {
-        let status = entry.and_then(|entry| entry.field(name)).unwrap_or_else(|| String::from("not in the trace"));
+        let node = entry.as_ref().and_then(|entry| entry.field(name));
+        let status = node.map_or_else(|| String::from("not in the trace"), ToString::to_string);
         table.row([name.into(), status], vec![what.into()]);
     }
     table
 }
 
-fn requests(outcome: &Outcome) -> Table {
-    let mut table = Table::default();
+fn requests(outcome: &Outcome) -> Columns {
+    let mut table = Columns::default();
     for (what, code, status) in &outcome.requests {
         table.row([format!("{code:#010x}"), (*what).into()], vec![status.to_string()]);
     }
     table
 }
 
-fn controls(outcome: &Outcome) -> Table {
-    let mut table = Table::default();
+fn controls(outcome: &Outcome) -> Columns {
+    let mut table = Columns::default();
     for (what, answer) in &outcome.controls {
         table.row([(*what).into()], vec![answer.clone()]);
     }
     table
 }
 
-fn events(trace: &Trace) -> Table {
-    let mut table = Table::with_numbers(&[0, 1]);
-    table.row(["ms", "delta", "level", "activity", "event"].map(String::from), vec!["fields".into()]);
-    let mut last = 0;
-    for entry in &trace.events {
-        let time = trace.since_start(entry);
-        let cells = [milliseconds(time), milliseconds(time - last), level(entry).into(), activity(entry), name(entry)];
-        table.row(cells, entry.fields());
-        last = time;
+fn events(trace: &Trace) {
+    if let Err(error) = export(std::io::stdout(), Format::Table, trace, About::default()) {
+        eprintln!("cannot show the events: {error}");
     }
-    table
-}
-
-/// 100 ns units as milliseconds with all their digits.
-fn milliseconds(ticks: i64) -> String {
-    format!("{}.{:04}", ticks / 10_000, ticks % 10_000)
-}
-
-fn level(entry: &Entry) -> &'static str {
-    match entry.event.header.descriptor.level.as_int() {
-        0 => "always",
-        1 => "critical",
-        2 => "error",
-        3 => "warning",
-        4 => "info",
-        _ => "verbose",
-    }
-}
-
-/// The activity with its bracket: where it starts, goes on and stops.
-fn activity(entry: &Entry) -> String {
-    let Some(number) = entry.activity else { return String::new() };
-    let bracket = match entry.event.header.descriptor.opcode {
-        Opcode::Start => '┌',
-        Opcode::Stop => '└',
-        _ => '│',
-    };
-    format!("{bracket} {number}")
-}
-
-fn name(entry: &Entry) -> String {
-    let phase = match entry.event.header.descriptor.opcode.as_int() {
-        1 => " start",
-        2 => " stop",
-        _ => "",
-    };
-    format!("{}{phase}", entry.name())
+    println!();
 }
 
 fn summary(outcome: &Outcome, trace: &Trace, files: &Files) {
-    let length = trace.events.last().map_or(0, |last| trace.since_start(last));
     let lost = outcome.session.events_lost;
     println!("Summary");
     println!(
-        "  {} events in {} ms, {} activities; {} of them came live; {lost} lost",
+        "  {} events in {:.4} ms, {} activities; {} of them came live; {lost} lost",
         trace.events.len(),
-        milliseconds(length),
-        trace.activities,
+        trace.milliseconds(),
+        trace.activities(),
         outcome.live
     );
     match &outcome.findings[..] {

@@ -78,7 +78,7 @@ impl Builder {
         self
     }
 
-    /// Has events carry the calls that led to them: see [`Event::stack`](crate::Event::stack) and [`NtHost::locate`].
+    /// Has events carry the calls that led to them: see [`Event::stack`](etw_etl::Event::stack) and [`NtHost::locate`].
     #[must_use]
     pub const fn stacks(mut self) -> Self {
         self.config.stacks = true;

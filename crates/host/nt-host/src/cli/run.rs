@@ -67,9 +67,9 @@ pub(super) fn run(options: &Options) -> u8 {
         println!("{}: {} ({} ms)", options.path.display(), outcome.text, started.elapsed().as_millis());
     }
     if let Some(path) = &options.etl
-        && let Err(error) = report::etl(path, &events, lost)
+        && let Err(error) = trace.write_etl(path)
     {
-        eprintln!("error: {}: {error}", path.display());
+        eprintln!("error: {error}");
         return USAGE;
     }
     outcome.code
@@ -112,7 +112,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
 /// Asks every provider that was heard of for its state.
 fn capture_state(host: &NtHost) -> Result<(), Error> {
     let events = host.trace().events()?;
-    let providers: BTreeSet<Guid> = events.iter().map(|event| event.provider).collect();
+    let providers: BTreeSet<Guid> = events.iter().filter_map(|event| event.header.provider).collect();
     providers.into_iter().try_for_each(|provider| host.trace().session().capture_state(provider).map(drop))
 }
 

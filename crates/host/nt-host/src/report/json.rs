@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use etw_etl::{Event, Format};
 use etw_types::NtStatus;
 
 use super::Report;
-use crate::api::Event;
+use super::text::export;
 use crate::verify::{Finding, Place};
 
 /// One object: the outcome, the requests, the findings, the events, the debug output.
@@ -18,7 +19,9 @@ pub(crate) fn json(
 ) -> String {
     let requests: Vec<String> = requests.iter().map(request).collect();
     let findings: Vec<String> = report.findings().iter().map(finding).collect();
-    let events: Vec<String> = events.iter().map(event).collect();
+    // One object for each event, as trace files are exported.
+    let events = export(events, Format::JsonLines);
+    let events: Vec<&str> = events.lines().collect();
     format!(
         "{{\"outcome\":{},\"requests\":[{}],\"findings\":[{}],\"events\":[{}],\"lost\":{lost},\"output\":{}}}",
         string(outcome),
@@ -60,21 +63,6 @@ fn members(place: Option<&Place>) -> String {
 
 fn text(value: Option<&String>) -> String {
     value.map_or_else(|| "null".into(), |value| string(value))
-}
-
-fn event(event: &Event) -> String {
-    let fields: Vec<String> =
-        event.fields().iter().map(|(name, value)| format!("{}:{}", string(name), string(value))).collect();
-    format!(
-        "{{\"provider\":{},\"name\":{},\"level\":{},\"opcode\":{},\"time\":{},\"activity\":{},\"fields\":{{{}}}}}",
-        string(&event.provider_name().unwrap_or_else(|| event.provider.to_string())),
-        string(&event.name().unwrap_or_default()),
-        event.descriptor.level.as_int(),
-        event.descriptor.opcode.as_int(),
-        event.timestamp,
-        string(&event.activity.to_string()),
-        fields.join(",")
-    )
 }
 
 /// A JSON string.
