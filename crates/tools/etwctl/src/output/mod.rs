@@ -5,6 +5,6 @@ mod meter;
 pub(crate) mod paint;
 pub(crate) mod table;
 
-pub(crate) use json::Json;
+pub(crate) use json::{Json, object};
 pub(crate) use meter::Meter;
 pub(crate) use table::Table;
