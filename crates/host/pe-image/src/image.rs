@@ -10,6 +10,7 @@ use object::pe::{
 use crate::debug::{DebugEntry, PdbReference};
 use crate::error::Error;
 use crate::exports::Exports;
+use crate::framework;
 use crate::header::{Header, Headers};
 use crate::imports::Imports;
 use crate::load_config::LoadConfig;
@@ -42,6 +43,8 @@ pub struct Image {
     pub load_config: Option<LoadConfig>,
     /// The signature in the file; one in a catalog is not seen.
     pub signature: Option<Signature>,
+    /// What it asks the driver framework for; none if it is no driver of the framework.
+    pub framework: Option<windows_releases::Client>,
     /// What a debugger needs.
     pub debug: Vec<DebugEntry>,
     /// Whether it wants memory for each thread.
@@ -122,6 +125,7 @@ impl Image {
             exceptions: directory(IMAGE_DIRECTORY_ENTRY_EXCEPTION),
             load_config,
             signature,
+            framework: framework::read(&view, header, sections),
             debug,
             has_tls,
             has_clr,

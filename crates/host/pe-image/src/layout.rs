@@ -25,6 +25,8 @@ pub struct Layout {
     pub entry: u32,
     /// The image as it lies in memory, before relocation.
     pub bytes: Vec<u8>,
+    /// The oldest kernel that it says it runs on: major and minor version.
+    pub subsystem_version: (u16, u16),
     /// Bytes of the headers.
     pub headers: u32,
     /// Ascending, without overlap.
@@ -112,6 +114,7 @@ impl Layout {
             base: image.header.image_base,
             entry: image.entry.rva,
             bytes: lay_out(file, image)?,
+            subsystem_version: (image.header.subsystem_version.major, image.header.subsystem_version.minor),
             headers: image.header.size_of_headers,
             sections: image.sections.clone(),
             relocations: image.relocations.as_ref().map_or_else(|| Ok(Vec::new()), relocations)?,

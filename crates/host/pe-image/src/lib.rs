@@ -19,6 +19,7 @@ mod checksum;
 mod debug;
 mod error;
 mod exports;
+mod framework;
 mod header;
 mod image;
 mod imports;

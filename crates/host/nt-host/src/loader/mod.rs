@@ -11,8 +11,10 @@ use pe_image::Image;
 pub(crate) use mapped::Mapped;
 pub use pe_image::{Error as ImageError, Imported as ImportName, Layout};
 
-/// Rules of Windows' loader that do not matter here: they concern the file, and are restored by signing it.
-const NOT_ASKED_FOR: [&str; 3] = ["checksum", "signature", "signature-place"];
+/// Rules of Windows' loader that do not matter here: the first three concern the file and are restored by signing it, the
+/// others depend on the release of Windows and are looked at when the driver is loaded.
+const NOT_ASKED_FOR: [&str; 6] =
+    ["checksum", "signature", "signature-place", "subsystem-version", "missing-import", "kmdf-version"];
 
 /// Plans an image from the bytes of its file.
 ///

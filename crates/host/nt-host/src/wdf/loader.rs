@@ -1,4 +1,6 @@
-//! Binding a driver to the framework.
+//! Binding a driver to the framework, as the one of the imitated Windows does.
+
+use windows_releases::Client;
 
 use super::{Framework, with};
 use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
@@ -7,13 +9,12 @@ use crate::memory::guest;
 use crate::verify::{self, Rule};
 
 /// `WDF_BIND_INFO`: component at 8, version at 16, 20, 24, count of functions at 28, place for the table at 32.
+/// `WDF_BIND_INFO2` adds addresses of variables of the driver: the oldest version at 48, whether the driver is newer than
+/// the framework at 56, the count of functions at 64.
 const SIZES: [u32; 2] = [0x30, 0x58];
 const COMPONENT: &str = "KmdfLibrary";
-/// The version that is imitated: 1.33.
-const MINOR: u32 = 33;
 
 const OBJECT_NAME_NOT_FOUND: u64 = 0xC000_0034;
-const REVISION_MISMATCH: u64 = 0xC000_0059;
 const INVALID_PARAMETER: u64 = 0xC000_000D;
 
 /// `WDF_DRIVER_GLOBALS`: driver at 0, `DisplaceDriverUnload` at 0x30.
@@ -40,7 +41,8 @@ pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     pub(super) globals: u64,
-    pub(super) table: u64,
+    /// None if the functions were copied into the driver's own table.
+    pub(super) table: Option<u64>,
 }
 
 /// Arguments: driver object, registry path, bind information, place for the globals.
@@ -57,21 +59,47 @@ fn bind(call: &Call) -> u64 {
     if component != COMPONENT {
         return OBJECT_NAME_NOT_FOUND;
     }
-    let functions = kernel().table.framework_functions();
-    if major != 1 || minor > MINOR || count > functions {
-        return REVISION_MISMATCH;
-    }
-    let (globals, table) = {
-        let mut pool = kernel::lock(&kernel().pool);
-        (pool.object(GLOBALS_SIZE), pool.object(u64::from(functions) * 8))
+    let extended = size == SIZES[1];
+    let minimum = extended.then(|| guest::read(guest::read::<u64>(info + 48)));
+    let client = Client { major, minor, functions: count, minimum };
+    let os = kernel().config.os;
+    let binding = match os.kmdf().bind(client) {
+        Ok(binding) => binding,
+        Err(refusal) => {
+            *kernel::lock(&kernel().refusal) = Some(refusal.explain(client, os));
+            return INVALID_PARAMETER;
+        }
     };
-    for index in 0..functions {
-        guest::write(table + u64::from(index) * 8, kernel().table.framework(index));
+    let place_of_table = guest::read::<u64>(info + 32);
+    let mut pool = kernel::lock(&kernel().pool);
+    let globals = pool.object(GLOBALS_SIZE);
+    let table = if binding.copies_table {
+        fill(place_of_table, binding.functions);
+        None
+    } else {
+        // Functions that this framework lacks are there as well: a call of one is a finding with its name.
+        let functions = kernel().table.framework_functions();
+        let table = pool.object(u64::from(functions) * 8);
+        fill(table, functions);
+        guest::write(place_of_table, table);
+        Some(table)
+    };
+    drop(pool);
+    if extended {
+        guest::write(info + 28, binding.functions);
+        guest::write(guest::read::<u64>(info + 56), u8::from(binding.client_is_newer));
+        guest::write(guest::read::<u64>(info + 64), binding.functions);
     }
-    guest::write(guest::read::<u64>(info + 32), table);
     guest::write(place, globals);
     with(|framework| framework.bound = Some(Bound { globals, table }));
     0
+}
+
+/// Puts the first functions of the framework into a table.
+fn fill(table: u64, functions: u32) {
+    for index in 0..functions {
+        guest::write(table + u64::from(index) * 8, kernel().table.framework(index));
+    }
 }
 
 fn unbind() {
@@ -83,7 +111,9 @@ fn unbind() {
     if let Some(bound) = bound {
         let mut pool = kernel::lock(&kernel().pool);
         pool.free_object(bound.globals);
-        pool.free_object(bound.table);
+        if let Some(table) = bound.table {
+            pool.free_object(table);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::pe::{Export, ExportTarget, Image, Imported, SymbolSource};
-use crate::rules::Verdict;
+use crate::rules::{Verdict, oldest_release};
 
 /// The description of an image and what Windows would say to it.
 #[must_use]
@@ -26,6 +26,14 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
             "guard_functions": config.guard_functions,
         })
     });
+    let framework = image.framework.map(|client| {
+        json!({
+            "version": client.version(),
+            "functions": client.functions,
+            "oldest_version": format!("{}.{}", client.major, client.oldest_framework()),
+        })
+    });
+    let oldest = oldest_release(image);
     let value = json!({
         "file": name,
         "size": image.file_size,
@@ -51,9 +59,13 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
         "relocations": relocations.map(|found| json!({ "pages": found.blocks, "addresses": found.fixups.len() })),
         "load_config": load_config,
         "signature": signature,
+        "framework": framework,
+        "oldest_windows": oldest.map(|release| release.name()),
+        "oldest_build": oldest.map(|release| release.build()),
         "debug": debug(image),
         "tls": image.has_tls,
         "clr": image.has_clr,
+        "windows": verdict.target().release.name(),
         "loadable": verdict.is_loadable(),
         "findings": findings(verdict),
     });
