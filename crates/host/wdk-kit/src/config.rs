@@ -127,7 +127,7 @@ impl Config {
         match &driver_config {
             DriverConfig::Wdm => {}
             DriverConfig::Kmdf(kmdf) if (kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor) == (1, 33) => {
-                check_minimum(kmdf)?;
+                check_minimum(*kmdf)?;
             }
             DriverConfig::Kmdf(kmdf) => {
                 let version = format!("{}.{}", kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor);
@@ -271,7 +271,7 @@ impl Config {
 }
 
 /// The rule of the WDK's `wdffuncenum.h`, which rejects other minimums with `#error`.
-fn check_minimum(kmdf: &KmdfConfig) -> Result<(), ConfigError> {
+fn check_minimum(kmdf: KmdfConfig) -> Result<(), ConfigError> {
     let target = kmdf.target_kmdf_version_minor;
     match kmdf.minimum_kmdf_version_minor {
         Some(minimum) if !(OLDEST_MINIMUM..=target).contains(&minimum) => {
@@ -327,10 +327,10 @@ mod tests {
             [(None, true), (Some(24), false), (Some(25), true), (Some(33), true), (Some(34), false)]
         {
             let model = KmdfConfig { minimum_kmdf_version_minor: minimum, ..KmdfConfig::default() };
-            assert_eq!(check_minimum(&model).is_ok(), allowed, "{minimum:?}");
+            assert_eq!(check_minimum(model).is_ok(), allowed, "{minimum:?}");
         }
         let model = KmdfConfig { minimum_kmdf_version_minor: Some(9), ..KmdfConfig::default() };
-        let error = check_minimum(&model).unwrap_err().to_string();
+        let error = check_minimum(model).unwrap_err().to_string();
         assert!(error.contains("minimum-kmdf-version-minor = 9") && error.contains("25 to 33"), "{error}");
     }
 }

@@ -8,8 +8,8 @@
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
-    LOG("minimum %u, newer %u, functions %u\n", WdfMinimumVersionRequired, WdfClientVersionHigherThanFramework,
-        WdfFunctionCount);
+    LOG("minimum %u, newer %u, functions %u, structures %u, device state %u\n", WdfMinimumVersionRequired,
+        WdfClientVersionHigherThanFramework, WdfFunctionCount, WdfStructureCount, (ULONG)WdfStructures[20]);
     if (BUG && LAST >= WdfFunctionCount) {
         ((VOID (*)(PWDF_DRIVER_GLOBALS))WdfFunctions_01033[LAST])(WdfDriverGlobals);
     }

@@ -2,7 +2,7 @@
 
 use windows_releases::Client;
 
-use super::{Framework, with};
+use super::{Framework, structures, with};
 use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
 use crate::kernel::{self, kernel};
 use crate::memory::guest;
@@ -10,7 +10,7 @@ use crate::verify::{self, Rule};
 
 /// `WDF_BIND_INFO`: component at 8, version at 16, 20, 24, count of functions at 28, place for the table at 32.
 /// `WDF_BIND_INFO2` adds addresses of variables of the driver: the oldest version at 48, whether the driver is newer than
-/// the framework at 56, the count of functions at 64.
+/// the framework at 56, the count of functions at 64, the count of structures at 72, the table of their sizes at 80.
 const SIZES: [u32; 2] = [0x30, 0x58];
 const COMPONENT: &str = "KmdfLibrary";
 
@@ -43,6 +43,8 @@ pub(super) struct Bound {
     pub(super) globals: u64,
     /// None if the functions were copied into the driver's own table.
     pub(super) table: Option<u64>,
+    /// The sizes of structures, for a driver that knows how to ask.
+    pub(super) structures: Option<u64>,
 }
 
 /// Arguments: driver object, registry path, bind information, place for the globals.
@@ -84,14 +86,21 @@ fn bind(call: &Call) -> u64 {
         guest::write(place_of_table, table);
         Some(table)
     };
+    let sizes: Vec<u64> = structures::sizes(os.kmdf()).collect();
+    let structures = extended.then(|| pool.object(sizes.len() as u64 * 8));
     drop(pool);
-    if extended {
+    if let Some(structures) = structures {
+        for (place, size) in (structures..).step_by(8).zip(&sizes) {
+            guest::write(place, *size);
+        }
+        guest::write(guest::read::<u64>(info + 72), sizes.len() as u32);
+        guest::write(guest::read::<u64>(info + 80), structures);
         guest::write(info + 28, binding.functions);
         guest::write(guest::read::<u64>(info + 56), u8::from(binding.client_is_newer));
         guest::write(guest::read::<u64>(info + 64), binding.functions);
     }
     guest::write(place, globals);
-    with(|framework| framework.bound = Some(Bound { globals, table }));
+    with(|framework| framework.bound = Some(Bound { globals, table, structures }));
     0
 }
 
@@ -111,7 +120,7 @@ fn unbind() {
     if let Some(bound) = bound {
         let mut pool = kernel::lock(&kernel().pool);
         pool.free_object(bound.globals);
-        if let Some(table) = bound.table {
+        for table in [bound.table, bound.structures].into_iter().flatten() {
             pool.free_object(table);
         }
     }

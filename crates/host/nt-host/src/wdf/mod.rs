@@ -29,6 +29,7 @@ mod queue_state;
 mod registry;
 mod request;
 mod retrieve;
+mod structures;
 mod sync;
 mod timer;
 mod work;
