@@ -1,6 +1,7 @@
 //! JSON, one object for an image. Addresses and flags are numbers.
 
 use serde_json::{Value, json};
+use windows_releases::Release;
 
 use crate::pe::{Export, ExportTarget, Image, Imported, SymbolSource};
 use crate::rules::{Verdict, oldest_release};
@@ -60,8 +61,8 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
         "load_config": load_config,
         "signature": signature,
         "framework": framework,
-        "oldest_windows": oldest.map(|release| release.name()),
-        "oldest_build": oldest.map(|release| release.build()),
+        "oldest_windows": oldest.map(Release::name),
+        "oldest_build": oldest.map(Release::build),
         "debug": debug(image),
         "tls": image.has_tls,
         "clr": image.has_clr,
