@@ -12,18 +12,18 @@ use etw_types::{Guid, Win32Error};
 
 use super::core::{Life, SessionCore, Sink, clock_now};
 use super::file::{FileFacts, FileSink};
+use super::information::SessionInformation;
 use super::logger::{Buffers, spawn};
-use super::memory::Memory;
+use super::memory::{Memory, SessionOptions};
 use super::outlet::Outlet;
 use super::properties::{Overflow, Plan, Properties};
 use super::sequence::Sequence;
 use super::stacks::Stacks;
 use super::status::SessionStatus;
-use super::{Session, SessionOptions, Sessions};
+use super::{Session, Sessions};
 use crate::Engine;
 use crate::buffers::{Pool, PoolOptions};
 use crate::sync::lock;
-use crate::trace_info::SessionInformation;
 
 impl Engine {
     /// `StartTrace`: starts a session.
