@@ -48,7 +48,7 @@
 //! # let provider = Guid::from_name("MyProvider");
 //! # let handle = engine.register(provider, None, |_| {}).expect("a fresh engine registers anything");
 //! # let path = std::env::temp_dir().join(format!("etw-engine-doc-{}.etl", std::process::id()));
-//! let session = engine.start(&Properties::file("example", &path)).expect("nothing else has this name");
+//! let session = engine.start(&Properties::to_file("example", &path)).expect("nothing else has this name");
 //! session.enable(provider, Enable::default());
 //! let event = EventWrite::new(handle, EventDescriptor::new(Level::Error, Keyword::NONE));
 //! engine.write(&event, [Block::data(b"hello")].as_slice());
@@ -103,6 +103,8 @@ mod timer;
 mod trace_info;
 mod write;
 
+pub use etw_types::session::{Properties, SessionStatus, Update};
+
 pub use block::{Block, BlockSource};
 pub use callback::{Callback, Notification};
 pub use capture::{CapturedBlock, CapturedEvent};
@@ -121,7 +123,6 @@ pub use session::consumer::{Consumer, RealTimeBuffer};
 pub use session::information::SessionInformation;
 pub use session::memory::SessionOptions;
 pub use session::message::{Message, message_flag};
-pub use session::properties::{Overflow, Properties};
-pub use session::status::{SessionStatus, Statistics};
-pub use session::update::Update;
+pub use session::properties::Overflow;
+pub use session::status::{Report, Statistics};
 pub use trace_info::{Enabled, Enumeration, Information, PmcSession, ProviderInstance, QueryError, SetInformation};

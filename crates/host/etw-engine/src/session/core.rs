@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use etw_etl::format::event::SIZE;
 use etw_etl::format::stack::{HOOK_CREATE, push_definition};
 use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
-use etw_types::session::{enable, mode};
+use etw_types::session::{Properties, SessionStatus, enable, mode};
 use etw_types::{Guid, NtStatus};
 
 use super::information::SessionInformation;
@@ -17,7 +17,7 @@ use super::outlet::Counts;
 use super::properties::{Overflow, Plan};
 use super::sequence::Sequence;
 use super::stacks::{Opcodes, Stacks};
-use super::status::{SessionStatus, Statistics};
+use super::status::{Report, Statistics};
 use crate::buffers::{Outcome, Pieces};
 use crate::data::Data;
 use crate::event::Offer;
@@ -314,38 +314,33 @@ impl SessionCore {
         self.buffers().map(|buffers| lock(&buffers.outlet).counts).unwrap_or_default()
     }
 
-    pub(super) fn status(&self) -> SessionStatus {
+    pub(super) fn status(&self) -> Report {
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let counts = self.counts();
-        let plan = lock(&self.plan);
-        let mut properties = plan.properties.clone();
-        drop(plan);
+        let statistics = self.statistics();
         let mut status = SessionStatus {
+            properties: Properties { guid: self.guid, ..lock(&self.plan).properties.clone() },
             handle: self.id,
-            logger_id: self.logger_id,
-            guid: self.guid,
-            is_system: self.is_system,
-            number_of_buffers: 0,
-            free_buffers: 0,
-            buffers_written: counts.buffers_written,
-            log_buffers_lost: counts.log_buffers_lost,
-            real_time_buffers_lost: counts.real_time_buffers_lost,
-            statistics: self.statistics(),
-            file: None,
-            file_error: None,
-            properties: properties.clone(),
+            events_lost: narrow(statistics.lost),
+            buffers_written: narrow(counts.buffers_written),
+            log_buffers_lost: narrow(counts.log_buffers_lost),
+            real_time_buffers_lost: narrow(counts.real_time_buffers_lost),
+            ..SessionStatus::default()
         };
+        let mut file_error = None;
         if let Some(buffers) = self.buffers() {
             let outlet = lock(&buffers.outlet);
             let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let properties = &mut status.properties;
             properties.mode = (properties.mode & !mode::REAL_TIME) | (outlet.mode() & mode::REAL_TIME);
             properties.maximum_buffers = buffers.pool.maximum();
-            status.properties = properties;
+            // The present one of several; none once the session went on in real time only.
+            properties.log_file = properties.log_file.take().and_then(|_| outlet.path());
             status.number_of_buffers = count(buffers.pool.allocated());
             status.free_buffers = count(buffers.pool.free());
-            status.file = outlet.path();
-            status.file_error = outlet.file_error();
+            file_error = outlet.file_error();
         }
-        status
+        Report { status, logger_id: self.logger_id, statistics, file_error }
     }
 }
 

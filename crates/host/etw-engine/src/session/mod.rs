@@ -1,6 +1,5 @@
 //! Sessions: what they are asked to be, what they take, and where it goes.
 
-pub(crate) mod block;
 pub(crate) mod consumer;
 mod core;
 mod file;

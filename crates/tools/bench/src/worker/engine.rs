@@ -39,10 +39,9 @@ impl Writer {
             buffer_kib: BUFFER_KIB,
             minimum_buffers: BUFFERS,
             maximum_buffers: BUFFERS,
-            overflow,
-            ..Properties::file("bench", file)
+            ..Properties::to_file("bench", file)
         };
-        let session = engine.start(&properties).map_err(|error| error.to_string())?;
+        let session = engine.start_with(&properties, overflow).map_err(|error| error.to_string())?;
         session.enable(provider, Enable::default());
         let (mut metadata, mut payload) = ([0; 64], [0; 64]);
         let event =
