@@ -93,7 +93,7 @@ fn a_flush_puts_what_was_written_into_the_file() {
         let status = session.flush().unwrap();
         assert_eq!(read_events(file.path()).len(), number);
         assert_eq!((status.statistics.recorded, status.statistics.pending), (number as u64, 0));
-        assert_eq!(status.status.buffers_written, number as u32);
+        assert_eq!(u64::from(status.status.buffers_written), number as u64);
     }
     session.flush().unwrap();
     assert_eq!(session.finish().unwrap().status.buffers_written, 3, "an empty buffer is not written");
