@@ -114,7 +114,7 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     const AT_ONCE: u64 = 10_000;
     let writer = Writer::new(file, Overflow::Wait)?;
     let mut written = 0;
-    while writer.session.status().buffers_written * u64::from(BUFFER_KIB) * 1024 < bytes {
+    while u64::from(writer.session.status().status.buffers_written) * u64::from(BUFFER_KIB) * 1024 < bytes {
         writer.write(AT_ONCE);
         written += AT_ONCE;
     }
