@@ -2,9 +2,8 @@
 
 use etw_types::{DataKind, EventDescriptor, Guid};
 
-use crate::data::Data;
-use crate::gather::Gathered;
-use crate::write::Offer;
+use crate::data::{Blocks, Data};
+use crate::event::Offer;
 
 /// One event that a session captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +59,7 @@ const ITEM_HEADER: usize = 8;
 
 impl CapturedEvent {
     pub(crate) fn new(offer: &Offer<'_>, data: &Data<'_>, stack: Vec<u64>, sequence: u64) -> Self {
-        let blocks = data.blocks.map(Gathered::blocks).unwrap_or_default();
+        let blocks = captured(data.blocks);
         Self {
             provider: offer.provider,
             descriptor: offer.event.descriptor,
@@ -71,7 +70,7 @@ impl CapturedEvent {
             payload: data.payload.concat(),
             filter: offer.event.filter,
             flags: offer.event.flags,
-            string_only: offer.string_only,
+            string_only: offer.event.is_string(),
             descriptors: blocks.len(),
             blocks,
             timestamp: offer.now,
@@ -90,4 +89,15 @@ pub(crate) fn trace_size(offer: &Offer<'_>, data: &Data<'_>) -> usize {
         + data.traits.map_or(0, |traits| item(traits.len()))
         + data.metadata.map_or(0, |metadata| item(metadata.len()))
         + data.payload_len
+}
+
+/// The blocks one by one.
+fn captured(blocks: Blocks<'_>) -> Vec<CapturedBlock> {
+    let mut rest = blocks.bytes;
+    let mut block = |&(kind, size): &(DataKind, usize)| {
+        let (bytes, behind) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+        rest = behind;
+        CapturedBlock { kind, bytes: bytes.to_vec() }
+    };
+    blocks.kinds.iter().map(&mut block).collect()
 }

@@ -3,8 +3,7 @@
 use etw_types::DataKind;
 
 use crate::BlockSource;
-use crate::gather::Gathered;
-use crate::write::MAX_DATA;
+use crate::event::MAX_DATA;
 
 /// Most blocks of an event that are not copied before a session takes them. Events of drivers rarely have more.
 const MOST: usize = 16;
@@ -23,7 +22,16 @@ pub(crate) struct Data<'a> {
     /// The time that the writer put in place of the session's.
     pub(crate) timestamp: Option<u64>,
     /// The blocks as they came, where a session captures them.
-    pub(crate) blocks: Option<&'a Gathered>,
+    pub(crate) blocks: Blocks<'a>,
+}
+
+/// The blocks of an event as they came.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Blocks<'a> {
+    /// Kind and size of each.
+    pub(crate) kinds: &'a [(DataKind, usize)],
+    /// Their bytes, one behind the other.
+    pub(crate) bytes: &'a [u8],
 }
 
 /// The pieces of a payload that stays where its writer has it.

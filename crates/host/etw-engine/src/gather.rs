@@ -7,10 +7,9 @@ use std::cell::Cell;
 
 use etw_types::{DataKind, NtStatus};
 
-use crate::data::Data;
-
-use crate::write::{MAX_BLOCKS, MAX_DATA};
-use crate::{BlockSource, CapturedBlock};
+use crate::BlockSource;
+use crate::data::{Blocks, Data};
+use crate::event::{MAX_BLOCKS, MAX_DATA};
 
 /// Why data could not be read, and at which block.
 #[derive(Clone, Copy)]
@@ -121,22 +120,11 @@ impl Gathered {
             payload,
             payload_len: self.payload.len(),
             timestamp: self.timestamp,
-            blocks: Some(self),
+            blocks: Blocks { kinds: &self.blocks, bytes: &self.raw },
         }
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
-    }
-
-    /// The blocks as they came, where they were kept.
-    pub(crate) fn blocks(&self) -> Vec<CapturedBlock> {
-        let mut rest = self.raw.as_slice();
-        let mut block = |&(kind, size): &(DataKind, usize)| {
-            let (bytes, behind) = rest.split_at_checked(size).unwrap_or((rest, &[]));
-            rest = behind;
-            CapturedBlock { kind, bytes: bytes.to_vec() }
-        };
-        self.blocks.iter().map(&mut block).collect()
     }
 }

@@ -9,7 +9,7 @@ use etw_types::session::enable;
 
 use crate::buffers::{Item, Pieces};
 use crate::data::Data;
-use crate::write::Offer;
+use crate::event::Offer;
 
 /// Most return addresses of a stack. Our choice: as many as kernel and user part of a stack walk have together.
 const MAX_FRAMES: usize = 192;
@@ -118,7 +118,8 @@ pub(crate) fn encode<'a>(
     *header = EventHeader {
         size: u16::try_from(pieces.len()).ok()?,
         header_type: TYPE_64,
-        flags: if offer.string_only { FLAG_STRING_ONLY } else { 0 } | if has_items { FLAG_EXTENDED_INFO } else { 0 },
+        flags: if offer.event.is_string() { FLAG_STRING_ONLY } else { 0 }
+            | if has_items { FLAG_EXTENDED_INFO } else { 0 },
         property: 0,
         thread_id: environment.thread_id(),
         process_id: environment.process_id(),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use etw_types::{EventDescriptor, Guid, Keyword, Level, NtStatus};
 
+use crate::callback::Callback;
 use crate::finding::Attempt;
 use crate::gate::Pass;
 use crate::log::Subject;
-use crate::notify::{Callback, Delivery};
+use crate::notify::Delivery;
 use crate::state::{Missing, Registration};
 use crate::sync::read;
 use crate::{Engine, Finding, Origin, Routine};

@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use etw_types::{Guid, Opcode};
+use etw_types::Guid;
 
 use crate::enable::{Settings, property};
 use crate::filter::Filters;
-use crate::session::SessionCore;
-use crate::state::{Missing, State};
+use crate::session::{Opcodes, SessionCore, Wanted};
+use crate::state::{Enablement, Handles, Missing, Registration, State};
 use crate::sync::{lock, read};
 use crate::{Engine, EventWrite};
 
@@ -30,30 +30,6 @@ pub(crate) struct Taker {
     pub(crate) stacks: Opcodes,
 }
 
-/// A set of opcodes, one bit each.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Opcodes([u64; 4]);
-
-impl Opcodes {
-    pub(crate) fn contains(self, opcode: Opcode) -> bool {
-        let opcode = opcode.as_int();
-        let word = self.0.get(usize::from(opcode / 64)).copied().unwrap_or_default();
-        word >> (opcode % 64) & 1 != 0
-    }
-}
-
-impl FromIterator<u8> for Opcodes {
-    fn from_iter<I: IntoIterator<Item = u8>>(opcodes: I) -> Self {
-        let mut set = Self::default();
-        for opcode in opcodes {
-            if let Some(word) = set.0.get_mut(usize::from(opcode / 64)) {
-                *word |= 1 << (opcode % 64);
-            }
-        }
-        set
-    }
-}
-
 impl Taker {
     /// Whether the session wants the event as far as its descriptor and the flags of its write tell.
     pub(crate) fn may_want(&self, event: &EventWrite) -> bool {
@@ -61,6 +37,13 @@ impl Taker {
         let is_excluded =
             event.flags & WRITE_INPRIVATE != 0 && self.settings.property() & property::EXCLUDE_INPRIVATE != 0;
         self.settings.passes(descriptor.level, descriptor.keyword) && self.filters.passes_id(descriptor) && !is_excluded
+    }
+
+    /// What the session wants added to an event.
+    pub(crate) fn wanted(&self, event: &EventWrite, metadata: Option<&[u8]>) -> Wanted {
+        let (property, descriptor) = (self.settings.property(), &event.descriptor);
+        let stack = property & property::STACK_TRACE != 0 && self.filters.wants_stack(descriptor, metadata);
+        Wanted { property, stack: stack || self.stacks.contains(descriptor.opcode) }
     }
 
     /// Whether the session wants the event by its name, too.
@@ -80,6 +63,30 @@ pub(crate) struct Route {
     pub(crate) captures: bool,
 }
 
+impl Route {
+    fn new(state: &State, registration: &Registration) -> Self {
+        let taker = |enablement: &Enablement| Taker {
+            session: Arc::clone(&enablement.session),
+            settings: enablement.settings,
+            filters: Arc::clone(&enablement.filters),
+            // Only the kernel's own events can be listed.
+            stacks: if registration.origin.is_user_mode {
+                Opcodes::default()
+            } else {
+                enablement.session.stack_opcodes(registration.provider)
+            },
+        };
+        let takers: Vec<Taker> = state.enablements_for(registration).into_iter().map(taker).collect();
+        Self {
+            provider: registration.provider,
+            uses_descriptor_types: registration.uses_descriptor_types,
+            merged: state.merged(registration),
+            captures: takers.iter().any(|taker| taker.session.captures()),
+            takers,
+        }
+    }
+}
+
 /// All routes of an engine at some moment.
 pub(crate) struct Routes {
     engine: u64,
@@ -87,25 +94,6 @@ pub(crate) struct Routes {
     /// By handle, sorted: there are few, and hashing would cost more than looking.
     table: Vec<(u64, Route)>,
     handles: Handles,
-}
-
-/// The handles that an engine gave out so far: enough to tell an old one from one that never was.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Handles {
-    pub(crate) first: u64,
-    pub(crate) next: u64,
-    pub(crate) step: u64,
-}
-
-impl Handles {
-    pub(crate) fn missing(&self, handle: u64) -> Missing {
-        let given_out = handle >= self.first && handle < self.next && (handle - self.first).is_multiple_of(self.step);
-        match handle {
-            0 => Missing::Zero,
-            _ if given_out => Missing::Stale,
-            _ => Missing::Unknown,
-        }
-    }
 }
 
 impl Routes {
@@ -116,7 +104,7 @@ impl Routes {
     }
 
     fn build(engine: u64, number: u64, state: &State) -> Self {
-        let route = |(handle, registration)| (handle, state.route(registration));
+        let route = |(handle, registration)| (handle, Route::new(state, registration));
         Self { engine, number, table: state.registrations().map(route).collect(), handles: state.handles() }
     }
 }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use etw_types::Guid;
 
+use crate::callback::Callback;
 use crate::enable::{Settings, Target};
 use crate::environment::Origin;
 use crate::filter::Filters;
-use crate::notify::Callback;
-use crate::routes::{Handles, Opcodes, Route, Taker};
 use crate::session::SessionCore;
 
 /// Distance between two handles; handles look like addresses of kernel objects.
@@ -44,6 +43,25 @@ pub(crate) enum Missing {
     Zero,
     Stale,
     Unknown,
+}
+
+/// The handles that an engine gave out so far: enough to tell an old one from one that never was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handles {
+    pub(crate) first: u64,
+    pub(crate) next: u64,
+    pub(crate) step: u64,
+}
+
+impl Handles {
+    pub(crate) fn missing(&self, handle: u64) -> Missing {
+        let given_out = handle >= self.first && handle < self.next && (handle - self.first).is_multiple_of(self.step);
+        match handle {
+            0 => Missing::Zero,
+            _ if given_out => Missing::Stale,
+            _ => Missing::Unknown,
+        }
+    }
 }
 
 pub(crate) struct State {
@@ -150,7 +168,7 @@ impl State {
 
     /// The requests that reach a registration: those to its GUID and those to its group, by session. A request to the
     /// group does not reach providers that the session disallowed, nor one of a process that its filters leave out.
-    fn enablements_for(&self, registration: &Registration) -> Vec<&Enablement> {
+    pub(crate) fn enablements_for(&self, registration: &Registration) -> Vec<&Enablement> {
         let own = self.enablements.get(&Target::Provider(registration.provider));
         let group = registration.group.and_then(|guid| self.enablements.get(&Target::Group(guid)));
         let group = group.into_iter().flat_map(BTreeMap::values).filter(|enablement| {
@@ -175,29 +193,6 @@ impl State {
     /// What all sessions together want of a registration; `None` when none does.
     pub(crate) fn merged(&self, registration: &Registration) -> Option<Settings> {
         self.enablements_for(registration).into_iter().map(|enablement| enablement.settings).reduce(Settings::merge)
-    }
-
-    /// What the write path has to know about a registration.
-    pub(crate) fn route(&self, registration: &Registration) -> Route {
-        let takers = self.enablements_for(registration).into_iter().map(|enablement| Taker {
-            session: Arc::clone(&enablement.session),
-            settings: enablement.settings,
-            filters: Arc::clone(&enablement.filters),
-            // Only the kernel's own events can be listed.
-            stacks: if registration.origin.is_user_mode {
-                Opcodes::default()
-            } else {
-                enablement.session.stack_opcodes(registration.provider)
-            },
-        });
-        let takers: Vec<Taker> = takers.collect();
-        Route {
-            provider: registration.provider,
-            uses_descriptor_types: registration.uses_descriptor_types,
-            merged: self.merged(registration),
-            captures: takers.iter().any(|taker| taker.session.captures()),
-            takers,
-        }
     }
 
     /// The requests to a target.

@@ -20,7 +20,7 @@ proptest! {
         room in 0_usize..200,
     ) {
         let engine = Engine::with_options(EngineOptions { processors: 1, ..EngineOptions::default() });
-        let session = engine.start(&Properties { buffer_kib: 4, ..Properties::buffering(KERNEL_LOGGER_NAME) });
+        let session = engine.start(&Properties { buffer_kib: 4, ..Properties::in_memory(KERNEL_LOGGER_NAME) });
         let handle = session.map(|session| session.handle()).unwrap_or_default();
         let class = TraceInfoClass::from_int(class);
         let mut buffer = vec![0; room];
@@ -81,7 +81,7 @@ proptest! {
             if let Ok(session) = engine.start(&properties) {
                 let status = session.finish();
                 prop_assert!(status.is_ok());
-                let _ = status.map(|status| status.fill_block(&mut bytes));
+                let _ = status.map(|status| status.status.fill_block(&mut bytes));
             }
         }
     }

@@ -39,7 +39,7 @@ fn told(file: &TempFile) -> (Vec<(Guid, String)>, usize) {
 fn a_session_that_tracks_is_told_of_providers_before_and_after() {
     let file = TempFile::new("tracked");
     let engine = Engine::new();
-    let session = engine.start(&Properties::file("tracked", file.path())).unwrap();
+    let session = engine.start(&Properties::to_file("tracked", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     let handle = engine.register_from(driver(), PROVIDER, None, |_| {}).unwrap();
     session.set_information(SetInformation::BinaryTracking(true)).unwrap();
@@ -58,7 +58,7 @@ fn a_session_that_tracks_is_told_of_providers_before_and_after() {
 fn without_tracking_nobody_is_told_unless_the_provider_asked() {
     let file = TempFile::new("untracked");
     let engine = Engine::new();
-    let session = engine.start(&Properties::file("untracked", file.path())).unwrap();
+    let session = engine.start(&Properties::to_file("untracked", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     session.enable(OTHER, Enable::default());
     engine.register_from(process(), OTHER, None, |_| {}).unwrap();
@@ -71,7 +71,7 @@ fn without_tracking_nobody_is_told_unless_the_provider_asked() {
 #[test]
 fn a_consumer_gets_what_the_session_says_among_the_events() {
     let engine = Engine::new();
-    let session = engine.start(&Properties::real_time("live")).unwrap();
+    let session = engine.start(&Properties::to_consumers("live")).unwrap();
     let consumer = session.consume().unwrap();
     session.enable(PROVIDER, Enable::default());
     session.set_information(SetInformation::BinaryTracking(true)).unwrap();

@@ -17,7 +17,7 @@ const FLUSHED: u64 = 1000;
 fn write_and_abort(path: &str) -> ! {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
-    let session = engine.start(&Properties { buffer_kib: 4, ..Properties::file("killed", path) }).unwrap();
+    let session = engine.start(&Properties { buffer_kib: 4, ..Properties::to_file("killed", path) }).unwrap();
     session.enable(PROVIDER, Enable::default());
     let written = (0..FLUSHED).filter(|number: &u64| {
         let status = write(&engine, handle, Level::Error, 0, &number.to_le_bytes());

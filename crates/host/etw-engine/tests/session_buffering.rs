@@ -10,7 +10,7 @@ fn started(file: Option<&TempFile>) -> (Engine, u64, Session) {
     let engine = Engine::with_options(EngineOptions { processors: 1, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
     let log_file = file.map(|file| file.path().to_owned());
-    let properties = Properties { buffer_kib: 4, minimum_buffers: 3, log_file, ..Properties::buffering("s") };
+    let properties = Properties { buffer_kib: 4, minimum_buffers: 3, log_file, ..Properties::in_memory("s") };
     let session = engine.start(&properties).unwrap();
     session.enable(PROVIDER, Enable::default());
     (engine, handle, session)

@@ -13,7 +13,7 @@ const GONE: Win32Error = Win32Error::WmiInstanceNotFound;
 #[test]
 fn a_stopped_session_is_not_found() {
     let engine = Engine::new();
-    let session = engine.start(&Properties::real_time("s")).unwrap();
+    let session = engine.start(&Properties::to_consumers("s")).unwrap();
     assert_eq!(engine.session(session.handle()).unwrap().name(), "s");
     assert!(session.query().is_ok());
     session.finish().unwrap();
@@ -27,7 +27,7 @@ fn a_stopped_session_is_not_found() {
     assert_eq!(session.capture_trace(PROVIDER), Err(GONE));
     assert_eq!(engine.find_session("s").unwrap_err(), GONE);
     assert_eq!(engine.session(session.handle()).unwrap_err(), GONE);
-    assert_eq!(session.status().handle, session.handle(), "its last state can still be seen");
+    assert_eq!(session.status().status.handle, session.handle(), "its last state can still be seen");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let files = [TempFile::new("update-1"), TempFile::new("update-2")];
-    let session = engine.start(&Properties::file("s", files[0].path())).unwrap();
+    let session = engine.start(&Properties::to_file("s", files[0].path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     write(&engine, handle, Level::Error, 0, b"first");
     let same = Update { log_file: Some(files[0].path().into()), ..Update::default() };
@@ -47,7 +47,7 @@ fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
         flush_timer: Some(7),
         enable_flags: Some(3),
     };
-    let now = session.update(&update).unwrap().properties;
+    let now = session.update(&update).unwrap().status.properties;
     assert_eq!((now.maximum_buffers, now.flush_timer, now.enable_flags), (100, 7, 3));
     assert_ne!(now.mode & mode::REAL_TIME, 0);
     assert!(session.consume().is_ok());
@@ -57,7 +57,7 @@ fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
         let events = read_events(file.path());
         assert_eq!(events.iter().map(Event::payload).collect::<Vec<_>>(), [payload]);
     }
-    let live = engine.start(&Properties::real_time("live")).unwrap();
+    let live = engine.start(&Properties::to_consumers("live")).unwrap();
     let off = Update { real_time: Some(false), ..Update::default() };
     assert_eq!(live.update(&off).unwrap_err(), Win32Error::BadPathname, "nothing would be left");
 }
@@ -67,17 +67,17 @@ fn a_session_with_a_file_can_go_on_in_real_time() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let file = TempFile::new("convert");
-    let session = engine.start(&Properties::file("s", file.path())).unwrap();
+    let session = engine.start(&Properties::to_file("s", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     write(&engine, handle, Level::Error, 0, b"to the file");
     let status = session.convert_to_real_time().unwrap();
-    assert_eq!((status.properties.mode, status.properties.log_file), (mode::REAL_TIME, None));
+    assert_eq!((status.status.properties.mode, status.status.properties.log_file), (mode::REAL_TIME, None));
     assert_eq!(read_events(file.path()).len(), 1);
     let consumer = session.consume().unwrap();
     write(&engine, handle, Level::Error, 0, b"to the consumer");
     assert_eq!(session.finish().unwrap().statistics.recorded, 2);
     assert_eq!(consumer.next_buffer().map(|buffer| buffer.events), Some(1));
-    let memory = engine.start(&Properties::buffering("m")).unwrap();
+    let memory = engine.start(&Properties::in_memory("m")).unwrap();
     assert_eq!(memory.convert_to_real_time().unwrap_err(), Win32Error::InvalidParameter);
 }
 
@@ -86,23 +86,23 @@ fn a_flush_puts_what_was_written_into_the_file() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let file = TempFile::new("flush");
-    let session = engine.start(&Properties::file("s", file.path())).unwrap();
+    let session = engine.start(&Properties::to_file("s", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     for number in 1..=3 {
         write(&engine, handle, Level::Error, 0, b"event");
         let status = session.flush().unwrap();
         assert_eq!(read_events(file.path()).len(), number);
         assert_eq!((status.statistics.recorded, status.statistics.pending), (number as u64, 0));
-        assert_eq!(status.buffers_written, number as u64);
+        assert_eq!(u64::from(status.status.buffers_written), number as u64);
     }
     session.flush().unwrap();
-    assert_eq!(session.finish().unwrap().buffers_written, 3, "an empty buffer is not written");
+    assert_eq!(session.finish().unwrap().status.buffers_written, 3, "an empty buffer is not written");
 }
 
 #[test]
 fn enabling_has_the_errors_of_its_function() {
     let engine = Engine::new();
-    let session = engine.start(&Properties::real_time("s")).unwrap();
+    let session = engine.start(&Properties::to_consumers("s")).unwrap();
     assert_eq!(session.enable_trace(Guid::ZERO, Enable::default()), Err(Win32Error::InvalidParameter));
     let bad = Enable { filters: vec![Filter { kind: filter::PID, data: vec![1] }], ..Enable::default() };
     assert_eq!(session.enable_trace(PROVIDER, bad), Err(Win32Error::InvalidParameter));
@@ -131,7 +131,7 @@ fn an_engine_that_goes_away_closes_its_files() {
     let file = TempFile::new("dropped");
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
-    let session = engine.start(&Properties::file("s", file.path())).unwrap();
+    let session = engine.start(&Properties::to_file("s", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     write(&engine, handle, Level::Error, 0, b"last");
     drop((session, engine));

@@ -53,7 +53,7 @@ fn trace(name: &str, enable: Enable, during: impl FnOnce(&Engine, u64, &Session)
     let options = EngineOptions { processors: 2, environment: Arc::new(Known), ..EngineOptions::default() };
     let engine = Engine::with_options(options);
     let (handle, _) = register(&engine, PROVIDER);
-    let session = engine.start(&Properties::file(name, file.path())).unwrap();
+    let session = engine.start(&Properties::to_file(name, file.path())).unwrap();
     assert_eq!(session.enable(PROVIDER, enable), NtStatus::Success);
     during(&engine, handle, &session);
     session.finish().unwrap();
@@ -130,7 +130,7 @@ fn listed_kernel_events_get_a_stack_until_the_list_changes() {
     let kernel = engine.register(PROCESS, None, |_| {}).unwrap();
     let program = engine.register_from(Origin::user(40, "a.exe"), PROCESS, None, |_| {}).unwrap();
     let (driver, _) = register(&engine, PROVIDER);
-    let properties = Properties::file("stack-tracing", file.path());
+    let properties = Properties::to_file("stack-tracing", file.path());
     let properties = Properties { mode: properties.mode | mode::SYSTEM_LOGGER, ..properties };
     let session = engine.start(&properties).unwrap();
     for provider in [PROCESS, PROVIDER] {
@@ -187,7 +187,8 @@ fn every_file_of_a_session_defines_its_keys() {
     let options = EngineOptions { processors: 2, environment: Arc::new(Known), ..EngineOptions::default() };
     let engine = Engine::with_options(options);
     let (handle, _) = register(&engine, PROVIDER);
-    let properties = Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::file("keys", file.path()) };
+    let properties =
+        Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::to_file("keys", file.path()) };
     let session = engine.start(&properties).unwrap();
     session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
     let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
@@ -211,15 +212,14 @@ fn a_circular_file_defines_its_keys_when_it_ends() {
     let options = EngineOptions { processors: 1, environment: Arc::new(Known), ..EngineOptions::default() };
     let engine = Engine::with_options(options);
     let (handle, _) = register(&engine, PROVIDER);
-    let properties = Properties::file("circular-keys", file.path());
+    let properties = Properties::to_file("circular-keys", file.path());
     let properties = Properties {
         mode: mode::CIRCULAR | mode::USE_KBYTES_FOR_SIZE,
         maximum_file_size: 16,
         buffer_kib: 4,
-        overflow: Overflow::Wait,
         ..properties
     };
-    let session = engine.start(&properties).unwrap();
+    let session = engine.start_with(&properties, Overflow::Wait).unwrap();
     session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
     let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
     session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();

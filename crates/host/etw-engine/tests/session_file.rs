@@ -12,21 +12,21 @@ use etw_types::session::mode;
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus, Opcode};
 
-/// A file of four small buffers, one of them the header, whose writers wait for room.
+/// A file of four small buffers, one of them the header.
 fn limited(file_mode: u32, file: &TempFile) -> Properties {
     Properties {
         mode: file_mode | mode::USE_KBYTES_FOR_SIZE,
         maximum_file_size: 16,
         buffer_kib: 4,
-        overflow: Overflow::Wait,
-        ..Properties::file("s", file.path())
+        ..Properties::to_file("s", file.path())
     }
 }
 
+/// A session whose writers wait for room.
 fn listening(properties: &Properties) -> (Engine, u64, Session) {
     let engine = Engine::with_options(EngineOptions { processors: 2, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
-    let session = engine.start(properties).unwrap();
+    let session = engine.start_with(properties, Overflow::Wait).unwrap();
     session.enable(PROVIDER, Enable::default());
     (engine, handle, session)
 }
@@ -48,7 +48,7 @@ fn numbers(path: &std::path::Path) -> Vec<u16> {
 #[test]
 fn every_member_of_an_event_is_in_the_file() {
     let file = TempFile::new("members");
-    let (engine, handle, session) = listening(&Properties::file("A session", file.path()));
+    let (engine, handle, session) = listening(&Properties::to_file("A session", file.path()));
     engine.set_information(handle, EventInfoClass::UseDescriptorType, &[1]);
     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
     let built = EventBuilder::new(&mut metadata, &mut payload, "Read", 0).u32("Length", 512).finish();
@@ -90,7 +90,8 @@ fn times_are_those_of_the_engine_by_every_clock() {
     for (clock, kind) in [(1, ClockKind::PerformanceCounter), (2, ClockKind::SystemTime), (3, ClockKind::Cycles)] {
         let file = TempFile::new(&format!("clock-{clock}"));
         let before = etw_etl::FileTime::now();
-        let (engine, handle, session) = listening(&Properties { clock, ..Properties::file("s", file.path()) });
+        let (engine, handle, session) =
+            listening(&Properties { clock: clock.into(), ..Properties::to_file("s", file.path()) });
         write(&engine, handle, Level::Error, 0, b"x");
         session.finish().unwrap();
         let after = etw_etl::FileTime::now();
@@ -105,7 +106,7 @@ fn times_are_those_of_the_engine_by_every_clock() {
 #[test]
 fn an_event_larger_than_a_buffer_is_refused_and_counted() {
     let file = TempFile::new("large");
-    let (engine, handle, session) = listening(&Properties { buffer_kib: 4, ..Properties::file("s", file.path()) });
+    let (engine, handle, session) = listening(&Properties { buffer_kib: 4, ..Properties::to_file("s", file.path()) });
     let room = 4096 - 0x48 - 0x50;
     assert_eq!(write(&engine, handle, Level::Error, 0, &vec![0; room]), NtStatus::Success);
     assert_eq!(write(&engine, handle, Level::Error, 0, &vec![0; room + 1]), NtStatus::BufferOverflow);
@@ -124,7 +125,7 @@ fn a_sequential_file_that_is_full_loses_the_rest() {
     // Four buffers, one of them the header; four events in each.
     assert_eq!(numbers(file.path()), (0..12).collect::<Vec<_>>());
     assert_eq!((status.statistics.recorded, status.statistics.lost), (12, 88));
-    assert_eq!(status.buffers_written, 3);
+    assert_eq!(status.status.buffers_written, 3);
     assert_eq!(std::fs::metadata(file.path()).unwrap().len(), 16 * 1024);
 }
 
@@ -145,7 +146,7 @@ fn new_files_are_begun_when_one_is_full() {
     write_many(&engine, handle, 30);
     let status = session.finish().unwrap();
     assert_eq!(status.statistics.recorded, 30);
-    assert_eq!(status.file, Some(file.numbered(3)));
+    assert_eq!(status.status.properties.log_file, Some(file.numbered(3)));
     let all: Vec<u16> = (1..=3).flat_map(|number| numbers(&file.numbered(number))).collect();
     assert_eq!(all, (0..30).collect::<Vec<_>>());
 }
@@ -168,14 +169,14 @@ fn each_processor_has_buffers_of_its_own_unless_told_otherwise() {
         let options = EngineOptions { processors: 2, environment: place.clone(), ..EngineOptions::default() };
         let engine = Engine::with_options(options);
         let (handle, _) = register(&engine, PROVIDER);
-        let properties = Properties { mode: mode::SEQUENTIAL | bits, ..Properties::file("s", file.path()) };
+        let properties = Properties { mode: mode::SEQUENTIAL | bits, ..Properties::to_file("s", file.path()) };
         let session = engine.start(&properties).unwrap();
         session.enable(PROVIDER, Enable::default());
         for processor in 0..2 {
             place.0.store(processor, Ordering::Relaxed);
             write(&engine, handle, Level::Error, 0, b"x");
         }
-        assert_eq!(session.finish().unwrap().buffers_written, expected);
+        assert_eq!(session.finish().unwrap().status.buffers_written, expected);
         let processors: Vec<u16> = read_events(file.path()).iter().map(|event| event.header.cpu).collect();
         assert_eq!(processors, if expected == 2 { [0, 1] } else { [0, 0] });
     }
@@ -187,7 +188,7 @@ fn a_full_disk_refuses_the_start() {
     if !std::path::Path::new("/dev/full").exists() {
         return;
     }
-    let error = Engine::new().start(&Properties::file("s", "/dev/full")).unwrap_err();
+    let error = Engine::new().start(&Properties::to_file("s", "/dev/full")).unwrap_err();
     assert_eq!(error, etw_types::Win32Error::DiskFull);
 }
 
@@ -196,7 +197,7 @@ fn shutting_down_finishes_files_without_calling_back() {
     let file = TempFile::new("shut-down");
     let engine = Engine::new();
     let (handle, notes) = register(&engine, PROVIDER);
-    let session = engine.start(&Properties::file("shut down", file.path())).unwrap();
+    let session = engine.start(&Properties::to_file("shut down", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     write_many(&engine, handle, 3);
     notes.take();

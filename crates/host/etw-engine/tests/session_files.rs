@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{PROVIDER, TempFile, read_events, register, write};
 use etw_engine::{Enable, Engine, EngineOptions, Properties, Session};
-use etw_types::session::mode;
+use etw_types::session::{ClockType, mode};
 use etw_types::{Level, Win32Error};
 
 fn started(engine: &Engine, properties: &Properties) -> (u64, Session) {
@@ -17,7 +17,7 @@ fn started(engine: &Engine, properties: &Properties) -> (u64, Session) {
 }
 
 fn numbered(file: &TempFile) -> Properties {
-    Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::file("numbered", file.path()) }
+    Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::to_file("numbered", file.path()) }
 }
 
 fn payloads(path: &Path) -> Vec<Vec<u8>> {
@@ -32,7 +32,7 @@ fn incrementing_the_file_goes_on_with_the_next_number_and_loses_nothing() {
     for number in 1..=3_u8 {
         write(&engine, handle, Level::Error, 0, &[number]);
         let status = session.increment_file().unwrap();
-        assert_eq!(status.file, Some(file.numbered(u32::from(number) + 1)));
+        assert_eq!(status.status.properties.log_file, Some(file.numbered(u32::from(number) + 1)));
     }
     write(&engine, handle, Level::Error, 0, &[4]);
     let statistics = session.finish().unwrap().statistics;
@@ -47,7 +47,7 @@ fn incrementing_the_file_goes_on_with_the_next_number_and_loses_nothing() {
 fn only_numbered_files_are_incremented_and_only_by_a_system_that_can() {
     let file = TempFile::new("sequential");
     let engine = Engine::new();
-    let (_, session) = started(&engine, &Properties::file("sequential", file.path()));
+    let (_, session) = started(&engine, &Properties::to_file("sequential", file.path()));
     assert_eq!(session.increment_file().err(), Some(Win32Error::InvalidParameter));
 
     let file = TempFile::new("older-%d");
@@ -78,11 +78,14 @@ fn a_next_file_that_cannot_be_made_leaves_the_session_with_the_present_one() {
 fn converting_to_real_time_ends_the_file_and_serves_consumers() {
     let file = TempFile::new("converted");
     let engine = Engine::new();
-    let (handle, session) = started(&engine, &Properties::file("converted", file.path()));
+    let (handle, session) = started(&engine, &Properties::to_file("converted", file.path()));
     write(&engine, handle, Level::Error, 0, b"file");
     assert!(session.consume().is_err(), "there is a file only");
     let status = session.convert_to_real_time().unwrap();
-    assert_eq!((status.properties.mode & mode::REAL_TIME, status.properties.log_file), (mode::REAL_TIME, None));
+    assert_eq!(
+        (status.status.properties.mode & mode::REAL_TIME, status.status.properties.log_file),
+        (mode::REAL_TIME, None)
+    );
     let consumer = session.consume().unwrap();
     write(&engine, handle, Level::Error, 0, b"live");
     let statistics = session.finish().unwrap().statistics;
@@ -95,7 +98,7 @@ fn converting_to_real_time_ends_the_file_and_serves_consumers() {
 fn a_preallocated_file_has_its_size_while_the_session_runs_and_what_it_needs_afterwards() {
     let file = TempFile::new("preallocated");
     let engine = Engine::new();
-    let properties = Properties::file("preallocated", file.path());
+    let properties = Properties::to_file("preallocated", file.path());
     let mode = properties.mode | mode::PREALLOCATE;
     let (handle, session) = started(&engine, &Properties { mode, maximum_file_size: 2, ..properties });
     write(&engine, handle, Level::Error, 0, b"x");
@@ -113,7 +116,8 @@ fn a_preallocated_file_has_its_size_while_the_session_runs_and_what_it_needs_aft
 #[test]
 fn a_session_that_appends_keeps_what_is_in_the_file() {
     let file = TempFile::new("appended");
-    let properties = Properties { mode: mode::APPEND, clock: 2, ..Properties::file("appended", file.path()) };
+    let properties =
+        Properties { mode: mode::APPEND, clock: ClockType::SystemTime, ..Properties::to_file("appended", file.path()) };
     for number in 1..=3_u8 {
         let engine = Engine::new();
         let (handle, session) = started(&engine, &properties);
@@ -127,7 +131,8 @@ fn a_session_that_appends_keeps_what_is_in_the_file() {
 #[test]
 fn appending_to_a_file_that_was_cut_goes_on_behind_its_last_whole_buffer() {
     let file = TempFile::new("appended-cut");
-    let properties = Properties { mode: mode::APPEND, clock: 2, ..Properties::file("cut", file.path()) };
+    let properties =
+        Properties { mode: mode::APPEND, clock: ClockType::SystemTime, ..Properties::to_file("cut", file.path()) };
     let append = |number: u8| {
         let engine = Engine::new();
         let (handle, session) = started(&engine, &properties);

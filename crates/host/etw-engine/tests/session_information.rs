@@ -19,7 +19,7 @@ fn class(number: u32) -> TraceInfoClass {
 
 fn started(options: EngineOptions) -> (Engine, Session) {
     let engine = Engine::with_options(options);
-    let session = engine.start(&Properties { buffer_kib: 4, ..Properties::real_time(KERNEL_LOGGER_NAME) }).unwrap();
+    let session = engine.start(&Properties { buffer_kib: 4, ..Properties::to_consumers(KERNEL_LOGGER_NAME) }).unwrap();
     (engine, session)
 }
 
@@ -144,7 +144,7 @@ fn limits_are_checked() {
 #[test]
 fn system_classes_need_a_session_of_the_system_providers() {
     let (engine, _) = started(EngineOptions::default());
-    let plain = engine.start(&Properties::real_time("plain")).unwrap();
+    let plain = engine.start(&Properties::to_consumers("plain")).unwrap();
     for number in [3, 4, 8, 9, 28] {
         let set = engine.set_trace_information_bytes(plain.handle(), class(number), &good(number));
         assert_eq!(set, Err(Win32Error::InvalidParameter), "{number}");

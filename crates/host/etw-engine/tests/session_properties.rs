@@ -12,16 +12,16 @@ fn refused(properties: &Properties) -> Win32Error {
 }
 
 fn with_mode(bits: u32) -> Properties {
-    Properties { mode: bits, maximum_file_size: 1, ..Properties::file("s", TempFile::new("never-%d").path()) }
+    Properties { mode: bits, maximum_file_size: 1, ..Properties::to_file("s", TempFile::new("never-%d").path()) }
 }
 
 #[test]
 fn a_session_needs_a_name_of_at_most_1024_characters() {
-    assert_eq!(refused(&Properties::real_time("")), Win32Error::InvalidParameter);
-    assert_eq!(refused(&Properties::real_time("a\0b")), Win32Error::InvalidParameter);
-    assert_eq!(refused(&Properties::real_time(&"n".repeat(1025))), Win32Error::BadLength);
-    assert_eq!(refused(&Properties::file("s", "f".repeat(1025))), Win32Error::BadLength);
-    assert!(Engine::new().start(&Properties::real_time(&"n".repeat(1024))).is_ok());
+    assert_eq!(refused(&Properties::to_consumers("")), Win32Error::InvalidParameter);
+    assert_eq!(refused(&Properties::to_consumers("a\0b")), Win32Error::InvalidParameter);
+    assert_eq!(refused(&Properties::to_consumers(&"n".repeat(1025))), Win32Error::BadLength);
+    assert_eq!(refused(&Properties::to_file("s", "f".repeat(1025))), Win32Error::BadLength);
+    assert!(Engine::new().start(&Properties::to_consumers(&"n".repeat(1024))).is_ok());
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_session_without_file_and_mode_has_a_bad_path() {
         let properties = Properties { mode: bits, name: "s".into(), ..Properties::default() };
         assert_eq!(refused(&properties), Win32Error::BadPathname, "{bits:#x}");
     }
-    assert_eq!(refused(&Properties::file("s", "/no/such/folder/f.etl")), Win32Error::BadPathname);
+    assert_eq!(refused(&Properties::to_file("s", "/no/such/folder/f.etl")), Win32Error::BadPathname);
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn modes_with_a_size_need_one_and_new_files_need_a_number() {
 #[test]
 fn appending_needs_the_clock_of_the_system_and_a_file_like_the_session() {
     let file = TempFile::new("append");
-    let append = Properties { mode: mode::APPEND, ..Properties::file("s", file.path()) };
+    let append = Properties { mode: mode::APPEND, ..Properties::to_file("s", file.path()) };
     assert_eq!(refused(&append), Win32Error::InvalidParameter);
-    assert_eq!(refused(&Properties { clock: 4, ..Properties::real_time("s") }), Win32Error::InvalidParameter);
-    let append = Properties { clock: 2, ..append };
+    assert_eq!(refused(&Properties { clock: 4.into(), ..Properties::to_consumers("s") }), Win32Error::InvalidParameter);
+    let append = Properties { clock: 2.into(), ..append };
     Engine::new().start(&append).unwrap().finish().unwrap();
     let other_buffers = Properties { buffer_kib: 128, ..append.clone() };
     assert_eq!(refused(&other_buffers), Win32Error::InvalidParameter, "what is there is not overwritten");
@@ -90,31 +90,35 @@ fn appending_needs_the_clock_of_the_system_and_a_file_like_the_session() {
 fn names_and_guids_are_unique_without_regard_to_case() {
     let engine = Engine::new();
     let guid = Guid::from_name("a session");
-    let first = engine.start(&Properties { guid, ..Properties::real_time("Höhe") }).unwrap();
-    assert_eq!(engine.start(&Properties::real_time("hÖHE")).unwrap_err(), Win32Error::AlreadyExists);
-    let same = Properties { guid, ..Properties::real_time("other") };
+    let first = engine.start(&Properties { guid, ..Properties::to_consumers("Höhe") }).unwrap();
+    assert_eq!(engine.start(&Properties::to_consumers("hÖHE")).unwrap_err(), Win32Error::AlreadyExists);
+    let same = Properties { guid, ..Properties::to_consumers("other") };
     assert_eq!(engine.start(&same).unwrap_err(), Win32Error::AlreadyExists);
     assert_eq!(engine.find_session("HÖHE").unwrap().handle(), first.handle());
     first.finish().unwrap();
     assert!(engine.start(&same).is_ok());
-    let (one, two) = (engine.start(&Properties::real_time("1")), engine.start(&Properties::real_time("2")));
-    assert_ne!(one.unwrap().status().guid, two.unwrap().status().guid, "zero lets the engine choose");
+    let (one, two) = (engine.start(&Properties::to_consumers("1")), engine.start(&Properties::to_consumers("2")));
+    assert_ne!(
+        one.unwrap().status().status.properties.guid,
+        two.unwrap().status().status.properties.guid,
+        "zero lets the engine choose"
+    );
 }
 
 #[test]
 fn a_file_has_one_session() {
     let engine = Engine::new();
     let file = TempFile::new("shared");
-    let session = engine.start(&Properties::file("1", file.path())).unwrap();
-    assert_eq!(engine.start(&Properties::file("2", file.path())).unwrap_err(), Win32Error::BadPathname);
+    let session = engine.start(&Properties::to_file("1", file.path())).unwrap();
+    assert_eq!(engine.start(&Properties::to_file("2", file.path())).unwrap_err(), Win32Error::BadPathname);
     session.finish().unwrap();
-    assert!(engine.start(&Properties::file("2", file.path())).is_ok());
+    assert!(engine.start(&Properties::to_file("2", file.path())).is_ok());
 }
 
 #[test]
 fn sixty_four_sessions_run_and_no_more() {
     let engine = Engine::new();
-    let name = |number: usize| Properties { buffer_kib: 4, ..Properties::buffering(&number.to_string()) };
+    let name = |number: usize| Properties { buffer_kib: 4, ..Properties::in_memory(&number.to_string()) };
     let sessions: Vec<_> = (0..64).map(|number| engine.start(&name(number)).unwrap()).collect();
     assert_eq!(engine.start(&name(64)).unwrap_err(), Win32Error::NoSystemResources);
     assert!(engine.start_session("in memory").is_stopped(), "the simple way has no error to give");
@@ -128,13 +132,16 @@ fn sixty_four_sessions_run_and_no_more() {
 #[test]
 fn eight_sessions_take_system_events_and_the_kernels_own_has_its_guid() {
     let engine = Engine::new();
-    let kernel = engine.start(&Properties::real_time(KERNEL_LOGGER_NAME)).unwrap().status();
-    assert_eq!((kernel.guid, kernel.is_system, kernel.logger_id), (SYSTEM_TRACE_CONTROL, true, 0));
-    let stolen = Properties { guid: SYSTEM_TRACE_CONTROL, ..Properties::real_time("mine") };
+    let kernel = engine.start(&Properties::to_consumers(KERNEL_LOGGER_NAME)).unwrap().status();
+    assert_eq!(
+        (kernel.status.properties.guid, kernel.status.is_system(), kernel.logger_id),
+        (SYSTEM_TRACE_CONTROL, true, 0)
+    );
+    let stolen = Properties { guid: SYSTEM_TRACE_CONTROL, ..Properties::to_consumers("mine") };
     assert_eq!(engine.start(&stolen).unwrap_err(), Win32Error::InvalidParameter);
     let system = |number: usize| Properties {
         mode: mode::REAL_TIME | mode::SYSTEM_LOGGER,
-        ..Properties::real_time(&number.to_string())
+        ..Properties::to_consumers(&number.to_string())
     };
     for number in 1..8 {
         engine.start(&system(number)).unwrap();
@@ -147,14 +154,14 @@ fn buffers_are_moved_into_their_limits() {
     let engine = Engine::with_options(EngineOptions { processors: 4, ..EngineOptions::default() });
     let start = |name: &str, asked: Properties| {
         let session = engine.start(&Properties { name: name.into(), ..asked }).unwrap();
-        let chosen = session.finish().unwrap().properties;
+        let chosen = session.finish().unwrap().status.properties;
         (chosen.buffer_kib, chosen.minimum_buffers, chosen.maximum_buffers)
     };
     let asked = |buffer_kib, minimum_buffers, maximum_buffers| Properties {
         buffer_kib,
         minimum_buffers,
         maximum_buffers,
-        ..Properties::real_time("")
+        ..Properties::to_consumers("")
     };
     assert_eq!(start("default", asked(0, 0, 0)), (64, 8, 28), "two for each processor, and twenty more");
     assert_eq!(start("small", asked(1, 1, 1)), (4, 8, 8));
@@ -171,5 +178,5 @@ fn who_may_not_control_sessions_is_told_so() {
         rights: Rights { control: false, profile: true },
         ..EngineOptions::default()
     });
-    assert_eq!(engine.start(&Properties::real_time("s")).unwrap_err(), Win32Error::AccessDenied);
+    assert_eq!(engine.start(&Properties::to_consumers("s")).unwrap_err(), Win32Error::AccessDenied);
 }

@@ -27,7 +27,7 @@ fn rest(consumer: &Consumer) -> u64 {
 
 #[test]
 fn a_consumer_gets_events_on_flush_and_the_rest_at_the_end() {
-    let (engine, handle, session) = small(Properties::real_time("s"));
+    let (engine, handle, session) = small(Properties::to_consumers("s"));
     let consumer = session.consume().unwrap();
     assert_eq!(consumer.try_next_buffer(), None);
     write_one(&engine, handle);
@@ -45,8 +45,11 @@ fn a_consumer_gets_events_on_flush_and_the_rest_at_the_end() {
 
 #[test]
 fn the_flush_timer_delivers_without_being_asked() {
-    let properties =
-        Properties { mode: mode::REAL_TIME | mode::USE_MS_FLUSH_TIMER, flush_timer: 1, ..Properties::real_time("s") };
+    let properties = Properties {
+        mode: mode::REAL_TIME | mode::USE_MS_FLUSH_TIMER,
+        flush_timer: 1,
+        ..Properties::to_consumers("s")
+    };
     let (engine, handle, session) = small(properties);
     let consumer = session.consume().unwrap();
     write_one(&engine, handle);
@@ -55,7 +58,7 @@ fn the_flush_timer_delivers_without_being_asked() {
 
 #[test]
 fn events_wait_for_a_consumer_and_then_for_its_pace() {
-    let (engine, handle, session) = small(Properties { flush_timer: 1000, ..Properties::real_time("s") });
+    let (engine, handle, session) = small(Properties { flush_timer: 1000, ..Properties::to_consumers("s") });
     let mut taken = 0;
     while write_one(&engine, handle) == NtStatus::Success {
         taken += 1;
@@ -79,17 +82,17 @@ fn events_wait_for_a_consumer_and_then_for_its_pace() {
 
 #[test]
 fn without_a_consumer_the_end_loses_what_waits() {
-    let (engine, handle, session) = small(Properties::real_time("s"));
+    let (engine, handle, session) = small(Properties::to_consumers("s"));
     write_one(&engine, handle);
     let status = session.finish().unwrap();
     assert_eq!((status.statistics.lost, status.statistics.recorded), (1, 0));
-    assert_eq!(status.real_time_buffers_lost, 1);
+    assert_eq!(status.status.real_time_buffers_lost, 1);
 }
 
 #[test]
 fn a_file_goes_on_while_its_consumer_is_slow() {
     let file = TempFile::new("both");
-    let both = Properties { mode: mode::SEQUENTIAL | mode::REAL_TIME, ..Properties::file("s", file.path()) };
+    let both = Properties { mode: mode::SEQUENTIAL | mode::REAL_TIME, ..Properties::to_file("s", file.path()) };
     let (engine, handle, session) = small(Properties { flush_timer: 1000, ..both });
     let consumer = session.consume().unwrap();
     for _ in 0..5 {
@@ -99,13 +102,13 @@ fn a_file_goes_on_while_its_consumer_is_slow() {
     let status = session.finish().unwrap();
     assert_eq!((status.statistics.recorded, status.statistics.lost), (5, 0));
     assert_eq!(read_events(file.path()).len(), 5);
-    assert_eq!((consumer.buffers_lost(), status.real_time_buffers_lost), (3, 3), "two had room");
+    assert_eq!((consumer.buffers_lost(), status.status.real_time_buffers_lost), (3, 3), "two had room");
     assert_eq!(rest(&consumer), 2);
 }
 
 #[test]
 fn every_consumer_gets_every_event_and_may_leave() {
-    let (engine, handle, session) = small(Properties::real_time("s"));
+    let (engine, handle, session) = small(Properties::to_consumers("s"));
     let consumers = [session.consume().unwrap(), session.consume().unwrap()];
     write_one(&engine, handle);
     session.flush().unwrap();
@@ -119,7 +122,7 @@ fn every_consumer_gets_every_event_and_may_leave() {
 
 #[test]
 fn only_sessions_in_real_time_are_consumed() {
-    let (engine, _, session) = small(Properties::buffering("s"));
+    let (engine, _, session) = small(Properties::in_memory("s"));
     assert_eq!(session.consume().unwrap_err(), Win32Error::InvalidParameter);
     assert_eq!(engine.start_session("memory").consume().unwrap_err(), Win32Error::InvalidParameter);
 }

@@ -16,7 +16,7 @@ const MESSAGE: Message<'_> = Message {
 };
 
 fn start(engine: &Engine, file: &TempFile, name: &str, sequence: u32) -> Session {
-    let properties = Properties::file(name, file.path());
+    let properties = Properties::to_file(name, file.path());
     engine.start(&Properties { mode: properties.mode | sequence, ..properties }).unwrap()
 }
 
@@ -95,7 +95,7 @@ fn events_have_a_number_only_where_the_engine_is_told_the_item() {
 fn both_modes_together_and_wrong_messages_are_refused() {
     let file = TempFile::new("refused");
     let engine = Engine::new();
-    let properties = Properties::file("both", file.path());
+    let properties = Properties::to_file("both", file.path());
     let both = mode::USE_LOCAL_SEQUENCE | mode::USE_GLOBAL_SEQUENCE;
     let refused = engine.start(&Properties { mode: properties.mode | both, ..properties }).err();
     assert_eq!(refused, Some(Win32Error::InvalidParameter));

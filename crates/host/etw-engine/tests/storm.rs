@@ -65,7 +65,7 @@ fn no_event_of_a_stopped_session_is_in_its_file() {
     with_writers(&engine, [first, second], |next| {
         for round in 0..ROUNDS {
             let file = TempFile::new(&format!("storm-{round}"));
-            let properties = Properties { buffer_kib: 4, ..Properties::file("storm", file.path()) };
+            let properties = Properties { buffer_kib: 4, ..Properties::to_file("storm", file.path()) };
             let session = engine.start(&properties).unwrap();
             session.enable(PROVIDER, Enable::default());
             session.enable(OTHER, Enable::default());
@@ -111,7 +111,7 @@ fn starting_stopping_enabling_and_consuming_at_once_ends() {
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
                         let name = format!("file-{number}");
-                        let properties = Properties { buffer_kib: 4, ..Properties::file(&name, file.path()) };
+                        let properties = Properties { buffer_kib: 4, ..Properties::to_file(&name, file.path()) };
                         let session = engine.start(&properties).unwrap();
                         session.enable(PROVIDER, Enable { any: round + 1, ..Enable::default() });
                         session.flush().unwrap();
@@ -123,7 +123,7 @@ fn starting_stopping_enabling_and_consuming_at_once_ends() {
             let (engine, ended) = (&engine, &ended);
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
-                    let properties = Properties { buffer_kib: 4, ..Properties::real_time("live") };
+                    let properties = Properties { buffer_kib: 4, ..Properties::to_consumers("live") };
                     let session = engine.start(&properties).unwrap();
                     session.enable(OTHER, Enable::default());
                     let consumer = session.consume().unwrap();
@@ -134,7 +134,7 @@ fn starting_stopping_enabling_and_consuming_at_once_ends() {
                 }
             });
             scope.spawn(move || {
-                let properties = Properties { buffer_kib: 4, ..Properties::buffering("memory") };
+                let properties = Properties { buffer_kib: 4, ..Properties::in_memory("memory") };
                 let session = engine.start(&properties).unwrap();
                 for _ in 0..ROUNDS * 10 {
                     session.enable(PROVIDER, Enable::default());

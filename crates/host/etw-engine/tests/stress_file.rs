@@ -30,8 +30,8 @@ fn run(overflow: Overflow, name: &str, events: u64) {
     let file = TempFile::new(name);
     let engine = Engine::with_options(EngineOptions { record_calls: false, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
-    let properties = Properties { maximum_buffers: 16, overflow, ..Properties::file(name, file.path()) };
-    let session = engine.start(&properties).unwrap();
+    let properties = Properties { maximum_buffers: 16, ..Properties::to_file(name, file.path()) };
+    let session = engine.start_with(&properties, overflow).unwrap();
     session.enable(PROVIDER, Enable::default());
 
     let each = events / WRITERS;
@@ -71,7 +71,7 @@ fn run(overflow: Overflow, name: &str, events: u64) {
     assert_eq!(statistics.lost, refused, "what was lost was said to its writer");
     assert_eq!(statistics.written, statistics.recorded + statistics.lost);
     assert_eq!((statistics.pending, statistics.discarded), (0, 0));
-    assert!(status.number_of_buffers <= 16);
+    assert!(status.status.number_of_buffers <= 16);
     if overflow == Overflow::Wait {
         assert_eq!(statistics.lost, 0);
     }

@@ -5,8 +5,8 @@ use std::{error, fmt};
 use etw_types::Win32Error;
 use etw_types::session::TraceInfoClass;
 
+use crate::Limit;
 use crate::explain::{Call, Explanation, describe, explain};
-use crate::limit::Limit;
 
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use etw_types::session::filter::{
     STACKWALK_LEVEL_KW, STACKWALK_NAME, SYSTEM_FLAGS, TRACEHANDLE,
 };
 
-use crate::limit::Limit;
+use crate::Limit;
 
 /// Which events a list lets pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

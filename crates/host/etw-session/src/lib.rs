@@ -35,30 +35,26 @@
 #![deny(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod block;
 mod enable;
 mod error;
 mod explain;
 mod filter;
 mod grow;
 pub mod info;
-mod limit;
 mod machine;
 pub mod platform;
 mod poll;
-mod properties;
 mod session;
-mod status;
 mod system;
+
+pub use etw_types::session::mode::NAMES as MODES;
+pub use etw_types::session::{ClockType, Limit, Properties, SessionStatus, Update};
 
 pub use enable::{Enable, Provider};
 pub use error::{Error, Malformed};
 pub use explain::{Call, Explanation, explain};
 pub use filter::{Filter, Listed, Selection};
-pub use limit::Limit;
 pub use machine::{Consumer, Machine, Unstopped};
 pub use poll::{Polled, poll};
-pub use properties::{ClockType, Properties};
-pub use session::{Session, Update};
-pub use status::{MODES, SessionStatus};
+pub use session::Session;
 pub use system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};

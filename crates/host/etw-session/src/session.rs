@@ -1,13 +1,11 @@
 //! A session: started or found, asked, changed, flushed, stopped.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use etw_types::session::{MAX_NAME, TraceInfoClass, enable as property, mode};
+use etw_types::session::{MAX_NAME, TraceInfoClass, Update, empty_block, enable as property, mode};
 use etw_types::{Guid, Win32Error};
 
-use crate::block;
 use crate::explain::Call;
 use crate::info::{OfSession, Queryable, Settable};
 use crate::system::{Control, System, Target};
@@ -24,21 +22,6 @@ pub struct Session {
     stops: bool,
 }
 
-/// What can be changed while a session runs. What is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Update {
-    /// Flags of the system providers; 0 disables all of them.
-    pub enable_flags: Option<u32>,
-    /// Seconds, or with that mode milliseconds, between two flushes.
-    pub flush_timer: Option<u32>,
-    /// Another file to go on with.
-    pub log_file: Option<PathBuf>,
-    /// Whether consumers are served.
-    pub real_time: Option<bool>,
-    /// Most buffers.
-    pub maximum_buffers: Option<u32>,
-}
-
 impl Machine {
     /// Starts a session.
     ///
@@ -47,7 +30,7 @@ impl Machine {
     /// A rule of [`Properties::check`], or what the system answered.
     pub fn start(&self, properties: &Properties) -> Result<Session, Error> {
         properties.check()?;
-        let mut block = block::of_start(properties);
+        let mut block = properties.to_block();
         let started = self.system().start_trace(&properties.name, &mut block);
         let handle = started.map_err(Error::from_call(Call::Start))?;
         let (guid, mode) = (properties.guid, properties.mode & (mode::PRIVATE_LOGGER | mode::PRIVATE_IN_PROC));
@@ -60,7 +43,7 @@ impl Machine {
     ///
     /// `WmiInstanceNotFound` where there is none, or what else the system answered.
     pub fn attach(&self, name: &str) -> Result<Session, Error> {
-        let block = block::empty(Guid::ZERO, 0);
+        let block = empty_block(Guid::ZERO, 0);
         let SessionStatus { handle, .. } =
             control(self.system(), Target::Name(name), Control::Query, block, Call::Query)?;
         Ok(Session { machine: self.clone(), handle, name: name.to_owned(), guid: Guid::ZERO, mode: 0, stops: false })
@@ -73,7 +56,7 @@ impl Machine {
     /// What the system answered.
     pub fn sessions(&self) -> Result<Vec<SessionStatus>, Error> {
         let blocks =
-            self.system().query_all_traces(&block::empty(Guid::ZERO, 0)).map_err(Error::from_call(Call::QueryAll))?;
+            self.system().query_all_traces(&empty_block(Guid::ZERO, 0)).map_err(Error::from_call(Call::QueryAll))?;
         Ok(blocks.iter().filter_map(|block| SessionStatus::parse(block)).collect())
     }
 }
@@ -117,20 +100,12 @@ impl Session {
     ///
     /// What the system answered.
     pub fn update(&self, update: &Update) -> Result<SessionStatus, Error> {
-        let mut status = self.query()?;
-        status.enable_flags = update.enable_flags.unwrap_or(status.enable_flags);
-        status.flush_timer = update.flush_timer.unwrap_or(status.flush_timer);
-        status.maximum_buffers = update.maximum_buffers.unwrap_or(status.maximum_buffers);
-        match update.real_time {
-            Some(true) => status.mode |= mode::REAL_TIME,
-            Some(false) => status.mode &= !mode::REAL_TIME,
-            None => {}
+        let mut properties = self.query()?.properties;
+        update.apply(&mut properties);
+        if let Some(file) = &update.log_file {
+            Limit::no_longer("the file's name", file.to_string_lossy().encode_utf16().count(), MAX_NAME)?;
         }
-        let file = update.log_file.as_ref().map(|path| path.to_string_lossy());
-        if let Some(file) = &file {
-            Limit::no_longer("the file's name", file.encode_utf16().count(), MAX_NAME)?;
-        }
-        let mut block = block::of_update(&status, file.as_deref());
+        let mut block = properties.to_update_block(update.log_file.is_some());
         let target = Target::Handle(self.handle);
         let answer = self.system().control_trace(target, Control::Update, &mut block);
         answer.map_err(Error::from_call(Call::Update))?;
@@ -233,10 +208,10 @@ impl Session {
     }
 
     fn control(&self, code: Control, call: Call) -> Result<SessionStatus, Error> {
-        let block = block::empty(self.guid, self.mode);
+        let block = empty_block(self.guid, self.mode);
         let mut status = control(self.system(), Target::Handle(self.handle), code, block, call)?;
-        if status.name.is_empty() {
-            status.name.clone_from(&self.name);
+        if status.properties.name.is_empty() {
+            status.properties.name.clone_from(&self.name);
         }
         Ok(status)
     }

@@ -39,7 +39,7 @@ fn the_next_of_numbered_files_is_begun_when_asked_for() {
     let session = start(&machine, &Properties::new("numbered").file(&numbered).numbered_files(1));
     write(&engine, provider, 1, "One");
     let file = |number: u32| PathBuf::from(numbered.to_str().unwrap().replace("%d", &number.to_string()));
-    assert_eq!(session.increment_file().unwrap().log_file, Some(file(2)));
+    assert_eq!(session.increment_file().unwrap().properties.log_file, Some(file(2)));
     write(&engine, provider, 2, "Two");
     session.stop().unwrap();
     assert_eq!((take_names(&file(1)), take_names(&file(2))), (vec!["One".to_owned()], vec!["Two".to_owned()]));

@@ -2,10 +2,11 @@
 //!
 //! Every pointer that crosses the ABI is checked for NULL and read here, unaligned, by copying. Nothing here writes.
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::slice;
 
-use etw_engine::{Block, BlockSource, Buffer};
+use etw_engine::{Block, BlockSource, Buffer, MAX_BLOCKS, MAX_DATA};
 use etw_types::{EventDataDescriptor, UnicodeString};
 
 /// Units after which a string without an end is cut: more than any event can hold.
@@ -117,6 +118,8 @@ pub unsafe fn buffer<'a>(data: *const c_void, length: u32) -> Buffer<'a> {
 pub struct RawBlocks {
     descriptors: *const EventDataDescriptor<'static>,
     count: u32,
+    /// Whether the sizes together are within the limit, once somebody asked for a block.
+    fits: Cell<Option<bool>>,
 }
 
 impl RawBlocks {
@@ -124,20 +127,32 @@ impl RawBlocks {
     ///
     /// # Safety
     ///
-    /// While this exists, `descriptors` is NULL or readable for the first 128 of `count` descriptors, and where all of
-    /// their sizes together are at most 64 KiB, each with a pointer that is not NULL is readable for its size.
+    /// While this exists, `descriptors` is NULL or readable for the first [`MAX_BLOCKS`] of `count` descriptors. If there
+    /// are no more than that, and all of their sizes together are at most [`MAX_DATA`], each with a pointer that is not
+    /// NULL is readable for its size.
     #[must_use]
     pub const unsafe fn new(descriptors: *const EventDataDescriptor<'_>, count: u32) -> Self {
-        Self { descriptors: descriptors.cast(), count }
+        Self { descriptors: descriptors.cast(), count, fits: Cell::new(None) }
     }
 
     fn descriptor(&self, index: usize) -> Option<EventDataDescriptor<'static>> {
-        if self.descriptors.is_null() || index >= self.count() {
+        if self.descriptors.is_null() || index >= self.count().min(MAX_BLOCKS) {
             return None;
         }
         let descriptor = self.descriptors.wrapping_add(index);
-        // SAFETY: inside the array; the engine asks for no index above 127.
+        // SAFETY: not NULL and among the first descriptors of the array, hence readable by the contract of `new`.
         unsafe { read(descriptor) }
+    }
+
+    /// Whether number and sizes are within the limits up to which the bytes are known to be readable.
+    fn fits(&self) -> bool {
+        self.fits.get().unwrap_or_else(|| {
+            let count = self.count();
+            let total = |count| (0..count).fold(0_usize, |total, index| total.saturating_add(self.size(index)));
+            let fits = count <= MAX_BLOCKS && total(count) <= MAX_DATA;
+            self.fits.set(Some(fits));
+            fits
+        })
     }
 }
 
@@ -155,11 +170,52 @@ impl BlockSource for RawBlocks {
         let size = usize::try_from(descriptor.size()).ok()?;
         let bytes = match descriptor.as_ptr() {
             _ if size == 0 => &[],
-            pointer if pointer.is_null() => return None,
-            // SAFETY: not NULL, hence readable for its size by the contract of `new`; the engine asks for a block only
-            // after it found the sizes together to be small enough.
+            pointer if pointer.is_null() || !self.fits() => return None,
+            // SAFETY: not NULL and within the limits, hence readable for its size by the contract of `new`.
             pointer => unsafe { slice::from_raw_parts(pointer, size) },
         };
         Some(Block::with_kind(bytes, descriptor.kind()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_engine::{BlockSource, MAX_BLOCKS, MAX_DATA};
+    use etw_types::EventDataDescriptor;
+
+    use super::RawBlocks;
+
+    #[test]
+    fn an_index_outside_of_the_array_has_no_block() {
+        let descriptors = [EventDataDescriptor::new(b"data")];
+        // SAFETY: the array has as many descriptors, each of readable bytes.
+        let blocks = unsafe { RawBlocks::new(descriptors.as_ptr(), 1) };
+        assert_eq!(blocks.block(0).map(|block| block.bytes), Some(b"data".as_slice()));
+        for index in [1, MAX_BLOCKS, usize::MAX] {
+            assert!(blocks.block(index).is_none() && blocks.size(index) == 0, "{index}");
+        }
+    }
+
+    #[test]
+    fn more_descriptors_than_an_event_can_have_are_counted_but_not_read() {
+        let descriptors = [EventDataDescriptor::new(b"data"); MAX_BLOCKS];
+        // SAFETY: the first descriptors are readable; more are not promised.
+        let blocks = unsafe { RawBlocks::new(descriptors.as_ptr(), u32::MAX) };
+        assert!(blocks.count() > MAX_BLOCKS);
+        assert!(blocks.block(0).is_none() && blocks.block(MAX_BLOCKS).is_none());
+        assert_eq!((blocks.size(MAX_BLOCKS - 1), blocks.size(MAX_BLOCKS)), (4, 0));
+    }
+
+    #[test]
+    fn sizes_that_no_event_can_have_together_are_not_read() {
+        let bytes = vec![0; MAX_DATA];
+        let descriptors = [EventDataDescriptor::new(&bytes), EventDataDescriptor::new(b"!")];
+        // SAFETY: the bytes are readable.
+        let one = unsafe { RawBlocks::new(descriptors.as_ptr(), 1) };
+        // SAFETY: all bytes are readable.
+        let both = unsafe { RawBlocks::new(descriptors.as_ptr(), 2) };
+        assert!(one.block(0).is_some());
+        assert!(both.block(0).is_none() && both.block(1).is_none());
+        assert_eq!(both.size(1), 1);
     }
 }

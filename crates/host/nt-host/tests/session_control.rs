@@ -110,7 +110,8 @@ fn a_file_a_consumer_and_the_hosts_own_session_see_the_same_events() {
     let live = start(&machine, &Properties::new("live").real_time());
     let mut consumer = machine.consume(&live).expect("a consumer");
     let trace = host.session("own").expect("a session").enable(provider(), Level::Verbose, !0).expect("enabled");
-    let names: Vec<String> = machine.sessions().expect("sessions").into_iter().map(|session| session.name).collect();
+    let names: Vec<String> =
+        machine.sessions().expect("sessions").into_iter().map(|session| session.properties.name).collect();
     assert_eq!(names, ["to-file", "live", "own"]);
     run(&host);
 
@@ -134,7 +135,7 @@ fn a_relative_file_is_in_the_callers_folder() {
     let here = std::env::current_dir().expect("a folder");
     let file = TempFile(here.join(&name));
     let session = start(&machine, &Properties::new("relative").file(&name));
-    assert_eq!(session.query().expect("status").log_file.as_deref(), Some(file.as_ref()));
+    assert_eq!(session.query().expect("status").properties.log_file.as_deref(), Some(file.as_ref()));
     run(&host);
     session.stop().expect("stopped");
     assert!(file.names().iter().any(|name| name == "DriverUnload"));

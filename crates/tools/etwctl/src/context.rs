@@ -49,7 +49,7 @@ impl<'a> Context<'a> {
     /// Finds a session; one that is not there is compared with those that are.
     pub(crate) fn attach(&self, name: &str) -> Result<Session, Failure> {
         self.machine.attach(name).map_err(|error| {
-            let names = self.machine.sessions().unwrap_or_default().into_iter().map(|session| session.name);
+            let names = self.machine.sessions().unwrap_or_default().into_iter().map(|session| session.properties.name);
             match nearest(name, names) {
                 Some(near) if error.code() == Win32Error::WmiInstanceNotFound => Failure::NotFound(error, near),
                 _ => error.into(),

@@ -7,22 +7,28 @@
 pub(crate) mod wire;
 
 mod class;
+#[cfg(feature = "std")]
+mod control;
 pub mod enable;
 pub mod filter;
 mod instance;
+mod limit;
 pub mod mode;
 mod payload;
 mod pmc;
 mod properties;
 
 pub use class::{ClassFacts, HandleKind, TraceInfoClass};
+#[cfg(feature = "std")]
+pub use control::{Properties, RULES, Rule, SessionStatus, Update, empty_block};
 pub use instance::{TraceEnableInfo, TraceGuidInfo, TraceProviderInstanceInfo};
+pub use limit::Limit;
 pub use payload::{
     ClassicEventId, ContextRegisterInfo, GroupMask, LBR_MAXIMUM_EVENTS, MAX_STACK_TRACING_EVENTS,
     PeriodicCaptureStateInfo, ProfileInterval, StackCachingInfo, TraceVersionInfo,
 };
 pub use pmc::{PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo, ProfileSourceInfo};
 pub use properties::{
-    BUFFER_KIB, EventTraceProperties, EventTracePropertiesV2, KERNEL_LOGGER_NAME, MAX_NAME, SYSTEM_TRACE_CONTROL,
-    WNODE_FLAG_TRACED_GUID, WNODE_FLAG_VERSIONED_PROPERTIES, WnodeHeader,
+    BUFFER_KIB, ClockType, EventTraceProperties, EventTracePropertiesV2, KERNEL_LOGGER_NAME, MAX_NAME,
+    SYSTEM_TRACE_CONTROL, WNODE_FLAG_TRACED_GUID, WNODE_FLAG_VERSIONED_PROPERTIES, WnodeHeader,
 };

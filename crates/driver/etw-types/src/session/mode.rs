@@ -83,3 +83,29 @@ pub fn conflict(modes: u32) -> Option<&'static str> {
     let broken = CONFLICTS.iter().find(|(one, others, _)| modes & one != 0 && modes & others != 0);
     broken.map(|(.., rule)| *rule)
 }
+
+/// The names that this project's tools give to the modes.
+pub const NAMES: &[(&str, u32)] = &[
+    ("sequential", SEQUENTIAL),
+    ("circular", CIRCULAR),
+    ("append", APPEND),
+    ("numbered", NEWFILE),
+    ("ms-flush-timer", USE_MS_FLUSH_TIMER),
+    ("preallocate", PREALLOCATE),
+    ("nonstoppable", NONSTOPPABLE),
+    ("secure", SECURE),
+    ("real-time", REAL_TIME),
+    ("buffering", BUFFERING),
+    ("private", PRIVATE_LOGGER),
+    ("kbytes", USE_KBYTES_FOR_SIZE),
+    ("global-sequence", USE_GLOBAL_SEQUENCE),
+    ("local-sequence", USE_LOCAL_SEQUENCE),
+    ("in-process", PRIVATE_IN_PROC),
+    ("stop-on-hybrid-shutdown", STOP_ON_HYBRID_SHUTDOWN),
+    ("persist-on-hybrid-shutdown", PERSIST_ON_HYBRID_SHUTDOWN),
+    ("paged-memory", USE_PAGED_MEMORY),
+    ("system", SYSTEM_LOGGER),
+    ("compressed", COMPRESSED),
+    ("independent", INDEPENDENT_SESSION),
+    ("no-per-processor-buffers", NO_PER_PROCESSOR_BUFFERING),
+];

@@ -16,6 +16,18 @@ pub const WNODE_FLAG_VERSIONED_PROPERTIES: u32 = 0x0080_0000;
 /// `SystemTraceControlGuid`: the session "NT Kernel Logger".
 pub const SYSTEM_TRACE_CONTROL: Guid = Guid::from_u128(0x9e81_4aad_3204_11d2_9a82_0060_08a8_6939);
 
+int_newtype! {
+    /// What time stamps count; 0 leaves it to the system.
+    ClockType(u32) {
+        /// The performance counter.
+        PerformanceCounter = 1,
+        /// The system's time, 100 ns.
+        SystemTime = 2,
+        /// Cycles of the processor.
+        Cycles = 3,
+    }
+}
+
 wire_struct! {
     /// `WNODE_HEADER`.
     WnodeHeader(48) {

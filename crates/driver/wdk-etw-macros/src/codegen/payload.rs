@@ -127,11 +127,7 @@ impl Payload {
             }
             Shape::Sid => {
                 self.slice(name, &rust_type(ValueType::U8), span, value);
-                self.statements.push(quote! {
-                    let ::core::option::Option::Some(#name) = ::wdk_etw::__private::sid(#name) else {
-                        return <M::Status as ::wdk_etw::Status>::INVALID_SID;
-                    };
-                });
+                self.statements.push(quote!(let #name = ::wdk_etw::__private::sid(#name)?;));
                 self.bytes(name);
             }
             Shape::RawField(_) | Shape::RawData => {

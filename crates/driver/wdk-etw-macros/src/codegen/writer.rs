@@ -5,9 +5,8 @@
 //! same types, and the optimiser keeps it once. There are two ways to bring them together:
 //!
 //! - Where there is a register left, one function takes the fields and then the event.
-//! - Elsewhere the event has a function of its own, which puts the fixed-size fields into a frame and calls the shared
-//!   function with frame, event and slices. The number of descriptors is its fifth argument and the frame's address, a
-//!   second time, its sixth: there the system's routine wants them, so the shared function ends in a jump to it.
+//! - Otherwise the event has a function of its own, which puts the fixed-size fields into a frame and calls the shared
+//!   function. `wdk-etw/src/event/frame.rs` draws the frame and says why the shared function has the arguments it has.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -36,12 +35,11 @@ pub(super) struct Writer {
 struct Names {
     provider: TokenStream,
     event: TokenStream,
-    stage: TokenStream,
-    slot: TokenStream,
+    frame: TokenStream,
     table: TokenStream,
     activity: TokenStream,
     related: TokenStream,
-    total: TokenStream,
+    count: TokenStream,
 }
 
 impl Names {
@@ -49,12 +47,11 @@ impl Names {
         Self {
             provider: quote_spanned!(Span::mixed_site()=> provider),
             event: quote_spanned!(Span::mixed_site()=> event),
-            stage: quote_spanned!(Span::mixed_site()=> stage),
-            slot: quote_spanned!(Span::mixed_site()=> slot),
+            frame: quote_spanned!(Span::mixed_site()=> frame),
             table: quote_spanned!(Span::mixed_site()=> table),
             activity: quote_spanned!(Span::mixed_site()=> activity),
             related: quote_spanned!(Span::mixed_site()=> related),
-            total: quote_spanned!(Span::mixed_site()=> total),
+            count: quote_spanned!(Span::mixed_site()=> count),
         }
     }
 }
@@ -121,13 +118,13 @@ fn own_part(payload: Payload, body: &TokenStream) -> Writer {
 /// One function, of fields and event.
 fn shared_whole(payload: Payload) -> Writer {
     let names = Names::new();
-    let Names { event, stage, slot, .. } = &names;
+    let Names { event, frame, table, .. } = &names;
     let ids = quote!(::wdk_etw::__private::Ids::NONE);
-    let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::Total::new()));
+    let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::CountArg::known()));
     // Without fields there is little to share: less than passing the event costs.
     let is_shared = !payload.parameters.is_empty();
     let own_event = (!is_shared).then(|| quote!(let #event = __WDK_ETW_EVENT.opaque();));
-    let enter = enter(&payload.groups, payload.descriptors.len(), &quote!(|#stage, #slot| { #own_event #body }));
+    let enter = enter(&payload.groups, payload.descriptors.len(), &quote!(|#frame, #table| { #own_event #body }));
     let mut passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
     if is_shared {
         passed.push(Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())));
@@ -138,11 +135,11 @@ fn shared_whole(payload: Payload) -> Writer {
 /// A function of the event, and one that is shared.
 fn shared_part(payload: Payload, ids: Ids) -> Writer {
     let names = Names::new();
-    let Names { provider, stage, slot, activity, related, .. } = &names;
+    let Names { provider, frame, table, activity, related, .. } = &names;
     let shared = Shared::new(&payload, &ids, &names);
-    let body = body(&payload, &names, &shared.ids, &names.total);
+    let body = body(&payload, &names, &shared.ids, &names.count);
     let (shared_list, shared_arguments, shared_attribute) = lists(&shared.parameters);
-    let send = quote!(|#stage, #slot| __wdk_etw_send(#provider, #shared_arguments));
+    let send = quote!(|#frame, #table| __wdk_etw_send(#provider, #shared_arguments));
     let enter = enter(&payload.groups, payload.descriptors.len(), &send);
 
     let id = |name: &TokenStream, bytes: Option<TokenStream>| {
@@ -183,7 +180,7 @@ fn written(passed: &[Passed], body: &TokenStream) -> Writer {
 }
 
 /// What a shared function is given beside the provider, which is a constant of each and not passed: frame, event, two
-/// registers, the number of descriptors, slot, and the rest on the stack.
+/// registers, the number of descriptors, the table, and the rest on the stack.
 struct Shared {
     parameters: Vec<Passed>,
     /// An expression of type `Ids`.
@@ -192,8 +189,8 @@ struct Shared {
 
 impl Shared {
     fn new(payload: &Payload, ids: &Ids, names: &Names) -> Self {
-        let Names { event, stage, slot, activity, related, total, .. } = names;
-        let count = METADATA_DESCRIPTORS + payload.descriptors.len();
+        let Names { event, frame, table, activity, related, count, .. } = names;
+        let descriptors = METADATA_DESCRIPTORS + payload.descriptors.len();
         let groups = payload.groups.iter().map(Group::kind);
         let id_type = || quote!(::core::option::Option<&[::core::primitive::u8; 16]>);
         let given = |name: &TokenStream, id: &Option<TokenStream>| {
@@ -202,7 +199,7 @@ impl Shared {
             Passed::new(name, id_type(), value)
         };
         let mut parameters = vec![
-            Passed::on(stage, quote!(::wdk_etw::__private::Stage<'wdk_etw, (#(#groups,)*), #count>)),
+            Passed::on(frame, quote!(::wdk_etw::__private::FrameMut<'wdk_etw, (#(#groups,)*), #descriptors>)),
             Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())),
         ];
         let mut slices = payload.parameters.iter().filter(|parameter| parameter.is_slice);
@@ -212,9 +209,9 @@ impl Shared {
             // Nothing needs the two registers, so they hold what the system wants in them.
             None => parameters.extend([given(activity, &ids.activity), given(related, &ids.related)]),
         }
-        let total_type = quote!(::wdk_etw::__private::Total<#count>);
-        parameters.push(Passed::new(total, total_type, quote!(::wdk_etw::__private::Total::opaque())));
-        parameters.push(Passed::on(slot, quote!(::wdk_etw::__private::Slot<'wdk_etw>)));
+        let count_type = quote!(::wdk_etw::__private::CountArg<#descriptors>);
+        parameters.push(Passed::new(count, count_type, quote!(::wdk_etw::__private::CountArg::passed())));
+        parameters.push(Passed::on(table, quote!(::wdk_etw::__private::TableArg<'wdk_etw>)));
         parameters.extend(slices.map(|slice| Passed::on(&slice.name, slice.kind.clone())));
         // The registers are taken: only ids that there are come behind the slices.
         let mut behind = |name: &TokenStream, id: &Option<TokenStream>| {
@@ -260,21 +257,15 @@ fn enter(groups: &[Group], descriptors: usize, send: &TokenStream) -> TokenStrea
     quote!(::wdk_etw::__private::Frame::<_, #count>::enter((#(#values,)*), #send))
 }
 
-/// The statements that fill a frame and write the event.
-fn body(payload: &Payload, names: &Names, ids: &TokenStream, total: &TokenStream) -> TokenStream {
-    let Names { provider, event, stage, slot, table, .. } = names;
+/// The expression that fills a frame and writes the event.
+fn body(payload: &Payload, names: &Names, ids: &TokenStream, count: &TokenStream) -> TokenStream {
+    let Names { provider, event, frame, table, .. } = names;
     let groups = (0..payload.groups.len()).map(group_name);
     let (statements, descriptors) = (&payload.statements, &payload.descriptors);
     quote! {
-        let (#table, (#(#groups,)*)) = #stage.split();
-        #(#statements)*
-        #table.send(
-            #slot,
-            #provider,
-            #event,
-            #ids,
-            #total,
-            [#provider.traits_descriptor(), #event.metadata(), #(#descriptors),*],
-        )
+        #frame.send(#provider, #event, #ids, #count, #table, |(#(#groups,)*)| {
+            #(#statements)*
+            ::core::option::Option::Some([#provider.traits_descriptor(), #event.metadata(), #(#descriptors),*])
+        })
     }
 }

@@ -1,29 +1,50 @@
-//! The memory of one event that is being written: its fixed-size values and its table of descriptors.
+//! The memory of an event that is being written.
 //!
-//! Writing is split in two. The function of an event puts the values that only it knows into a [`Frame`] on its stack; the
-//! rest, which is alike for all events with fields of the same types, is a second function that gets the frame's address.
-//! It gets it twice: as a [`Stage`] to fill, and as a [`Slot`] to hand on. The slot stands where the system's routine
-//! expects the table, so on x64 the second function needs no stack of its own and ends in a jump to that routine.
+//! Two functions write an event. The *event's own function* knows what only this event has: its fields, which it has in
+//! registers, and its constants. It makes a [`Frame`] on its stack, puts the fixed-size values there, and calls the *shared
+//! function*, which is the same for all events with fields of the same types. That one computes lengths, fills the table of
+//! descriptors, and jumps to `EtwWriteTransfer`:
+//!
+//! ```text
+//!   Frame<(Counted<Packed2<u32, u64>>,), 4> of an event with a u32, a u64 and a text
+//!
+//!   offset 0             16            32            48            64         76       78
+//!          ┌─────────────┬─────────────┬─────────────┬─────────────┬──────────┬────────┐
+//!          │ traits      │ metadata    │ values      │ text        │ u32, u64 │ length │
+//!          │ (pointer,   │             │      │      │      │      │          │ of the │
+//!          │  size, kind)│             │      │      │      │      │          │ text   │
+//!          └─────────────┴─────────────┴──────┼──────┴──────┼──────┴──────────┴────────┘
+//!          └ the table: copied from provider  └─────────────│──────► 14 bytes from 64 on
+//!            and event, then filled in                      └──────► the caller's text
+//! ```
+//!
+//! The table is what `EtwWriteTransfer` gets. It is first, so its address is that of the frame. Written by the event's own
+//! function: the values. Written by the shared function: the table and the length.
+//!
+//! On x64 the routine's first four arguments (handle, descriptor, activity, related activity) are in registers, the fifth
+//! (how many descriptors) and the sixth (the table) on the caller's stack. A function can end in a *jump* to another one only if
+//! the arguments on the stack are there already: the compiler does not move them. So the shared function takes both, unused,
+//! as its own fifth and sixth argument ([`CountArg`], [`TableArg`]), although it has the frame's address as its first argument,
+//! in a register. Without them it would need a stack frame of its own, a call and a return.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::ptr;
+use core::slice;
 
 use etw_types::EventDataDescriptor;
 
 use super::Event;
 use super::data::opaque;
-use super::packed::{Scalar, value_descriptor};
-use crate::{Mode, Provider};
-
-/// Ties a stage and a slot to the frame they came from: no other lifetime fits.
-type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
+use super::packed::Scalar;
+use crate::{Mode, Provider, Status};
 
 /// Fixed-size values in front of a text or an array, and the place of its length.
 #[repr(C, packed)]
 #[derive(Clone, Copy, Debug)]
 pub struct Counted<P: Scalar> {
     values: P,
-    count: MaybeUninit<u16>,
+    length: MaybeUninit<u16>,
 }
 
 impl<P: Scalar> Counted<P> {
@@ -35,99 +56,79 @@ impl<P: Scalar> Counted<P> {
     #[must_use]
     #[inline(always)]
     pub const fn new(values: P) -> Self {
-        Self { values, count: MaybeUninit::uninit() }
+        Self { values, length: MaybeUninit::uninit() }
     }
 
-    /// Fills in the length; answers a descriptor for all of it.
+    /// Fills in the length; returns a descriptor for all of it.
     ///
     /// # IRQL
     ///
     /// Any.
     #[inline(always)]
-    pub fn close(&mut self, count: u16) -> EventDataDescriptor<'_> {
-        self.count = MaybeUninit::new(count);
-        let whole = (&raw const *self).cast::<Closed<P>>();
-        // SAFETY: the layouts are the same, and the length was just written.
-        value_descriptor(unsafe { &*whole })
+    pub fn close(&mut self, length: u16) -> EventDataDescriptor<'_> {
+        self.length = MaybeUninit::new(length);
+        let start = ptr::from_ref(self).cast::<u8>();
+        // SAFETY: these are the bytes of `self`, borrowed as long as the result is. All are initialised: the values are
+        // `Scalar`, `packed` leaves no padding, and the length was just written.
+        EventDataDescriptor::new(unsafe { slice::from_raw_parts(start, size_of::<Self>()) })
     }
 }
-
-/// The same when nothing is missing.
-#[repr(C, packed)]
-#[derive(Clone, Copy)]
-struct Closed<P: Scalar> {
-    values: P,
-    count: u16,
-}
-
-// SAFETY: `packed` leaves no padding between two values that have none themselves.
-unsafe impl<P: Scalar> Scalar for Closed<P> {}
 
 /// Groups of fixed-size values, and room for `N` descriptors.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Frame<G, const N: usize> {
-    // First: the frame's address is that of the table.
     table: MaybeUninit<[EventDataDescriptor<'static>; N]>,
     groups: G,
 }
 
-impl<G, const N: usize> Frame<G, N> {
-    /// Makes a frame with these values and hands it to the function that writes the event.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[inline(always)]
-    pub fn enter<R>(groups: G, send: impl for<'id> FnOnce(Stage<'id, G, N>, Slot<'id>) -> R) -> R {
-        let mut frame = MaybeUninit::<Self>::uninit();
-        let frame = frame.as_mut_ptr();
-        // Not made as a value and moved: the compiler has been seen to fill the table on that way.
-        // SAFETY: the place is part of `frame`.
-        let place = unsafe { &raw mut (*frame).groups };
-        // SAFETY: it is there for a value of this type.
-        unsafe { place.write(groups) };
-        send(Stage { frame, brand: PhantomData }, Slot { table: frame.cast(), brand: PhantomData })
-    }
-}
+/// Ties what leads to a frame to that frame: no other lifetime fits.
+type Brand<'f> = PhantomData<fn(&'f ()) -> &'f ()>;
 
-/// A frame to be filled.
+/// The one way to fill a frame.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct Stage<'id, G, const N: usize> {
+pub struct FrameMut<'f, G, const N: usize> {
     frame: *mut Frame<G, N>,
-    brand: Brand<'id>,
+    brand: Brand<'f>,
 }
 
-/// The address of a frame's table, for the system.
+/// The address of a frame's table, as the sixth argument of `EtwWriteTransfer`.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub struct Slot<'id> {
+pub struct TableArg<'f> {
     table: *const EventDataDescriptor<'static>,
-    brand: Brand<'id>,
+    brand: Brand<'f>,
 }
 
-/// A table to be filled.
+/// How many descriptors a table of `N` has, as the fifth argument of `EtwWriteTransfer`.
 #[repr(transparent)]
-#[derive(Debug)]
-pub struct Table<'id, const N: usize> {
-    table: *mut [EventDataDescriptor<'static>; N],
-    brand: Brand<'id>,
-}
+#[derive(Clone, Copy, Debug)]
+pub struct CountArg<const N: usize>(u32);
 
-impl<'id, G, const N: usize> Stage<'id, G, N> {
-    /// The two parts.
+#[expect(clippy::cast_possible_truncation, reason = "the macros allow at most 128 descriptors")]
+impl<const N: usize> CountArg<N> {
+    /// The number, for a function that calls `EtwWriteTransfer` itself.
     ///
     /// # IRQL
     ///
     /// Any.
     #[must_use]
     #[inline(always)]
-    pub fn split(self) -> (Table<'id, N>, &'id mut G) {
-        let table = self.frame.cast();
-        // SAFETY: there is one stage for a frame, which is borrowed for `'id`; the table is another part of it.
-        let groups = unsafe { &mut (*self.frame).groups };
-        (Table { table, brand: PhantomData }, groups)
+    pub const fn known() -> Self {
+        Self(N as u32)
+    }
+
+    /// The number, hidden from the optimiser, for an argument of a shared function. The optimiser removes a parameter for
+    /// which every caller passes the same constant; the table would then be the fifth argument, and the jump impossible.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    #[inline(always)]
+    pub fn passed() -> Self {
+        Self(opaque(ptr::without_provenance::<()>(N)).addr() as u32)
     }
 }
 
@@ -145,8 +146,7 @@ impl Ids<'_> {
     pub const NONE: Self = Self { activity: None, related: None };
 }
 
-/// A null activity id that is hidden from the optimiser. Otherwise it removes a parameter for which every caller passes the
-/// same value, and the other parameters change registers.
+/// A null activity id that is hidden from the optimiser, for the reason that [`CountArg::passed`] has.
 ///
 /// # IRQL
 ///
@@ -154,80 +154,70 @@ impl Ids<'_> {
 #[must_use]
 #[inline(always)]
 pub fn no_id<'a>() -> Option<&'a [u8; 16]> {
-    let pointer = opaque(core::ptr::null::<[u8; 16]>());
+    let pointer = opaque(ptr::null::<[u8; 16]>());
     // SAFETY: the pointer is the null pointer that went in, and null is `None`.
     unsafe { pointer.as_ref() }
 }
 
-/// The number of descriptors in a table of `N`.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug)]
-pub struct Total<const N: usize>(u32);
-
-#[expect(clippy::cast_possible_truncation, reason = "the macros allow at most 128 descriptors")]
-impl<const N: usize> Total<N> {
-    /// The number.
+impl<G, const N: usize> Frame<G, N> {
+    /// Makes a frame with these values and hands it to the function that writes the event.
     ///
     /// # IRQL
     ///
     /// Any.
-    #[must_use]
     #[inline(always)]
-    pub const fn new() -> Self {
-        Self(N as u32)
-    }
-
-    /// The number, of which the compiler does not know which it is: see [`no_id`].
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    #[inline(always)]
-    pub fn opaque() -> Self {
-        Self(opaque(core::ptr::without_provenance::<()>(N)).addr() as u32)
+    pub fn enter<R>(groups: G, send: impl for<'f> FnOnce(FrameMut<'f, G, N>, TableArg<'f>) -> R) -> R {
+        let mut frame = MaybeUninit::<Self>::uninit();
+        let frame = frame.as_mut_ptr();
+        // Not made as a value and moved: the compiler has been seen to fill the table on that way.
+        // SAFETY: the place is part of `frame`.
+        let place = unsafe { &raw mut (*frame).groups };
+        // SAFETY: it is there for a value of this type.
+        unsafe { place.write(groups) };
+        send(FrameMut { frame, brand: PhantomData }, TableArg { table: frame.cast(), brand: PhantomData })
     }
 }
 
-impl<const N: usize> Default for Total<N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<'id, const N: usize> Table<'id, N> {
-    /// Fills the table and writes the event.
+impl<'f, G, const N: usize> FrameMut<'f, G, N> {
+    /// Fills the table with what `fill` makes of the values, and writes the event. `None` is a security identifier that is
+    /// shorter than it says.
     ///
     /// # IRQL
     ///
     /// Any.
     #[inline(always)]
-    pub fn send<M: Mode>(
+    pub fn send<'d, M: Mode>(
         self,
-        slot: Slot<'id>,
         provider: &Provider<M>,
         event: &'static Event,
         ids: Ids<'_>,
-        total: Total<N>,
-        descriptors: [EventDataDescriptor<'_>; N],
-    ) -> M::Status {
-        let count = total.0;
-        // SAFETY: the table is in a frame that is borrowed for `'id`, and nobody else has it.
-        unsafe { self.table.cast::<[EventDataDescriptor<'_>; N]>().write(descriptors) };
-        let pointer = |id: Option<&[u8; 16]>| id.map_or(core::ptr::null(), |id| id.as_ptr().cast());
+        count: CountArg<N>,
+        table: TableArg<'f>,
+        fill: impl FnOnce(&'d mut G) -> Option<[EventDataDescriptor<'d>; N]>,
+    ) -> M::Status
+    where
+        'f: 'd,
+        G: 'd,
+    {
+        // SAFETY: a frame has one `FrameMut`, which ends here, and lives for `'f`; the table is another part of it.
+        let groups = unsafe { &mut (*self.frame).groups };
+        let Some(descriptors) = fill(groups) else {
+            return M::Status::INVALID_SID;
+        };
+        // SAFETY: as above; nobody else has the table while it is filled.
+        unsafe { self.frame.cast::<[EventDataDescriptor<'d>; N]>().write(descriptors) };
+        let pointer = |id: Option<&[u8; 16]>| id.map_or(ptr::null(), |id| id.as_ptr().cast());
         let (activity, related) = (pointer(ids.activity), pointer(ids.related));
         // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); ids are null or
-        // 16 readable bytes, which x86-64 and ARM64 read at any alignment; the slot is that of this table, as the brand
+        // 16 readable bytes, which x86-64 and ARM64 read at any alignment; `table` is that of this frame, as the brand
         // says, so there are `N` descriptors, whose bytes outlive the call.
-        unsafe { M::write_transfer(provider.handle(), event.descriptor(), activity, related, count, slot.table) }
+        unsafe { M::write_transfer(provider.handle(), event.descriptor(), activity, related, count.0, table.table) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     extern crate std;
-
-    use std::vec::Vec;
 
     use super::super::packed::Packed2;
     use super::{Counted, Frame};
@@ -242,15 +232,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_leads_to_the_groups_of_its_frame() {
-        let groups = (1_u32, Counted::new(()));
-        let seen: Vec<u32> = Frame::<_, 2>::enter(groups, |stage, slot| {
-            let (table, (first, second)) = stage.split();
-            assert_eq!(table.table.cast_const().cast(), slot.table);
-            assert_eq!(second.close(7).size(), 2);
-            *first += 1;
-            std::vec![*first]
+    fn the_table_is_at_the_address_of_its_frame_and_the_values_behind_it() {
+        type Drawn = Frame<(Counted<Packed2<u32, u64>>,), 4>;
+        assert_eq!(core::mem::offset_of!(Drawn, table), 0);
+        assert_eq!(core::mem::offset_of!(Drawn, groups), 64);
+        Frame::<_, 4>::enter((Counted::new(Packed2(1_u32, 2_u64)),), |frame, table| {
+            assert_eq!(frame.frame.cast_const().cast(), table.table);
         });
-        assert_eq!(seen, [2]);
     }
 }

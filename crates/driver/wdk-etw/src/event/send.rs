@@ -2,11 +2,11 @@
 //! each event: fixed-size values alone, and fixed-size values before one text or array.
 //!
 //! The macros write the same out for all other payloads. Each is a pair: a function that is inlined into the event's own
-//! and makes the frame, and one that is shared. The provider comes last: where it is the same for all events it is not
-//! passed at all, and where it is not it must not move the slot.
+//! and makes the frame, and one that is shared (see [`super::frame`]). The provider comes last: if it is the same for all
+//! events, the optimiser does not pass it at all; if it is not, it must not move the other arguments.
 
 use super::Event;
-use super::frame::{Counted, Frame, Ids, Slot, Stage, Total, no_id};
+use super::frame::{CountArg, Counted, Frame, FrameMut, Ids, TableArg, no_id};
 use super::packed::{Scalar, slice_descriptor, value_descriptor};
 use super::text::{byte_count, element_count, elements, utf8, utf16};
 use crate::{Mode, Provider};
@@ -84,25 +84,25 @@ impl<T: Scalar> Kind for Elements<T> {
 /// Any.
 #[inline(always)]
 pub fn write_values<P: Scalar, M: Mode>(provider: &Provider<M>, event: &'static Event, values: P) -> M::Status {
-    Frame::<_, 3>::enter((values,), |stage, slot| {
-        send_values(stage, event.opaque(), no_id(), no_id(), Total::opaque(), slot, provider)
+    Frame::<_, 3>::enter((values,), |frame, table| {
+        send_values(frame, event.opaque(), no_id(), no_id(), CountArg::passed(), table, provider)
     })
 }
 
 #[cold]
 #[inline(never)]
-fn send_values<'id, P: Scalar, M: Mode>(
-    stage: Stage<'id, (P,), 3>,
+fn send_values<'f, P: Scalar, M: Mode>(
+    frame: FrameMut<'f, (P,), 3>,
     event: &'static Event,
     activity: Option<&[u8; 16]>,
     related: Option<&[u8; 16]>,
-    total: Total<3>,
-    slot: Slot<'id>,
+    count: CountArg<3>,
+    table: TableArg<'f>,
     provider: &Provider<M>,
 ) -> M::Status {
-    let (table, (values,)) = stage.split();
-    let descriptors = [provider.traits_descriptor(), event.metadata(), value_descriptor(values)];
-    table.send(slot, provider, event, Ids { activity, related }, total, descriptors)
+    frame.send(provider, event, Ids { activity, related }, count, table, |(values,)| {
+        Some([provider.traits_descriptor(), event.metadata(), value_descriptor(values)])
+    })
 }
 
 /// Writes an event of fixed-size values and then a text or an array.
@@ -117,24 +117,24 @@ pub fn write_text<K: Kind, P: Scalar, M: Mode>(
     values: P,
     text: &[K::Unit],
 ) -> M::Status {
-    Frame::<_, 4>::enter((Counted::new(values),), |stage, slot| {
-        send_text::<K, P, M>(stage, event.opaque(), text, Total::opaque(), slot, provider)
+    Frame::<_, 4>::enter((Counted::new(values),), |frame, table| {
+        send_text::<K, P, M>(frame, event.opaque(), text, CountArg::passed(), table, provider)
     })
 }
 
 #[cold]
 #[inline(never)]
-fn send_text<'id, K: Kind, P: Scalar, M: Mode>(
-    stage: Stage<'id, (Counted<P>,), 4>,
+fn send_text<'f, K: Kind, P: Scalar, M: Mode>(
+    frame: FrameMut<'f, (Counted<P>,), 4>,
     event: &'static Event,
     text: &[K::Unit],
-    total: Total<4>,
-    slot: Slot<'id>,
+    count: CountArg<4>,
+    table: TableArg<'f>,
     provider: &Provider<M>,
 ) -> M::Status {
-    let (table, (values,)) = stage.split();
-    let text = K::fit(text);
-    let descriptors =
-        [provider.traits_descriptor(), event.metadata(), values.close(K::count(text)), slice_descriptor(text)];
-    table.send(slot, provider, event, Ids::NONE, total, descriptors)
+    frame.send(provider, event, Ids::NONE, count, table, |(values,)| {
+        let text = K::fit(text);
+        let length = K::count(text);
+        Some([provider.traits_descriptor(), event.metadata(), values.close(length), slice_descriptor(text)])
+    })
 }

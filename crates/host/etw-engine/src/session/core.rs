@@ -7,24 +7,23 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use etw_etl::format::event::SIZE;
 use etw_etl::format::stack::{HOOK_CREATE, push_definition};
 use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
-use etw_types::session::{enable, mode};
+use etw_types::session::{Properties, SessionStatus, enable, mode};
 use etw_types::{Guid, NtStatus};
 
+use super::information::SessionInformation;
 use super::logger::Buffers;
 use super::memory::Memory;
 use super::outlet::Counts;
 use super::properties::{Overflow, Plan};
 use super::sequence::Sequence;
-use super::stacks::Stacks;
-use super::status::{SessionStatus, Statistics};
+use super::stacks::{Opcodes, Stacks};
+use super::status::{Report, Statistics};
 use crate::buffers::{Outcome, Pieces};
 use crate::data::Data;
+use crate::event::Offer;
 use crate::record::{Extras, Scratch, add_items, adds_items, encode};
-use crate::routes::{Opcodes, Taker};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
-use crate::trace_info::SessionInformation;
-use crate::write::Offer;
 
 /// Where a session's events go.
 pub(super) enum Sink {
@@ -32,6 +31,15 @@ pub(super) enum Sink {
     Memory(Memory),
     /// Buffers, and from there to a file and to consumers.
     Buffers(Box<Buffers>),
+}
+
+/// What a session wants added to an event.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// `EVENT_ENABLE_PROPERTY_*` of its request.
+    pub(crate) property: u32,
+    /// Whether the stack of the event's writer is among it.
+    pub(crate) stack: bool,
 }
 
 /// Whether a session runs.
@@ -143,28 +151,26 @@ impl SessionCore {
     }
 
     /// Takes an event, or says why not.
-    pub(crate) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> NtStatus {
+    pub(crate) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
         match &self.sink {
             Sink::Memory(memory) => {
                 let mut stack = Vec::new();
-                if wants_stack(offer, data, taker) {
+                if wanted.stack {
                     offer.environment.stack(&mut stack);
                 }
                 memory.offer(offer, data, stack)
             }
-            Sink::Buffers(buffers) => self.write(buffers, offer, data, taker),
+            Sink::Buffers(buffers) => self.write(buffers, offer, data, wanted),
         }
     }
 
-    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> NtStatus {
+    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
         let stamp = data.timestamp.unwrap_or_else(|| self.stamp(offer.now));
         let mut header = [0; SIZE / 8];
-        let adds = adds_items(offer, taker.settings.property())
-            || self.event_sequence.is_some()
-            || taker.stacks.contains(offer.event.descriptor.opcode);
+        let adds = wanted.stack || adds_items(offer, wanted.property) || self.event_sequence.is_some();
         let scratch = adds.then(|| {
             let mut scratch = Scratch::take();
-            let fits = self.add(offer, data, taker, &mut scratch).is_some();
+            let fits = self.add(offer, data, wanted, &mut scratch).is_some();
             (scratch, fits)
         });
         let added: Option<&[u8]> = match &scratch {
@@ -180,9 +186,8 @@ impl SessionCore {
     }
 
     /// Puts together what the session adds to an event. `None` where it is too large.
-    fn add(&self, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker, scratch: &mut Scratch) -> Option<()> {
-        let property = taker.settings.property();
-        let stack = wants_stack(offer, data, taker);
+    fn add(&self, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted, scratch: &mut Scratch) -> Option<()> {
+        let Wanted { property, stack } = wanted;
         if stack {
             scratch.fetch_stack(offer);
         }
@@ -309,50 +314,37 @@ impl SessionCore {
         self.buffers().map(|buffers| lock(&buffers.outlet).counts).unwrap_or_default()
     }
 
-    pub(super) fn status(&self) -> SessionStatus {
+    pub(super) fn status(&self) -> Report {
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let counts = self.counts();
-        let plan = lock(&self.plan);
-        let mut properties = plan.properties.clone();
-        drop(plan);
+        let statistics = self.statistics();
         let mut status = SessionStatus {
+            properties: Properties { guid: self.guid, ..lock(&self.plan).properties.clone() },
             handle: self.id,
-            logger_id: self.logger_id,
-            guid: self.guid,
-            is_system: self.is_system,
-            number_of_buffers: 0,
-            free_buffers: 0,
-            buffers_written: counts.buffers_written,
-            log_buffers_lost: counts.log_buffers_lost,
-            real_time_buffers_lost: counts.real_time_buffers_lost,
-            statistics: self.statistics(),
-            file: None,
-            file_error: None,
-            properties: properties.clone(),
+            events_lost: narrow(statistics.lost),
+            buffers_written: narrow(counts.buffers_written),
+            log_buffers_lost: narrow(counts.log_buffers_lost),
+            real_time_buffers_lost: narrow(counts.real_time_buffers_lost),
+            ..SessionStatus::default()
         };
+        let mut file_error = None;
         if let Some(buffers) = self.buffers() {
             let outlet = lock(&buffers.outlet);
             let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let properties = &mut status.properties;
             properties.mode = (properties.mode & !mode::REAL_TIME) | (outlet.mode() & mode::REAL_TIME);
             properties.maximum_buffers = buffers.pool.maximum();
-            status.properties = properties;
+            // The present one of several; none once the session went on in real time only.
+            properties.log_file = properties.log_file.take().and_then(|_| outlet.path());
             status.number_of_buffers = count(buffers.pool.allocated());
             status.free_buffers = count(buffers.pool.free());
-            status.file = outlet.path();
-            status.file_error = outlet.file_error();
+            file_error = outlet.file_error();
         }
-        status
+        Report { status, logger_id: self.logger_id, statistics, file_error }
     }
 }
 
 /// The clock of a session that starts now.
 pub(super) fn clock_now(kind: ClockKind, now: u64) -> Clock {
     Clock { kind, frequency: 10_000_000, start: FileTime::now(), start_stamp: now }
-}
-
-/// Whether a session wants the stack of an event's writer: the request asks for it, or the event is in the session's list.
-fn wants_stack(offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> bool {
-    let descriptor = &offer.event.descriptor;
-    let is_asked_for =
-        taker.settings.property() & enable::STACK_TRACE != 0 && taker.filters.wants_stack(descriptor, data.metadata);
-    is_asked_for || taker.stacks.contains(descriptor.opcode)
 }

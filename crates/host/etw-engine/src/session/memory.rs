@@ -8,13 +8,26 @@ use std::sync::Mutex;
 
 use etw_types::NtStatus;
 
-use super::SessionOptions;
-use crate::CapturedEvent;
-use crate::capture::trace_size;
+use super::status::Statistics;
+use crate::capture::{CapturedEvent, trace_size};
 use crate::data::Data;
-use crate::session::status::Statistics;
+use crate::event::Offer;
 use crate::sync::lock;
-use crate::write::Offer;
+
+/// How much a session in memory takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// The largest event in bytes, headers included. A larger one is answered with `BufferOverflow`.
+    pub max_event_size: usize,
+    /// How many events are kept. Further ones are lost, and answered with `NoMemory`.
+    pub capacity: usize,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self { max_event_size: 0x1_0000, capacity: 1 << 20 }
+    }
+}
 
 /// The events of such a session.
 pub(super) struct Memory {

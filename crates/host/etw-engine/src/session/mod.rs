@@ -1,11 +1,11 @@
 //! Sessions: what they are asked to be, what they take, and where it goes.
 
-pub(crate) mod block;
 pub(crate) mod consumer;
 mod core;
 mod file;
+pub(crate) mod information;
 mod logger;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod message;
 mod outlet;
 pub(crate) mod properties;
@@ -22,24 +22,10 @@ use etw_etl::Clock;
 
 use crate::{CapturedEvent, Engine};
 
-pub(crate) use self::core::SessionCore;
+pub(crate) use self::core::{SessionCore, Wanted};
+pub(crate) use self::stacks::Opcodes;
 pub(crate) use self::start::end_all;
 pub(crate) use self::table::Sessions;
-
-/// How much a session in memory takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionOptions {
-    /// The largest event in bytes, headers included. A larger one is answered with `BufferOverflow`.
-    pub max_event_size: usize,
-    /// How many events are kept. Further ones are lost, and answered with `NoMemory`.
-    pub capacity: usize,
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        Self { max_event_size: 0x1_0000, capacity: 1 << 20 }
-    }
-}
 
 /// A trace session. Clones are handles of the same session; it runs until [`Session::stop`].
 #[derive(Clone)]

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use etw_types::Opcode;
+
 use crate::sync::lock;
 
 /// Places of known keys, and most stacks that are kept. Our choice: the sizes that can be set have no documented unit.
@@ -64,6 +66,30 @@ impl Stacks {
     /// All keys and their stacks.
     pub(super) fn all(&self) -> Vec<(u64, Vec<u64>)> {
         lock(&self.kept).iter().map(|(key, frames)| (*key, frames.clone())).collect()
+    }
+}
+
+/// A set of opcodes, one bit each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Opcodes([u64; 4]);
+
+impl Opcodes {
+    pub(crate) fn contains(self, opcode: Opcode) -> bool {
+        let opcode = opcode.as_int();
+        let word = self.0.get(usize::from(opcode / 64)).copied().unwrap_or_default();
+        word >> (opcode % 64) & 1 != 0
+    }
+}
+
+impl FromIterator<u8> for Opcodes {
+    fn from_iter<I: IntoIterator<Item = u8>>(opcodes: I) -> Self {
+        let mut set = Self::default();
+        for opcode in opcodes {
+            if let Some(word) = set.0.get_mut(usize::from(opcode / 64)) {
+                *word |= 1 << (opcode % 64);
+            }
+        }
+        set
     }
 }
 

@@ -7,23 +7,23 @@ use std::sync::{Arc, Mutex};
 
 use etw_etl::format::buffer;
 use etw_etl::{ClockKind, ExtendedType};
-use etw_types::session::mode;
+use etw_types::session::{Properties, mode};
 use etw_types::{Guid, Win32Error};
 
 use super::core::{Life, SessionCore, Sink, clock_now};
 use super::file::{FileFacts, FileSink};
+use super::information::SessionInformation;
 use super::logger::{Buffers, spawn};
-use super::memory::Memory;
+use super::memory::{Memory, SessionOptions};
 use super::outlet::Outlet;
-use super::properties::{Overflow, Plan, Properties};
+use super::properties::{Overflow, Plan};
 use super::sequence::Sequence;
 use super::stacks::Stacks;
-use super::status::SessionStatus;
-use super::{Session, SessionOptions, Sessions};
+use super::status::Report;
+use super::{Session, Sessions};
 use crate::Engine;
 use crate::buffers::{Pool, PoolOptions};
 use crate::sync::lock;
-use crate::trace_info::SessionInformation;
 
 impl Engine {
     /// `StartTrace`: starts a session.
@@ -37,6 +37,15 @@ impl Engine {
     /// `NotSupported` for compressed files; `InvalidParameter` for appending to a file that has other buffers, processors or
     /// another clock, or is no trace (our choice of code).
     pub fn start(&self, properties: &Properties) -> Result<Session, Win32Error> {
+        self.start_with(properties, Overflow::Lose)
+    }
+
+    /// [`start`](Self::start), with a choice of what happens to an event when no buffer is free.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn start_with(&self, properties: &Properties, overflow: Overflow) -> Result<Session, Win32Error> {
         let options = self.options();
         if !options.rights.control {
             return Err(Win32Error::AccessDenied);
@@ -66,7 +75,8 @@ impl Engine {
         let flush_every = Plan::flush_every(plan.properties.mode, plan.properties.flush_timer);
         let outlet = Outlet::new(file, plan.properties.mode);
         let sink = Sink::Buffers(Box::new(Buffers::new(pool, outlet, flush_every, Arc::clone(&self.inner().time))));
-        let core = Arc::new(self.core(handle, facts.logger_id, plan, facts.clock, sink));
+        let core = SessionCore { overflow, ..self.core(handle, facts.logger_id, plan, facts.clock, sink) };
+        let core = Arc::new(core);
         spawn(&core)?;
         sessions.insert(&core);
         drop(sessions);
@@ -83,7 +93,7 @@ impl Engine {
             guid: if asked.is_zero() { fresh() } else { asked },
             name: plan.properties.name.clone(),
             is_system: plan.is_system,
-            overflow: plan.properties.overflow,
+            overflow: Overflow::Lose,
             clock,
             sink,
             lost: AtomicU64::new(0),
@@ -120,8 +130,7 @@ impl Engine {
         }
         let handle = sessions.next_handle();
         let logger_id = sessions.logger_id(&numbered);
-        let properties =
-            Properties { name: numbered, mode: mode::BUFFERING, overflow: Overflow::Lose, ..Properties::default() };
+        let properties = Properties::in_memory(&numbered);
         let plan = Plan { properties, clock: ClockKind::PerformanceCounter, is_system: false };
         let clock = clock_now(plan.clock, self.now());
         let core = Arc::new(self.core(handle, logger_id, plan, clock, Sink::Memory(Memory::new(options))));
@@ -190,7 +199,7 @@ impl Session {
     ///
     /// `WmiInstanceNotFound` where it has stopped, `ActiveConnections` where it is stopping, `AccessDenied`, and
     /// `PossibleDeadlock` inside a callback of a provider that it enabled.
-    pub fn finish(&self) -> Result<SessionStatus, Win32Error> {
+    pub fn finish(&self) -> Result<Report, Win32Error> {
         if !self.engine.options().rights.control {
             return Err(Win32Error::AccessDenied);
         }
@@ -209,7 +218,7 @@ impl Session {
     /// # Errors
     ///
     /// `WmiInstanceNotFound` where it has stopped, `AccessDenied`.
-    pub fn query(&self) -> Result<SessionStatus, Win32Error> {
+    pub fn query(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         Ok(self.status())
     }

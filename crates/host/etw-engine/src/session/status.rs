@@ -1,11 +1,8 @@
 //! What a session says about itself.
 
-use std::path::PathBuf;
-
-use etw_types::Guid;
+use etw_types::session::SessionStatus;
 
 use super::Session;
-use super::properties::Properties;
 
 /// Where the events of a session went. `written` is always the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,33 +20,15 @@ pub struct Statistics {
     pub pending: u64,
 }
 
-/// What `ControlTrace` answers: the properties as they are now, and counts.
+/// What `ControlTrace` returns, and what only an engine knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionStatus {
-    /// The properties, with the engine's choices filled in.
-    pub properties: Properties,
-    /// The session's handle.
-    pub handle: u64,
+pub struct Report {
+    /// What `ControlTrace` returns.
+    pub status: SessionStatus,
     /// The session's number.
     pub logger_id: u16,
-    /// The session's GUID.
-    pub guid: Guid,
-    /// Whether it takes events of the system providers.
-    pub is_system: bool,
-    /// Buffers allocated.
-    pub number_of_buffers: u32,
-    /// Buffers without events.
-    pub free_buffers: u32,
-    /// Buffers written or delivered.
-    pub buffers_written: u64,
-    /// Buffers that could not be written to the file.
-    pub log_buffers_lost: u64,
-    /// Buffers that a consumer did not get.
-    pub real_time_buffers_lost: u64,
     /// Where the events went.
     pub statistics: Statistics,
-    /// The file that is written now, the last one of several.
-    pub file: Option<PathBuf>,
     /// What went wrong with the file last, in words.
     pub file_error: Option<String>,
 }
@@ -64,7 +43,7 @@ impl Session {
 
     /// The session as it is now, running or stopped.
     #[must_use]
-    pub fn status(&self) -> SessionStatus {
+    pub fn status(&self) -> Report {
         self.core.status()
     }
 }

@@ -1,36 +1,20 @@
 //! Changing and flushing a running session.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use etw_types::Win32Error;
-use etw_types::session::mode;
+use etw_types::session::{Update, mode};
 
 use super::Session;
 use super::file::{FileFacts, FileSink, win32};
 use super::outlet::Outlet;
 use super::properties::Plan;
-use super::status::SessionStatus;
+use super::status::Report;
 use crate::sync::lock;
 
 /// The builds of Windows that came with two codes of `ControlTrace`: 10 version 1809, and 10 of 2020.
 const INCREMENT_FILE_BUILD: u32 = 17_763;
 const CONVERT_BUILD: u32 = 19_041;
-
-/// What `ControlTrace` can change. What is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Update {
-    /// Flags of the system providers; 0 disables all of them.
-    pub enable_flags: Option<u32>,
-    /// Seconds, or milliseconds with that mode, between two flushes.
-    pub flush_timer: Option<u32>,
-    /// Another file to go on with.
-    pub log_file: Option<PathBuf>,
-    /// Whether consumers are served.
-    pub real_time: Option<bool>,
-    /// Most buffers. Fewer than there are already make no difference until the session is started again.
-    pub maximum_buffers: Option<u32>,
-}
 
 impl Session {
     /// `ControlTrace` with the code for update.
@@ -40,7 +24,7 @@ impl Session {
     /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` where it would leave the session without a way out or is
     /// not for a session in memory (our choice); `BadPathname` for the file that is written already or that another session
     /// writes; what creating the file answered. An error changes nothing.
-    pub fn update(&self, update: &Update) -> Result<SessionStatus, Win32Error> {
+    pub fn update(&self, update: &Update) -> Result<Report, Win32Error> {
         self.check_running()?;
         let Some(buffers) = self.core.buffers() else {
             return Err(Win32Error::InvalidParameter);
@@ -51,19 +35,8 @@ impl Session {
         }
         let mut plan = lock(&self.core.plan);
         let mut changed = plan.clone();
-        let properties = &mut changed.properties;
-        match update.real_time {
-            Some(true) => properties.mode |= mode::REAL_TIME,
-            Some(false) => properties.mode &= !mode::REAL_TIME,
-            None => {}
-        }
-        properties.enable_flags = update.enable_flags.unwrap_or(properties.enable_flags);
-        properties.flush_timer = update.flush_timer.unwrap_or(properties.flush_timer);
-        properties.maximum_buffers =
-            update.maximum_buffers.map_or(properties.maximum_buffers, |most| most.max(properties.minimum_buffers));
-        if let Some(path) = &update.log_file {
-            properties.log_file = Some(path.clone());
-        }
+        update.apply(&mut changed.properties);
+        changed.properties.maximum_buffers = changed.properties.maximum_buffers.max(plan.properties.minimum_buffers);
         // The rules of a start hold for what an update makes of the session.
         let changed = Plan::new(&changed.properties, self.engine.options().processors)?;
         let file = match &update.log_file {
@@ -102,7 +75,7 @@ impl Session {
     ///
     /// `WmiInstanceNotFound`, `AccessDenied`; for a session in memory `BadPathname` without a file (our choice), or what
     /// writing it answered.
-    pub fn flush(&self) -> Result<SessionStatus, Win32Error> {
+    pub fn flush(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         let plan = lock(&self.core.plan).clone();
         match self.core.buffers() {
@@ -131,7 +104,7 @@ impl Session {
     ///
     /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` for a session that keeps its events in memory (our choice); the
     /// choice of [`Answers`](crate::Answers) where the system is older than the code.
-    pub fn convert_to_real_time(&self) -> Result<SessionStatus, Win32Error> {
+    pub fn convert_to_real_time(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         let options = self.engine.options();
         if options.os_build < CONVERT_BUILD {
@@ -169,7 +142,7 @@ impl Session {
     /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` where the files have no numbers (the page says that the code is
     /// for that mode; the answer is our choice); the choice of [`Answers`](crate::Answers) where the system is older than the
     /// code; what ending or creating a file answered, and the session then goes on with the present one.
-    pub fn increment_file(&self) -> Result<SessionStatus, Win32Error> {
+    pub fn increment_file(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         let options = self.engine.options();
         if options.os_build < INCREMENT_FILE_BUILD {

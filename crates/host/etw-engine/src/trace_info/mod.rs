@@ -13,59 +13,14 @@ mod set;
 
 use std::collections::BTreeMap;
 
-use etw_types::session::{
-    ClassicEventId, ContextRegisterInfo, GroupMask, HandleKind, PeriodicCaptureStateInfo, StackCachingInfo,
-    TraceInfoClass,
-};
-use etw_types::{Guid, Win32Error};
+use etw_types::Win32Error;
+use etw_types::session::{HandleKind, TraceInfoClass};
 
 use crate::{Engine, Session};
 
 pub use enumerate::{Enabled, Enumeration, ProviderInstance};
 pub use query::{Information, PmcSession};
 pub use set::SetInformation;
-
-/// Everything that was set on one session. What cannot be queried on Windows can be seen here.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionInformation {
-    /// Class 3.
-    pub stack_tracing: Vec<ClassicEventId>,
-    /// Class 4.
-    pub system_flags: GroupMask,
-    /// Class 8.
-    pub pmc_events: Vec<ClassicEventId>,
-    /// Class 9.
-    pub pmc_counters: Vec<u32>,
-    /// Class 16.
-    pub periodic_capture: Option<(PeriodicCaptureStateInfo, Vec<Guid>)>,
-    /// Class 18.
-    pub binary_tracking: bool,
-    /// Class 20.
-    pub lbr_configuration: Option<u32>,
-    /// Class 21.
-    pub lbr_events: Vec<u32>,
-    /// Class 24.
-    pub stack_caching: Option<StackCachingInfo>,
-    /// Class 26.
-    pub unified_stack_caching: Option<StackCachingInfo>,
-    /// Class 28.
-    pub context_registers: Option<(ContextRegisterInfo, Vec<ClassicEventId>)>,
-}
-
-impl SessionInformation {
-    pub(crate) fn new(enable_flags: u32) -> Self {
-        let mut information = Self::default();
-        information.set_enable_flags(enable_flags);
-        information
-    }
-
-    /// Replaces the public flags. Those that alias other groups stay where they are (our choice: Windows may move them).
-    pub(crate) fn set_enable_flags(&mut self, flags: u32) {
-        if let Some(mask) = self.system_flags.masks.first_mut() {
-            *mask = flags;
-        }
-    }
-}
 
 /// What was set on the machine.
 #[derive(Default)]

@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use etw_engine::{Enable, Engine, Filter, Properties, QueryError, SessionStatus, Update};
+use etw_engine::{Enable, Engine, Filter, QueryError};
 use etw_etl::Event;
-use etw_types::session::{TraceInfoClass, enable as property, mode};
+use etw_types::session::{Properties, TraceInfoClass, Update, enable as property};
 use etw_types::{ControlCode, Win32Error};
 
 use crate::poll::{Polled, poll};
@@ -84,7 +84,7 @@ pub const fn shows_colours() -> bool {
 impl System for EngineSystem {
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
         let session = self.engine.start(&self.properties(name, block)?)?;
-        match session.status().fill_block(block) {
+        match session.status().status.fill_block(block) {
             // The session runs; only the whole path of its file was too long for the caller's block.
             Ok(()) | Err(Win32Error::MoreData) => Ok(session.handle()),
             Err(error) => Err(error),
@@ -97,18 +97,21 @@ impl System for EngineSystem {
             Control::Query => session.query()?,
             Control::Stop => session.finish()?,
             Control::Flush => session.flush()?,
-            Control::Update => session.update(&update(&session.query()?, self.properties(session.name(), block)?))?,
+            Control::Update => {
+                let asked = self.properties(session.name(), block)?;
+                session.update(&Update::from_block(&session.query()?.status.properties, asked))?
+            }
             Control::IncrementFile => session.increment_file()?,
             Control::ConvertToRealTime => session.convert_to_real_time()?,
         };
-        status.fill_block(block)
+        status.status.fill_block(block)
     }
 
     fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
         let filled = self.engine.sessions().into_iter().filter_map(|session| {
             let mut block = template.to_vec();
             // A session that stopped meanwhile is left out.
-            Some(session.query().ok()?.fill_block(&mut block).map(|()| block))
+            Some(session.query().ok()?.status.fill_block(&mut block).map(|()| block))
         });
         filled.collect()
     }
@@ -189,18 +192,6 @@ impl System for EngineSystem {
 
 fn refusal(error: QueryError) -> Refusal {
     Refusal { code: error.code, needed: error.needed }
-}
-
-/// What a block asks to change: as for `ControlTrace`, everything that it carries.
-fn update(now: &SessionStatus, asked: Properties) -> Update {
-    let is_real_time = asked.mode & mode::REAL_TIME != 0;
-    Update {
-        enable_flags: Some(asked.enable_flags),
-        flush_timer: Some(asked.flush_timer),
-        log_file: asked.log_file,
-        real_time: (is_real_time != (now.properties.mode & mode::REAL_TIME != 0)).then_some(is_real_time),
-        maximum_buffers: (asked.maximum_buffers != 0).then_some(asked.maximum_buffers),
-    }
 }
 
 /// The system's message for an error code: here is no system that has one.

@@ -39,10 +39,9 @@ impl Writer {
             buffer_kib: BUFFER_KIB,
             minimum_buffers: BUFFERS,
             maximum_buffers: BUFFERS,
-            overflow,
-            ..Properties::file("bench", file)
+            ..Properties::to_file("bench", file)
         };
-        let session = engine.start(&properties).map_err(|error| error.to_string())?;
+        let session = engine.start_with(&properties, overflow).map_err(|error| error.to_string())?;
         session.enable(provider, Enable::default());
         let (mut metadata, mut payload) = ([0; 64], [0; 64]);
         let event =
@@ -115,7 +114,7 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     const AT_ONCE: u64 = 10_000;
     let writer = Writer::new(file, Overflow::Wait)?;
     let mut written = 0;
-    while writer.session.status().buffers_written * u64::from(BUFFER_KIB) * 1024 < bytes {
+    while u64::from(writer.session.status().status.buffers_written) * u64::from(BUFFER_KIB) * 1024 < bytes {
         writer.write(AT_ONCE);
         written += AT_ONCE;
     }

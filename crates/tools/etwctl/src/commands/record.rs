@@ -157,7 +157,7 @@ fn run(
     let printer = Printer::new(BufWriter::new(out), format, context.has_colour)?;
     let (shown, status) = follow(session, consumer, printer, &end, Meter::new(line.value("color")))?;
     let counts = counts(&status);
-    let file = status.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
+    let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
     let shown = if is_live { format!("{} printed, ", values::counted(shown, "event")) } else { String::new() };
     eprintln!("{name}: {shown}{counts}{file}");
     Ok(())

@@ -18,7 +18,7 @@ pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         Table::new(&["name", "handle", "buffers", "free", "written", "events_lost", "buffers_lost", "modes", "file"]);
     for session in &sessions {
         table.row(vec![
-            session.name.as_str().into(),
+            session.properties.name.as_str().into(),
             session.handle.into(),
             session.number_of_buffers.into(),
             session.free_buffers.into(),
@@ -57,8 +57,8 @@ pub(super) fn report(context: &Context<'_>, what: &str, status: &SessionStatus) 
     if context.is_json {
         return context.record(members(status));
     }
-    let file = status.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", file.display()));
-    context.done(&format!("{what} {}: {}{file}", status.name, counts(status)))
+    let file = status.properties.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", file.display()));
+    context.done(&format!("{what} {}: {}{file}", status.properties.name, counts(status)))
 }
 
 /// What was written and what was lost, in words.
@@ -73,27 +73,27 @@ pub(super) fn counts(status: &SessionStatus) -> String {
 }
 
 fn file(status: &SessionStatus) -> Json {
-    status.log_file.as_ref().map(|file| file.display().to_string()).into()
+    status.properties.log_file.as_ref().map(|file| file.display().to_string()).into()
 }
 
 /// Everything about a session.
 pub(super) fn members(status: &SessionStatus) -> Vec<(&'static str, Json)> {
     vec![
-        ("name", status.name.as_str().into()),
+        ("name", status.properties.name.as_str().into()),
         ("handle", status.handle.into()),
-        ("guid", status.guid.to_string().into()),
+        ("guid", status.properties.guid.to_string().into()),
         ("file", file(status)),
         ("modes", status.mode_names().into()),
-        ("mode_bits", format!("{:#x}", status.mode).into()),
-        ("clock", status.clock.into()),
-        ("buffer_kib", status.buffer_kib.into()),
-        ("minimum_buffers", status.minimum_buffers.into()),
-        ("maximum_buffers", status.maximum_buffers.into()),
+        ("mode_bits", format!("{:#x}", status.properties.mode).into()),
+        ("clock", status.properties.clock.as_int().into()),
+        ("buffer_kib", status.properties.buffer_kib.into()),
+        ("minimum_buffers", status.properties.minimum_buffers.into()),
+        ("maximum_buffers", status.properties.maximum_buffers.into()),
         ("number_of_buffers", status.number_of_buffers.into()),
         ("free_buffers", status.free_buffers.into()),
-        ("flush_timer", status.flush_timer.into()),
-        ("maximum_file_size", status.maximum_file_size.into()),
-        ("enable_flags", format!("{:#x}", status.enable_flags).into()),
+        ("flush_timer", status.properties.flush_timer.into()),
+        ("maximum_file_size", status.properties.maximum_file_size.into()),
+        ("enable_flags", format!("{:#x}", status.properties.enable_flags).into()),
         ("buffers_written", status.buffers_written.into()),
         ("events_lost", status.events_lost.into()),
         ("log_buffers_lost", status.log_buffers_lost.into()),

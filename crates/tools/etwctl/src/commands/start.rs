@@ -115,7 +115,7 @@ fn properties(line: &Line) -> Result<Properties, String> {
 /// A flush timer in the unit that the session was started with, which cannot be changed.
 fn flush_timer(session: &Session, text: &str) -> Result<u32, Failure> {
     let time = values::seconds(text)?;
-    let timer = match session.query()?.mode & mode::USE_MS_FLUSH_TIMER {
+    let timer = match session.query()?.properties.mode & mode::USE_MS_FLUSH_TIMER {
         0 if time.subsec_nanos() != 0 => {
             return Err(Failure::Usage(format!("--flush {text}: this session counts whole seconds")));
         }

@@ -1,31 +1,20 @@
-//! What a session is asked to be: a builder with the documented rules, checked before the system is asked.
+//! What a session is asked to be.
 
+use std::borrow::ToOwned;
 use std::path::{Path, PathBuf};
+use std::string::String;
 use std::time::Duration;
 
-use etw_types::session::{BUFFER_KIB, KERNEL_LOGGER_NAME, MAX_NAME, SYSTEM_TRACE_CONTROL, mode};
-use etw_types::{Guid, Win32Error};
-
-use crate::limit::Limit;
-
-/// What time stamps count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClockType {
-    /// The performance counter.
-    #[default]
-    PerformanceCounter = 1,
-    /// The system's time, 100 ns.
-    SystemTime = 2,
-    /// Cycles of the processor.
-    Cycles = 3,
-}
+use super::rules;
+use crate::Guid;
+use crate::session::{ClockType, KERNEL_LOGGER_NAME, Limit, mode};
 
 /// The properties of a session to be started. Zero and `None` leave the choice to the system.
 ///
 /// The default mode is `INDEPENDENT_SESSION`: without it, a provider that fails for one session loses events of the others.
 ///
 /// ```
-/// use etw_session::Properties;
+/// use etw_types::session::Properties;
 ///
 /// let properties = Properties::new("MyDriver").file("trace.etl").real_time().buffers(64, 8, 32);
 /// assert!(properties.check().is_ok());
@@ -33,7 +22,7 @@ pub enum ClockType {
 /// let wrong = Properties::new("MyDriver").file("trace.etl").circular(0);
 /// assert_eq!(wrong.check().unwrap_err().to_string(), "a circular, numbered or preallocated file needs a largest size");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties {
     /// The session's name.
     pub name: String,
@@ -64,19 +53,27 @@ impl Properties {
     /// [`buffering`](Self::buffering).
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            guid: Guid::ZERO,
-            buffer_kib: 0,
-            minimum_buffers: 0,
-            maximum_buffers: 0,
-            maximum_file_size: 0,
-            mode: mode::INDEPENDENT_SESSION,
-            flush_timer: 0,
-            enable_flags: 0,
-            clock: ClockType::default(),
-            log_file: None,
-        }
+        let (mode, clock) = (mode::INDEPENDENT_SESSION, ClockType::PerformanceCounter);
+        Self { name: name.to_owned(), mode, clock, ..Self::default() }
+    }
+
+    /// A session with a sequential file and no other mode.
+    #[must_use]
+    pub fn to_file(name: &str, path: impl AsRef<Path>) -> Self {
+        let log_file = Some(path.as_ref().to_owned());
+        Self { name: name.to_owned(), log_file, mode: mode::SEQUENTIAL, ..Self::default() }
+    }
+
+    /// A session that delivers to consumers, and has no other mode.
+    #[must_use]
+    pub fn to_consumers(name: &str) -> Self {
+        Self { name: name.to_owned(), mode: mode::REAL_TIME, ..Self::default() }
+    }
+
+    /// A session that keeps its newest events in memory, and has no other mode.
+    #[must_use]
+    pub fn in_memory(name: &str) -> Self {
+        Self { name: name.to_owned(), mode: mode::BUFFERING, ..Self::default() }
     }
 
     /// Writes a file.
@@ -176,57 +173,38 @@ impl Properties {
         self
     }
 
-    /// Applies the documented rules.
+    /// Applies every rule, also those about values that a system would move into their limits.
     ///
     /// # Errors
     ///
     /// The first rule that does not hold.
     pub fn check(&self) -> Result<(), Limit> {
-        let has = |bits: u32| self.mode & bits != 0;
-        let is_kernel = self.name.eq_ignore_ascii_case(KERNEL_LOGGER_NAME);
-        Limit::rule(!self.name.is_empty(), "a session needs a name")?;
-        Limit::rule(!self.name.contains('\0'), "a session's name cannot contain NUL")?;
-        Limit::no_longer("the session's name", self.name.encode_utf16().count(), MAX_NAME)?;
-        let file = self.log_file.as_ref().map(|path| path.to_string_lossy());
-        let file_length = file.as_ref().map_or(0, |name| name.encode_utf16().count());
-        Limit::no_longer("the file's name", file_length, MAX_NAME)?;
-        if let Some(rule) = mode::conflict(self.mode) {
-            Limit::rule(false, rule)?;
-        }
-        Limit::rule_as(
-            file.is_some() || (has(mode::REAL_TIME | mode::BUFFERING) && !has(mode::FILE_MODES)),
-            "a session needs a file, real time or buffering, and a mode of files needs a file",
-            Win32Error::BadPathname,
-        )?;
-        let needs_size = has(mode::CIRCULAR | mode::NEWFILE | mode::PREALLOCATE);
-        Limit::rule(
-            !needs_size || self.maximum_file_size != 0,
-            "a circular, numbered or preallocated file needs a largest size",
-        )?;
-        Limit::rule(
-            !has(mode::NEWFILE) || file.is_some_and(|name| name.contains("%d")),
-            "the name of numbered files needs a %d",
-        )?;
-        Limit::rule(
-            !has(mode::APPEND) || self.clock == ClockType::SystemTime,
-            "appending to a file needs the clock of the system's time",
-        )?;
-        Limit::rule(
-            !has(mode::PRIVATE_IN_PROC) || has(mode::PRIVATE_LOGGER),
-            "a session in a process must be a private one",
-        )?;
-        Limit::rule(
-            self.guid != SYSTEM_TRACE_CONTROL || is_kernel,
-            "the GUID of the system's control belongs to the session \"NT Kernel Logger\"",
-        )?;
-        Limit::rule(
-            !(has(mode::USE_PAGED_MEMORY) && (is_kernel || has(mode::SYSTEM_LOGGER))),
-            "a session of the system providers cannot use paged memory",
-        )?;
-        Limit::rule(self.buffer_kib == 0 || BUFFER_KIB.contains(&self.buffer_kib), "a buffer has 4 to 16384 KiB")?;
-        Limit::rule(
-            self.maximum_buffers == 0 || self.minimum_buffers <= self.maximum_buffers,
-            "the least number of buffers exceeds the most",
-        )
+        rules::check(self, |_| true)
+    }
+
+    /// Applies the rules that `StartTrace` enforces.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that does not hold.
+    pub fn check_enforced(&self) -> Result<(), Limit> {
+        rules::check(self, |rule| rule.is_enforced)
+    }
+
+    /// Whether the session is the kernel's own.
+    #[must_use]
+    pub fn is_kernel_logger(&self) -> bool {
+        self.name.eq_ignore_ascii_case(KERNEL_LOGGER_NAME)
+    }
+
+    /// Whether the session takes events of the system providers.
+    #[must_use]
+    pub fn is_system(&self) -> bool {
+        self.is_kernel_logger() || self.mode & mode::SYSTEM_LOGGER != 0
+    }
+
+    /// The file's name as it goes into a block.
+    pub(super) fn file_name(&self) -> Option<String> {
+        self.log_file.as_ref().map(|path| path.to_string_lossy().into_owned())
     }
 }

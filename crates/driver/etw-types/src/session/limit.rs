@@ -1,8 +1,8 @@
 //! Limits that are checked before the system is asked, because it would answer with a bare code.
 
-use std::{error, fmt};
+use core::{error, fmt};
 
-use etw_types::Win32Error;
+use crate::Win32Error;
 
 /// A limit that a request exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]

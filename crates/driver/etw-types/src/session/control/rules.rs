@@ -1,0 +1,85 @@
+//! The rules of `StartTrace`, each with its message and its code.
+//!
+//! They are those of the pages about `StartTrace`, `EVENT_TRACE_PROPERTIES` and logging modes. If these name no code, the
+//! choice is ours, and marked.
+
+use super::Properties;
+use crate::Win32Error;
+use crate::session::{BUFFER_KIB, ClockType, Limit, MAX_NAME, SYSTEM_TRACE_CONTROL, mode};
+
+/// A rule about properties.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The rule, as a sentence without a full stop.
+    pub message: &'static str,
+    /// What `StartTrace` returns if it is broken.
+    pub code: Win32Error,
+    /// Whether `StartTrace` refuses. Otherwise it moves the values into their limits.
+    pub is_enforced: bool,
+    /// Whether it holds.
+    pub holds: fn(&Properties) -> bool,
+}
+
+const fn rule(message: &'static str, holds: fn(&Properties) -> bool) -> Rule {
+    Rule { message, code: Win32Error::InvalidParameter, is_enforced: true, holds }
+}
+
+/// The rules in the order in which they are applied, behind those about names and about modes that exclude each other.
+pub const RULES: &[Rule] = &[
+    rule("a session in a process must be a private one", |asked| {
+        !has(asked, mode::PRIVATE_IN_PROC) || has(asked, mode::PRIVATE_LOGGER)
+    }),
+    rule("the GUID of the system's control belongs to the session \"NT Kernel Logger\"", |asked| {
+        asked.guid != SYSTEM_TRACE_CONTROL || asked.is_kernel_logger()
+    }),
+    rule("a session of the system providers cannot use paged memory", |asked| {
+        !(has(asked, mode::USE_PAGED_MEMORY) && asked.is_system())
+    }),
+    rule("a circular, numbered or preallocated file needs a largest size", |asked| {
+        !has(asked, mode::CIRCULAR | mode::NEWFILE | mode::PREALLOCATE) || asked.maximum_file_size != 0
+    }),
+    Rule {
+        code: Win32Error::BadPathname,
+        ..rule("a session needs a file, real time or buffering, and a mode of files needs a file", |asked| {
+            let without_file = has(asked, mode::REAL_TIME | mode::BUFFERING) && !has(asked, mode::FILE_MODES);
+            asked.log_file.is_some() || without_file
+        })
+    },
+    // Our choice of code: the page says only that the name must contain it.
+    rule("the name of numbered files needs a %d", |asked| {
+        !has(asked, mode::NEWFILE) || asked.file_name().is_some_and(|name| name.contains("%d"))
+    }),
+    // Our choice: the page names no code.
+    rule("a clock is 1 (performance counter), 2 (system time) or 3 (cycles)", |asked| asked.clock <= ClockType::Cycles),
+    rule("appending to a file needs the clock of the system's time", |asked| {
+        !has(asked, mode::APPEND) || asked.clock == ClockType::SystemTime
+    }),
+    Rule {
+        is_enforced: false,
+        ..rule("a buffer has 4 to 16384 KiB", |asked| asked.buffer_kib == 0 || BUFFER_KIB.contains(&asked.buffer_kib))
+    },
+    Rule {
+        is_enforced: false,
+        ..rule("the least number of buffers exceeds the most", |asked| {
+            asked.maximum_buffers == 0 || asked.minimum_buffers <= asked.maximum_buffers
+        })
+    },
+];
+
+fn has(asked: &Properties, bits: u32) -> bool {
+    asked.mode & bits != 0
+}
+
+/// Applies the rules about names and modes, and those of the table that are asked for.
+pub(super) fn check(asked: &Properties, applies: fn(&Rule) -> bool) -> Result<(), Limit> {
+    Limit::rule(!asked.name.is_empty(), "a session needs a name")?;
+    Limit::rule(!asked.name.contains('\0'), "a session's name cannot contain NUL")?;
+    Limit::no_longer("the session's name", asked.name.encode_utf16().count(), MAX_NAME)?;
+    let file = asked.file_name().map_or(0, |name| name.encode_utf16().count());
+    Limit::no_longer("the file's name", file, MAX_NAME)?;
+    if let Some(conflict) = mode::conflict(asked.mode) {
+        Limit::rule(false, conflict)?;
+    }
+    let broken = RULES.iter().filter(|rule| applies(rule)).find(|rule| !(rule.holds)(asked));
+    broken.map_or(Ok(()), |rule| Limit::rule_as(false, rule.message, rule.code))
+}

@@ -1,0 +1,31 @@
+//! What a provider's callback is told.
+
+use std::sync::Arc;
+
+use etw_types::{ControlCode, Guid, Level};
+
+use crate::enable::Filter;
+
+/// What ETW tells a provider about the sessions that listen.
+#[derive(Clone, Copy, Debug)]
+pub struct Notification<'a> {
+    /// The registration's GUID.
+    pub provider: Guid,
+    /// The registration that is called back.
+    pub handle: u64,
+    /// Who asks; zero when ETW reports, while registering or joining a group, what was enabled before.
+    pub source: Guid,
+    /// What happened.
+    pub control: ControlCode,
+    /// The most verbose level wanted.
+    pub level: Level,
+    /// The keyword bits of which an event needs one.
+    pub any: u64,
+    /// The keyword bits of which an event needs all.
+    pub all: u64,
+    /// Filter data of the session whose request caused this.
+    pub filter: Option<&'a Filter>,
+}
+
+/// A provider's enable callback.
+pub type Callback = Arc<dyn Fn(&Notification<'_>) + Send + Sync>;
