@@ -30,9 +30,24 @@ pub(crate) struct WindowsToolchain {
     cargo: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    /// The name that rustup has for it, if it is not the one that runs us.
+    name: Option<String>,
 }
 
 impl WindowsToolchain {
+    /// Another toolchain of rustup.
+    pub(crate) fn named(&self, name: &str) -> Self {
+        let mut toolchain = Self { name: Some(name.to_owned()), cargo: String::from("cargo"), args: Vec::new(), ..self.clone() };
+        toolchain.env.retain(|(key, _)| key.starts_with("CARGO_TARGET_"));
+        toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
+        toolchain
+    }
+
+    /// The name that rustup has for it, if it is not the one that runs us.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
     pub(crate) fn cargo(&self, context: &Context, command: &str) -> Tool {
         self.cargo_for(context, command, TARGET)
@@ -61,11 +76,11 @@ impl WindowsToolchain {
 
     /// Installs another target's libraries where they are not compiled with every build.
     pub(crate) fn ensure_target(&self, context: &Context, target: &str) -> Result<(), Error> {
-        if self.builds_core() || system::has_target(context, target) {
+        if self.builds_core() || system::has_target(context, target, self.name()) {
             return Ok(());
         }
         note(&format!("installing the Rust target {target} with rustup"));
-        system::add_target(context, target).map_err(|error| {
+        system::add_target(context, target, self.name()).map_err(|error| {
             Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
         })
     }
@@ -86,6 +101,7 @@ impl WindowsToolchain {
             cargo: cargo.to_owned(),
             args: Vec::new(),
             env: linker_variables(linker).into(),
+            name: None,
         }
     }
 
@@ -105,6 +121,7 @@ impl WindowsToolchain {
             .into_iter()
             .chain(linker_variables("lld-link"))
             .collect(),
+            name: None,
         }
     }
 }
@@ -132,8 +149,8 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
             Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
             Decision::AddTarget => {
                 note(&format!("installing the Rust target {TARGET} with rustup"));
-                match system::add_target(context, TARGET) {
-                    Ok(()) => facts.target_installed = system::has_target(context, TARGET),
+                match system::add_target(context, TARGET, None) {
+                    Ok(()) => facts.target_installed = system::has_target(context, TARGET, None),
                     Err(error) => note(&format!("that did not work: {error}")),
                 }
                 facts.rustup = false;

@@ -1,4 +1,5 @@
-//! Finds out from a failed build's messages what the kit lacks, and says how to add it.
+//! Finds out from a failed build's messages what the kit lacks, and says how to add it; and keeps one message of cargo from
+//! the reader.
 
 const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 
@@ -59,6 +60,51 @@ fn binding(line: &str) -> Option<String> {
     ))
 }
 
+/// Cargo warns of every `paths` entry that changes dependencies, in a paragraph that begins with these words and ends with an
+/// address. The change is what the entry is for.
+const OVERRIDE: &str = "warning: path override for crate `wdk-build`";
+const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
+
+/// Passes lines on, without that warning.
+#[derive(Default)]
+pub(super) struct WithoutOverride {
+    pending: Vec<u8>,
+    is_inside: bool,
+}
+
+impl WithoutOverride {
+    /// What of the text is to be shown now: whole lines, and an unfinished one unless it could be the warning's beginning.
+    pub(super) fn pass(&mut self, text: &[u8]) -> Vec<u8> {
+        self.pending.extend_from_slice(text);
+        let mut shown = Vec::new();
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            self.line(&line, &mut shown);
+        }
+        let start = strip_colors(&String::from_utf8_lossy(&self.pending));
+        if !self.is_inside && !start.is_empty() && !OVERRIDE.starts_with(&start) && !start.starts_with(OVERRIDE) {
+            shown.append(&mut self.pending);
+        }
+        shown
+    }
+
+    /// What is left at the end.
+    pub(super) fn rest(&mut self) -> Vec<u8> {
+        if self.is_inside { Vec::new() } else { std::mem::take(&mut self.pending) }
+    }
+
+    fn line(&mut self, line: &[u8], shown: &mut Vec<u8>) {
+        let text = strip_colors(&String::from_utf8_lossy(line));
+        let was_inside = self.is_inside;
+        self.is_inside |= text.starts_with(OVERRIDE);
+        if !self.is_inside {
+            shown.extend_from_slice(line);
+        } else if was_inside && text.trim_end().ends_with(OVERRIDE_ENDS) {
+            self.is_inside = false;
+        }
+    }
+}
+
 /// What stands between the first two marks.
 fn between(text: &str, mark: char) -> Option<&str> {
     text.split(mark).nth(1)
@@ -76,7 +122,19 @@ fn strip_colors(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::explain;
+    use super::{WithoutOverride, explain};
+
+    #[test]
+    fn the_warning_about_the_override_is_not_shown_and_everything_else_is() {
+        let said = "   Compiling x\nwarning: path override for crate `wdk-build` has altered the original list of\n\
+                    dependencies; the\n\nThis\n\nhttps://doc/overriding-dependencies.html\nwarning: unused\n    Bui";
+        for size in [1, 7, 1000] {
+            let mut filter = WithoutOverride::default();
+            let mut shown: Vec<u8> = said.as_bytes().chunks(size).flat_map(|chunk| filter.pass(chunk)).collect();
+            shown.extend(filter.rest());
+            assert_eq!(String::from_utf8(shown).unwrap(), "   Compiling x\nwarning: unused\n    Bui", "{size}");
+        }
+    }
 
     #[test]
     fn a_missing_header_is_named() {

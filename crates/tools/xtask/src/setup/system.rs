@@ -17,16 +17,17 @@ pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 pub(super) fn gather(context: &Context, forced: Option<Route>) -> Facts {
     Facts {
         forced,
-        target_installed: has_target(context, TARGET),
+        target_installed: has_target(context, TARGET, None),
         rustup: context.tool("rustup").args(["--version"]).succeeds(),
         missing_packages: missing_packages(context),
         rights: rights(context),
     }
 }
 
-/// Whether the compiler in use comes with `core` for the target.
-pub(super) fn has_target(context: &Context, target: &str) -> bool {
-    let answer = rustc(context).args(["--print", "target-libdir", "--target", target]).capture();
+/// Whether the compiler in use, or that of another toolchain, comes with `core` for the target.
+pub(super) fn has_target(context: &Context, target: &str, toolchain: Option<&str>) -> bool {
+    let rustc = toolchain.map_or_else(|| rustc(context), |name| context.tool("rustc").hidden_env("RUSTUP_TOOLCHAIN", name));
+    let answer = rustc.args(["--print", "target-libdir", "--target", target]).capture();
     let Ok(entries) = answer.map(|path| fs::read_dir(path.trim())) else {
         return false;
     };
@@ -47,8 +48,9 @@ fn rustc(context: &Context) -> Tool {
     context.tool(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-pub(super) fn add_target(context: &Context, target: &str) -> Result<(), Error> {
-    context.tool("rustup").args(["target", "add", target]).capture().map(drop)
+pub(super) fn add_target(context: &Context, target: &str, toolchain: Option<&str>) -> Result<(), Error> {
+    let which = toolchain.map(|name| ["--toolchain", name]);
+    context.tool("rustup").args(["target", "add", target]).args(which.into_iter().flatten()).capture().map(drop)
 }
 
 /// The packages that are not installed; `None` where the system has no apt-get.
