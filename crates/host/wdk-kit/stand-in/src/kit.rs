@@ -2,12 +2,20 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::ConfigError;
 
 /// The variable with the path of the kit, or of a WDK.
 pub const ROOT: &str = "WDK_KIT_ROOT";
+
+static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the path instead of the variable, for tools and tests; the first one counts.
+pub fn choose(root: &Path) {
+    let _ = CHOSEN.set(root.to_path_buf());
+}
 
 /// The folder with `Include` and `Lib`.
 ///
@@ -15,7 +23,7 @@ pub const ROOT: &str = "WDK_KIT_ROOT";
 ///
 /// If the variable is not set.
 pub fn root() -> Result<PathBuf, ConfigError> {
-    env::var_os(ROOT).map(PathBuf::from).ok_or(ConfigError::NoKit)
+    CHOSEN.get().cloned().or_else(|| env::var_os(ROOT).map(PathBuf::from)).ok_or(ConfigError::NoKit)
 }
 
 /// The newest version in `Include`, such as `10.0.26100.0`.

@@ -19,11 +19,10 @@ pub(super) const COMMAND: Command = Command {
     summary: "Builds the sample driver, or yours",
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
-KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit
-stands in for wdk-build and the WDK. Cargo runs in the driver's folder and writes
-nothing there but a missing Cargo.lock. The
-image, its debug information and its map go to target/driver/x64 or
-target/driver/arm64; what the build did not make is named.
+KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit takes
+the place of wdk-build and the WDK. Cargo runs in the driver's folder and writes
+nothing there but a missing Cargo.lock. The image, its debug information and its
+map go to target/driver/x64 or arm64; what the build did not make is named.
 Without flags the small images that the tests inspect are built as well, into
 target/images.
 ",
