@@ -8,8 +8,11 @@ use crate::{Error, files};
 
 /// The SDK version whose folders the kit imitates.
 pub const VERSION: &str = "10.0.26100.0";
-/// Where the framework's header goes.
-pub(crate) const WDF_HEADERS: &str = "Include/wdf/kmdf/1.33";
+/// Where the headers of a version of the framework go.
+pub(crate) fn framework_headers(minor: u8) -> String {
+    format!("Include/wdf/kmdf/1.{minor}")
+}
+
 /// The header that all others of the kernel include: its halves stand before and behind those that are written by hand.
 const KERNEL: &str = "wdm.h";
 

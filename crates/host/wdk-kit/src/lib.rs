@@ -82,8 +82,13 @@ fn fill(folder: &Path, kit: &Path) -> Result<(), Error> {
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();
     let generated = metadata::generate(&source, &tables, &written)?;
     layout::write_headers(kit, &generated)?;
-    let wdf: Vec<_> = files::below("kit/wdf").collect();
-    layout::write(&kit.join(layout::WDF_HEADERS).join("wdf.h"), &wdf::generate(&wdf)?)?;
-    libraries::build(kit, &generated.exports, &tools)?;
+    let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
+    for minor in wdf::MINORS {
+        let headers = framework.headers(minor)?;
+        let folder = kit.join(layout::framework_headers(minor));
+        layout::write(&folder.join("wdf.h"), &headers.wdf)?;
+        layout::write(&folder.join("wdfusb.h"), &headers.wdfusb)?;
+    }
+    libraries::build(kit, &generated, &wdf::MINORS, &tools)?;
     layout::write(&kit.join("complete"), "")
 }

@@ -3,12 +3,14 @@
 //! What a module exports is read from the metadata and from the headers that are written by hand, so that a routine is
 //! declared in one place only: a declaration that starts its line with `NTKERNELAPI` or `NTSYSAPI` belongs to ntoskrnl.exe, one with `NTHALAPI` to hal.dll.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use crate::layout::{self, VERSION};
+use crate::metadata::Generated;
 use crate::tools::Tools;
 use crate::{Error, files};
 
@@ -35,22 +37,43 @@ const TARGETS: [Target; 2] = [
     Target { folder: "ARM64", triple: "aarch64-pc-windows-msvc", machine: "arm64", define: "-D_ARM64_", own_stack_probe: true },
 ];
 
-/// Makes all libraries; `exports` are those that the metadata names.
-pub(crate) fn build(kit: &Path, exports: &BTreeMap<String, BTreeSet<String>>, tools: &Tools) -> Result<(), Error> {
+/// Makes all libraries.
+/// `versions` are the minor versions of the framework.
+pub(crate) fn build(
+    kit: &Path,
+    generated: &Generated,
+    versions: &[u8],
+    tools: &Tools,
+) -> Result<(), Error> {
     let headers: String = files::below("kit/include").map(|(_, text)| text).collect();
     let sources = kit.join("src");
     for (name, text) in files::below("kit/lib") {
         layout::write(&sources.join(name), text)?;
     }
-    for target in &TARGETS {
+    thread::scope(|scope| {
+        let builds = TARGETS.each_ref().map(|target| {
+            let (headers, sources) = (&headers, &sources);
+            scope.spawn(move || build_for(target, kit, headers, sources, generated, versions, tools))
+        });
+        builds.into_iter().try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread failed")))))
+    })
+}
+
+fn build_for(
+    target: &Target,
+    kit: &Path,
+    headers: &str,
+    sources: &Path,
+    generated: &Generated,
+    versions: &[u8],
+    tools: &Tools,
+) -> Result<(), Error> {
+    {
         let base = kit.join("Lib").join(VERSION).join("km").join(target.folder);
-        let wdf = kit.join("Lib/wdf/kmdf").join(target.folder).join("1.33");
-        for folder in [&base, &wdf] {
-            fs::create_dir_all(folder).map_err(|error| Error::io(folder, &error))?;
-        }
+        fs::create_dir_all(&base).map_err(|error| Error::io(&base, &error))?;
         let all = |module: &str, markers: &[&str]| {
-            let mut names = declared(&headers, markers);
-            names.extend(exports.get(module).into_iter().flatten().cloned());
+            let mut names = declared(headers, markers);
+            names.extend(generated.exports.get(module).into_iter().flatten().cloned());
             names
         };
         let mut kernel = all("ntoskrnl.exe", &["NTKERNELAPI", "NTSYSAPI"]);
@@ -60,23 +83,34 @@ pub(crate) fn build(kit: &Path, exports: &BTreeMap<String, BTreeSet<String>>, to
             kernel.insert("__chkstk".into());
         }
         // `CONSTANT` gives the name to the place that the loader writes the variable's address to.
-        kernel.extend(variables(&headers).map(|name| format!("{name} CONSTANT")));
+        kernel.extend(variables(headers).map(|name| format!("{name} CONSTANT")));
         kernel.extend(UNDECLARED.map(|name| format!("{name} CONSTANT")));
         let linker = Linker { target, tools };
         linker.import(&base, "ntoskrnl", "ntoskrnl.exe", &kernel)?;
         linker.import(&base, "hal", "HAL.dll", all("HAL.dll", &["NTHALAPI"]))?;
         linker.import(&base, "wmilib", "WMILIB.SYS", ["WmiCompleteRequest", "WmiFireEvent", "WmiSystemControl"])?;
-        linker.import(&wdf, "WdfLdr", "WDFLDR.SYS", LOADER)?;
-        for (module, names) in exports.iter().filter(|(module, _)| !["ntoskrnl.exe", "HAL.dll"].contains(&module.as_str())) {
-            let name = module.split('.').next().unwrap_or(module).to_ascii_lowercase();
-            linker.import(&base, &name, module, names)?;
+        for (name, (module, names)) in &generated.libraries {
+            linker.import(&base, name, module, names)?;
         }
-
+        if let Some(names) = generated.exports.get("FLTMGR.SYS") {
+            // The linker looks for a file by the driver's spelling.
+            for name in ["fltmgr", "fltMgr", "FltMgr"] {
+                linker.import(&base, name, "FLTMGR.SYS", names)?;
+            }
+        }
         let library = |name: &str| sources.join(name);
-        linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"))?;
-        linker.compile(kit, &wdf, "WdfDriverEntry", &library("driver_entry.c"))?;
+        linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
+        for minor in versions {
+            let folder = kit.join("Lib/wdf/kmdf").join(target.folder).join(format!("1.{minor}"));
+            fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
+            linker.import(&folder, "WdfLdr", "WDFLDR.SYS", LOADER)?;
+            let include = format!("-I{}", kit.join(layout::framework_headers(*minor)).display());
+            let version = format!("-DKMDF_VERSION_MINOR={minor}");
+            let table = format!("-DWDF_FUNCTIONS=WdfFunctions_010{minor:02}");
+            linker.compile(kit, &folder, "WdfDriverEntry", &library("driver_entry.c"), &[&include, &version, &table])?;
+        }
         if target.own_stack_probe {
-            linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"))?;
+            linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
         }
     }
     Ok(())
@@ -111,13 +145,11 @@ impl Linker<'_> {
         )
     }
 
-    fn compile(&self, kit: &Path, folder: &Path, name: &str, source: &Path) -> Result<(), Error> {
+    fn compile(&self, kit: &Path, folder: &Path, name: &str, source: &Path, flags: &[&str]) -> Result<(), Error> {
         let object = folder.join(name).with_extension("obj");
         let target = format!("--target={}", self.target.triple);
         let include = kit.join("Include");
-        let paths =
-            [include.join(VERSION).join("km"), include.join(VERSION).join("shared"), include.join("wdf/kmdf/1.33")]
-                .map(|path| format!("-I{}", path.display()));
+        let paths = ["km", "shared"].map(|name| format!("-I{}", include.join(VERSION).join(name).display()));
         let mut arguments: Vec<&OsStr> = vec![target.as_ref(), self.target.define.as_ref()];
         // No red zone, floating point, stack cookies or C runtime: this runs in the kernel.
         arguments.extend(
@@ -138,6 +170,7 @@ impl Linker<'_> {
             .map(AsRef::<OsStr>::as_ref),
         );
         arguments.extend(paths.iter().map(AsRef::<OsStr>::as_ref));
+        arguments.extend(flags.iter().map(AsRef::<OsStr>::as_ref));
         arguments.extend([source.as_ref(), OsStr::new("-o"), object.as_ref()]);
         self.tools.run("clang", &arguments)?;
         let library = format!("/out:{}", object.with_extension("lib").display());

@@ -1,6 +1,5 @@
-//! `wdk-kit prepare`: everything that a build of a driver needs before cargo is started for it.
-//!
-//! Prints one `key=value` a line, for `cargo xtask`:
+//! `wdk-kit make`: the kit. `wdk-kit prepare`: everything that a build of a driver needs before cargo is started for it; it
+//! prints one `key=value` a line, for `cargo xtask`:
 //!
 //! ```text
 //! root=…        the kit
@@ -19,7 +18,8 @@ use std::process::ExitCode;
 
 use wdk_kit::{Workspace, make};
 
-const USAGE: &str = "usage: wdk-kit prepare --out FOLDER --target TRIPLE --manifest-path FILE [--package NAME]... [--wdk FOLDER]";
+const USAGE: &str = "usage: wdk-kit make FOLDER
+       wdk-kit prepare --out FOLDER --target TRIPLE --manifest-path FILE [--package NAME]... [--wdk FOLDER]";
 
 fn main() -> ExitCode {
     match run(env::args().skip(1)) {
@@ -35,8 +35,13 @@ fn main() -> ExitCode {
 }
 
 fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
-    if words.next().as_deref() != Some("prepare") {
-        return Err(USAGE.into());
+    match words.next().as_deref() {
+        Some("prepare") => {}
+        Some("make") => {
+            let folder = words.next().ok_or(USAGE)?;
+            return Ok(format!("{}\n", make(&PathBuf::from(folder))?.display()));
+        }
+        _ => return Err(USAGE.into()),
     }
     let (mut out, mut triple, mut manifest, mut packages, mut wdk) = (None, None, None, Vec::new(), None);
     while let Some(word) = words.next() {

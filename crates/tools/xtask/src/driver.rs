@@ -69,8 +69,8 @@ pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &O
     Ok(images)
 }
 
-/// Runs `cargo check` and clippy for Windows.
-pub(crate) fn check(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<(), Error> {
+/// Runs `cargo check` and clippy for Windows, and returns settings for an editor.
+pub(crate) fn check(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<String, Error> {
     let (toolchain, plan) = prepare(context, toolchain, options)?;
     let build = context.path(FOLDER).join("build");
     for group in &plan.groups {
@@ -82,7 +82,7 @@ pub(crate) fn check(context: &Context, toolchain: &WindowsToolchain, options: &O
             result?;
         }
     }
-    Ok(())
+    Ok(plan.groups.first().map(|group| settings::of_editor(&plan, group, options, &build)).unwrap_or_default())
 }
 
 /// The toolchain that the driver asks for, and everything that is known before cargo compiles.

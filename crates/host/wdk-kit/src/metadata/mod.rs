@@ -13,8 +13,9 @@ mod types;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::thread;
 
-use windows_metadata::reader::{File, Index};
+use windows_metadata::reader::{File, Index, Item};
 
 use header::Text;
 use table::Table;
@@ -39,6 +40,8 @@ pub(crate) struct Generated {
     pub(crate) headers: BTreeMap<String, (String, String)>,
     /// What each module exports, for all processors.
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+    /// Import libraries by the names of their files: module and routines.
+    pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
 }
 
 /// Reads the metadata in `folder` and writes headers; `tables` and `written` are the texts of `kit/metadata` and of the
@@ -56,21 +59,43 @@ pub(crate) fn generate(folder: &Path, tables: &[(&str, &str)], written: &[&str])
     for text in written {
         declared.extend(declared::names(text));
     }
+    let (table, declared) = (&table, &declared);
+    let parts = thread::scope(|scope| {
+        let parts = PROCESSORS.map(|processor| scope.spawn(move || for_processor(folder, table, processor, declared)));
+        parts.map(|part| part.join().unwrap_or_else(|_| Err(String::from("the metadata could not be read"))))
+    });
     let mut generated = Generated::default();
-    for processor in PROCESSORS {
-        let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
-            let path = folder.join(name);
-            File::read(&path).ok_or_else(|| format!("{}: not readable as metadata", path.display()))
-        });
-        let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let index = Index::new_for_architecture(files, processor.bit);
-        let speller = Speller::new(&index, &table);
-        for_processor(&speller, processor, &declared, &mut generated);
+    for part in parts {
+        let part = part?;
+        for (name, (early, late)) in part.headers {
+            let (all_early, all_late) = generated.headers.entry(name).or_default();
+            all_early.push_str(&early);
+            all_late.push_str(&late);
+        }
+        for (module, names) in part.exports {
+            generated.exports.entry(module).or_default().extend(names);
+        }
+        for (file, (module, names)) in part.libraries {
+            generated.libraries.entry(file).or_insert_with(|| (module, BTreeSet::new())).1.extend(names);
+        }
     }
     Ok(generated)
 }
 
-fn for_processor(speller: &Speller<'_>, processor: Processor, declared: &BTreeSet<String>, generated: &mut Generated) {
+fn for_processor(
+    folder: &Path,
+    table: &Table,
+    processor: Processor,
+    declared: &BTreeSet<String>,
+) -> Result<Generated, String> {
+    let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
+        let path = folder.join(name);
+        File::read(&path).ok_or_else(|| format!("{}: not readable as metadata", path.display()))
+    });
+    let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let index = Index::new_for_architecture(files, processor.bit);
+    let speller = &Speller::new(&index, table);
+    let mut generated = Generated { libraries: libraries(&index, table), ..Generated::default() };
     let headers = select::select(speller, declared);
     let mut names = declared.clone();
     // Names of the metadata are not given to pointers, wherever they are.
@@ -89,4 +114,22 @@ fn for_processor(speller: &Speller<'_>, processor: Processor, declared: &BTreeSe
             generated.exports.entry(routine.module.clone()).or_default().insert(routine.method.name().to_owned());
         }
     }
+    Ok(generated)
+}
+
+fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let mut libraries = BTreeMap::<String, (String, BTreeSet<String>)>::new();
+    for (file, module, names) in &table.libraries {
+        libraries.insert(file.clone(), (module.clone(), names.iter().cloned().collect()));
+    }
+    for item in index.items() {
+        let Item::Fn(method) = item else { continue };
+        let Some(map) = method.impl_map() else { continue };
+        let source = map.import_scope().name();
+        for (file, module, _) in table.libraries_of.iter().filter(|(.., of)| of.eq_ignore_ascii_case(source)) {
+            let library = libraries.entry(file.clone()).or_insert_with(|| (module.clone(), BTreeSet::new()));
+            library.1.insert(method.name().to_owned());
+        }
+    }
+    libraries
 }

@@ -37,6 +37,10 @@ pub(crate) struct Table {
     pub(crate) packed: BTreeMap<String, u16>,
     /// Records that the metadata has wrong, with their declarations in C.
     pub(crate) records: BTreeMap<String, String>,
+    /// Import libraries without a header: file, module, names of routines.
+    pub(crate) libraries: Vec<(String, String, Vec<String>)>,
+    /// The same for all routines of a module of the metadata: file, module, that module.
+    pub(crate) libraries_of: Vec<(String, String, String)>,
     /// Modules of the metadata, with the module that drivers import from.
     pub(crate) modules: BTreeMap<String, String>,
 }
@@ -83,6 +87,8 @@ impl Table {
                 let size = words.next()?.parse().ok()?;
                 self.packed.extend(words.map(|name| (name, size)));
             }
+            "library" => self.libraries.push((words.next()?, words.next()?, words.collect())),
+            "library-of" => self.libraries_of.push((words.next()?, words.next()?, words.next()?)),
             "module" => drop(self.modules.insert(words.next()?.to_ascii_lowercase(), words.next()?)),
             _ => return None,
         }

@@ -3,11 +3,19 @@
 use super::reader::{Place, Reader, Signature, entries};
 
 /// One function, at its position.
+#[derive(Clone)]
 pub(crate) struct Function {
     pub(crate) place: Place,
     pub(crate) name: String,
     /// Without the driver's globals; absent where the kit lacks its types.
     pub(crate) signature: Option<Signature>,
+}
+
+impl Function {
+    /// Its place in the table only.
+    pub(crate) fn without_signature(&self) -> Self {
+        Self { signature: None, ..self.clone() }
+    }
 }
 
 /// Reads the table, which must be complete and in order: the framework fills it by position.

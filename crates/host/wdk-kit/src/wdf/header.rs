@@ -22,12 +22,26 @@ DECLSPEC_SELECTANY ULONG WdfMinimumVersionRequired = KMDF_VERSION_MINOR;
 
 ";
 
-/// The whole header; the error names what is declared twice.
+/// The whole of `wdf.h`; the error names what is declared twice.
 pub(crate) fn render(declarations: &[Declaration], functions: &[Function]) -> Result<String, String> {
     refuse_doubles(declarations, functions)?;
-    let mut text = String::from("/* Generated from the facts in kit/wdf. */\n#pragma once\n\n");
-    text.push_str(&positions(functions));
+    let mut text = positions(functions);
     text.push_str(MINIMUM_VERSION);
+    Ok(head(&text) + &body(declarations, functions))
+}
+
+/// A header for what only some drivers include; the positions of its functions are in `wdf.h`.
+pub(crate) fn render_part(declarations: &[Declaration], functions: &[Function]) -> Result<String, String> {
+    refuse_doubles(declarations, functions)?;
+    Ok(head("") + &body(declarations, functions))
+}
+
+fn head(text: &str) -> String {
+    format!("/* Generated from the facts in kit/wdf. */\n#pragma once\n\n{text}")
+}
+
+fn body(declarations: &[Declaration], functions: &[Function]) -> String {
+    let mut text = String::new();
     for declaration in declarations {
         write(&mut text, &declaration.place, &early(declaration));
     }
@@ -50,7 +64,7 @@ pub(crate) fn render(declarations: &[Declaration], functions: &[Function]) -> Re
     for declaration in declarations {
         write(&mut text, &declaration.place, &variable(declaration));
     }
-    Ok(text)
+    text
 }
 
 fn write(text: &mut String, place: &Place, code: &str) {
@@ -72,6 +86,7 @@ fn early(declaration: &Declaration) -> String {
             typedef(declaration, &format!("enum _{name} {{ {} }}", members.join(", ")))
         }
         What::Record(_) => typedef(declaration, &format!("struct _{name}")),
+        What::Union(_) => typedef(declaration, &format!("union _{name}")),
         What::Callback(_) | What::Pointer(_) | What::Variable(_) => String::new(),
     }
 }
@@ -101,6 +116,7 @@ fn pointer_type(declaration: &Declaration) -> String {
 fn record(declaration: &Declaration) -> String {
     match &declaration.what {
         What::Record(members) => format!("struct _{} {{ {}}};", declaration.name, fields(members)),
+        What::Union(members) => format!("union _{} {{ {}}};", declaration.name, fields(members)),
         _ => String::new(),
     }
 }
@@ -127,10 +143,11 @@ fn fields(members: &[Field]) -> String {
         let _ = match content {
             Content::Structure(inner) => write!(text, "struct {{ {}}} {name}; ", fields(inner)),
             Content::Union(inner) => write!(text, "union {{ {}}} {name}; ", fields(inner)),
-            Content::Value { kind, count, align } => {
+            Content::Value { kind, count, align, bits } => {
+                let bits = bits.as_ref().map_or(String::new(), |bits| format!(" : {bits}"));
                 let align = align.as_ref().map_or(String::new(), |align| format!("DECLSPEC_ALIGN({align}) "));
                 let count = count.as_ref().map_or(String::new(), |count| format!("[{count}]"));
-                write!(text, "{align}{kind} {name}{count}; ")
+                write!(text, "{align}{kind} {name}{count}{bits}; ")
             }
         };
     }
@@ -142,7 +159,7 @@ fn list(parameters: &[String]) -> String {
 }
 
 /// `_WDFFUNCENUM`: every function's position, and their number.
-fn positions(functions: &[Function]) -> String {
+pub(crate) fn positions(functions: &[Function]) -> String {
     let mut text = String::from("typedef enum _WDFFUNCENUM {\n");
     for (position, function) in functions.iter().enumerate() {
         let _ = writeln!(text, "{}TableIndex = {position},", function.name);

@@ -3,6 +3,7 @@
 use super::reader::{Place, Reader, Signature, entries};
 
 /// What is declared, and where.
+#[derive(Clone)]
 pub(crate) struct Declaration {
     pub(crate) place: Place,
     pub(crate) name: String,
@@ -11,6 +12,7 @@ pub(crate) struct Declaration {
     pub(crate) what: What,
 }
 
+#[derive(Clone)]
 pub(crate) enum What {
     /// A pointer that only the framework looks behind, of a type of its own.
     Handle,
@@ -24,6 +26,8 @@ pub(crate) enum What {
     Enumeration(Vec<(String, String)>),
     /// A structure.
     Record(Vec<Field>),
+    /// Fields in the same place, as a type of its own.
+    Union(Vec<Field>),
     /// `EVT_<name>`, a function of the driver, and `PFN_<name>`, the pointer to it.
     Callback(Signature),
     /// A pointer to a function, under that name.
@@ -33,14 +37,16 @@ pub(crate) enum What {
 }
 
 /// A field, and what it holds.
+#[derive(Clone)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) content: Content,
 }
 
+#[derive(Clone)]
 pub(crate) enum Content {
-    /// A value, how many of it if it is an array, and its alignment if that is not the type's.
-    Value { kind: String, count: Option<String>, align: Option<String> },
+    /// A value, how many of it if it is an array, its alignment if that is not the type's, and its width if it is a bit field.
+    Value { kind: String, count: Option<String>, align: Option<String>, bits: Option<String> },
     /// A structure of its own.
     Structure(Vec<Field>),
     /// Fields in the same place.
@@ -63,7 +69,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Declaration>, String> 
             let pointers = if reader.take("(") { pointers(&mut reader)? } else { Vec::new() };
             reader.expect(":")?;
             let what = body(keyword, &mut reader, &place)?;
-            if !pointers.is_empty() && !matches!(what, What::Alias(_) | What::Enumeration(_) | What::Record(_)) {
+            if !pointers.is_empty() && !matches!(what, What::Alias(_) | What::Enumeration(_) | What::Record(_) | What::Union(_)) {
                 return Err(place.error(&format!("`{keyword}` has no names for pointers to it")));
             }
             declarations.push(Declaration { place: place.clone(), name, pointers, what });
@@ -85,6 +91,7 @@ fn body(keyword: &str, reader: &mut Reader<'_>, place: &Place) -> Result<What, S
             Ok((name, reader.number()?.to_owned()))
         })?),
         "record" => What::Record(list(reader, field)?),
+        "union" => What::Union(list(reader, field)?),
         "callback" => What::Callback(reader.signature()?),
         "pointer" => What::Pointer(reader.signature()?),
         "variable" => What::Variable(reader.kind()?),
@@ -114,7 +121,7 @@ fn pointers(reader: &mut Reader<'_>) -> Result<Vec<String>, String> {
     Ok(prefixes)
 }
 
-/// `Name TYPE`, `Name TYPE[4]`, `Name TYPE align 8`, `Name { … }` or `Name union { … }`.
+/// `Name TYPE`, `Name TYPE[4]`, `Name TYPE align 8`, `Name TYPE bits 2`, `Name { … }` or `Name union { … }`.
 fn field(reader: &mut Reader<'_>) -> Result<Field, String> {
     let name = reader.name()?.to_owned();
     let union = reader.take("union");
@@ -131,7 +138,8 @@ fn field(reader: &mut Reader<'_>) -> Result<Field, String> {
             reader.expect("]")?;
         }
         let align = if reader.take("align") { Some(reader.number()?.to_owned()) } else { None };
-        Content::Value { kind, count, align }
+        let bits = if reader.take("bits") { Some(reader.number()?.to_owned()) } else { None };
+        Content::Value { kind, count, align, bits }
     };
     Ok(Field { name, content })
 }

@@ -128,7 +128,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a function takes and answers.
+/// What a function takes and returns.
+#[derive(Clone)]
 pub(crate) struct Signature {
     pub(crate) parameters: Vec<String>,
     pub(crate) result: String,

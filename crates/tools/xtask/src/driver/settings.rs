@@ -56,6 +56,28 @@ pub(super) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     settings
 }
 
+/// The same for rust-analyzer, as JSON.
+pub(super) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &Path) -> String {
+    let mut arguments: Vec<String> = Vec::new();
+    for setting in of_cargo(plan, group, options) {
+        arguments.extend([String::from("--config"), setting]);
+    }
+    let quoted: Vec<String> = arguments.iter().map(|argument| format!("{argument:?}")).collect();
+    let variables = [
+        ("WDK_KIT_ROOT", plan.root.to_string_lossy().into_owned()),
+        ("WDK_KIT_MODEL", group.model.clone()),
+        ("CARGO_TARGET_DIR", build.to_string_lossy().into_owned()),
+    ];
+    let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
+    format!(
+        "{{\n  \"rust-analyzer.cargo.target\": \"{}\",\n  \"rust-analyzer.check.allTargets\": false,\n  \
+         \"rust-analyzer.cargo.extraArgs\": [{}],\n  \"rust-analyzer.cargo.extraEnv\": {{ {} }}\n}}",
+        options.arch.triple(),
+        quoted.join(", "),
+        variables.join(", ")
+    )
+}
+
 /// Configuration files that cargo reads for a workspace.
 fn configurations(workspace: &Path) -> Vec<PathBuf> {
     let names = [".cargo/config.toml", ".cargo/config"];

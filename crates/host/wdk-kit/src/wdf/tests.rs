@@ -1,16 +1,15 @@
 //! The generator of `wdf.h`: what it makes of each kind of fact, and what it says of those it does not understand.
 
-#[path = "../src/wdf/mod.rs"]
-mod wdf;
+use super::render;
 
 /// The header for one file of types and a table, on one line and without the places.
 fn header(types: &str, table: &str) -> String {
-    let text = wdf::render(&[("x.txt", types)], table).unwrap();
+    let text = render(&[("x.txt", types)], table).unwrap();
     text.lines().filter(|line| !line.starts_with("#line")).collect::<Vec<_>>().join(" ")
 }
 
 fn error(types: &str, table: &str) -> String {
-    wdf::render(&[("x.txt", types)], table).unwrap_err()
+    render(&[("x.txt", types)], table).unwrap_err()
 }
 
 #[track_caller]
@@ -103,6 +102,6 @@ fn errors_name_the_file_and_the_line() {
 
 #[test]
 fn clang_is_told_where_each_fact_stands() {
-    let text = wdf::render(&[("x.txt", "\nrecord R:\n  A ULONG\n")], "").unwrap();
+    let text = render(&[("x.txt", "\nrecord R:\n  A ULONG\n")], "").unwrap();
     assert!(text.contains("#line 2 \"kit/wdf/x.txt\"\nstruct _R { ULONG A; };"), "{text}");
 }
