@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -130,4 +132,41 @@ fn an_interrupt_ends_the_run_keeps_the_trace_and_leaves_no_process() {
     let events = etw_etl::Reader::open(&path).expect("a trace file").filter(etw_etl::Event::is_trace_logging).count();
     fs::remove_file(&path).expect("the file is there");
     assert!(events > 3, "{events}");
+}
+
+#[test]
+fn without_a_reader_the_run_ends_quietly_and_the_trace_is_written() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (arguments, is_traced) in [(&["run", "--json"][..], true), (&["run"], true), (&["list"], false)] {
+        let trace = folder.join(format!("unread-{}.etl", arguments.len()));
+        let _ = fs::remove_file(&trace);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+        command.args(&arguments[..1]).arg(common::clean("pool_leak")).args(&arguments[1..]);
+        if is_traced {
+            command.arg("--etl").arg(&trace);
+        }
+        let output =
+            command.stdout(writer).stderr(Stdio::piped()).spawn().and_then(std::process::Child::wait_with_output);
+        let output = output.expect("the command");
+        assert_eq!((code(&output), text(&output)), (Some(0), String::new()), "{arguments:?}");
+        assert_eq!(trace.exists(), is_traced, "{arguments:?}");
+    }
+}
+
+#[test]
+fn files_may_have_names_that_are_not_valid_utf_8() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (driver, trace) =
+        (folder.join(OsStr::from_bytes(b"odd\xFF.sys")), folder.join(OsStr::from_bytes(b"odd\xFF.etl")));
+    fs::copy(common::broken("pool_leak"), &driver).expect("a copy of the driver");
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--etl").arg(&trace).output();
+    let output = output.expect("the command");
+    assert_eq!(code(&output), Some(3), "{}", text(&output));
+    assert!(trace.exists());
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--os").arg(&driver).output();
+    let output = output.expect("the command");
+    assert_eq!(code(&output), Some(2));
+    assert!(text(&output).contains("is not valid UTF-8"), "{}", text(&output));
 }

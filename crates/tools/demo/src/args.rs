@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
@@ -30,17 +31,19 @@ pub(crate) enum Command {
     Run(Options),
 }
 
-pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut image, mut output, mut os) = (None, None, String::from("win10"));
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
-        match argument.as_str() {
+        // Files may have names that are no text; nothing else may.
+        let word = argument.to_string_lossy();
+        let mut value = || arguments.next().ok_or_else(|| format!("`{word}` needs a value"));
+        match word.as_ref() {
             "-h" | "--help" => return Ok(Command::Help),
             "--output" => output = Some(PathBuf::from(value()?)),
-            "--os" => os = value()?,
+            "--os" => os = value()?.to_string_lossy().into_owned(),
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
             _ if image.is_none() => image = Some(PathBuf::from(&argument)),
-            _ => return Err(format!("`{argument}` is one file too many")),
+            _ => return Err(format!("`{word}` is one file too many")),
         }
     }
     if !SYSTEMS.contains(&os.as_str()) {
@@ -53,9 +56,19 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
 #[cfg(test)]
 mod tests {
     use super::{Command, parse};
+    use std::ffi::OsString;
 
-    fn words(line: &str) -> impl Iterator<Item = String> {
-        line.split_whitespace().map(String::from).collect::<Vec<_>>().into_iter()
+    fn words(line: &str) -> impl Iterator<Item = OsString> {
+        line.split_whitespace().map(OsString::from).collect::<Vec<_>>().into_iter()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_may_have_names_that_are_no_text() {
+        let odd: OsString = std::os::unix::ffi::OsStringExt::from_vec(b"a\xFF.sys".to_vec());
+        let Ok(Command::Run(options)) = parse(words("--output out").chain([odd.clone()])) else { panic!("a run") };
+        assert_eq!(options.image.as_os_str(), odd);
+        assert!(parse(words("a.sys --output out --os").chain([odd])).unwrap_err().contains("is none of"));
     }
 
     #[test]

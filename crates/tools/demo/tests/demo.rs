@@ -1,9 +1,11 @@
 //! The demo as a user runs it, on the driver that `cargo xtask build` made.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use etw_etl::{Event, Reader};
 use serde_json::Value;
@@ -101,4 +103,31 @@ fn what_cannot_be_done_is_said() {
     let output = run(&image(), &folder("vista"), &["--os", "vista"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("`vista` is none of"), "{output:?}");
+}
+
+#[test]
+fn without_a_reader_the_files_are_written() {
+    let folder = folder("unread");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
+    let demo = command.arg(image()).arg("--output").arg(&folder).stdout(writer).stderr(Stdio::piped()).spawn();
+    let output = demo.and_then(Child::wait_with_output).expect("the demo");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert!(Reader::open(folder.join("demo.etl")).expect("a trace").report().is_whole());
+    assert!(folder.join("demo.json").is_file() && folder.join("demo.html").is_file());
+}
+
+#[test]
+fn names_that_are_not_valid_utf_8_work_for_drivers_and_are_rejected_for_traces() {
+    let folder = folder("odd");
+    fs::create_dir_all(&folder).expect("a folder");
+    let odd: &OsStr = OsStrExt::from_bytes(b"odd\xFF");
+    fs::copy(image(), folder.join(odd)).expect("a copy of the driver");
+    let output = run(&folder.join(odd), &folder, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let output = run(&image(), &folder.join(OsStr::from_bytes(b"out\xFF")), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(r"out\xff/demo.etl`: the name of a session's file must be valid UTF-8"), "{said}");
 }

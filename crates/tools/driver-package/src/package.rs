@@ -61,6 +61,9 @@ impl Request {
     ///
     /// Everything that is wrong with the image, or with the `.inx`, each with file, line and rule.
     pub fn make(&self, identity: &Identity) -> Result<Package, Problems> {
+        for path in [&self.image, &self.inx] {
+            name_of(path)?;
+        }
         let (image, arch, mut warnings) = image::prepare(self, identity)?;
         let setup = setup::prepare(self, arch, &mut warnings)?;
         let mut files = vec![(self.image_name(), image), (self.named("inf"), setup.bytes.clone())];
@@ -115,8 +118,7 @@ impl Request {
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
             if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ps1")) {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                scripts.push((name, read(&path)?));
+                scripts.push((name_of(&path)?.to_owned(), read(&path)?));
             }
         }
         Ok(scripts)
@@ -138,6 +140,18 @@ impl Package {
     pub fn write(&self, folder: &Path) -> Result<(), Problem> {
         write::replace(folder, &self.files)
     }
+}
+
+/// The name of a file that goes into the package: INF and catalog hold it as text.
+fn name_of(path: &Path) -> Result<&str, Problem> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.ok_or_else(|| {
+        Problem::error(
+            path,
+            "package-file",
+            format!("`{}` has no name in valid UTF-8", path.as_os_str().as_encoded_bytes().escape_ascii()),
+        )
+    })
 }
 
 /// A file that has to be there.

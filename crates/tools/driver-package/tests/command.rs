@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use common::{Driver, tools};
 
@@ -124,4 +124,36 @@ fn an_older_windows_can_be_asked_for() {
     let output = inspect(&folder, &["--windows", "6.1", "a.sys"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(out(&output).contains("subsystem-version: it needs 10.0, Windows is 6.1"));
+}
+
+#[test]
+fn without_a_reader_it_ends_quietly() {
+    let folder = tools::folder("command-unread");
+    fs::write(folder.join("good.sys"), Driver::default().build()).unwrap();
+    for arguments in [&["--help"][..], &["inspect", "good.sys"], &["inspect", "--json", "good.sys"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driver-package"));
+        let child = command.current_dir(&folder).args(arguments).stdout(writer).stderr(Stdio::piped()).spawn();
+        let output = child.and_then(Child::wait_with_output).unwrap();
+        assert_eq!((output.status.code(), messages(&output)), (Some(0), String::new()), "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn images_may_have_names_that_are_not_valid_utf_8_but_not_in_a_package() {
+    let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.sys");
+    let folder = tools::folder("command-odd");
+    fs::write(folder.join(odd), Driver::default().build()).unwrap();
+    let program = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driver-package"));
+        command.current_dir(&folder);
+        command
+    };
+    let output = program().arg("inspect").arg(odd).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", messages(&output));
+    let output = program().args(["package", "--inx", "a.inx", "--out", "out", "--image"]).arg(odd).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(messages(&output).contains("`odd\\xff.sys` has no name in valid UTF-8"), "{}", messages(&output));
 }

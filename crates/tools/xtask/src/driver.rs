@@ -39,6 +39,16 @@ pub(crate) struct Options {
     pub(crate) wdk: Option<PathBuf>,
 }
 
+impl Options {
+    /// The sample, as it is shipped.
+    pub(crate) fn sample(context: &Context) -> Self {
+        let manifest = context.path(SAMPLE);
+        Self { manifest, packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None }
+    }
+}
+
+const SAMPLE: &str = "driver-sample/Cargo.toml";
+
 /// Where drivers and all that is needed to build them go.
 const FOLDER: &str = "target/driver";
 
@@ -69,13 +79,18 @@ pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &O
     Ok(images)
 }
 
-/// Runs `cargo check` and clippy for Windows, and returns settings for an editor.
-pub(crate) fn check(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<String, Error> {
+/// Checks the drivers for Windows, with cargo's `check` and other `verbs`; returns settings for an editor.
+pub(crate) fn check(
+    context: &Context,
+    toolchain: &WindowsToolchain,
+    options: &Options,
+    verbs: &[&str],
+) -> Result<String, Error> {
     let (toolchain, plan) = prepare(context, toolchain, options)?;
     let build = context.path(FOLDER).join("build");
     for group in &plan.groups {
         plan.take_over(group, &build, options.arch.triple())?;
-        for verb in ["check", "clippy"] {
+        for verb in ["check"].iter().chain(verbs) {
             let tool = cargo(context, &toolchain, options, &plan, group, verb);
             let (artifacts, result) = run_and_explain(tool.args([JSON]));
             plan.remember_macros(&build, &artifacts)?;
@@ -93,7 +108,7 @@ fn prepare(
 ) -> Result<(WindowsToolchain, Plan), Error> {
     let manifest = absolute(&options.manifest)?;
     let own = settings::toolchain(context, &manifest)?;
-    let toolchain = own.map_or_else(|| toolchain.clone(), |name| toolchain.named(&name));
+    let toolchain = own.map_or_else(|| Ok(toolchain.clone()), |name| WindowsToolchain::installed(context, &name))?;
     toolchain.ensure_target(context, options.arch.triple())?;
     let plan = Plan::make(context, &toolchain, options, &manifest, &context.path(FOLDER))?;
     Ok((toolchain, plan))
@@ -136,7 +151,15 @@ fn cargo(
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_path_buf() };
-    fs::canonicalize(&manifest).map_err(|error| Error::Usage(format!("{}: {error}", manifest.display())))
+    let manifest =
+        fs::canonicalize(&manifest).map_err(|error| Error::Usage(format!("{}: {error}", manifest.display())))?;
+    match manifest.to_str() {
+        Some(_) => Ok(manifest),
+        None => Err(Error::Usage(format!(
+            "the path `{}` is not valid UTF-8, which cargo needs",
+            manifest.as_os_str().as_encoded_bytes().escape_ascii()
+        ))),
+    }
 }
 
 /// Shows what cargo says while it says it, and returns what it built. An error is explained if it is about something that

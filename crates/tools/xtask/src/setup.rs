@@ -19,6 +19,9 @@ use plan::{Decision, Rights, Route, decide};
 /// The target every driver image is built for.
 pub(crate) const TARGET: &str = "x86_64-pc-windows-msvc";
 
+/// The targets of drivers.
+pub(crate) const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
+
 /// The variable that forces a route.
 const FORCE: &str = "WDK_ETW_TOOLCHAIN";
 
@@ -30,24 +33,9 @@ pub(crate) struct WindowsToolchain {
     cargo: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
-    /// The name that rustup has for it, if it is not the one that runs us.
-    name: Option<String>,
 }
 
 impl WindowsToolchain {
-    /// Another toolchain of rustup.
-    pub(crate) fn named(&self, name: &str) -> Self {
-        let mut toolchain = Self { name: Some(name.to_owned()), cargo: String::from("cargo"), args: Vec::new(), ..self.clone() };
-        toolchain.env.retain(|(key, _)| key.starts_with("CARGO_TARGET_"));
-        toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
-        toolchain
-    }
-
-    /// The name that rustup has for it, if it is not the one that runs us.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
     /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
     pub(crate) fn cargo(&self, context: &Context, command: &str) -> Tool {
         self.cargo_for(context, command, TARGET)
@@ -64,25 +52,64 @@ impl WindowsToolchain {
         self.env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
     }
 
-    /// The same for tests that build images themselves: they read these variables. Lists have one item a line.
-    pub(crate) fn to_env(&self) -> [(&'static str, String); 3] {
+    /// The same for tests that build images themselves: they read these variables. Lists have one item a line. The last one
+    /// is of targets that could not be installed: tests that need them are skipped.
+    pub(crate) fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
         let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
         [
             ("WDK_ETW_WINDOWS_CARGO", self.cargo.clone()),
             ("WDK_ETW_WINDOWS_ARGS", self.args.join("\n")),
             ("WDK_ETW_WINDOWS_ENV", pairs.join("\n")),
+            ("WDK_ETW_WITHOUT", without.join("\n")),
         ]
+    }
+
+    /// The name that rustup has for it, if it is not the one that runs us.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name.as_str())
+    }
+
+    /// A toolchain of rustup's by its name; installed if it is not there.
+    pub(crate) fn installed(context: &Context, name: &str) -> Result<Self, Error> {
+        let cargo = system::ensure_toolchain(context, name)?;
+        let mut toolchain = Self::rustup(&cargo, "rust-lld");
+        // What cargo and tests start by its plain name is rustup's proxy.
+        toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
+        toolchain.ensure_target(context, TARGET)?;
+        Ok(toolchain)
+    }
+
+    /// Cargo of this toolchain for the host, at the repository's root.
+    pub(crate) fn host_cargo(&self, context: &Context) -> Tool {
+        self.env.iter().fold(context.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
+    }
+
+    /// Installs the libraries of all targets of drivers; returns the targets for which that is not possible.
+    pub(crate) fn ensure_driver_targets(&self, context: &Context) -> Vec<&'static str> {
+        let mut without = DRIVER_TARGETS.to_vec();
+        without.retain(|target| match self.ensure_target(context, target) {
+            Ok(()) => false,
+            Err(error) => {
+                note(&format!("tests go on without {target}: {error}"));
+                true
+            }
+        });
+        without
     }
 
     /// Installs another target's libraries where they are not compiled with every build.
     pub(crate) fn ensure_target(&self, context: &Context, target: &str) -> Result<(), Error> {
-        if self.builds_core() || system::has_target(context, target, self.name()) {
+        if self.has_target(context, target) {
             return Ok(());
         }
         note(&format!("installing the Rust target {target} with rustup"));
-        system::add_target(context, target, self.name()).map_err(|error| {
+        system::add_target(context, &self.env, target).map_err(|error| {
             Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
         })
+    }
+
+    fn has_target(&self, context: &Context, target: &str) -> bool {
+        self.builds_core() || system::has_target(context, &self.env, target)
     }
 
     /// Whether the linker is LLVM's own and not the toolchain's.
@@ -101,7 +128,6 @@ impl WindowsToolchain {
             cargo: cargo.to_owned(),
             args: Vec::new(),
             env: linker_variables(linker).into(),
-            name: None,
         }
     }
 
@@ -121,13 +147,12 @@ impl WindowsToolchain {
             .into_iter()
             .chain(linker_variables("lld-link"))
             .collect(),
-            name: None,
         }
     }
 }
 
 fn linker_variables(linker: &str) -> [(String, String); 2] {
-    [TARGET, "aarch64-pc-windows-msvc"].map(|target| {
+    DRIVER_TARGETS.map(|target| {
         let key = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
         (key, linker.to_owned())
     })
@@ -149,8 +174,8 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
             Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
             Decision::AddTarget => {
                 note(&format!("installing the Rust target {TARGET} with rustup"));
-                match system::add_target(context, TARGET, None) {
-                    Ok(()) => facts.target_installed = system::has_target(context, TARGET, None),
+                match system::add_target(context, &[], TARGET) {
+                    Ok(()) => facts.target_installed = system::has_target(context, &[], TARGET),
                     Err(error) => note(&format!("that did not work: {error}")),
                 }
                 facts.rustup = false;
@@ -212,7 +237,9 @@ mod tests {
 
     #[test]
     fn tests_are_told_how_to_build_with_the_installed_toolchain() {
-        let [cargo, args, env] = WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env();
+        let [cargo, args, env, without] =
+            WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env(&["aarch64-pc-windows-msvc"]);
+        assert_eq!(without, ("WDK_ETW_WITHOUT", "aarch64-pc-windows-msvc".into()));
         assert_eq!(cargo, ("WDK_ETW_WINDOWS_CARGO", "/bin/cargo".into()));
         assert_eq!(args, ("WDK_ETW_WINDOWS_ARGS", String::new()));
         let linkers = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld\n\
@@ -222,7 +249,7 @@ mod tests {
 
     #[test]
     fn tests_are_told_to_build_core_with_debians_compiler() {
-        let [cargo, args, env] = WindowsToolchain::debian().to_env();
+        let [cargo, args, env, _] = WindowsToolchain::debian().to_env(&[]);
         assert_eq!(cargo.1, "/usr/bin/cargo");
         assert_eq!(args.1, "-Zbuild-std=core,alloc,panic_abort");
         assert!(env.1.contains("RUSTC=/usr/bin/rustc\nRUSTC_BOOTSTRAP=1\n"));

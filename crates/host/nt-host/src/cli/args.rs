@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,26 +67,25 @@ pub(super) enum Command {
     Matrix(Options),
 }
 
-pub(super) fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.peekable();
     let command = arguments.next().unwrap_or_default();
-    if matches!(command.as_str(), "" | "help" | "-h" | "--help")
-        || arguments.peek().is_some_and(|next| next == "--help")
-    {
+    let command = text(&command)?;
+    if matches!(command, "" | "help" | "-h" | "--help") || arguments.peek().is_some_and(|next| next == "--help") {
         return Ok(Command::Help);
     }
-    if !matches!(command.as_str(), "run" | "list" | "matrix") {
+    if !matches!(command, "run" | "list" | "matrix") {
         return Err(format!("unknown command `{command}`"));
     }
     let options = options(arguments)?;
-    Ok(match command.as_str() {
+    Ok(match command {
         "run" => Command::Run(options),
         "matrix" => Command::Matrix(options),
         _ => Command::List(options.path, options.os),
     })
 }
 
-fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
     let mut options = Options {
         path: PathBuf::new(),
         os: Os::default(),
@@ -103,8 +103,10 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         json: false,
     };
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
-        match argument.as_str() {
+        let word = argument.to_string_lossy();
+        let mut path = || arguments.next().ok_or_else(|| format!("`{word}` needs a value"));
+        let mut value = || path().and_then(|value| text(&value).map(String::from));
+        match word.as_ref() {
             "--os" => options.os = value()?.parse()?,
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
@@ -116,14 +118,19 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,
-            "--etl" => options.etl = Some(value()?.into()),
+            "--etl" => options.etl = Some(path()?.into()),
             "--json" => options.json = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
-            _ if options.path.as_os_str().is_empty() => options.path = argument.into(),
-            _ => return Err(format!("`{argument}` is one file too many")),
+            _ if options.path.as_os_str().is_empty() => options.path = PathBuf::from(&argument),
+            _ => return Err(format!("`{word}` is one file too many")),
         }
     }
     if options.path.as_os_str().is_empty() { Err("no file given".into()) } else { Ok(options) }
+}
+
+/// What is no name of a file has to be text.
+fn text(word: &OsStr) -> Result<&str, String> {
+    word.to_str().ok_or_else(|| format!("`{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii()))
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -174,9 +181,23 @@ mod tests {
     use super::{Command, Ioctl, parse};
     use crate::Failure;
     use etw_types::NtStatus;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
 
-    fn words(line: &str) -> impl Iterator<Item = String> {
-        line.split_whitespace().map(String::from).collect::<Vec<_>>().into_iter()
+    fn words(line: &str) -> impl Iterator<Item = OsString> {
+        line.split_whitespace().map(OsString::from).collect::<Vec<_>>().into_iter()
+    }
+
+    #[test]
+    fn files_may_have_names_that_are_no_text() {
+        let odd = |name: &[u8]| OsString::from_vec(name.to_vec());
+        let line = words("run").chain([odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
+        let Ok(Command::Run(options)) = parse(line) else { panic!("a run") };
+        assert_eq!(options.path.as_os_str(), odd(b"a\xFF.sys"));
+        assert_eq!(options.etl.unwrap_or_default().as_os_str(), odd(b"b\xFF.etl"));
+        for line in [words("run a --hide"), words("")] {
+            assert_eq!(parse(line.chain([odd(b"X\xFF")])), Err("`X\\xff` is not valid UTF-8".into()));
+        }
     }
 
     #[test]

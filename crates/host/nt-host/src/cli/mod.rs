@@ -7,11 +7,14 @@ mod args;
 mod interrupt;
 mod list;
 mod matrix;
+mod output;
 mod run;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{Command, HELP};
+pub use output::print;
 
 /// Everything went well.
 const CLEAN: u8 = 0;
@@ -26,10 +29,10 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs the command with its arguments.
 #[must_use]
-pub fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let code = match args::parse(arguments) {
         Ok(Command::Help) => {
-            println!("{HELP}");
+            print(&format!("{HELP}\n"));
             CLEAN
         }
         Ok(Command::Run(options)) => run::run(&options),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use etw_types::{Guid, NtStatus};
 
 use super::args::Options;
-use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt};
+use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt, print};
 use crate::{Builder, Error, NtHost, Report, report};
 
 /// Room for the output of a control request.
@@ -60,16 +60,18 @@ pub(super) fn run(options: &Options) -> u8 {
     let trace = host.trace();
     let events = trace.events().unwrap_or_default();
     let lost = trace.events_lost().unwrap_or_default();
+    // The trace comes first: a reader of the report may keep us waiting, or go away.
+    let written = options.etl.as_ref().map_or(Ok(()), |path| {
+        report::etl(path, &events, lost).map_err(|error| format!("error: {}: {error}", path.display()))
+    });
     if options.json {
-        println!("{}", report::json(&outcome.text, &progress.requests, &report, &events, lost));
+        print(&(report::json(&outcome.text, &progress.requests, &report, &events, lost) + "\n"));
     } else {
-        print!("{}", report::text(&report, &events, lost));
-        println!("{}: {} ({} ms)", options.path.display(), outcome.text, started.elapsed().as_millis());
+        print(&report::text(&report, &events, lost));
+        print(&format!("{}: {} ({} ms)\n", options.path.display(), outcome.text, started.elapsed().as_millis()));
     }
-    if let Some(path) = &options.etl
-        && let Err(error) = report::etl(path, &events, lost)
-    {
-        eprintln!("error: {}: {error}", path.display());
+    if let Err(error) = written {
+        eprintln!("{error}");
         return USAGE;
     }
     outcome.code
@@ -162,7 +164,7 @@ impl Progress {
     fn say(&mut self, what: &str) {
         self.end();
         if self.talk {
-            println!("{what}");
+            print(&format!("{what}\n"));
         }
     }
 

@@ -95,7 +95,12 @@ fn parse(words: &[OsString], clock: Clock) -> Result<Options, String> {
     while let Some(word) = words.next() {
         let flag = word.to_string_lossy();
         let mut value = || words.next().ok_or_else(|| format!("`{flag}` needs a value"));
-        let text = |value: &OsString| value.to_string_lossy().into_owned();
+        let text = |value: &OsString| {
+            value
+                .to_str()
+                .map(String::from)
+                .ok_or_else(|| format!("`{flag}`: `{}` is not valid UTF-8", value.as_encoded_bytes().escape_ascii()))
+        };
         match flag.as_ref() {
             "--image" => image = Some(PathBuf::from(value()?)),
             "--inx" => inx = Some(PathBuf::from(value()?)),
@@ -104,10 +109,10 @@ fn parse(words: &[OsString], clock: Clock) -> Result<Options, String> {
             "--scripts" => scripts = Some(PathBuf::from(value()?)),
             "--keys" => keys = PathBuf::from(value()?),
             "--arch" => arch_asked = Some(arch(words.next())?),
-            "--kmdf" => kmdf = Some(text(value()?)),
-            "--provider" => provider = Some(text(value()?)),
+            "--kmdf" => kmdf = Some(text(value()?)?),
+            "--provider" => provider = Some(text(value()?)?),
             "--catalog" => {
-                catalog = match text(value()?).as_str() {
+                catalog = match text(value()?)?.as_str() {
                     "v1" => Version::V1,
                     "v2" => Version::V2,
                     other => return Err(format!("`--catalog {other}` is neither `v1` nor `v2`")),

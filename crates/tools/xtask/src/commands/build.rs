@@ -36,8 +36,6 @@ target/images.
     run,
 };
 
-const SAMPLE: &str = "driver-sample/Cargo.toml";
-
 /// The images have a workspace of their own, with their own profile and lock file.
 pub(super) const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
 const IMAGES_TARGET_DIR: &str = "target/images";
@@ -68,13 +66,8 @@ fn run(context: &Context) -> Result<(), Error> {
 pub(super) fn options(context: &Context) -> Result<Options, Error> {
     // Relative to where the user is; cargo runs us there.
     let here = |path: &str| env::current_dir().unwrap_or_default().join(PathBuf::from(path));
-    let mut options = Options {
-        manifest: context.path(SAMPLE),
-        packages: Vec::new(),
-        arch: Arch::X64,
-        debug: context.has_flag("--debug"),
-        wdk: env::var_os("WDKContentRoot").map(PathBuf::from),
-    };
+    let wdk = env::var_os("WDKContentRoot").map(PathBuf::from);
+    let mut options = Options { debug: context.has_flag("--debug"), wdk, ..Options::sample(context) };
     let mut words = context.words().iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {

@@ -39,7 +39,7 @@ fn check(context: &Context) -> Result<Outcome, Error> {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     setup::ensure_component(context, "clippy", context.cargo().args(["clippy", "--version"]))?;
-    let settings = driver::check(context, toolchain, &options(context)?)?;
+    let settings = driver::check(context, toolchain, &options(context)?, &["clippy"])?;
     note("rust-analyzer does the same with these settings in .vscode/settings.json:");
     note(&settings);
     Ok(Outcome::Passed)
