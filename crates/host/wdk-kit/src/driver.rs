@@ -52,7 +52,8 @@ impl Workspace {
         let release = find(packages, "wdk-build").map(|found| Release::of(found, find(packages, "wdk-sys"))).transpose()?;
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
-        for package in chosen(&members, manifest, wanted)? {
+        let default = metadata["workspace_default_members"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for package in chosen(&members, default, manifest, wanted)? {
             let name = package["name"].as_str().unwrap_or_default();
             let Some(library) = cdylib(package) else {
                 if wanted.is_empty() && members.len() > 1 {
@@ -108,6 +109,13 @@ fn cargo_metadata(manifest: &Path, triple: &str) -> Result<Value, Error> {
         .map_err(|error| Error(format!("cargo could not be started: {error}")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        if said.contains("to learn about target-specific information") {
+            let reason = said.lines().rev().find_map(|line| line.trim().strip_prefix("error: ")).unwrap_or(&said);
+            return Err(Error(format!(
+                "rustc does not understand the `rustflags` in a .cargo/config.toml in or above {}: {reason}; correct them there",
+                folder.display()
+            )));
+        }
         return Err(Error(format!("cargo does not understand {}:\n{said}", manifest.display())));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| Error(format!("cargo metadata: {error}")))
@@ -119,7 +127,12 @@ fn find<'a>(packages: &'a [Value], name: &str) -> Option<&'a Value> {
 }
 
 /// The packages that are asked for.
-fn chosen<'a>(members: &[&'a Value], manifest: &Path, wanted: &[String]) -> Result<Vec<&'a Value>, Error> {
+fn chosen<'a>(
+    members: &[&'a Value],
+    default: &[Value],
+    manifest: &Path,
+    wanted: &[String],
+) -> Result<Vec<&'a Value>, Error> {
     if let Some(unknown) = wanted.iter().find(|name| !members.iter().any(|member| member["name"] == name.as_str())) {
         let names: Vec<&str> = members.iter().filter_map(|member| member["name"].as_str()).collect();
         return Err(Error(format!("the workspace has no package `{unknown}`; it has {}", names.join(", "))));
@@ -129,7 +142,8 @@ fn chosen<'a>(members: &[&'a Value], manifest: &Path, wanted: &[String]) -> Resu
     }
     let own: Vec<&Value> =
         members.iter().copied().filter(|member| member["manifest_path"].as_str().map(Path::new) == Some(manifest)).collect();
-    Ok(if own.is_empty() { members.to_vec() } else { own })
+    let is_default = |member: &&&Value| default.is_empty() || default.contains(&member["id"]);
+    Ok(if own.is_empty() { members.iter().filter(is_default).copied().collect() } else { own })
 }
 
 /// The library of a package, if it can be a driver.

@@ -54,6 +54,7 @@ impl From<String> for Error {
 ///
 /// If a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
 pub fn make(folder: &Path) -> Result<PathBuf, Error> {
+    let folder = &std::path::absolute(folder).map_err(|error| Error::io(folder, &error))?;
     let root = folder.join(files::fingerprint());
     if root.join("complete").exists() {
         return Ok(root);
