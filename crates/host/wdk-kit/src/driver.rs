@@ -90,6 +90,9 @@ impl Workspace {
     }
 }
 
+/// `WDF_FIRST_VERSION_SUPPORTING_CLIENT_VERSION_HIGHER_THAN_FRAMEWORK`; the WDK's headers reject other minimums.
+const OLDEST_MINIMUM: u64 = 25;
+
 fn cargo_metadata(manifest: &Path, triple: &str) -> Result<Value, Error> {
     let folder = manifest.parent().unwrap_or(manifest);
     // The driver's own toolchain, if it asks for one.
@@ -196,7 +199,15 @@ fn check_model(name: &str, model: &str) -> Result<(), Error> {
     match table["driver-type"].as_str() {
         Some("WDM") | None => Ok(()),
         Some("KMDF") => match (number("kmdf-version-major"), number("target-kmdf-version-minor")) {
-            (Some(1), Some(minor)) if crate::wdf::MINORS.iter().any(|known| u64::from(*known) == minor) => Ok(()),
+            (Some(1), Some(minor)) if crate::wdf::MINORS.iter().any(|known| u64::from(*known) == minor) => {
+                match number("minimum-kmdf-version-minor") {
+                    Some(minimum) if !(OLDEST_MINIMUM..=minor).contains(&minimum) => Err(Error(format!(
+                        "the package {name} has minimum-kmdf-version-minor = {minimum}; the framework allows {OLDEST_MINIMUM} to \
+                         {minor}, the target version"
+                    ))),
+                    _ => Ok(()),
+                }
+            }
             (major, minor) => {
                 let shown = |number: Option<u64>| number.map_or_else(|| String::from("?"), |number| number.to_string());
                 let known: Vec<String> = crate::wdf::MINORS.iter().map(|minor| format!("1.{minor}")).collect();
@@ -214,5 +225,39 @@ fn check_model(name: &str, model: &str) -> Result<(), Error> {
              Windows and the WDK"
         ))),
         Some(other) => Err(Error(format!("the package {name} has the driver-type \"{other}\"; it can be KMDF or WDM"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_model;
+
+    fn kmdf(target: u8, minimum: Option<u8>) -> String {
+        let minimum = minimum.map_or(String::new(), |minor| format!(",\"minimum-kmdf-version-minor\":{minor}"));
+        format!("{{\"driver-type\":\"KMDF\",\"kmdf-version-major\":1,\"target-kmdf-version-minor\":{target}{minimum}}}")
+    }
+
+    #[test]
+    fn every_version_from_1_15_on_can_be_built_for() {
+        for minor in [15, 17, 19, 21, 23, 25, 27, 29, 31, 33] {
+            assert_eq!(check_model("it", &kmdf(minor, None)), Ok(()));
+        }
+        let error = check_model("it", &kmdf(13, None)).unwrap_err().to_string();
+        assert!(error.contains("KMDF 1.13") && error.contains("1.15, 1.17"), "{error}");
+    }
+
+    #[test]
+    fn a_minimum_that_the_wdk_rejects_is_rejected() {
+        for (minimum, allowed) in [(24, false), (25, true), (33, true), (34, false)] {
+            assert_eq!(check_model("it", &kmdf(33, Some(minimum))).is_ok(), allowed, "{minimum}");
+        }
+        let error = check_model("it", &kmdf(33, Some(9))).unwrap_err().to_string();
+        assert!(error.contains("minimum-kmdf-version-minor = 9") && error.contains("25 to 33"), "{error}");
+    }
+
+    #[test]
+    fn a_user_mode_driver_is_refused() {
+        let error = check_model("it", "{\"driver-type\":\"UMDF\"}").unwrap_err().to_string();
+        assert!(error.contains("it is a UMDF driver".trim_start_matches("it ")), "{error}");
     }
 }

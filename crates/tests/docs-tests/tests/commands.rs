@@ -10,10 +10,11 @@ use docs_tests::markdown::{Page, pages, repository};
 use test_images::{built, named};
 
 /// The programs of this repository that pages mention, and how the mention may begin.
-const PROGRAMS: [(&str, &[&str]); 4] = [
+const PROGRAMS: [(&str, &[&str]); 5] = [
     ("xtask", &["cargo xtask"]),
     ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
+    ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
     ("demo", &["cargo run -p demo --"]),
 ];
 /// Flags of cargo itself, which `--help` of our programs does not list.

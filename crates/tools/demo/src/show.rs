@@ -9,19 +9,18 @@ use crate::run::{Outcome, PROVIDER};
 use crate::table::Table;
 use crate::trace::{Entry, Trace};
 
-/// Names of the statuses in `DriverEntry`'s event, and what each is about.
-const STATUSES: [(&str, &str); 5] = [
+/// Names of the statuses that the driver's control code returns, in their order, and what each is about.
+const STATUSES: [(&str, &str); 4] = [
     ("Register", "EtwRegister"),
     ("SetTraits", "EtwSetInformation, class 2: name and group"),
     ("UseDescriptorType", "EtwSetInformation, class 3"),
     ("TrackBinary", "EtwSetInformation, class 0"),
-    ("Status", "DriverEntry"),
 ];
 
 /// Everything, as text.
 pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
     let sections = [
-        section("Statuses of registering and of set-information", &statuses(trace)),
+        section("Statuses of registering and of set-information", &statuses(outcome, trace)),
         section("Requests", &requests(outcome)),
         section("Session control", &controls(outcome)),
         section("Events", &events(trace)),
@@ -34,13 +33,15 @@ fn section(title: &str, table: &Table) -> String {
     format!("{title}\n{}\n\n", table.lines().join("\n"))
 }
 
-fn statuses(trace: &Trace) -> Table {
+/// From the driver's control code; the status of `DriverEntry` is in its event only.
+fn statuses(outcome: &Outcome, trace: &Trace) -> Table {
     let mut table = Table::default();
-    let entry = trace.events.iter().find(|entry| entry.name() == "DriverEntry");
-    for (name, what) in STATUSES {
-        let status = entry.and_then(|entry| entry.field(name)).unwrap_or_else(|| String::from("not in the trace"));
-        table.row([name.into(), status], vec![what.into()]);
+    for ((name, what), status) in STATUSES.into_iter().zip(&outcome.statuses) {
+        table.row([name.into(), status.to_string()], vec![what.into()]);
     }
+    let entry = trace.events.iter().find(|entry| entry.name() == "DriverEntry");
+    let status = entry.and_then(|entry| entry.field("Status")).unwrap_or_else(|| String::from("not in the trace"));
+    table.row(["Status".into(), status], vec!["DriverEntry".into()]);
     table
 }
 

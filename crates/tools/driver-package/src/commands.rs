@@ -1,5 +1,6 @@
 //! The commands: each parses its words, reads and prints; the library decides.
 
+pub(crate) mod adopt;
 pub(crate) mod inspect;
 pub(crate) mod lint;
 pub(crate) mod package;
@@ -13,12 +14,12 @@ pub(crate) type Outcome = Result<u8, String>;
 /// A command.
 pub(crate) struct Command {
     pub(crate) name: &'static str,
-    pub(crate) help: &'static str,
+    pub(crate) help: fn() -> String,
     pub(crate) run: fn(&[OsString]) -> Outcome,
 }
 
 /// In the order of the help text.
-pub(crate) const COMMANDS: [Command; 3] = [inspect::COMMAND, lint::COMMAND, package::COMMAND];
+pub(crate) const COMMANDS: [Command; 4] = [inspect::COMMAND, lint::COMMAND, package::COMMAND, adopt::COMMAND];
 
 /// Prints; that a reader went away is no failure.
 pub(crate) fn print(text: &str) -> u8 {

@@ -56,7 +56,8 @@ const FOLDER: &str = "target/driver";
 pub(crate) fn ensure_tools(context: &Context) -> Result<(), Error> {
     if cfg!(windows) {
         return Err(Error::Usage(String::from(
-            "on Windows the WDK builds drivers: run `cargo make` in the driver's folder",
+            "on Windows the WDK builds drivers: run `cargo wdk build`, or `cargo make`, in the driver's folder, then \
+             `cargo xtask package --adopt target/<profile>/NAME_package`",
         )));
     }
     tools::ensure(context)

@@ -99,17 +99,7 @@ impl WindowsToolchain {
 
     /// Installs another target's libraries where they are not compiled with every build.
     pub(crate) fn ensure_target(&self, context: &Context, target: &str) -> Result<(), Error> {
-        if self.has_target(context, target) {
-            return Ok(());
-        }
-        note(&format!("installing the Rust target {target} with rustup"));
-        system::add_target(context, &self.env, target).map_err(|error| {
-            Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
-        })
-    }
-
-    fn has_target(&self, context: &Context, target: &str) -> bool {
-        self.builds_core() || system::has_target(context, &self.env, target)
+        if self.builds_core() { Ok(()) } else { ensure_target(context, &self.env, target) }
     }
 
     /// Whether the linker is LLVM's own and not the toolchain's.
@@ -195,13 +185,24 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
     }
 }
 
+/// Installs a target's libraries for the toolchain that these variables select; without any, the installed one.
+pub(crate) fn ensure_target(context: &Context, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    if system::has_target(context, env, target) {
+        return Ok(());
+    }
+    note(&format!("installing the Rust target {target} with rustup"));
+    system::add_target(context, env, target).map_err(|error| {
+        Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
+    })
+}
+
 /// Installs Debian packages, or says how to.
 pub(crate) fn ensure_packages(context: &Context, packages: &[&'static str]) -> Result<(), Error> {
     let list = packages.join(" ");
     let rights = system::rights(context);
     if rights == Rights::None || !system::has_apt(context) {
         return Err(Error::Missing(format!(
-            "drivers need {list} (the names of Debian's packages); run: \
+            "this needs {list} (the names of Debian's packages); run: \
              sudo apt-get update && sudo apt-get install --yes {list}"
         )));
     }

@@ -41,6 +41,17 @@ fn makefile_and_workflows_use_commands_that_exist() {
 }
 
 #[test]
+fn cargo_wdk_comes_before_cargo_make_and_both_packages_are_adopted() {
+    for file in [".github/workflows/windows.yml", "driver-sample/README.md", "docs/packaging.md"] {
+        let text = read(file);
+        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{file}: no `{words}`"));
+        assert!(place("cargo wdk build") < place("cargo make"), "{file}");
+        assert!(place("cargo wdk build") < place("cargo xtask package --adopt"), "{file}");
+    }
+    assert!(read("driver-sample/Makefile.toml").contains("extend = \"target/rust-driver-makefile.toml\""));
+}
+
+#[test]
 fn the_linux_workflow_runs_the_commands_of_the_readme() {
     let workflow = read(".github/workflows/linux.yml");
     for command in ["cargo xtask demo", "cargo xtask test"] {

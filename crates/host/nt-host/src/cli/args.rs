@@ -8,7 +8,12 @@ use etw_types::NtStatus;
 
 use crate::{Failure, Os};
 
-pub(super) const HELP: &str = "\
+/// The help text, with the releases of Windows.
+pub(super) fn help() -> String {
+    format!("{HELP}\n\nreleases of Windows for --os, by any of these names or by the build:\n{}", Os::list())
+}
+
+const HELP: &str = "\
 Runs a Windows kernel driver natively, and says what it does wrong.
 
 usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
@@ -16,7 +21,7 @@ usage: nt-host run FILE.sys [options]     load it, give it a device, send reques
        nt-host list FILE.sys [--os OS]    say which of its imports are here
 
 options:
-  --os win7|win8.1|win10|win11   the Windows that is imitated (win10)
+  --os RELEASE                   the Windows that is imitated, from the list below (win11-24h2)
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
@@ -27,10 +32,11 @@ options:
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
   --no-device                    load and unload only
+  --no-debug-output              leave out what the driver printed with DbgPrint
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
 
-exit codes: 0 clean; 1 DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
 
 /// A control request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +60,7 @@ pub(super) struct Options {
     pub(super) races: bool,
     pub(super) stacks: bool,
     pub(super) device: bool,
+    pub(super) debug_output: bool,
     pub(super) etl: Option<PathBuf>,
     pub(super) json: bool,
 }
@@ -99,6 +106,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         races: false,
         stacks: false,
         device: true,
+        debug_output: true,
         etl: None,
         json: false,
     };
@@ -107,7 +115,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         let mut path = || arguments.next().ok_or_else(|| format!("`{word}` needs a value"));
         let mut value = || path().and_then(|value| text(&value).map(String::from));
         match word.as_ref() {
-            "--os" => options.os = value()?.parse()?,
+            "--os" => options.os = os(&value()?)?,
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
             "--seed" => options.seed = Some(number(&value()?)?),
@@ -118,6 +126,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,
+            "--no-debug-output" => options.debug_output = false,
             "--etl" => options.etl = Some(path()?.into()),
             "--json" => options.json = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
@@ -131,6 +140,10 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
 /// What is no name of a file has to be text.
 fn text(word: &OsStr) -> Result<&str, String> {
     word.to_str().ok_or_else(|| format!("`{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii()))
+}
+
+fn os(text: &str) -> Result<Os, String> {
+    text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string())
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -217,7 +230,6 @@ mod tests {
             ("fly", "unknown command `fly`"),
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
-            ("run a --os vista", "`vista` is none of win7, win8.1, win10, win11"),
             ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
             ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
             ("run a --fail X@0", "`X@0` names no call"),

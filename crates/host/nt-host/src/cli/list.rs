@@ -38,7 +38,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
-        let _ = writeln!(text, "{word:<12} {}!{}", import.module, import.name);
+        let _ = writeln!(text, "{word:<16} {}!{}", import.module, import.name);
     }
     let [here, fixed, trapped, unknown] = counts;
     let _ = writeln!(

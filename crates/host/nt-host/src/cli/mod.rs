@@ -1,6 +1,6 @@
 //! The command `nt-host`.
 //!
-//! Exit codes: 0 clean; 1 `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check; 130 an
+//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check; 130 an
 //! interrupt.
 
 mod args;
@@ -13,12 +13,12 @@ mod run;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::{Command, HELP};
+use args::Command;
 pub use output::print;
 
 /// Everything went well.
 const CLEAN: u8 = 0;
-/// `DriverEntry` failed.
+/// This Windows does not load the driver, or `DriverEntry` failed.
 const ENTRY_FAILED: u8 = 1;
 /// Bad usage or a bad file.
 const USAGE: u8 = 2;
@@ -32,7 +32,7 @@ const INTERRUPTED: u8 = 130;
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let code = match args::parse(arguments) {
         Ok(Command::Help) => {
-            print(&format!("{HELP}\n"));
+            print(&args::help());
             CLEAN
         }
         Ok(Command::Run(options)) => run::run(&options),
