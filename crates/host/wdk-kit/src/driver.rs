@@ -49,7 +49,8 @@ impl Workspace {
         let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members = metadata["workspace_members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members: Vec<&Value> = packages.iter().filter(|package| members.contains(&package["id"])).collect();
-        let release = find(packages, "wdk-build").map(|found| Release::of(found, find(packages, "wdk-sys"))).transpose()?;
+        let release =
+            find(packages, "wdk-build").map(|found| Release::of(found, find(packages, "wdk-sys"))).transpose()?;
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
         let default = metadata["workspace_default_members"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -141,10 +142,17 @@ fn chosen<'a>(
         return Err(Error(format!("the workspace has no package `{unknown}`; it has {}", names.join(", "))));
     }
     if !wanted.is_empty() {
-        return Ok(members.iter().copied().filter(|member| wanted.iter().any(|name| member["name"] == name.as_str())).collect());
+        return Ok(members
+            .iter()
+            .copied()
+            .filter(|member| wanted.iter().any(|name| member["name"] == name.as_str()))
+            .collect());
     }
-    let own: Vec<&Value> =
-        members.iter().copied().filter(|member| member["manifest_path"].as_str().map(Path::new) == Some(manifest)).collect();
+    let own: Vec<&Value> = members
+        .iter()
+        .copied()
+        .filter(|member| member["manifest_path"].as_str().map(Path::new) == Some(manifest))
+        .collect();
     let is_default = |member: &&&Value| default.is_empty() || default.contains(&member["id"]);
     Ok(if own.is_empty() { members.iter().filter(is_default).copied().collect() } else { own })
 }
@@ -153,7 +161,8 @@ fn chosen<'a>(
 fn cdylib(package: &Value) -> Option<Package> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let targets = package["targets"].as_array()?;
-    let is_cdylib = |target: &&Value| target["crate_types"].as_array().is_some_and(|all| all.iter().any(|one| one == "cdylib"));
+    let is_cdylib =
+        |target: &&Value| target["crate_types"].as_array().is_some_and(|all| all.iter().any(|one| one == "cdylib"));
     let library = targets.iter().find(is_cdylib)?;
     let source = fs::read_to_string(text(&library["src_path"])).unwrap_or_default();
     Some(Package {
@@ -166,7 +175,9 @@ fn cdylib(package: &Value) -> Option<Package> {
 
 fn uses_wdk(package: &Value) -> bool {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
-    dependencies.into_iter().any(|one| one["name"].as_str().is_some_and(|name| name == "wdk" || name.starts_with("wdk-")))
+    dependencies
+        .into_iter()
+        .any(|one| one["name"].as_str().is_some_and(|name| name == "wdk" || name.starts_with("wdk-")))
 }
 
 /// The driver model of a package: its own, the workspace's, or the only one that its workspace has.

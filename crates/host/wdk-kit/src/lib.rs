@@ -64,7 +64,8 @@ pub fn make(folder: &Path) -> Result<PathBuf, Error> {
     let _ = fs::remove_dir_all(&draft);
     let result = fill(folder, &draft).and_then(|()| {
         let _ = fs::remove_dir_all(&root);
-        fs::rename(&draft, &root).or_else(|error| if root.join("complete").exists() { Ok(()) } else { Err(error) })
+        fs::rename(&draft, &root)
+            .or_else(|error| if root.join("complete").exists() { Ok(()) } else { Err(error) })
             .map_err(|error| Error::io(&root, &error))
     });
     let _ = fs::remove_dir_all(&draft);

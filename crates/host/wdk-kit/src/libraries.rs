@@ -33,18 +33,25 @@ struct Target {
 }
 
 const TARGETS: [Target; 2] = [
-    Target { folder: "x64", triple: "x86_64-pc-windows-msvc", machine: "i386:x86-64", define: "-D_AMD64_", own_stack_probe: false },
-    Target { folder: "ARM64", triple: "aarch64-pc-windows-msvc", machine: "arm64", define: "-D_ARM64_", own_stack_probe: true },
+    Target {
+        folder: "x64",
+        triple: "x86_64-pc-windows-msvc",
+        machine: "i386:x86-64",
+        define: "-D_AMD64_",
+        own_stack_probe: false,
+    },
+    Target {
+        folder: "ARM64",
+        triple: "aarch64-pc-windows-msvc",
+        machine: "arm64",
+        define: "-D_ARM64_",
+        own_stack_probe: true,
+    },
 ];
 
 /// Makes all libraries.
 /// `versions` are the minor versions of the framework.
-pub(crate) fn build(
-    kit: &Path,
-    generated: &Generated,
-    versions: &[u8],
-    tools: &Tools,
-) -> Result<(), Error> {
+pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &Tools) -> Result<(), Error> {
     let headers: String = files::below("kit/include").map(|(_, text)| text).collect();
     let sources = kit.join("src");
     for (name, text) in files::below("kit/lib") {
@@ -55,7 +62,9 @@ pub(crate) fn build(
             let (headers, sources) = (&headers, &sources);
             scope.spawn(move || build_for(target, kit, headers, sources, generated, versions, tools))
         });
-        builds.into_iter().try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread failed")))))
+        builds
+            .into_iter()
+            .try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread failed")))))
     })
 }
 
@@ -107,7 +116,13 @@ fn build_for(
             let include = format!("-I{}", kit.join(layout::framework_headers(*minor)).display());
             let version = format!("-DKMDF_VERSION_MINOR={minor}");
             let table = format!("-DWDF_FUNCTIONS=WdfFunctions_010{minor:02}");
-            linker.compile(kit, &folder, "WdfDriverEntry", &library("driver_entry.c"), &[&include, &version, &table])?;
+            linker.compile(
+                kit,
+                &folder,
+                "WdfDriverEntry",
+                &library("driver_entry.c"),
+                &[&include, &version, &table],
+            )?;
         }
         if target.own_stack_probe {
             linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;

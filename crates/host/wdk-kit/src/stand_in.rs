@@ -39,7 +39,8 @@ impl Release {
                  wdk-alloc and wdk-panic of the same release"
             )));
         }
-        let script = sys.and_then(|sys| Path::new(sys["manifest_path"].as_str()?).parent().map(|folder| folder.join("build.rs")));
+        let script = sys
+            .and_then(|sys| Path::new(sys["manifest_path"].as_str()?).parent().map(|folder| folder.join("build.rs")));
         let script = script.and_then(|path| fs::read_to_string(path).ok());
         let signatures = match script {
             Some(script) => SIGNATURES.iter().find(|(word, _)| script.contains(word)).map_or("v0_6", |(_, name)| name),

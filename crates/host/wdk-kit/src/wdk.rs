@@ -18,9 +18,8 @@ use crate::{Error, layout};
 pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
     let wdk = fs::canonicalize(wdk).map_err(|error| Error::io(wdk, &error))?;
     let source = [wdk.clone(), wdk.join("c")].into_iter().find(|folder| child(folder, "Include").is_some());
-    let source = source.ok_or_else(|| {
-        Error(format!("{} is no WDK: it has neither Include nor c/Include", wdk.display()))
-    })?;
+    let source =
+        source.ok_or_else(|| Error(format!("{} is no WDK: it has neither Include nor c/Include", wdk.display())))?;
     let root = out.join("wdk").join(wdk.to_string_lossy().trim_start_matches('/').replace('/', "+"));
     let _ = fs::remove_dir_all(&root);
     let include = child(&source, "Include").unwrap_or_default();
@@ -39,10 +38,21 @@ fn child(folder: &Path, name: &str) -> Option<PathBuf> {
 /// The names that folders and libraries are looked for by.
 fn canonical(name: &str) -> String {
     const NAMES: [&str; 10] = [
-        "km", "x64", "ARM64", "wdf", "kmdf", "BufferOverflowFastFailK.lib", "WdfLdr.lib", "WdfDriverEntry.lib", "VhfKm.lib",
+        "km",
+        "x64",
+        "ARM64",
+        "wdf",
+        "kmdf",
+        "BufferOverflowFastFailK.lib",
+        "WdfLdr.lib",
+        "WdfDriverEntry.lib",
+        "VhfKm.lib",
         "arm64rt.lib",
     ];
-    NAMES.iter().find(|known| known.eq_ignore_ascii_case(name)).map_or_else(|| name.to_ascii_lowercase(), |known| (*known).to_owned())
+    NAMES
+        .iter()
+        .find(|known| known.eq_ignore_ascii_case(name))
+        .map_or_else(|| name.to_ascii_lowercase(), |known| (*known).to_owned())
 }
 
 /// Real folders with a link for each file.

@@ -11,10 +11,12 @@ static BUILDING: Mutex<()> = Mutex::new(());
 
 const MODEL: &str = "[package.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n";
 const CDYLIB: &str = "[lib]\ncrate-type = [\"cdylib\"]\ntest = false\n";
-const DEPENDENCIES: &str = "[dependencies]\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
+const DEPENDENCIES: &str =
+    "[dependencies]\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
 // As that of tests/drivers/wdm, so that what is compiled for it is used again.
 const PROFILE: &str = "[profile.dev]\npanic = \"abort\"\n[profile.release]\npanic = \"abort\"\nlto = true\n";
-const BUILD: &str = "fn main() -> Result<(), wdk_build::ConfigError> {\n    wdk_build::configure_wdk_binary_build()\n}\n";
+const BUILD: &str =
+    "fn main() -> Result<(), wdk_build::ConfigError> {\n    wdk_build::configure_wdk_binary_build()\n}\n";
 const SOURCE: &str = "#![no_std]\nextern crate wdk_panic;\nuse wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};\n\
     #[unsafe(export_name = \"DriverEntry\")]\n\
     pub unsafe extern \"system\" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS { 0 }\n";
@@ -102,10 +104,16 @@ fn a_package_without_a_workspace_table_and_with_a_path_with_spaces() {
 fn members_of_a_workspace_together_and_alone() {
     let folder = folder("workspace");
     let members = "[workspace]\nresolver = \"3\"\nmembers = [\"one\", \"two\", \"tool\"]\n";
-    write(folder.join("Cargo.toml"), &format!("{members}[workspace.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n{PROFILE}"));
+    write(
+        folder.join("Cargo.toml"),
+        &format!("{members}[workspace.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n{PROFILE}"),
+    );
     package(&folder.join("one"), "shape-one", CDYLIB);
     package(&folder.join("two"), "shape-two", CDYLIB);
-    write(folder.join("tool/Cargo.toml"), "[package]\nname = \"shape-tool\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    write(
+        folder.join("tool/Cargo.toml"),
+        "[package]\nname = \"shape-tool\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+    );
     write(folder.join("tool/src/main.rs"), "fn main() {}\n");
     lock(&folder);
     builds(&[], &folder, &["shape_one", "shape_two"]);
@@ -118,7 +126,10 @@ fn members_of_a_workspace_together_and_alone() {
 fn a_driver_with_settings_of_its_own() {
     let folder = folder("settings");
     package(&folder, "shape-settings", &format!("[workspace]\n{MODEL}{CDYLIB}{PROFILE}"));
-    write(folder.join(".cargo/config.toml"), "[build]\ntarget-dir = \"elsewhere\"\nrustflags = [\"-Cforce-frame-pointers\"]\n");
+    write(
+        folder.join(".cargo/config.toml"),
+        "[build]\ntarget-dir = \"elsewhere\"\nrustflags = [\"-Cforce-frame-pointers\"]\n",
+    );
     write(folder.join("src/lib.rs"), &format!("#![feature(never_type)]\n{SOURCE}"));
     lock(&folder);
     builds(&[], &folder, &["shape_settings"]);

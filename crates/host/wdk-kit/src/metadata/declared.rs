@@ -124,7 +124,9 @@ mod tests {
              typedef VOID (NTAPI *PG)(int x);\nNTKERNELAPI PVOID NTAPI Routine(PVOID *X);\nextern int Variable;\n\
              typedef unsigned long A, *PA;\n#if 1\ntypedef struct _O *PO, *PRO;\n#endif\n",
         );
-        for name in ["MACRO", "_S", "S", "PS", "One", "Two", "E", "F", "PF", "PG", "Routine", "Variable", "A", "PA", "PRO"] {
+        for name in
+            ["MACRO", "_S", "S", "PS", "One", "Two", "E", "F", "PF", "PG", "Routine", "Variable", "A", "PA", "PRO"]
+        {
             assert!(found.contains(name), "{name}: {found:?}");
         }
         assert!(!found.contains("a") && !found.contains("X"), "{found:?}");

@@ -126,7 +126,8 @@ impl Writer<'_, '_> {
         for (prefix, constant) in [("P", ""), ("PC", "const ")] {
             let pointer = format!("{prefix}{name}");
             let table = self.speller.table;
-            let is_wanted = constant.is_empty() || table.constant.contains(name) || table.constant_in_callbacks.contains(name);
+            let is_wanted =
+                constant.is_empty() || table.constant.contains(name) || table.constant_in_callbacks.contains(name);
             if is_wanted && self.names.insert(pointer.clone()) {
                 let _ = writeln!(self.early, "typedef {constant}{name} *{pointer};");
             }
@@ -206,10 +207,9 @@ impl Writer<'_, '_> {
             None => records::keyword(definition).to_owned(),
         };
         let _ = match records::packing(self.speller, definition) {
-            Some(size) => writeln!(
-                self.late,
-                "#pragma pack(push, {size})\n{keyword} _{name} {body};\n#pragma pack(pop)"
-            ),
+            Some(size) => {
+                writeln!(self.late, "#pragma pack(push, {size})\n{keyword} _{name} {body};\n#pragma pack(pop)")
+            }
             None => writeln!(self.late, "{keyword} _{name} {body};"),
         };
     }

@@ -168,7 +168,9 @@ fn group_members<'a, 't>(index: &'a Index, table: &'t Table, header: &str) -> Ve
         for (_, item) in index.namespace_items(namespace) {
             match item {
                 Item::Const(field) => found.push((prefixes.as_slice(), field)),
-                Item::Type(definition) if definition.category() == TypeCategory::Enum && !is_enumeration(definition) => {
+                Item::Type(definition)
+                    if definition.category() == TypeCategory::Enum && !is_enumeration(definition) =>
+                {
                     found.extend(definition.fields().map(|field| (prefixes.as_slice(), field)));
                 }
                 _ => {}

@@ -69,7 +69,9 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Declaration>, String> 
             let pointers = if reader.take("(") { pointers(&mut reader)? } else { Vec::new() };
             reader.expect(":")?;
             let what = body(keyword, &mut reader, &place)?;
-            if !pointers.is_empty() && !matches!(what, What::Alias(_) | What::Enumeration(_) | What::Record(_) | What::Union(_)) {
+            if !pointers.is_empty()
+                && !matches!(what, What::Alias(_) | What::Enumeration(_) | What::Record(_) | What::Union(_))
+            {
                 return Err(place.error(&format!("`{keyword}` has no names for pointers to it")));
             }
             declarations.push(Declaration { place: place.clone(), name, pointers, what });

@@ -13,7 +13,10 @@ const UNUSED: [(&str, &[&str]); 4] = [
     ("bindgen constants.rs generator", &["WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"]),
     ("bindgen types.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_ROUTINES"]),
     ("bindgen base.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_RECORDS"]),
-    ("bindgen wdf.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"]),
+    (
+        "bindgen wdf.rs generator",
+        &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"],
+    ),
 ];
 
 /// A builder with the settings that bindings to driver headers need.

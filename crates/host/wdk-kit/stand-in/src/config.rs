@@ -156,7 +156,8 @@ impl Config {
     /// The folders to look for headers in.
     pub(crate) fn include_folders(&self) -> Result<Vec<PathBuf>, ConfigError> {
         let version = kit::version()?;
-        let mut folders: Vec<String> = ["km/crt", "km", "shared"].map(|name| format!("Include/{version}/{name}")).into();
+        let mut folders: Vec<String> =
+            ["km/crt", "km", "shared"].map(|name| format!("Include/{version}/{name}")).into();
         if let DriverConfig::Kmdf(kmdf) = self.driver_config {
             let framework = format!("{}.{}", kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor);
             folders.extend([format!("Include/wdf/kmdf/{framework}"), format!("Include/{version}/km/ufx/1.1")]);
@@ -218,15 +219,35 @@ impl Config {
             ApiSubset::Spb => (&["spb.h", "reshub.h", "pwmutil.h"], &["spb/1.1/spbcx.h"]),
             ApiSubset::Storage => (
                 &[
-                    "ehstorioctl.h", "ntddcdrm.h", "ntddcdvd.h", "ntdddisk.h", "ntddmmc.h", "ntddscsi.h", "ntddstor.h",
-                    "ntddtape.h", "ntddvol.h", "ufs.h", "mountdev.h", "mountmgr.h", "ntddchgr.h", "ntdddump.h", "storduid.h",
+                    "ehstorioctl.h",
+                    "ntddcdrm.h",
+                    "ntddcdvd.h",
+                    "ntdddisk.h",
+                    "ntddmmc.h",
+                    "ntddscsi.h",
+                    "ntddstor.h",
+                    "ntddtape.h",
+                    "ntddvol.h",
+                    "ufs.h",
+                    "mountdev.h",
+                    "mountmgr.h",
+                    "ntddchgr.h",
+                    "ntdddump.h",
+                    "storduid.h",
                     "storport.h",
                 ],
                 &["ehstorbandmgmt.h"],
             ),
             ApiSubset::Usb => (
                 &[
-                    "usb.h", "usbfnbase.h", "usbioctl.h", "usbspec.h", "Usbpmapi.h", "usbbusif.h", "usbdlib.h", "usbfnattach.h",
+                    "usb.h",
+                    "usbfnbase.h",
+                    "usbioctl.h",
+                    "usbspec.h",
+                    "Usbpmapi.h",
+                    "usbbusif.h",
+                    "usbdlib.h",
+                    "usbfnattach.h",
                     "usbfnioctl.h",
                 ],
                 &["wdfusb.h"],

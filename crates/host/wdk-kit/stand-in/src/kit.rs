@@ -36,7 +36,8 @@ pub fn version() -> Result<String, ConfigError> {
     let entries = fs::read_dir(&include).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let parts = |name: &String| name.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>();
-    let newest = names.filter(|name| name.starts_with("10.") && include.join(name).join("km").is_dir()).max_by_key(parts);
+    let newest =
+        names.filter(|name| name.starts_with("10.") && include.join(name).join("km").is_dir()).max_by_key(parts);
     newest.ok_or_else(|| ConfigError::DirectoryNotFound { directory: include.join("10.*/km").display().to_string() })
 }
 

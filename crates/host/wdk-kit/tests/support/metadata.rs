@@ -62,7 +62,8 @@ impl Metadata {
             .unwrap();
         let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
         let is_wanted_release = |package: &&Value| {
-            package["name"] == "windows-sys" && package["version"].as_str().is_some_and(|text| text.starts_with("0.61."))
+            package["name"] == "windows-sys"
+                && package["version"].as_str().is_some_and(|text| text.starts_with("0.61."))
         };
         let package = metadata["packages"].as_array().unwrap().iter().find(is_wanted_release);
         let package = package.expect("a dependency of the tests");

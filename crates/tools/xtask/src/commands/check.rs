@@ -13,8 +13,8 @@ pub(super) const COMMAND: Command = Command {
     summary: "Checks the sample driver, or yours, with clippy",
     details: "\
 Runs cargo check and clippy for Windows on driver-sample, or on any driver that
-`cargo xtask build` builds, and prints the settings with which rust-analyzer does
-the same in an editor.
+`cargo xtask build` builds, and prints the settings with which rust-analyzer
+does the same in an editor.
 ",
     flags: &[
         Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },

@@ -85,10 +85,7 @@ const DEFECTS: [(&str, &str); 6] = [
         "rc.exe",
         "the driver's build script runs the resource compiler of the Windows SDK: do it only if cfg!(windows), or use llvm-rc",
     ),
-    (
-        "mc.exe",
-        "the driver's build script runs the message compiler of the Windows SDK: do it only if cfg!(windows)",
-    ),
+    ("mc.exe", "the driver's build script runs the message compiler of the Windows SDK: do it only if cfg!(windows)"),
 ];
 
 fn defect(line: &str) -> Option<String> {
@@ -123,13 +120,13 @@ fn bindings(line: &str) -> Vec<String> {
 
 /// Whether a name is one that only Windows' headers have: `KeFoo`, `FILE_FOO`, `PFOO_BAR`.
 fn is_of_windows(name: &str) -> bool {
-    const PREFIXES: [&str; 17] = [
-        "Ke", "Ex", "Io", "Mm", "Ob", "Ps", "Rtl", "Zw", "Nt", "Se", "Cm", "Po", "Hal", "Flt", "FsRtl", "Etw", "Wdf",
-    ];
-    let is_routine = PREFIXES.iter().any(|prefix| {
-        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
-    });
-    let is_constant = name.contains('_') && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    const PREFIXES: [&str; 17] =
+        ["Ke", "Ex", "Io", "Mm", "Ob", "Ps", "Rtl", "Zw", "Nt", "Se", "Cm", "Po", "Hal", "Flt", "FsRtl", "Etw", "Wdf"];
+    let is_routine = PREFIXES
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase())));
+    let is_constant =
+        name.contains('_') && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     is_routine || is_constant
 }
 

@@ -14,11 +14,7 @@ const MAP: &str = "driver.map";
 
 /// Copies every driver that cargo built in `workspace` to `folder` as `.sys`, with its `.pdb` and `.map`, and
 /// the `.inx` files of `workspace`. A missing `.pdb` or `.map` is reported; an old one in `folder` is removed.
-pub(super) fn collect(
-    artifacts: &Artifacts,
-    workspace: &Path,
-    folder: &Path,
-) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     fs::create_dir_all(folder).map_err(|error| describe(folder, &error))?;
     let mut images = Vec::new();
     let drivers = artifacts.targets.iter().filter(|target| target.manifest.starts_with(workspace));

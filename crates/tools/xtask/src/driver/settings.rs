@@ -9,7 +9,8 @@ use crate::error::Error;
 
 /// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
 pub(super) fn toolchain(context: &Context, manifest: &Path) -> Result<Option<String>, Error> {
-    let has_file = |folder: &Path| ["rust-toolchain.toml", "rust-toolchain"].iter().any(|name| folder.join(name).is_file());
+    let has_file =
+        |folder: &Path| ["rust-toolchain.toml", "rust-toolchain"].iter().any(|name| folder.join(name).is_file());
     let Some(folder) = manifest.ancestors().skip(1).find(|folder| has_file(folder)) else {
         return Ok(None);
     };
@@ -24,7 +25,10 @@ pub(super) fn toolchain(context: &Context, manifest: &Path) -> Result<Option<Str
         .args(["show", "active-toolchain"])
         .capture()
         .map_err(|error| {
-            Error::Missing(format!("the driver asks for a toolchain in {}, and rustup does not have it: {error}", folder.display()))
+            Error::Missing(format!(
+                "the driver asks for a toolchain in {}, and rustup does not have it: {error}",
+                folder.display()
+            ))
         })?;
     Ok(said.split_whitespace().next().map(str::to_owned))
 }
@@ -36,7 +40,8 @@ pub(super) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     if let Some(replacement) = &plan.replacement {
         settings.push(format!("paths=[{:?}]", replacement.to_string_lossy()));
     }
-    let configurations: Vec<String> = configurations(&plan.workspace).iter().filter_map(|path| read(path).ok()).collect();
+    let configurations: Vec<String> =
+        configurations(&plan.workspace).iter().filter_map(|path| read(path).ok()).collect();
     // Cargo takes either flags for a target or those for all, and joins flags of one kind.
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
@@ -113,8 +118,7 @@ mod tests {
     #[test]
     fn paths_with_spaces_and_quotes_are_written_as_toml() {
         let plan = Plan { replacement: Some("/a b/\"c\"".into()), ..Plan::default() };
-        let options =
-            Options { manifest: "m".into(), packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None };
+        let options = Options { manifest: "m".into(), packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None };
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
     }
 }

@@ -19,7 +19,7 @@ const MANIFESTS: [&str; 5] = [
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-macros/Cargo.toml",
-    "crates/host/wdk-kit/Cargo.toml",
+    "crates/host/wdk-kit/stand-in/Cargo.toml",
     "driver-sample/Cargo.toml",
 ];
 const CRATES: [&str; 6] = ["--package", "etw-types", "--package", "wdk-etw", "--package", "wdk-etw-macros"];
