@@ -31,7 +31,7 @@ const TESTS: [&str; 16] = [
     "--package",
     "test-images",
     "--package",
-    "wdk-build",
+    "wdk-kit",
     "--package",
     "wdk-etw",
     "--test",
