@@ -41,22 +41,21 @@ mod loader;
 mod memory;
 mod report;
 mod seh;
-mod symbols;
-mod unwind;
 mod verify;
 mod wdf;
 mod wire;
 
 pub use api::{
-    Answer, Broken, Builder, Device, Event, Expectation, Expected, Matrix, NtHost, PendingRequest, Storm, Survey,
-    Trace, TraceSession, event,
+    Answer, Broken, Builder, Device, Expectation, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
 };
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
+pub use etw_etl::Event;
+pub use etw_etl::expect::{Expected, event};
 pub use kernel::{Known, known};
-pub use loader::{Guard, ImageError, Import, ImportName, Layout, Section};
+pub use loader::{ImageError, ImportName, Layout, plan};
+use pe_image::unwind;
 pub use report::Report;
-pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};
 pub use verify::{Finding, Place, Rule};
 pub use windows_releases::Release as Os;
 
