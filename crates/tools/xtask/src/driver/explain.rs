@@ -140,6 +140,8 @@ const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
 pub(super) struct WithoutOverride {
     pending: Vec<u8>,
     is_inside: bool,
+    /// The warning has just ended; the empty line behind it belongs to it.
+    has_ended: bool,
 }
 
 impl WithoutOverride {
@@ -167,10 +169,12 @@ impl WithoutOverride {
         let text = strip_colors(&String::from_utf8_lossy(line));
         let was_inside = self.is_inside;
         self.is_inside |= text.starts_with(OVERRIDE);
-        if !self.is_inside {
+        let is_rest = std::mem::take(&mut self.has_ended) && text.trim().is_empty();
+        if !self.is_inside && !is_rest {
             shown.extend_from_slice(line);
         } else if was_inside && text.trim_end().ends_with(OVERRIDE_ENDS) {
             self.is_inside = false;
+            self.has_ended = true;
         }
     }
 }
@@ -197,7 +201,7 @@ mod tests {
     #[test]
     fn the_warning_about_the_override_is_not_shown_and_everything_else_is() {
         let said = "   Compiling x\nwarning: path override for crate `wdk-build` has altered the original list of\n\
-                    dependencies; the\n\nThis\n\nhttps://doc/overriding-dependencies.html\nwarning: unused\n    Bui";
+                    dependencies; the\n\nThis\n\nhttps://doc/overriding-dependencies.html\n\nwarning: unused\n    Bui";
         for size in [1, 7, 1000] {
             let mut filter = WithoutOverride::default();
             let mut shown: Vec<u8> = said.as_bytes().chunks(size).flat_map(|chunk| filter.pass(chunk)).collect();
