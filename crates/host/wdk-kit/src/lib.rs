@@ -1,79 +1,96 @@
-//! A stand-in for `wdk-build` 0.6 on hosts that have neither Windows nor a WDK.
+//! A driver kit for hosts without Windows: headers and import libraries, laid out in the folders of a WDK.
 //!
-//! It offers the part of that crate's interface which the build scripts of `wdk-sys`, `wdk`, `wdk-alloc`, `wdk-panic` and
-//! of drivers use, and answers with a small kit of its own: headers, import libraries and a KMDF entry stub, laid out in
-//! the folders of a WDK by this crate's build script. It never looks for a WDK, and it is never used on Windows: it comes
-//! into a build only through the `[patch.crates-io]` entry that `cargo xtask build` passes on other hosts.
-//!
-//! A header or a routine that the kit lacks is an error that names it; README.md says how to add one.
+//! Most declarations come from Microsoft's metadata ([`metadata`]); `kit` has what the metadata lacks. The kit is made once
+//! and used by every driver. It is never used on Windows, where the WDK is.
 
-mod builder;
-mod config;
-mod driver_config;
-mod error;
-pub mod kit;
-mod link;
-mod manifest;
-pub mod metadata;
+mod driver;
+mod files;
+mod layout;
+mod libraries;
+mod metadata;
+mod source;
+mod stand_in;
+mod tools;
+mod wdf;
+mod wdk;
 
-pub use builder::BuilderExt;
-pub use config::{ApiSubset, Config, CpuArchitecture};
-pub use driver_config::{DriverConfig, KmdfConfig, UmdfConfig};
-pub use error::{ConfigError, IoError, IoErrorMetadata};
-pub use manifest::find_top_level_cargo_manifest;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use metadata::TryFromCargoMetadataError;
+pub use driver::{Package, Workspace};
+pub use layout::VERSION;
+pub use stand_in::Release;
+pub use wdk::real;
 
-/// Configures the build of a library that uses the WDK's declarations.
-///
-/// Without a driver model anywhere in the workspace the library is being built on its own: its `cfg`s are declared and
-/// nothing else happens.
-///
-/// # Errors
-///
-/// When the driver model cannot be read from the manifests, or the kit cannot serve it.
-pub fn configure_wdk_library_build() -> Result<(), ConfigError> {
-    configure_wdk_library_build_and_then(|_| Ok(()))
-}
+/// What went wrong, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(pub(crate) String);
 
-/// As [`configure_wdk_library_build`], and then calls `then` with the configuration.
-///
-/// # Errors
-///
-/// When the driver model cannot be read from the manifests, when the kit cannot serve it, or what `then` answers.
-pub fn configure_wdk_library_build_and_then<F, E>(mut then: F) -> Result<(), E>
-where
-    F: FnMut(Config) -> Result<(), E>,
-    E: From<ConfigError>,
-{
-    match Config::from_env_auto() {
-        Ok(config) => {
-            config.configure_library_build()?;
-            then(config)
-        }
-        Err(ConfigError::TryFromCargoMetadataError(TryFromCargoMetadataError::NoWdkConfigurationsDetected)) => {
-            Config::emit_check_cfg_settings();
-            Ok(())
-        }
-        Err(error) => Err(error.into()),
+impl Error {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
+        Self(format!("{}: {error}", path.display()))
     }
 }
 
-/// Configures the build of a driver; called by its build script.
-///
-/// # Errors
-///
-/// When there is no driver model in the manifests, when the kit cannot serve it, or when the C runtime is not linked
-/// statically.
-pub fn configure_wdk_binary_build() -> Result<(), ConfigError> {
-    Config::from_env_auto()?.configure_binary_build()
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-/// The build number of the WDK that the kit stands in for.
+impl std::error::Error for Error {}
+
+impl From<String> for Error {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// Makes the kit in `folder`, unless it is there and up to date; returns its root.
 ///
 /// # Errors
 ///
-/// Never; the original can fail.
-pub fn detect_wdk_build_number() -> Result<u32, ConfigError> {
-    Ok(kit::BUILD_NUMBER)
+/// If a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
+pub fn make(folder: &Path) -> Result<PathBuf, Error> {
+    let folder = &std::path::absolute(folder).map_err(|error| Error::io(folder, &error))?;
+    let root = folder.join(files::fingerprint());
+    if root.join("complete").exists() {
+        return Ok(root);
+    }
+    // Made beside its place and moved there, so that there is never half a kit.
+    let draft = folder.join(format!("draft-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&draft);
+    let result = fill(folder, &draft).and_then(|()| {
+        let _ = fs::remove_dir_all(&root);
+        fs::rename(&draft, &root)
+            .or_else(|error| if root.join("complete").exists() { Ok(()) } else { Err(error) })
+            .map_err(|error| Error::io(&root, &error))
+    });
+    let _ = fs::remove_dir_all(&draft);
+    result.map(|()| root)
+}
+
+fn fill(folder: &Path, kit: &Path) -> Result<(), Error> {
+    let tools = tools::Tools::find().map_err(|missing| {
+        Error(format!(
+            "the driver kit needs {}; on Debian and Ubuntu: apt-get install clang lld llvm libclang-dev",
+            missing.join(", ")
+        ))
+    })?;
+    let source = source::find(folder)?;
+    let tables: Vec<_> = files::below("kit/metadata").collect();
+    let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();
+    let generated = metadata::generate(&source, &tables, &written)?;
+    layout::write_headers(kit, &generated)?;
+    let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
+    for minor in wdf::MINORS {
+        let headers = framework.headers(minor)?;
+        let folder = kit.join(layout::framework_headers(minor));
+        layout::write(&folder.join("wdf.h"), &headers.wdf)?;
+        layout::write(&folder.join("wdfusb.h"), &headers.wdfusb)?;
+    }
+    libraries::build(kit, &generated, &wdf::MINORS, &tools)?;
+    layout::write(&kit.join("complete"), "")
 }

@@ -148,9 +148,9 @@ fn a_wdm_driver_is_a_native_image_without_a_framework() {
 #[test]
 fn what_the_kit_lacks_is_named_with_how_to_add_it() {
     for (package, name, place) in [
-        ("wdm/lacking/symbol", "`KeNoSuchRoutine`", "kit/include/km/nt"),
+        ("wdm/lacking/symbol", "`KeNoSuchRoutine`", "kit/include/km/nt/routines.h"),
         ("wdm/lacking/binding", "`IoNoSuchRoutine`", "kit/include"),
-        ("kmdf/lacking", "`WdfUsbTargetDeviceCreate`", "kit/wdf/functions.txt"),
+        ("kmdf/lacking", "`WdfCxVerifierKeBugCheck`", "kit/wdf/functions.txt"),
     ] {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers").join(package).join("Cargo.toml");
         let (success, said) = xtask_build(&manifest, "x64");

@@ -10,7 +10,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use support::metadata::Metadata;
 use support::module::Module;
@@ -62,13 +62,23 @@ fn is_exception(what: &str) -> bool {
     EXCEPTIONS.iter().any(|(start, _)| what.starts_with(start))
 }
 
+/// The kit that `cargo xtask build` uses.
+fn kit() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit");
+    let root = wdk_kit::make(&folder).unwrap();
+    wdk_build::kit::choose(&root);
+    root
+}
+
 fn bindings(architecture: CpuArchitecture, triple: &str) -> String {
+    kit();
     let config = Config::for_model(DriverConfig::Kmdf(KmdfConfig::default()), architecture);
     let headers = config.bindgen_header_contents([ApiSubset::Base, ApiSubset::Wdf]).unwrap();
     bindgen::Builder::wdk_default(&config)
         .unwrap()
         .clang_arg(format!("--target={triple}"))
         .header_contents("kit.h", &headers)
+        .formatter(bindgen::Formatter::Prettyplease)
         .generate()
         .unwrap()
         .to_string()
@@ -153,13 +163,10 @@ fn compare(architecture: CpuArchitecture, processor: &str) {
     assert!(errors.is_empty(), "{}\n{errors}", found.join("\n"));
 }
 
-/// Whether the kit's headers say that hal.dll exports it.
+/// Whether the kit's library for hal.dll has it.
 fn from_hal(name: &str) -> bool {
-    let folder = wdk_build::kit::root().join("Include").join(wdk_build::kit::VERSION).join("km/nt");
-    let headers = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
-    headers
-        .into_iter()
-        .any(|text| text.lines().any(|line| line.starts_with("NTHALAPI") && line.contains(&format!(" {name}("))))
+    let list = kit().join("Lib").join(wdk_kit::VERSION).join("km/x64/hal.def");
+    fs::read_to_string(list).unwrap().lines().any(|line| line.trim() == name)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod check;
 mod ci;
 mod demo;
 mod fuzz;
@@ -19,6 +20,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     lint::COMMAND,
     ci::COMMAND,
     build::COMMAND,
+    check::COMMAND,
     package::COMMAND,
     inspect::COMMAND,
     fuzz::COMMAND,

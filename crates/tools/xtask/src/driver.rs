@@ -1,7 +1,8 @@
-//! Builds a windows-drivers-rs driver on a host without Windows, with the kit in `crates/host/wdk-kit`.
+//! Builds drivers on a host without Windows, with the kit in `crates/host/wdk-kit`.
 //!
-//! The driver's sources and its lock file are never written to: cargo runs in a shadow of its workspace (see
-//! [`shadow`]), where `wdk-build` is patched to be the kit. Everything else comes from where the manifest says.
+//! Cargo runs in the driver's own folder. A `paths` entry in its configuration puts a stand-in in the place of `wdk-build`,
+//! wherever the driver gets that from, and leaves Cargo.lock as it is. Everything that is compiled goes to
+//! `target/driver/build`, where drivers share what does not depend on them.
 
 mod arch;
 #[expect(
@@ -12,8 +13,8 @@ mod arch;
 mod checksum;
 mod explain;
 mod files;
-mod lock;
-mod shadow;
+mod plan;
+mod settings;
 mod tools;
 
 use std::fs;
@@ -27,22 +28,27 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::process::Tool;
 use crate::setup::WindowsToolchain;
-use shadow::Shadow;
+use plan::{Group, Plan};
 
 /// What to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// The driver's manifest.
     pub(crate) manifest: PathBuf,
+    /// The packages of its workspace to build, if not that of the manifest.
+    pub(crate) packages: Vec<String>,
     pub(crate) arch: Arch,
     /// The `dev` profile instead of `release`.
     pub(crate) debug: bool,
+    /// The folder of a WDK to use instead of the kit.
+    pub(crate) wdk: Option<PathBuf>,
 }
 
 impl Options {
     /// The sample, as it is shipped.
     pub(crate) fn sample(context: &Context) -> Self {
-        Self { manifest: context.path(SAMPLE), arch: Arch::X64, debug: false }
+        let manifest = context.path(SAMPLE);
+        Self { manifest, packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None }
     }
 }
 
@@ -50,7 +56,6 @@ const SAMPLE: &str = "driver-sample/Cargo.toml";
 
 /// Where drivers and all that is needed to build them go.
 const FOLDER: &str = "target/driver";
-const KIT: &str = "crates/host/wdk-kit";
 
 /// Installs the tools that drivers need besides a Rust toolchain.
 pub(crate) fn ensure_tools(context: &Context) -> Result<(), Error> {
@@ -63,58 +68,91 @@ pub(crate) fn ensure_tools(context: &Context) -> Result<(), Error> {
     tools::ensure(context)
 }
 
-/// Builds the driver and returns the images, `target/driver/<arch>/<name>.sys`.
+/// Builds the drivers and returns the images, `target/driver/<arch>/<name>.sys`.
 pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
+    let (toolchain, plan) = prepare(context, toolchain, options)?;
+    let folder = context.path(FOLDER).join(options.arch.name());
+    let build = context.path(FOLDER).join("build");
+    let mut images = Vec::new();
+    for group in &plan.groups {
+        plan.take_over(group, &build, options.arch.triple())?;
+        let tool = cargo(context, &toolchain, options, &plan, group, "build");
+        let (artifacts, result) = run_and_explain(tool.args([JSON]));
+        plan.remember_macros(&build, &artifacts)?;
+        result?;
+        images.extend(files::collect(&artifacts, &plan.workspace, &folder)?);
+    }
+    Ok(images)
+}
+
+/// Checks the drivers for Windows, with cargo's `check` and other `verbs`; returns settings for an editor.
+pub(crate) fn check(
+    context: &Context,
+    toolchain: &WindowsToolchain,
+    options: &Options,
+    verbs: &[&str],
+) -> Result<String, Error> {
+    let (toolchain, plan) = prepare(context, toolchain, options)?;
+    let build = context.path(FOLDER).join("build");
+    for group in &plan.groups {
+        plan.take_over(group, &build, options.arch.triple())?;
+        for verb in ["check"].iter().chain(verbs) {
+            let tool = cargo(context, &toolchain, options, &plan, group, verb);
+            let (artifacts, result) = run_and_explain(tool.args([JSON]));
+            plan.remember_macros(&build, &artifacts)?;
+            result?;
+        }
+    }
+    Ok(plan.groups.first().map(|group| settings::of_editor(&plan, group, options, &build)).unwrap_or_default())
+}
+
+/// The toolchain that the driver asks for, and everything that is known before cargo compiles.
+fn prepare(
+    context: &Context,
+    toolchain: &WindowsToolchain,
+    options: &Options,
+) -> Result<(WindowsToolchain, Plan), Error> {
+    let manifest = absolute(&options.manifest)?;
+    let own = settings::toolchain(context, &manifest)?;
+    let toolchain = own.map_or_else(|| Ok(toolchain.clone()), |name| WindowsToolchain::installed(context, &name))?;
     toolchain.ensure_target(context, options.arch.triple())?;
-    let manifest = absolute(&options.manifest)?;
-    let workspace = workspace_of(context, &manifest)?;
-    let shadow = Shadow::create(&context.path(FOLDER).join("shadow"), &workspace)?;
-    shadow.forget_macros_of_another_kit(&context.path(KIT).join("kit/wdf/functions.txt"))?;
-    let tool = cargo(context, toolchain, options, &shadow, &manifest, "build")?;
-    let (artifacts, result) = run_and_explain(tool.args([JSON]));
-    shadow.remember_macros(&artifacts)?;
-    result?;
-    shadow.report_lock();
-    files::collect(&artifacts, &shadow.workspace(), &workspace, &context.path(FOLDER).join(options.arch.name()))
+    let plan = Plan::make(context, &toolchain, options, &manifest, &context.path(FOLDER))?;
+    Ok((toolchain, plan))
 }
 
-/// Checks the driver with a toolchain and builds nothing.
-pub(crate) fn check(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<(), Error> {
-    let manifest = absolute(&options.manifest)?;
-    let workspace = workspace_of(context, &manifest)?;
-    let shadow = Shadow::create(&context.path(FOLDER).join("shadow"), &workspace)?;
-    cargo(context, toolchain, options, &shadow, &manifest, "check")?.run()
-}
-
-/// Cargo in the shadow of the driver's workspace, with the kit in place of `wdk-build`.
+/// Cargo in the driver's workspace, with the stand-in for `wdk-build`.
 fn cargo(
     context: &Context,
     toolchain: &WindowsToolchain,
     options: &Options,
-    shadow: &Shadow,
-    manifest: &Path,
+    plan: &Plan,
+    group: &Group,
     verb: &str,
-) -> Result<Tool, Error> {
-    let patch = write_patch(context)?;
+) -> Tool {
     let triple = options.arch.triple();
     let lower = triple.replace('-', "_");
+    let build = context.path(FOLDER).join("build");
     let mut tool = toolchain
         .cargo_for(context, verb, triple)
-        .current_dir(&shadow.workspace())
-        .args(["--manifest-path".as_ref(), shadow.inside(manifest).as_os_str()])
-        .args(["--config".as_ref(), patch.as_os_str()])
-        .args(["--target-dir".as_ref(), shadow.target().as_os_str()])
-        // Intermediate files stay there, too: `wdk-build` finds the driver's manifest from them.
-        .hidden_env("CARGO_BUILD_BUILD_DIR", shadow.target())
+        .current_dir(&plan.workspace)
+        .args(["--manifest-path".as_ref(), plan.workspace.join("Cargo.toml").as_os_str()])
+        .args(["--target-dir".as_ref(), build.as_os_str()])
+        .hidden_env("CARGO_BUILD_BUILD_DIR", &build)
+        .hidden_env("WDK_KIT_ROOT", &plan.root)
+        .hidden_env("WDK_KIT_MODEL", &group.model)
         .hidden_env(&format!("CC_{lower}"), "clang")
         .hidden_env(&format!("AR_{lower}"), "llvm-lib");
-    if let Some(flags) = shadow.flags(triple) {
-        tool = tool.args(["--config", &flags]);
+    for package in &group.packages {
+        tool = tool.args(["--package", package]);
     }
-    if !options.debug {
-        tool = tool.args(["--release"]);
+    for setting in settings::of_cargo(plan, group, options) {
+        tool = tool.args(["--config", &setting]);
     }
-    Ok(tool)
+    if !group.unstable.is_empty() && !toolchain.builds_core() {
+        // Names of crates: no other crate sees it.
+        tool = tool.hidden_env("RUSTC_BOOTSTRAP", group.unstable.join(","));
+    }
+    if options.debug { tool } else { tool.args(["--release"]) }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
@@ -130,22 +168,6 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// The folder of the workspace that the package belongs to.
-fn workspace_of(context: &Context, manifest: &Path) -> Result<PathBuf, Error> {
-    let locate = ["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"];
-    let root = context.cargo().args(locate).args([manifest]).capture()?;
-    let root = Path::new(root.trim());
-    Ok(root.parent().unwrap_or(root).to_path_buf())
-}
-
-/// The one thing that is different from a build on Windows.
-fn write_patch(context: &Context) -> Result<PathBuf, Error> {
-    let path = context.path(FOLDER).join("kit.toml");
-    let text = format!("[patch.crates-io]\nwdk-build = {{ path = {:?} }}\n", context.path(KIT).to_string_lossy());
-    files::write_if_changed(&path, &text)?;
-    Ok(path)
-}
-
 /// Shows what cargo says while it says it, and returns what it built. An error is explained if it is about something that
 /// the kit lacks.
 fn run_and_explain(tool: Tool) -> (Artifacts, Result<(), Error>) {
@@ -157,23 +179,25 @@ fn run_and_explain(tool: Tool) -> (Artifacts, Result<(), Error>) {
         tool = tool.hidden_env("CARGO_TERM_PROGRESS_WHEN", "always").hidden_env("CARGO_TERM_PROGRESS_WIDTH", "80");
     }
     let mut said = Vec::new();
+    let mut filter = explain::WithoutOverride::default();
     let (account, result) = tool.run_reading(|stream| {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             // Nothing can be done about a closed standard error.
-            let _ = io::stderr().write_all(&buffer[..count]);
+            let _ = io::stderr().write_all(&filter.pass(&buffer[..count]));
             said.extend_from_slice(&buffer[..count]);
         }
+        let _ = io::stderr().write_all(&filter.rest());
     });
     let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&said)));
     (Artifacts::parse(&account), result)
 }
 
 fn explained(error: Error, said: &str) -> Error {
-    let lacks = explain::explain(said);
+    let reasons = explain::explain(said);
     match error {
-        Error::Failed(_) if !lacks.is_empty() => {
-            Error::Failed(format!("the kit lacks something that this driver uses\n{}", lacks.join("\n")))
+        Error::Failed(_) if !reasons.is_empty() => {
+            Error::Failed(format!("the driver cannot be built as it is\n{}", reasons.join("\n")))
         }
         // The command is long, and cargo has said what is wrong.
         Error::Failed(_) => Error::Failed(String::from("cargo could not build the driver; its messages are above")),

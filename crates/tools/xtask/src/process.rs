@@ -116,6 +116,16 @@ impl Tool {
         }
     }
 
+    /// Runs silently and returns standard output and the messages, also those of a program that fails.
+    pub(crate) fn run_silently(self) -> (String, String, Result<(), Error>) {
+        let mut said = Vec::new();
+        let (account, result) = self.run_reading(|stream| {
+            // What could not be read is not shown; the exit code still counts.
+            let _ = stream.read_to_end(&mut said);
+        });
+        (account, String::from_utf8_lossy(&said).into_owned(), result)
+    }
+
     /// Whether the program can be started at all, however it ends.
     pub(crate) fn starts(mut self) -> bool {
         self.output().is_ok()

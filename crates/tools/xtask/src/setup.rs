@@ -64,6 +64,11 @@ impl WindowsToolchain {
         ]
     }
 
+    /// The name that rustup has for it, if it is not the one that runs us.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name.as_str())
+    }
+
     /// A toolchain of rustup's by its name; installed if it is not there.
     pub(crate) fn installed(context: &Context, name: &str) -> Result<Self, Error> {
         let cargo = system::ensure_toolchain(context, name)?;

@@ -56,18 +56,24 @@ pub(crate) fn build_with(flags: &[&str], name: &str, bug: u32, entry: &str, libr
     built.entry(variant.clone()).or_insert_with(make).clone()
 }
 
+/// The driver kit, the same that `cargo xtask build` uses.
+fn kit() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit");
+    wdk_kit::make(&folder).unwrap_or_else(|error| panic!("{error}; `cargo xtask test` sets up what it needs"))
+}
+
 fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, libraries: &[&str]) -> PathBuf {
-    let kit = wdk_kit::kit::root();
+    let kit = kit();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // Test programs may run at the same time, so that each has a folder of its own; its tests share what is built there.
     let folder = folder.join(format!("c-{}", env!("CARGO_CRATE_NAME")));
     std::fs::create_dir_all(&folder).expect("a folder for the driver");
     let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
-    let versioned = format!("10.0.{}.0", wdk_kit::detect_wdk_build_number().expect("a version"));
+    let versioned = wdk_kit::VERSION;
     let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
     let mut compile: Vec<String> =
-        ["--target=x86_64-pc-windows-msvc", "-c", "-g", "-gcodeview", "-ffreestanding", UNWIND]
+        ["--target=x86_64-pc-windows-msvc", "-D_AMD64_", "-c", "-g", "-gcodeview", "-ffreestanding", UNWIND]
             .map(String::from)
             .to_vec();
     compile.extend(flags.iter().copied().map(String::from));
@@ -87,7 +93,7 @@ fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, l
     link.push(format!("/entry:{entry}"));
     link.push(format!("/out:{}", image.display()));
     link.push(object.display().to_string());
-    let folders = [kit.join("Lib").join(&versioned).join("km/x64"), kit.join("Lib/wdf/kmdf/x64/1.33")];
+    let folders = [kit.join("Lib").join(versioned).join("km/x64"), kit.join("Lib/wdf/kmdf/x64/1.33")];
     link.extend(folders.iter().map(|folder| format!("/libpath:{}", folder.display())));
     link.extend(libraries.iter().map(|library| format!("{library}.lib")));
     let (linker, flavor) = linker();

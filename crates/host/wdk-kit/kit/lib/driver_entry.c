@@ -5,6 +5,7 @@
  * bind structures (github.com/microsoft/Windows-Driver-Frameworks, fxldr.h and wdfglobals.h). */
 
 #define WDF_STUB
+#define WDK_KIT_NO_CONSTANTS
 #include "wdm.h"
 #include "wdf.h"
 
@@ -33,7 +34,8 @@ NTSTATUS WdfVersionBind(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPat
 NTSTATUS WdfVersionUnbind(PUNICODE_STRING RegistryPath, BIND_INFO *Info, PWDF_DRIVER_GLOBALS Globals);
 NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
 
-const WDFFUNC *WdfFunctions_01033;
+/* Its name has the version in it. */
+const WDFFUNC *WDF_FUNCTIONS;
 PWDF_DRIVER_GLOBALS WdfDriverGlobals;
 BOOLEAN WdfClientVersionHigherThanFramework;
 ULONG WdfFunctionCount = WdfFunctionTableNumEntries;
@@ -44,13 +46,14 @@ WDF_STRUCT_INFO WdfStructures;
 extern ULONG WdfMinimumVersionRequired;
 
 static BIND_INFO Bind = {
-    .Size = sizeof(BIND_INFO),
+    /* The part about older frameworks came with 1.25. */
+    .Size = KMDF_VERSION_MINOR >= 25 ? sizeof(BIND_INFO) : __builtin_offsetof(BIND_INFO, MinimumVersionRequired),
     .Component = L"KmdfLibrary",
     .Major = 1,
-    .Minor = 33,
+    .Minor = KMDF_VERSION_MINOR,
     .Build = 0,
     .FunctionCount = WdfFunctionTableNumEntries,
-    .Functions = &WdfFunctions_01033,
+    .Functions = &WDF_FUNCTIONS,
     .MinimumVersionRequired = &WdfMinimumVersionRequired,
     .ClientVersionHigherThanFramework = &WdfClientVersionHigherThanFramework,
     .FunctionCountPointer = &WdfFunctionCount,

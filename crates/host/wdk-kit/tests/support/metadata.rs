@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Command;
 
-use cargo_metadata::MetadataCommand;
+use serde_json::Value;
 
 use super::module::Module;
 
@@ -44,7 +45,7 @@ pub(crate) struct Metadata {
 /// The platform of this machine's compiler.
 fn host() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = std::process::Command::new(rustc).arg("-vV").output().expect("rustc runs");
+    let output = Command::new(rustc).arg("-vV").output().expect("rustc runs");
     let version = String::from_utf8(output.stdout).expect("rustc prints UTF-8");
     version.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned()
 }
@@ -52,25 +53,28 @@ fn host() -> String {
 impl Metadata {
     /// Reads the sources that Cargo downloaded for the tests.
     pub(crate) fn read(processor: &str) -> Self {
-        let metadata = MetadataCommand::new()
-            .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--manifest-path"])
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
             // Packages for other platforms may never have been fetched; asking for this one alone needs no network.
-            .other_options([String::from("--offline"), String::from("--filter-platform"), host()])
-            .exec()
+            .args(["--offline", "--filter-platform", &host()])
+            .output()
             .unwrap();
-        let package = metadata
-            .packages
-            .iter()
-            .find(|package| package.name == "windows-sys" && package.version.minor == 61)
-            .expect("a dependency of the tests");
-        let folder: PathBuf = package.manifest_path.parent().unwrap().join("src/Windows").into();
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let is_wanted_release = |package: &&Value| {
+            package["name"] == "windows-sys"
+                && package["version"].as_str().is_some_and(|text| text.starts_with("0.61."))
+        };
+        let package = metadata["packages"].as_array().unwrap().iter().find(is_wanted_release);
+        let package = package.expect("a dependency of the tests");
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).with_file_name("src").join("Windows");
         let features: BTreeSet<String> = MODULES.iter().copied().map(feature).collect();
         let modules = MODULES.map(|path| {
             let file = folder.join(path.replace("::", "/")).join("mod.rs");
             let text = fs::read_to_string(&file).unwrap();
             (path, Module::parse(&text, |condition| is_wanted(condition, &features, processor)))
         });
-        Self { version: package.version.to_string(), modules: modules.into() }
+        Self { version: package["version"].as_str().unwrap().to_owned(), modules: modules.into() }
     }
 
     /// The features that the modules are behind.

@@ -20,9 +20,9 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
 KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit takes
-the place of wdk-build and the WDK. The driver's folder is not written to. The
-image, its debug information and its map go to target/driver/x64 or arm64; a
-missing one of the last two is reported.
+the place of wdk-build and the WDK. Cargo runs in the driver's folder and writes
+nothing there but a missing Cargo.lock. The image, its debug information and its
+map go to target/driver/x64 or arm64; what the build did not make is named.
 Without flags the small images that the tests inspect are built as well, into
 target/images.
 ",
@@ -30,6 +30,8 @@ target/images.
         Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
         Flag { name: "--debug", summary: "builds the dev profile instead of release" },
         Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
+        Flag { name: "--package NAME", summary: "a driver of that workspace, repeatable (all)" },
+        Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
     ],
     run,
 };
@@ -62,7 +64,10 @@ fn run(context: &Context) -> Result<(), Error> {
 
 /// What the command line asks for; its shape has been checked.
 pub(super) fn options(context: &Context) -> Result<Options, Error> {
-    let mut options = Options { debug: context.has_flag("--debug"), ..Options::sample(context) };
+    // Relative to where the user is; cargo runs us there.
+    let here = |path: &str| env::current_dir().unwrap_or_default().join(PathBuf::from(path));
+    let wdk = env::var_os("WDKContentRoot").map(PathBuf::from);
+    let mut options = Options { debug: context.has_flag("--debug"), wdk, ..Options::sample(context) };
     let mut words = context.words().iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {
@@ -72,8 +77,15 @@ pub(super) fn options(context: &Context) -> Result<Options, Error> {
                 words.next();
             }
             ("--manifest-path", Some(path)) => {
-                // Relative to where the user is; cargo runs us there.
-                options.manifest = env::current_dir().unwrap_or_default().join(PathBuf::from(path));
+                options.manifest = here(path);
+                words.next();
+            }
+            ("--package", Some(name)) => {
+                options.packages.push(name.clone());
+                words.next();
+            }
+            ("--wdk", Some(path)) => {
+                options.wdk = Some(here(path));
                 words.next();
             }
             _ => {}

@@ -12,17 +12,12 @@ use crate::setup::note;
 /// The linker's map in the folder of the driver's build script, where the kit tells the linker to write it.
 const MAP: &str = "driver.map";
 
-/// Copies every driver that cargo built in the workspace at `built` to `folder` as `.sys`, with its `.pdb` and `.map`, and
+/// Copies every driver that cargo built in `workspace` to `folder` as `.sys`, with its `.pdb` and `.map`, and
 /// the `.inx` files of `workspace`. A missing `.pdb` or `.map` is reported; an old one in `folder` is removed.
-pub(super) fn collect(
-    artifacts: &Artifacts,
-    built: &Path,
-    workspace: &Path,
-    folder: &Path,
-) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     fs::create_dir_all(folder).map_err(|error| describe(folder, &error))?;
     let mut images = Vec::new();
-    let drivers = artifacts.targets.iter().filter(|target| target.manifest.starts_with(built));
+    let drivers = artifacts.targets.iter().filter(|target| target.manifest.starts_with(workspace));
     for (driver, library) in drivers.filter_map(|driver| Some((driver, driver.file("dll")?))) {
         let named = |extension: &str| folder.join(library.file_name().unwrap_or_default()).with_extension(extension);
         let image = named("sys");
@@ -35,7 +30,12 @@ pub(super) fn collect(
         copy_or_report(artifacts.out_dir(&driver.package).map(|out| out.join(MAP)), &named("map"), NO_MAP)?;
         images.push(image);
     }
-    for inx in with_extension(workspace, "inx") {
+    let mut folders: Vec<&Path> = artifacts.targets.iter().filter_map(|target| target.manifest.parent()).collect();
+    folders.retain(|folder| folder.starts_with(workspace));
+    folders.push(workspace);
+    folders.sort();
+    folders.dedup();
+    for inx in folders.into_iter().flat_map(|folder| with_extension(folder, "inx")) {
         copy(&inx, &folder.join(inx.file_name().unwrap_or_default()))?;
     }
     if images.is_empty() {
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_driver_is_copied_with_its_symbols_and_its_map_from_wherever_they_are() {
         let (root, artifacts) = workspace("all");
-        let images = collect(&artifacts, &root, &root, &root.join("driver")).unwrap();
+        let images = collect(&artifacts, &root, &root.join("driver")).unwrap();
         assert_eq!(images, [root.join("driver/anywhere.sys")]);
         assert_eq!(fs::read(root.join("driver/anywhere.pdb")).unwrap(), b"symbols");
         assert_eq!(fs::read(root.join("driver/anywhere.map")).unwrap(), b"map");
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn a_map_of_an_earlier_build_does_not_stay_beside_a_new_image() {
         let (root, artifacts) = workspace("stale");
-        collect(&artifacts, &root, &root, &root.join("driver")).unwrap();
+        collect(&artifacts, &root, &root.join("driver")).unwrap();
         fs::remove_file(root.join("out").join(MAP)).unwrap();
-        collect(&artifacts, &root, &root, &root.join("driver")).unwrap();
+        collect(&artifacts, &root, &root.join("driver")).unwrap();
         assert!(!root.join("driver/anywhere.map").exists());
         assert!(root.join("driver/anywhere.pdb").exists());
         fs::remove_dir_all(root).unwrap();

@@ -19,7 +19,7 @@ const MANIFESTS: [&str; 5] = [
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-macros/Cargo.toml",
-    "crates/host/wdk-kit/Cargo.toml",
+    "crates/host/wdk-kit/stand-in/Cargo.toml",
     "driver-sample/Cargo.toml",
 ];
 const CRATES: [&str; 6] = ["--package", "etw-types", "--package", "wdk-etw", "--package", "wdk-etw-macros"];
@@ -31,7 +31,7 @@ const TESTS: [&str; 16] = [
     "--package",
     "test-images",
     "--package",
-    "wdk-build",
+    "wdk-kit",
     "--package",
     "wdk-etw",
     "--test",
@@ -53,7 +53,7 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
     let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
     check().run()?;
     check().args(["--target", crate::setup::TARGET]).run()?;
-    driver::check(context, &toolchain, &Options { debug: true, ..Options::sample(context) })?;
+    driver::check(context, &toolchain, &Options { debug: true, ..Options::sample(context) }, &[])?;
     Ok(Outcome::Passed)
 }
 

@@ -14,5 +14,5 @@ use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING, call_unsafe_wdf_functio
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: never compiled.
-    unsafe { call_unsafe_wdf_function_binding!(WdfUsbTargetDeviceCreate) }
+    unsafe { call_unsafe_wdf_function_binding!(WdfCxVerifierKeBugCheck) }
 }

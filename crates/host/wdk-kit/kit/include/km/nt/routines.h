@@ -1,0 +1,49 @@
+/* Routines that the metadata does not have, and variables that ntoskrnl.exe exports.
+ *
+ * A variable is imported as the address of it, so each has one star more than what the kernel has behind the name. */
+#pragma once
+
+#ifndef WDK_KIT_NO_ROUTINES
+NTSYSAPI SIZE_T NTAPI RtlCompareMemory(const VOID *Source1, const VOID *Source2, SIZE_T Length);
+NTSYSAPI USHORT NTAPI RtlCaptureStackBackTrace(ULONG FramesToSkip, ULONG FramesToCapture, PVOID *BackTrace, PULONG BackTraceHash);
+NTSYSAPI VOID NTAPI DbgBreakPoint(VOID);
+NTKERNELAPI KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock);
+NTKERNELAPI VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql);
+NTKERNELAPI VOID NTAPI KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock);
+NTKERNELAPI VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock);
+NTKERNELAPI VOID NTAPI KeLowerIrql(KIRQL NewIrql);
+NTKERNELAPI PKTHREAD NTAPI KeGetCurrentThread(VOID);
+NTKERNELAPI PLIST_ENTRY FASTCALL ExInterlockedInsertHeadList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry, PKSPIN_LOCK Lock);
+NTKERNELAPI PLIST_ENTRY FASTCALL ExInterlockedInsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry, PKSPIN_LOCK Lock);
+NTKERNELAPI PLIST_ENTRY FASTCALL ExInterlockedRemoveHeadList(PLIST_ENTRY ListHead, PKSPIN_LOCK Lock);
+NTKERNELAPI PSLIST_ENTRY NTAPI ExpInterlockedPopEntrySList(PSLIST_HEADER ListHead);
+NTKERNELAPI PSLIST_ENTRY NTAPI ExpInterlockedPushEntrySList(PSLIST_HEADER ListHead, PSLIST_ENTRY ListEntry);
+NTKERNELAPI PSLIST_ENTRY NTAPI ExpInterlockedFlushSList(PSLIST_HEADER ListHead);
+#endif
+
+extern POBJECT_TYPE *CmKeyObjectType;
+extern POBJECT_TYPE *ExEventObjectType;
+extern POBJECT_TYPE *ExSemaphoreObjectType;
+extern POBJECT_TYPE *IoFileObjectType;
+extern POBJECT_TYPE *PsProcessType;
+extern POBJECT_TYPE *PsThreadType;
+extern POBJECT_TYPE *PsJobType;
+extern POBJECT_TYPE *SeTokenObjectType;
+extern POBJECT_TYPE *TmEnlistmentObjectType;
+extern POBJECT_TYPE *TmResourceManagerObjectType;
+extern POBJECT_TYPE *TmTransactionManagerObjectType;
+extern POBJECT_TYPE *TmTransactionObjectType;
+extern PEPROCESS PsInitialSystemProcess;
+extern PSE_EXPORTS SeExports;
+extern PUSHORT NtBuildNumber;
+extern CCHAR KeNumberProcessors;
+extern PBOOLEAN KdDebuggerEnabled;
+extern PBOOLEAN KdDebuggerNotPresent;
+extern PULONG InitSafeBootMode;
+extern PVOID MmHighestUserAddress;
+extern PVOID MmSystemRangeStart;
+extern ULONG_PTR MmUserProbeAddress;
+extern PUCHAR FsRtlLegalAnsiCharacterArray;
+extern PUSHORT NlsOemLeadByteInfo;
+extern PULONG IoReadOperationCount;
+extern PULONG IoWriteOperationCount;

@@ -1,0 +1,46 @@
+//! The folders of a WDK, filled with the kit's headers.
+
+use std::fs;
+use std::path::Path;
+
+use crate::metadata::Generated;
+use crate::{Error, files};
+
+/// The SDK version whose folders the kit imitates.
+pub const VERSION: &str = "10.0.26100.0";
+/// Where the headers of a version of the framework go.
+pub(crate) fn framework_headers(minor: u8) -> String {
+    format!("Include/wdf/kmdf/1.{minor}")
+}
+
+/// The header that all others of the kernel include: its halves stand before and behind those that are written by hand.
+const KERNEL: &str = "wdm.h";
+
+/// Writes a file and the folders that it is in.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+    written.map_err(|error| Error::io(path, &error))
+}
+
+/// Writes the headers of `kit/include` and the generated ones to where a WDK has them, and makes the folders that are filled
+/// later or stay empty.
+pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Error> {
+    let include = kit.join("Include").join(VERSION);
+    for (path, text) in files::below("kit/include") {
+        write(&include.join(path), text)?;
+    }
+    for (name, (early, late)) in &generated.headers {
+        let head = "/* Generated from Microsoft's metadata. */\n#pragma once\n\n";
+        if name == KERNEL {
+            write(&include.join("km/nt/generated_names.h"), &format!("{head}{early}"))?;
+            write(&include.join("km/nt/generated.h"), &format!("{head}{late}"))?;
+        } else {
+            write(&include.join("km").join(name), &format!("{head}#include \"ntifs.h\"\n{early}{late}"))?;
+        }
+    }
+    for folder in ["km/crt", "km/ufx/1.1"] {
+        let folder = include.join(folder);
+        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
+    }
+    Ok(())
+}

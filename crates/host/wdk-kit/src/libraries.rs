@@ -1,0 +1,213 @@
+//! Import libraries for the modules a driver may import from, and static libraries from the sources in `kit/lib`.
+//!
+//! What a module exports is read from the metadata and from the headers that are written by hand, so that a routine is
+//! declared in one place only: a declaration that starts its line with `NTKERNELAPI` or `NTSYSAPI` belongs to ntoskrnl.exe, one with `NTHALAPI` to hal.dll.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use crate::layout::{self, VERSION};
+use crate::metadata::Generated;
+use crate::tools::Tools;
+use crate::{Error, files};
+
+const LOADER: [&str; 5] =
+    ["WdfVersionBind", "WdfVersionBindClass", "WdfVersionUnbind", "WdfVersionUnbindClass", "WdfLdrQueryInterface"];
+
+/// Variables that ntoskrnl.exe exports and no header declares; drivers declare them.
+const UNDECLARED: [&str; 3] = ["IoDeviceObjectType", "IoDriverObjectType", "PsLoadedModuleList"];
+
+struct Target {
+    /// The folder's name in a WDK.
+    folder: &'static str,
+    triple: &'static str,
+    /// What llvm-dlltool calls it.
+    machine: &'static str,
+    /// What the WDK's headers know the processor by.
+    define: &'static str,
+    /// Whether `__chkstk` is ours: on x64 ntoskrnl.exe exports it.
+    own_stack_probe: bool,
+}
+
+const TARGETS: [Target; 2] = [
+    Target {
+        folder: "x64",
+        triple: "x86_64-pc-windows-msvc",
+        machine: "i386:x86-64",
+        define: "-D_AMD64_",
+        own_stack_probe: false,
+    },
+    Target {
+        folder: "ARM64",
+        triple: "aarch64-pc-windows-msvc",
+        machine: "arm64",
+        define: "-D_ARM64_",
+        own_stack_probe: true,
+    },
+];
+
+/// Makes all libraries.
+/// `versions` are the minor versions of the framework.
+pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &Tools) -> Result<(), Error> {
+    let headers: String = files::below("kit/include").map(|(_, text)| text).collect();
+    let sources = kit.join("src");
+    for (name, text) in files::below("kit/lib") {
+        layout::write(&sources.join(name), text)?;
+    }
+    thread::scope(|scope| {
+        let builds = TARGETS.each_ref().map(|target| {
+            let (headers, sources) = (&headers, &sources);
+            scope.spawn(move || build_for(target, kit, headers, sources, generated, versions, tools))
+        });
+        builds
+            .into_iter()
+            .try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread failed")))))
+    })
+}
+
+fn build_for(
+    target: &Target,
+    kit: &Path,
+    headers: &str,
+    sources: &Path,
+    generated: &Generated,
+    versions: &[u8],
+    tools: &Tools,
+) -> Result<(), Error> {
+    {
+        let base = kit.join("Lib").join(VERSION).join("km").join(target.folder);
+        fs::create_dir_all(&base).map_err(|error| Error::io(&base, &error))?;
+        let all = |module: &str, markers: &[&str]| {
+            let mut names = declared(headers, markers);
+            names.extend(generated.exports.get(module).into_iter().flatten().cloned());
+            names
+        };
+        let mut kernel = all("ntoskrnl.exe", &["NTKERNELAPI", "NTSYSAPI"]);
+        // Two that compilers call and no header declares.
+        kernel.insert("__C_specific_handler".into());
+        if !target.own_stack_probe {
+            kernel.insert("__chkstk".into());
+        }
+        // `CONSTANT` gives the name to the place that the loader writes the variable's address to.
+        kernel.extend(variables(headers).map(|name| format!("{name} CONSTANT")));
+        kernel.extend(UNDECLARED.map(|name| format!("{name} CONSTANT")));
+        let linker = Linker { target, tools };
+        linker.import(&base, "ntoskrnl", "ntoskrnl.exe", &kernel)?;
+        linker.import(&base, "hal", "HAL.dll", all("HAL.dll", &["NTHALAPI"]))?;
+        linker.import(&base, "wmilib", "WMILIB.SYS", ["WmiCompleteRequest", "WmiFireEvent", "WmiSystemControl"])?;
+        for (name, (module, names)) in &generated.libraries {
+            linker.import(&base, name, module, names)?;
+        }
+        if let Some(names) = generated.exports.get("FLTMGR.SYS") {
+            // The linker looks for a file by the driver's spelling.
+            for name in ["fltmgr", "fltMgr", "FltMgr"] {
+                linker.import(&base, name, "FLTMGR.SYS", names)?;
+            }
+        }
+        let library = |name: &str| sources.join(name);
+        linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
+        for minor in versions {
+            let folder = kit.join("Lib/wdf/kmdf").join(target.folder).join(format!("1.{minor}"));
+            fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
+            linker.import(&folder, "WdfLdr", "WDFLDR.SYS", LOADER)?;
+            let include = format!("-I{}", kit.join(layout::framework_headers(*minor)).display());
+            let version = format!("-DKMDF_VERSION_MINOR={minor}");
+            let table = format!("-DWDF_FUNCTIONS=WdfFunctions_010{minor:02}");
+            linker.compile(
+                kit,
+                &folder,
+                "WdfDriverEntry",
+                &library("driver_entry.c"),
+                &[&include, &version, &table],
+            )?;
+        }
+        if target.own_stack_probe {
+            linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
+        }
+    }
+    Ok(())
+}
+
+struct Linker<'a> {
+    target: &'a Target,
+    tools: &'a Tools,
+}
+
+impl Linker<'_> {
+    fn import<S: AsRef<str>>(
+        &self,
+        folder: &Path,
+        name: &str,
+        module: &str,
+        symbols: impl IntoIterator<Item = S>,
+    ) -> Result<(), Error> {
+        let mut text = format!("LIBRARY {module}\nEXPORTS\n");
+        for symbol in symbols {
+            text.push_str("    ");
+            text.push_str(symbol.as_ref());
+            text.push('\n');
+        }
+        let definition = folder.join(name).with_extension("def");
+        layout::write(&definition, &text)?;
+        let library = definition.with_extension("lib");
+        let machine = self.target.machine;
+        self.tools.run(
+            "llvm-dlltool",
+            &["-m".as_ref(), machine.as_ref(), "-d".as_ref(), definition.as_ref(), "-l".as_ref(), library.as_ref()],
+        )
+    }
+
+    fn compile(&self, kit: &Path, folder: &Path, name: &str, source: &Path, flags: &[&str]) -> Result<(), Error> {
+        let object = folder.join(name).with_extension("obj");
+        let target = format!("--target={}", self.target.triple);
+        let include = kit.join("Include");
+        let paths = ["km", "shared"].map(|name| format!("-I{}", include.join(VERSION).join(name).display()));
+        let mut arguments: Vec<&OsStr> = vec![target.as_ref(), self.target.define.as_ref()];
+        // No red zone, floating point, stack cookies or C runtime: this runs in the kernel.
+        arguments.extend(
+            [
+                "-c",
+                "-O2",
+                "-ffreestanding",
+                // Freestanding code has no unwind tables unless they are asked for, and Windows needs them.
+                "-fasynchronous-unwind-tables",
+                "-fms-extensions",
+                "-fno-stack-protector",
+                "-mno-red-zone",
+                "-Wall",
+                "-Werror",
+            ]
+            .iter()
+            .filter(|flag| self.target.triple.starts_with("x86_64") || **flag != "-mno-red-zone")
+            .map(AsRef::<OsStr>::as_ref),
+        );
+        arguments.extend(paths.iter().map(AsRef::<OsStr>::as_ref));
+        arguments.extend(flags.iter().map(AsRef::<OsStr>::as_ref));
+        arguments.extend([source.as_ref(), OsStr::new("-o"), object.as_ref()]);
+        self.tools.run("clang", &arguments)?;
+        let library = format!("/out:{}", object.with_extension("lib").display());
+        self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
+    }
+}
+
+/// The names that follow one of the markers at the start of a line.
+fn declared(headers: &str, markers: &[&str]) -> BTreeSet<String> {
+    headers
+        .lines()
+        .filter(|line| line.split_whitespace().next().is_some_and(|first| markers.contains(&first)))
+        .filter_map(|line| line.split_once('('))
+        .filter_map(|(before, _)| before.split_whitespace().last())
+        .map(|name| name.trim_start_matches('*').to_owned())
+        .collect()
+}
+
+/// The names of `extern` declarations.
+fn variables(headers: &str) -> impl Iterator<Item = &str> {
+    headers
+        .lines()
+        .filter_map(|line| line.strip_prefix("extern ")?.strip_suffix(';')?.rsplit([' ', '*']).next())
+        .filter(|name| !name.is_empty())
+}

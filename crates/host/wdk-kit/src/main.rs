@@ -1,0 +1,79 @@
+//! `wdk-kit make`: the kit. `wdk-kit prepare`: everything that a build of a driver needs before cargo is started for it; it
+//! prints one `key=value` a line, for `cargo xtask`:
+//!
+//! ```text
+//! root=…        the kit
+//! override=…    the package that takes the place of wdk-build; none if the driver does not use it
+//! workspace=…   the driver's workspace
+//! model=…       begins a group of drivers of one model, as JSON (empty for drivers without Microsoft's crates)
+//! package=…     a driver of the group
+//! library=…     the name of its library
+//! unstable=…    the name of its library, if that enables unstable features
+//! ```
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use wdk_kit::{Workspace, make};
+
+const USAGE: &str = "usage: wdk-kit make FOLDER
+       wdk-kit prepare --out FOLDER --target TRIPLE --manifest-path FILE [--package NAME]... [--wdk FOLDER]";
+
+fn main() -> ExitCode {
+    match run(env::args().skip(1)) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
+    match words.next().as_deref() {
+        Some("prepare") => {}
+        Some("make") => {
+            let folder = words.next().ok_or(USAGE)?;
+            return Ok(format!("{}\n", make(&PathBuf::from(folder))?.display()));
+        }
+        _ => return Err(USAGE.into()),
+    }
+    let (mut out, mut triple, mut manifest, mut packages, mut wdk) = (None, None, None, Vec::new(), None);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(USAGE)?;
+        match word.as_str() {
+            "--out" => out = Some(PathBuf::from(value)),
+            "--target" => triple = Some(value),
+            "--manifest-path" => manifest = Some(fs::canonicalize(value)?),
+            "--package" => packages.push(value),
+            "--wdk" => wdk = Some(PathBuf::from(value)),
+            _ => return Err(USAGE.into()),
+        }
+    }
+    let (Some(out), Some(triple), Some(manifest)) = (out, triple, manifest) else { return Err(USAGE.into()) };
+    let workspace = Workspace::read(&manifest, &triple, &packages)?;
+    let root = match wdk {
+        Some(folder) => wdk_kit::real(&folder, &out)?,
+        None => make(&out.join("kit"))?,
+    };
+    let mut lines = vec![format!("root={}", root.display()), format!("workspace={}", workspace.root.display())];
+    if let Some(release) = &workspace.release {
+        lines.push(format!("override={}", release.write(&out.join("stand-in"))?.display()));
+    }
+    for (model, packages) in &workspace.groups {
+        lines.push(format!("model={model}"));
+        for package in packages {
+            lines.push(format!("package={}", package.name));
+            lines.push(format!("library={}", package.library));
+            if package.is_unstable {
+                lines.push(format!("unstable={}", package.library));
+            }
+        }
+    }
+    Ok(lines.join("\n") + "\n")
+}

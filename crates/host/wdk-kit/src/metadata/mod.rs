@@ -1,0 +1,135 @@
+//! C headers and lists of exports from Microsoft's metadata.
+//!
+//! The metadata is what `windows-bindgen` 0.66 publishes, `Windows.Wdk.winmd` and `Windows.Win32.winmd`. `kit/metadata` says
+//! which parts of it are used; what the headers in `kit/include` declare themselves is left alone.
+
+mod declared;
+mod header;
+mod records;
+mod select;
+mod table;
+mod types;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::thread;
+
+use windows_metadata::reader::{File, Index, Item};
+
+use header::Text;
+use table::Table;
+use types::Speller;
+
+/// A processor, as the metadata numbers it.
+#[derive(Clone, Copy)]
+pub(crate) struct Processor {
+    /// The macro that is defined for it.
+    pub(crate) macro_name: &'static str,
+    pub(crate) bit: i32,
+}
+
+/// x64 and ARM64.
+pub(crate) const PROCESSORS: [Processor; 2] =
+    [Processor { macro_name: "_AMD64_", bit: 2 }, Processor { macro_name: "_ARM64_", bit: 4 }];
+
+/// What is generated.
+#[derive(Default)]
+pub(crate) struct Generated {
+    /// Each header's two halves by its name, for all processors.
+    pub(crate) headers: BTreeMap<String, (String, String)>,
+    /// What each module exports, for all processors.
+    pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+    /// Import libraries by the names of their files: module and routines.
+    pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
+}
+
+/// Reads the metadata in `folder` and writes headers; `tables` and `written` are the texts of `kit/metadata` and of the
+/// headers that are written by hand.
+pub(crate) fn generate(folder: &Path, tables: &[(&str, &str)], written: &[&str]) -> Result<Generated, String> {
+    let mut table = Table::default();
+    for (name, text) in tables {
+        if name.ends_with(".h") {
+            table.records.extend(declared::records(text));
+        } else {
+            table.read(name, text)?;
+        }
+    }
+    let mut declared = BTreeSet::new();
+    for text in written {
+        declared.extend(declared::names(text));
+    }
+    let (table, declared) = (&table, &declared);
+    let parts = thread::scope(|scope| {
+        let parts = PROCESSORS.map(|processor| scope.spawn(move || for_processor(folder, table, processor, declared)));
+        parts.map(|part| part.join().unwrap_or_else(|_| Err(String::from("the metadata could not be read"))))
+    });
+    let mut generated = Generated::default();
+    for part in parts {
+        let part = part?;
+        for (name, (early, late)) in part.headers {
+            let (all_early, all_late) = generated.headers.entry(name).or_default();
+            all_early.push_str(&early);
+            all_late.push_str(&late);
+        }
+        for (module, names) in part.exports {
+            generated.exports.entry(module).or_default().extend(names);
+        }
+        for (file, (module, names)) in part.libraries {
+            generated.libraries.entry(file).or_insert_with(|| (module, BTreeSet::new())).1.extend(names);
+        }
+    }
+    Ok(generated)
+}
+
+fn for_processor(
+    folder: &Path,
+    table: &Table,
+    processor: Processor,
+    declared: &BTreeSet<String>,
+) -> Result<Generated, String> {
+    let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
+        let path = folder.join(name);
+        File::read(&path).ok_or_else(|| format!("{}: not readable as metadata", path.display()))
+    });
+    let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let index = Index::new_for_architecture(files, processor.bit);
+    let speller = &Speller::new(&index, table);
+    let mut generated = Generated { libraries: libraries(&index, table), ..Generated::default() };
+    let headers = select::select(speller, declared);
+    let mut names = declared.clone();
+    // Names of the metadata are not given to pointers, wherever they are.
+    for (_, header) in &headers {
+        names.extend(header.types.iter().map(|of| of.name().trim_start_matches('_').to_owned()));
+        names.extend(header.constants.iter().map(|(name, _)| name.clone()));
+        names.extend(header.routines.iter().map(|of| of.method.name().to_owned()));
+    }
+    for (name, header) in &headers {
+        let Text { early, late } = header::write(speller, header, &mut names);
+        let (all_early, all_late) = generated.headers.entry(name.clone()).or_default();
+        for (text, all) in [(early, all_early), (late, all_late)] {
+            let _ = write!(all, "#if defined({})\n{text}#endif\n", processor.macro_name);
+        }
+        for routine in &header.routines {
+            generated.exports.entry(routine.module.clone()).or_default().insert(routine.method.name().to_owned());
+        }
+    }
+    Ok(generated)
+}
+
+fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let mut libraries = BTreeMap::<String, (String, BTreeSet<String>)>::new();
+    for (file, module, names) in &table.libraries {
+        libraries.insert(file.clone(), (module.clone(), names.iter().cloned().collect()));
+    }
+    for item in index.items() {
+        let Item::Fn(method) = item else { continue };
+        let Some(map) = method.impl_map() else { continue };
+        let source = map.import_scope().name();
+        for (file, module, _) in table.libraries_of.iter().filter(|(.., of)| of.eq_ignore_ascii_case(source)) {
+            let library = libraries.entry(file.clone()).or_insert_with(|| (module.clone(), BTreeSet::new()));
+            library.1.insert(method.name().to_owned());
+        }
+    }
+    libraries
+}

@@ -1,0 +1,233 @@
+//! Which routines, types and constants of the metadata go to which header.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windows_metadata::reader::{Field, HasAttributes, Index, Item, MethodDef, TypeCategory, TypeDef};
+use windows_metadata::{Type, Value};
+
+use super::records;
+use super::table::Table;
+use super::types::{Speller, is_enumeration};
+
+/// What one generated header declares.
+#[derive(Default)]
+pub(crate) struct Header<'a> {
+    pub(crate) routines: Vec<Routine<'a>>,
+    pub(crate) types: Vec<TypeDef<'a>>,
+    /// Name and value as C writes them.
+    pub(crate) constants: Vec<(String, String)>,
+    /// Identifiers that are variables in C.
+    pub(crate) identifiers: Vec<String>,
+}
+
+/// A routine, and the module that exports it.
+pub(crate) struct Routine<'a> {
+    pub(crate) method: MethodDef<'a>,
+    pub(crate) module: String,
+}
+
+/// Sorts the metadata into headers, in the table's order: what several need goes to the first.
+pub(crate) fn select<'a>(speller: &Speller<'a>, declared: &BTreeSet<String>) -> Vec<(String, Header<'a>)> {
+    let table = speller.table;
+    let mut order: Vec<&str> = Vec::new();
+    let constants = table.constants.iter().map(|(header, ..)| header);
+    let namespaces = table.namespaces.iter().map(|(_, header)| header);
+    for header in namespaces.chain(constants).chain(table.names.values()) {
+        if !order.contains(&header.as_str()) {
+            order.push(header);
+        }
+    }
+    let mut selection = Selection { speller, taken: declared.clone() };
+    let mut headers = Vec::new();
+    for name in order {
+        headers.push((name.to_owned(), selection.header(name)));
+    }
+    headers
+}
+
+struct Selection<'a, 's> {
+    speller: &'s Speller<'a>,
+    /// Everything that has been declared.
+    taken: BTreeSet<String>,
+}
+
+impl<'a> Selection<'a, '_> {
+    fn header(&mut self, header: &str) -> Header<'a> {
+        let (index, table) = (self.speller.index, self.speller.table);
+        let mut chosen = Header::default();
+        let mut pending = Vec::new();
+        for (name, item) in sorted(index, table, header) {
+            if table.is_left_out(name) {
+                continue;
+            }
+            match item {
+                Item::Fn(method) => self.routine(&mut chosen, &mut pending, method),
+                Item::Type(definition) => pending.push(definition),
+                Item::Const(field) => self.constant(&mut chosen, field),
+            }
+        }
+        self.types(&mut chosen, pending);
+        for (prefixes, field) in group_members(index, table, header) {
+            if prefixes.iter().any(|prefix| field.name().starts_with(prefix.as_str())) {
+                self.constant(&mut chosen, field);
+            }
+        }
+        chosen
+    }
+
+    fn routine(&mut self, chosen: &mut Header<'a>, pending: &mut Vec<TypeDef<'a>>, method: MethodDef<'a>) {
+        let Some(map) = method.impl_map() else { return };
+        let module = map.import_scope().name().to_ascii_lowercase();
+        let Some(module) = self.speller.table.modules.get(&module) else { return };
+        if self.taken.insert(method.name().to_owned()) {
+            let signature = method.signature(&[]);
+            for kind in signature.types.iter().chain([&signature.return_type]) {
+                pending.extend(self.definition(kind));
+            }
+            chosen.routines.push(Routine { method, module: module.clone() });
+        }
+    }
+
+    /// All types that are pending, and all that they refer to.
+    fn types(&mut self, chosen: &mut Header<'a>, mut pending: Vec<TypeDef<'a>>) {
+        while let Some(definition) = pending.pop() {
+            let name = definition.name().trim_start_matches('_').to_owned();
+            // What is left out is taken all the same if something else needs it.
+            if self.taken.contains(&name) {
+                continue;
+            }
+            if definition.category() == TypeCategory::Enum && !is_enumeration(definition) {
+                for field in definition.fields() {
+                    self.constant(chosen, field);
+                }
+                continue;
+            }
+            self.taken.insert(name);
+            let mut inside = vec![definition];
+            inside.extend(self.speller.index.nested_recursive(definition));
+            for part in inside {
+                for field in part.fields() {
+                    pending.extend(self.definition(&field.ty()));
+                }
+                for method in part.methods().filter(|method| method.name() == "Invoke") {
+                    let signature = method.signature(&[]);
+                    for kind in signature.types.iter().chain([&signature.return_type]) {
+                        pending.extend(self.definition(kind));
+                    }
+                }
+            }
+            chosen.types.push(definition);
+        }
+        chosen.types.sort_by_key(TypeDef::name);
+        order_by_content(self.speller, &mut chosen.types);
+    }
+
+    fn constant(&mut self, chosen: &mut Header<'a>, field: Field<'a>) {
+        let name = field.name();
+        if self.speller.table.is_left_out(name) || self.taken.contains(name) {
+            return;
+        }
+        if let Some(value) = field.constant() {
+            if let Some(text) = number(&value.value()) {
+                self.taken.insert(name.to_owned());
+                chosen.constants.push((name.to_owned(), text));
+            }
+        } else if field.has_attribute("GuidAttribute") {
+            self.taken.insert(name.to_owned());
+            chosen.identifiers.push(name.to_owned());
+        }
+    }
+
+    fn definition(&self, kind: &Type) -> Option<TypeDef<'a>> {
+        match kind {
+            Type::ValueName(name) | Type::ClassName(name) => self.speller.find(&name.namespace, &name.name),
+            Type::PtrMut(inner, _) | Type::PtrConst(inner, _) | Type::ArrayFixed(inner, _) | Type::Array(inner) => {
+                self.definition(inner)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The items of a header's namespaces and the single ones, by name.
+fn sorted<'a>(index: &'a Index, table: &Table, header: &str) -> Vec<(&'a str, Item<'a>)> {
+    let namespaces = table.namespaces.iter().filter(|(_, of)| of == header);
+    let mut items: Vec<(&str, Item<'a>)> = namespaces.flat_map(|(name, _)| index.namespace_items(name)).collect();
+    let single = |name: &str| table.names.get(name).is_some_and(|of| of == header);
+    if table.names.values().any(|of| of == header) {
+        items.extend(index.iter_items().filter(|(_, name, _)| single(name)).map(|(_, name, item)| (name, item)));
+    }
+    items.sort_by_key(|(name, _)| *name);
+    items
+}
+
+/// The constants of namespaces of which only some are taken, also those that the metadata has made enumerations of.
+fn group_members<'a, 't>(index: &'a Index, table: &'t Table, header: &str) -> Vec<(&'t [String], Field<'a>)> {
+    let mut found = Vec::new();
+    for (_, namespace, prefixes) in table.constants.iter().filter(|(of, ..)| of == header) {
+        for (_, item) in index.namespace_items(namespace) {
+            match item {
+                Item::Const(field) => found.push((prefixes.as_slice(), field)),
+                Item::Type(definition)
+                    if definition.category() == TypeCategory::Enum && !is_enumeration(definition) =>
+                {
+                    found.extend(definition.fields().map(|field| (prefixes.as_slice(), field)));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort_by_key(|(_, field)| field.name());
+    found
+}
+
+/// A record comes behind those that it contains.
+fn order_by_content(speller: &Speller<'_>, types: &mut Vec<TypeDef<'_>>) {
+    let position: BTreeMap<&str, usize> = types.iter().enumerate().map(|(at, of)| (of.name(), at)).collect();
+    let mut ordered = Vec::with_capacity(types.len());
+    let mut state = vec![false; types.len()];
+    for start in 0..types.len() {
+        visit(speller, types, &position, &mut state, &mut ordered, start);
+    }
+    *types = ordered;
+}
+
+fn visit<'a>(
+    speller: &Speller<'_>,
+    types: &[TypeDef<'a>],
+    position: &BTreeMap<&str, usize>,
+    seen: &mut [bool],
+    ordered: &mut Vec<TypeDef<'a>>,
+    at: usize,
+) {
+    if std::mem::replace(&mut seen[at], true) {
+        return;
+    }
+    for name in records::contained(speller, types[at]) {
+        if let Some(inner) = position.get(name.as_str()) {
+            visit(speller, types, position, seen, ordered, *inner);
+        }
+    }
+    ordered.push(types[at]);
+}
+
+/// A number or a text as a macro's value.
+fn number(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Bool(value) => u8::from(*value).to_string(),
+        Value::U8(value) => value.to_string(),
+        Value::U16(value) => value.to_string(),
+        Value::U32(value) => value.to_string(),
+        Value::U64(value) | Value::USize(value) => value.to_string(),
+        Value::I8(value) => signed(i64::from(*value)),
+        Value::I16(value) => signed(i64::from(*value)),
+        Value::I32(value) => signed(i64::from(*value)),
+        Value::I64(value) | Value::ISize(value) => signed(*value),
+        Value::Utf8(text) | Value::Utf16(text) => format!("L\"{}\"", text.escape_default()),
+        _ => return None,
+    })
+}
+
+fn signed(value: i64) -> String {
+    if value < 0 { format!("({value})") } else { value.to_string() }
+}

@@ -1,0 +1,115 @@
+//! The package that takes the place of `wdk-build`: the sources in `stand-in/src`, with the version and the dependencies of the
+//! release that a driver uses.
+//!
+//! Cargo gets it through a `paths` entry in its configuration, which replaces a package of that name wherever it comes from
+//! (crates.io, git or a folder) and leaves Cargo.lock as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{Error, files, layout};
+
+/// A release of `wdk-build`, as far as a stand-in for it differs from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Its version.
+    pub version: String,
+    /// The file of `stand-in/src/release` with its signatures.
+    signatures: &'static str,
+    /// What it asks of the packages that the stand-in uses too.
+    bindgen: String,
+    serde_json: String,
+}
+
+/// Words in the build script of `wdk-sys` by which a release is told from the others, the newest first. Development versions
+/// have the number of the release before them, so the number alone does not tell.
+const SIGNATURES: [(&str, &str); 4] =
+    [("bindgen_library_link_raw_lines", "v0_6"), ("IoError", "v0_5"), ("get_include_paths", "v0_3"), ("", "v0_4")];
+
+impl Release {
+    /// From what cargo says about `wdk-build` and `wdk-sys`.
+    pub(crate) fn of(build: &Value, sys: Option<&Value>) -> Result<Self, Error> {
+        let version = build["version"].as_str().unwrap_or_default().to_owned();
+        let minor: u32 = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or_default();
+        if version.starts_with("0.") && minor < 3 {
+            return Err(Error(format!(
+                "the driver uses wdk-build {version}; change Cargo.toml to wdk-build = \"0.3\" or later, with wdk, wdk-sys, \
+                 wdk-alloc and wdk-panic of the same release"
+            )));
+        }
+        let script = sys
+            .and_then(|sys| Path::new(sys["manifest_path"].as_str()?).parent().map(|folder| folder.join("build.rs")));
+        let script = script.and_then(|path| fs::read_to_string(path).ok());
+        let signatures = match script {
+            Some(script) => SIGNATURES.iter().find(|(word, _)| script.contains(word)).map_or("v0_6", |(_, name)| name),
+            None => ["v0_3", "v0_4", "v0_5"].get(minor as usize - 3).copied().unwrap_or("v0_6"),
+        };
+        let requirement = |name: &str| {
+            let dependencies = build["dependencies"].as_array().into_iter().flatten();
+            let found = dependencies.into_iter().find(|one| one["name"] == name && one["kind"].is_null());
+            found.and_then(|one| one["req"].as_str()).map(str::to_owned)
+        };
+        match (requirement("bindgen"), requirement("serde_json")) {
+            (Some(bindgen), Some(serde_json)) => Ok(Self { version, signatures, bindgen, serde_json }),
+            _ => Err(Error(format!("wdk-build {version} is a release that the kit does not know; use 0.3 to 0.6"))),
+        }
+    }
+
+    /// Writes the package below `folder` and returns its own.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let Self { version, signatures, bindgen, serde_json } = self;
+        let package = folder.join(format!("wdk-build-{version}-{signatures}"));
+        let manifest = format!(
+            "# Generated: takes the place of wdk-build {version}.\n[workspace]\n\n[package]\nname = \"wdk-build\"\n\
+             version = {version:?}\nedition = \"2021\"\n\n[features]\nnightly = []\n\n\
+             [dependencies]\nbindgen = {bindgen:?}\nserde_json = {serde_json:?}\n"
+        );
+        write_if_changed(&package.join("Cargo.toml"), &manifest)?;
+        let release = format!("release/{signatures}.rs");
+        for (path, text) in files::below("stand-in/src") {
+            if path == "lib.rs" {
+                write_if_changed(&package.join("src/lib.rs"), &text.replace("release/v0_6.rs", &release))?;
+            } else if !path.starts_with("release/") || path == release {
+                write_if_changed(&package.join("src").join(path), text)?;
+            }
+        }
+        Ok(package)
+    }
+}
+
+/// Leaves an equal file alone, so that cargo does not compile it again.
+fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) { Ok(()) } else { layout::write(path, text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Release;
+
+    fn original(version: &str) -> serde_json::Value {
+        let dependency = |name: &str, req: &str| json!({ "name": name, "req": req, "kind": null });
+        json!({ "version": version, "dependencies": [dependency("bindgen", "^0.71.0"), dependency("serde_json", "^1.0")] })
+    }
+
+    #[test]
+    fn a_release_is_known_by_its_version_and_asks_for_what_the_original_asks_for() {
+        for (version, signatures) in [("0.3.0", "v0_3"), ("0.4.0", "v0_4"), ("0.5.1", "v0_5"), ("0.6.0", "v0_6")] {
+            let release = Release::of(&original(version), None).unwrap();
+            assert_eq!((release.signatures, release.bindgen.as_str()), (signatures, "^0.71.0"));
+        }
+    }
+
+    #[test]
+    fn an_old_release_is_refused_with_what_to_change() {
+        let error = Release::of(&original("0.2.0"), None).unwrap_err().to_string();
+        assert!(error.contains("wdk-build 0.2.0") && error.contains("wdk-build = \"0.3\""), "{error}");
+    }
+}

@@ -1,0 +1,75 @@
+//! `wdf.h`, made from the facts in `kit/wdf`: what the framework's types and functions are called and made of.
+//!
+//! The notation is in README.md. Declarations are grouped by topic, not by what C wants first; only those of one kind
+//! keep their order.
+
+mod functions;
+mod header;
+mod notation;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+use functions::Function;
+use notation::Declaration;
+pub(crate) use versions::{MINORS, Versions};
+
+/// The file with the function table, and the one with what came with which version; every other one declares types.
+pub(crate) const FUNCTIONS: &str = "functions.txt";
+const VERSIONS: &str = "versions.txt";
+/// The file for drivers of USB devices: its header needs that of USB.
+const USB: &str = "usb.txt";
+
+/// The framework as the files describe it.
+pub(crate) struct Framework {
+    declarations: Vec<(bool, Declaration)>,
+    functions: Vec<Function>,
+    versions: Versions,
+}
+
+/// The headers of one version.
+pub(crate) struct Headers {
+    pub(crate) wdf: String,
+    pub(crate) wdfusb: String,
+}
+
+impl Framework {
+    /// Reads all files, each with its name.
+    pub(crate) fn read(files: &[(&str, &str)]) -> Result<Self, String> {
+        let text = |wanted: &str| files.iter().find(|(name, _)| *name == wanted).map_or("", |(_, text)| text);
+        let mut declarations = Vec::new();
+        for (name, text) in files.iter().filter(|(name, _)| *name != FUNCTIONS && *name != VERSIONS) {
+            declarations.extend(notation::parse(name, text)?.into_iter().map(|one| (*name == USB, one)));
+        }
+        let functions = functions::parse(FUNCTIONS, text(FUNCTIONS))?;
+        Ok(Self { declarations, functions, versions: Versions::parse(VERSIONS, text(VERSIONS))? })
+    }
+
+    /// The headers of KMDF 1 with this minor version.
+    pub(crate) fn headers(&self, minor: u8) -> Result<Headers, String> {
+        let count = self.versions.functions(minor).unwrap_or(self.functions.len());
+        let functions = self.functions.get(..count).ok_or("versions.txt counts more functions than there are")?;
+        let (mut plain, mut usb) = (Vec::new(), Vec::new());
+        for (is_usb, declaration) in &self.declarations {
+            if let Some(known) = self.versions.filter(declaration, minor) {
+                if *is_usb { usb.push(known) } else { plain.push(known) }
+            }
+        }
+        let is_usb = |function: &Function| function.name.starts_with("WdfUsb");
+        let named: Vec<Function> =
+            functions.iter().map(|one| if is_usb(one) { one.without_signature() } else { one.clone() }).collect();
+        let usb_functions: Vec<Function> = functions.iter().filter(|one| is_usb(one)).cloned().collect();
+        Ok(Headers { wdf: header::render(&plain, &named)?, wdfusb: header::render_part(&usb, &usb_functions)? })
+    }
+}
+
+/// The header for the texts of the files that declare types, each with its name, and of the table.
+#[cfg(test)]
+pub(crate) fn render(types: &[(&str, &str)], table: &str) -> Result<String, String> {
+    let mut declarations = Vec::new();
+    for (name, text) in types {
+        declarations.extend(notation::parse(name, text)?);
+    }
+    header::render(&declarations, &functions::parse(FUNCTIONS, table)?)
+}

@@ -1,0 +1,75 @@
+//! A bindgen builder for the kit's headers.
+
+use std::thread;
+
+use bindgen::callbacks::{ItemInfo, ItemKind, ParseCallbacks};
+use bindgen::{Builder, EnumVariation, Formatter};
+
+use crate::{Config, ConfigError};
+
+/// What a run of bindgen does not look at, by the name of the thread that wdk-sys runs it in: it runs bindgen once for each file
+/// that it generates, and each run would read everything. A thread of another name gets all of it.
+const UNUSED: [(&str, &[&str]); 4] = [
+    ("bindgen constants.rs generator", &["WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"]),
+    ("bindgen types.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_ROUTINES"]),
+    ("bindgen base.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_RECORDS"]),
+    (
+        "bindgen wdf.rs generator",
+        &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"],
+    ),
+];
+
+/// A builder with the settings that bindings to driver headers need.
+pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
+    let includes = config.include_folders()?.into_iter().map(|path| format!("--include-directory={}", path.display()));
+    let definitions = config.definitions().into_iter().map(|(name, value)| match value {
+        Some(value) => format!("--define-macro={name}={value}"),
+        None => format!("--define-macro={name}"),
+    });
+    let thread = thread::current();
+    let unused = UNUSED.iter().find(|(name, _)| thread.name() == Some(name)).map_or(&[][..], |(_, unused)| unused);
+    Ok(Builder::default()
+        .use_core()
+        .derive_default(true)
+        .generate_cstr(true)
+        // The kit is complete in itself; the host's C headers would only be mistaken for those of Windows.
+        .detect_include_paths(false)
+        // Keeps `size_t` in the declarations of memcpy and the like, which bindgen maps to `usize`.
+        .clang_arg("-fno-builtin")
+        .clang_args(includes)
+        .clang_args(definitions)
+        .clang_args(unused.iter().map(|name| format!("--define-macro={name}")))
+        .clang_args(config.overlay())
+        .clang_args(["-fms-compatibility", "-fms-extensions", "-Wno-everything"])
+        // Deprecated, and hidden by the original.
+        .blocklist_item("ExAllocatePool(WithTag|WithQuotaTag|WithTagPriority|)")
+        .blocklist_item("USBD_(CalculateUsbBandwidth|CreateConfigurationRequest|Debug_LogEntry|GetUSBDIVersion)")
+        .blocklist_item("USBD_(ParseConfigurationDescriptor|QueryBusTime|RegisterHcFilter)")
+        // Bindgen cannot express them.
+        .blocklist_item(".*MCG_CAP(?:__bindgen.*)?")
+        .blocklist_item(".*WHEA_(XPF_MCA_SECTION|ARM_PROCESSOR_ERROR|ARM_CACHE_ERROR)")
+        .blocklist_item(".*WHEA_ARM_BUS_ERROR(?:__bindgen.*)?")
+        .blocklist_item(".*(ADDRESS0_OWNERSHIP_ACQUIRE|USBDEVICE_(ABORTIO|STARTIO|TREE_PURGEIO))")
+        .opaque_type("_K(GDT|IDT)ENTRY64")
+        .no_default(".*tagMONITORINFOEXA")
+        .must_use_type("NTSTATUS")
+        .must_use_type("HRESULT")
+        .default_enum_style(EnumVariation::ModuleConsts)
+        .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
+        .parse_callbacks(Box::new(Names { function_table: config.compute_wdffunctions_symbol_name() }))
+        // Nobody reads a megabyte, and formatting it takes seconds.
+        .formatter(Formatter::None))
+}
+
+/// Gives the versioned function table the name that a C macro gives it.
+#[derive(Debug)]
+struct Names {
+    function_table: Option<String>,
+}
+
+impl ParseCallbacks for Names {
+    fn generated_name_override(&self, item: ItemInfo<'_>) -> Option<String> {
+        let is_variable = matches!(item.kind, ItemKind::Var);
+        (is_variable && Some(item.name) == self.function_table.as_deref()).then(|| String::from("WdfFunctions"))
+    }
+}

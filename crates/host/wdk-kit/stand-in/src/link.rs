@@ -1,0 +1,90 @@
+//! How a driver is linked: libraries, and arguments to the linker.
+//!
+//! The arguments are those a WDK project uses, as far as LLVM's linkers from 14 on know them. The checksum that Windows
+//! wants of a driver is not among them: `cargo xtask build` writes it.
+
+use std::env;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::release::LINKS_IN_BINDINGS;
+use crate::{ApiSubset, Config, ConfigError, CpuArchitecture, DriverConfig};
+
+const ARGUMENTS: [&str; 9] = [
+    "/DRIVER",
+    "/NODEFAULTLIB",
+    "/SUBSYSTEM:NATIVE",
+    "/NXCOMPAT",
+    "/DYNAMICBASE",
+    "/INTEGRITYCHECK",
+    "/OPT:REF,ICF",
+    "/MANIFEST:NO",
+    // The same sources give the same image, whenever they are built.
+    "/Brepro",
+];
+
+/// The linker's map in the folder of the driver's build script, where `cargo xtask build` looks for it.
+const MAP: &str = "driver.map";
+
+impl Config {
+    /// The `#[link]` attributes that generated bindings carry.
+    #[must_use]
+    pub fn bindgen_library_link_raw_lines(&self, subset: ApiSubset) -> Option<String> {
+        if subset != ApiSubset::Base {
+            return None;
+        }
+        let mut text = String::new();
+        for name in self.libraries() {
+            let _ = writeln!(
+                text,
+                "#[cfg(not(any(test, feature = \"suppress-wdk-linking\")))]\n\
+                 #[link(name = \"{name}\", kind = \"static\", modifiers = \"-bundle\")]\n\
+                 unsafe extern \"C\" {{}}"
+            );
+        }
+        Some(text)
+    }
+
+    /// What a driver is linked with.
+    fn libraries(&self) -> Vec<&'static str> {
+        let mut libraries = vec!["BufferOverflowFastFailK", "ntoskrnl", "hal", "wmilib"];
+        if matches!(self.driver_config, DriverConfig::Kmdf(_)) {
+            libraries.extend(["WdfLdr", "WdfDriverEntry"]);
+        }
+        if self.cpu_architecture() == CpuArchitecture::Arm64 {
+            libraries.push("arm64rt");
+        }
+        libraries
+    }
+
+    /// Configures the build of a driver: where its libraries are and how it is linked.
+    ///
+    /// # Errors
+    ///
+    /// When the kit lacks a folder, or the C runtime is not linked statically.
+    pub fn configure_binary_build(&self) -> Result<(), ConfigError> {
+        let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+        if !features.split(',').any(|feature| feature == "crt-static") {
+            return Err(ConfigError::StaticCrtNotEnabled);
+        }
+        for path in self.library_folders()? {
+            println!("cargo:rustc-link-search={}", path.display());
+        }
+        if !LINKS_IN_BINDINGS {
+            for name in self.libraries() {
+                println!("cargo:rustc-link-lib=static={name}");
+            }
+        }
+        let entry = match self.driver_config {
+            DriverConfig::Kmdf(_) => "/ENTRY:FxDriverEntry",
+            DriverConfig::Wdm | DriverConfig::Umdf(_) => "/ENTRY:DriverEntry",
+        };
+        if let Some(folder) = env::var_os("OUT_DIR") {
+            println!("cargo:rustc-cdylib-link-arg=/MAP:{}", Path::new(&folder).join(MAP).display());
+        }
+        for argument in ARGUMENTS.iter().chain([&entry]) {
+            println!("cargo:rustc-cdylib-link-arg={argument}");
+        }
+        self.configure_library_build()
+    }
+}

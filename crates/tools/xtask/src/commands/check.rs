@@ -1,0 +1,46 @@
+//! `cargo xtask check`: what the compiler and clippy say about a driver, for Windows.
+
+use super::build::{SETUP, TOOLS, options};
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use crate::driver;
+use crate::error::Error;
+use crate::setup::{self, note};
+use crate::steps::{Outcome, Step, run_all};
+
+pub(super) const COMMAND: Command = Command {
+    name: "check",
+    summary: "Checks the sample driver, or yours, with clippy",
+    details: "\
+Runs cargo check and clippy for Windows on driver-sample, or on any driver that
+`cargo xtask build` builds, and prints the settings with which rust-analyzer
+does the same in an editor.
+",
+    flags: &[
+        Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
+        Flag { name: "--debug", summary: "checks the dev profile instead of release" },
+        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
+        Flag { name: "--package NAME", summary: "a driver of that workspace, repeatable (all)" },
+        Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
+    ],
+    run,
+};
+
+const CHECK: Step = Step { name: "check", what: "the driver, with clippy", required: false, run: check };
+
+fn run(context: &Context) -> Result<(), Error> {
+    // A wrong word is an error before anything is installed.
+    options(context)?;
+    run_all(context, &[SETUP, TOOLS, CHECK])
+}
+
+fn check(context: &Context) -> Result<Outcome, Error> {
+    let Some(toolchain) = context.windows.get() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    setup::ensure_component(context, "clippy", context.cargo().args(["clippy", "--version"]))?;
+    let settings = driver::check(context, toolchain, &options(context)?, &["clippy"])?;
+    note("rust-analyzer does the same with these settings in .vscode/settings.json:");
+    note(&settings);
+    Ok(Outcome::Passed)
+}
