@@ -37,6 +37,7 @@ mod config;
 mod cpu;
 mod error;
 mod kernel;
+mod layout;
 mod loader;
 mod memory;
 mod os;

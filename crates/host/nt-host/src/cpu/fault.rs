@@ -5,10 +5,10 @@ use std::cell::Cell;
 use super::decode::{Instruction, decode};
 use super::explain::explain;
 use super::interrupted::Context;
-use super::site::{FaultSite, site_of, start_of_walk};
+use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
 use super::{resume, thread};
 use crate::kernel::{self, images};
-use crate::memory::guest;
+use crate::memory::{Access, Fault, GuestPtr, recover};
 use crate::seh::{self, Exception};
 use crate::unwind::Registers;
 use crate::verify::{self, Rule};
@@ -66,6 +66,11 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
     if verify::is_stopped() {
         verify::park();
     }
+    let address = (trap.number == PAGE_FAULT).then_some(trap.address);
+    if let Some(recovery) = recover(context.rip(), address, trap.error & 2 != 0) {
+        thread::set_fault(outer.as_ref());
+        return context.recover(&recovery);
+    }
     if !thread::is_attached() {
         verify::stop(Rule::Host, None, 0, format_args!("signal {} at {:#x} in the host", trap.signal, context.rip()));
     }
@@ -108,20 +113,36 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     }
 }
 
+/// An access of a routine to guest memory failed: the driver's handler takes the exception, or the run ends.
+pub(crate) fn raise(fault: Fault) -> ! {
+    let write = fault.access == Access::Write;
+    let number = if fault.is_canonical() { PAGE_FAULT } else { GENERAL_PROTECTION };
+    let trap = Trap { signal: libc::SIGSEGV, number, error: if write { 2 } else { 0 }, address: fault.address };
+    let registers = Registers::default();
+    if let Some(exception) = exception_of(trap, &registers) {
+        seh::leave_faulting_routine(&exception);
+    }
+    explain(trap, &registers, &site_without_context())
+}
+
+/// What ends the routine that the driver called if it failed.
+pub(crate) trait OrStop<T> {
+    /// The value. A fault does not return.
+    fn or_stop(self) -> T;
+}
+
+impl<T> OrStop<T> for Result<T, Fault> {
+    fn or_stop(self) -> T {
+        self.unwrap_or_else(|fault| raise(fault))
+    }
+}
+
 /// Has the thread go on with the search for a handler; whether there is one.
 fn offer(pending: &Pending, context: &mut Context<'_>) -> bool {
     let address = |routine: *const ()| routine.expose_provenance() as u64;
-    if let Some(start) = &pending.start {
-        let Some(area) = seh::prepare(&pending.exception, start, context.eflags()) else { return false };
-        context.redirect(address(resume::fault_entry as *const ()), area, area);
-        return true;
-    }
-    if !seh::can_leave_routine() {
-        return false;
-    }
-    // Further down the host's stack, as after a call.
-    let rsp = (context.rsp() - 512) & !15;
-    context.redirect(address(seh::handle_routine_fault as *const ()), rsp - 8, 0);
+    let Some(start) = &pending.start else { return false };
+    let Some(area) = seh::prepare(&pending.exception, start, context.eflags()) else { return false };
+    context.redirect(address(resume::fault_entry as *const ()), area, area);
     true
 }
 
@@ -160,7 +181,7 @@ fn imitate(context: &mut Context<'_>) -> bool {
 /// The bytes of an instruction; fewer at the end of the image.
 pub(super) fn code_at(address: u64) -> Vec<u8> {
     let readable = images::readable_from(address).min(15);
-    (0..readable).map(|offset| guest::read(address + offset)).collect()
+    GuestPtr::new(address).array(readable).read().unwrap_or_default()
 }
 
 /// A thread that does not come back says where it is.

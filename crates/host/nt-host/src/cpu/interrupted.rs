@@ -1,5 +1,6 @@
 //! The registers of a thread that a signal interrupted.
 
+use crate::memory::Recovery;
 use crate::unwind::Registers;
 
 /// The registers at the fault.
@@ -64,6 +65,13 @@ impl<'a> Context<'a> {
 
     pub(super) fn eflags(&self) -> u32 {
         self.registers[libc::REG_EFL as usize].cast_unsigned() as u32
+    }
+
+    /// Has the thread go on after an access that faulted, when the signal handler returns.
+    pub(super) fn recover(&mut self, recovery: &Recovery) {
+        self.registers[libc::REG_RIP as usize] = recovery.target.cast_signed();
+        self.registers[libc::REG_RAX as usize] = recovery.address.cast_signed();
+        self.registers[libc::REG_RDX as usize] = recovery.fault.cast_signed();
     }
 
     /// Has the thread go on at `target`, on the stack at `rsp`, with an argument, when the signal handler returns.

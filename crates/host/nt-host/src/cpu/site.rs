@@ -3,7 +3,7 @@
 use super::interrupted::Context;
 use super::thread;
 use crate::kernel;
-use crate::memory::guest;
+use crate::memory::GuestPtr;
 use crate::unwind::Registers;
 use crate::verify::At;
 
@@ -20,11 +20,17 @@ pub(super) fn site_of(context: &Context<'_>) -> FaultSite {
     if kernel::images::contains(context.rip()) {
         return FaultSite { routine: None, address: At::Code(context.rip()) };
     }
-    if let Some(site) = thread::site() {
-        return FaultSite { routine: Some(site.routine), address: At::Call(site.from) };
+    if thread::site().is_some() {
+        return site_without_context();
     }
     let address = return_address(context).map_or(0, |(_, address)| address);
     FaultSite { routine: None, address: At::Call(address) }
+}
+
+/// The call that the driver is making.
+pub(super) fn site_without_context() -> FaultSite {
+    let site = thread::site();
+    FaultSite { routine: site.map(|site| site.routine), address: At::Call(site.map_or(0, |site| site.from)) }
 }
 
 /// Where the walk along the driver's calls begins: as [`site_of`] says it.
@@ -47,5 +53,7 @@ fn return_address(context: &Context<'_>) -> Option<(u64, u64)> {
     let stack = thread::stack()?;
     let top = context.rsp().max(stack.low()) & !7;
     let words = (top..stack.high()).step_by(8).take(64);
-    words.map(|place| (place, guest::read::<u64>(place))).find(|(_, word)| kernel::images::contains(*word))
+    words
+        .filter_map(|place| Some((place, GuestPtr::<u64>::new(place).read().ok()?)))
+        .find(|(_, word)| kernel::images::contains(*word))
 }

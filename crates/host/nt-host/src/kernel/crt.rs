@@ -2,7 +2,7 @@
 
 use super::print::{self, Arguments};
 use super::routine::{ANY, Call, Routine, routine};
-use crate::memory::guest::{self, Plain};
+use crate::memory::{Plain, guest};
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine("strlen", ANY, |call| guest::terminated::<u8>(call.arg(0)).len() as u64),
@@ -47,7 +47,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("swprintf_s", ANY, |call| wide(call.arg(0), call.arg(1), call.arg(2), call.rest(3))),
 ];
 
-fn compare<T: Plain + Ord>(call: &Call, limit: usize, fold: fn(T) -> T) -> u64 {
+fn compare<T: Plain + Ord + Default>(call: &Call, limit: usize, fold: fn(T) -> T) -> u64 {
     let units = |index| {
         let mut units = guest::terminated::<T>(call.arg(index));
         units.truncate(limit);
@@ -57,7 +57,7 @@ fn compare<T: Plain + Ord>(call: &Call, limit: usize, fold: fn(T) -> T) -> u64 {
 }
 
 /// Copies a string with its end to `place`; answers `result`.
-fn append<T: Plain>(result: u64, place: u64, from: u64) -> u64 {
+fn append<T: Plain + Default + PartialEq>(result: u64, place: u64, from: u64) -> u64 {
     let units = guest::terminated::<T>(from);
     let width = size_of::<T>() as u64;
     for (index, unit) in (0..).zip(units.iter().copied().chain([T::default()])) {
@@ -66,14 +66,14 @@ fn append<T: Plain>(result: u64, place: u64, from: u64) -> u64 {
     result
 }
 
-fn find<T: Plain>(text: u64, wanted: impl Fn(T) -> bool, last: bool) -> u64 {
+fn find<T: Plain + Default + PartialEq>(text: u64, wanted: impl Fn(T) -> bool, last: bool) -> u64 {
     let units = guest::terminated::<T>(text);
     let position =
         if last { units.iter().rposition(|unit| wanted(*unit)) } else { units.iter().position(|u| wanted(*u)) };
     position.map_or(0, |position| text + (position * size_of::<T>()) as u64)
 }
 
-fn find_text<T: Plain>(call: &Call) -> u64 {
+fn find_text<T: Plain + Default + PartialEq>(call: &Call) -> u64 {
     let (text, wanted) = (guest::terminated::<T>(call.arg(0)), guest::terminated::<T>(call.arg(1)));
     if wanted.is_empty() {
         return call.arg(0);
@@ -95,7 +95,7 @@ fn wide(buffer: u64, size: u64, format: u64, arguments: u64) -> u64 {
     store(buffer, size, &text)
 }
 
-fn store<T: Plain>(buffer: u64, size: u64, units: &[T]) -> u64 {
+fn store<T: Plain + Default + PartialEq>(buffer: u64, size: u64, units: &[T]) -> u64 {
     let width = size_of::<T>() as u64;
     let fitting = units.len().min(usize::try_from(size).unwrap_or(usize::MAX));
     for (index, unit) in (0..).zip(units.iter().take(fitting)) {

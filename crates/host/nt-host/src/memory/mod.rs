@@ -1,6 +1,27 @@
-//! Memory: pages from the system, and what a driver's addresses point at.
+//! Memory: pages from the system, and typed access to what a driver's addresses point at.
+//!
+//! [`GuestPtr`] and [`GuestSlice`] are the only way to guest memory, and `access` has the only instructions that touch it.
 
+#![allow(dead_code, unused_imports, reason = "the routines are converted step by step")]
+
+#[cfg(not(miri))]
+mod access;
+#[cfg(miri)]
+#[path = "model.rs"]
+mod access;
+mod fault;
 pub(crate) mod guest;
+mod plain;
+mod pointer;
 mod region;
+mod slice;
+#[cfg(test)]
+mod tests;
 
+#[cfg(not(miri))]
+pub(crate) use access::{Recovery, recover};
+pub(crate) use fault::{Access, Fault};
+pub(crate) use plain::Plain;
+pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use region::{PAGE, Protection, Region, protect};
+pub(crate) use slice::GuestSlice;

@@ -16,7 +16,7 @@ mod language;
 mod raise;
 
 pub(crate) use area::{Exception, raised_at};
-pub(crate) use raise::{can_leave_routine, handle_fault, handle_routine_fault, prepare};
+pub(crate) use raise::{handle_fault, leave_faulting_routine, prepare};
 
 use crate::kernel::routine::Routine;
 

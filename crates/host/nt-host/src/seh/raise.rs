@@ -67,9 +67,8 @@ pub(crate) fn prepare(exception: &Exception, registers: &crate::unwind::Register
     Area::below(registers.rsp(), exception, registers, Some(eflags)).map(Area::start)
 }
 
-/// Whether the call that the driver is making can be left by an exception, and somebody would take it. Called by the
-/// signal handler.
-pub(crate) fn can_leave_routine() -> bool {
+/// Whether the call that the driver is making can be left by an exception, and somebody would take it.
+fn can_leave_routine() -> bool {
     let is_plain = thread::site().is_some_and(|site| PLAIN.contains(&site.routine));
     is_plain && Crossing::current().is_some_and(|crossing| is_guarded(&crossing.registers()))
 }
@@ -84,14 +83,13 @@ pub(crate) extern "sysv64" fn handle_fault(area: u64) -> u64 {
     fault::give_up(pending.as_ref())
 }
 
-/// Handles a fault of a routine that can be left.
-pub(crate) extern "sysv64" fn handle_routine_fault() -> ! {
-    let pending = fault::take_pending();
-    thread::set_fault(None);
-    if let (Some(crossing), Some(pending)) = (Crossing::current(), &pending) {
-        leave_routine(crossing, &pending.exception, dispatch);
+/// Has a handler of the driver take the fault of a routine. Returns if the routine cannot be left or nobody takes it.
+pub(crate) fn leave_faulting_routine(exception: &Exception) {
+    if can_leave_routine()
+        && let Some(crossing) = Crossing::current()
+    {
+        leave_routine(crossing, exception, dispatch);
     }
-    fault::give_up(pending.as_ref())
 }
 
 /// Runs handlers. A panic of the host must not leave by way of the driver's frames.
