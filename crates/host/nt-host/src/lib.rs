@@ -39,6 +39,7 @@ mod error;
 mod kernel;
 mod layout;
 mod loader;
+mod machine;
 mod memory;
 mod os;
 mod report;
@@ -55,8 +56,8 @@ pub use api::{
 };
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
-pub use kernel::{Known, known};
 pub use loader::{Guard, ImageError, Import, ImportName, Layout, Section};
+pub use machine::{Known, known};
 pub use os::Os;
 pub use report::Report;
 pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};

@@ -128,7 +128,7 @@ impl Builder {
         let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
         let layout = Layout::parse(&file).map_err(|error| Error::Image(self.path.clone(), error))?;
         for failure in &self.config.failures {
-            if !crate::kernel::can_fail(&failure.routine) {
+            if !crate::machine::can_fail(&failure.routine) {
                 return Err(Error::Usage(format!("{} is not a routine that can fail", failure.routine)));
             }
         }

@@ -8,9 +8,9 @@ use etw_engine::Enable;
 use etw_types::NtStatus;
 
 use crate::cpu::thread;
-use crate::kernel::plug;
-use crate::kernel::{kernel, unload};
+use crate::kernel::kernel;
 use crate::loader::Layout;
+use crate::machine::{load, plug};
 use crate::wire::{Reply, StormPlan};
 
 /// Runs a storm on the calling thread, which loads and unloads, and on others. The session comes and goes all the time,
@@ -30,7 +30,7 @@ pub(super) fn run(layout: &Layout, plan: &StormPlan) -> Reply {
 }
 
 fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
-    match unload::load(layout) {
+    match load::load(layout) {
         Ok(status) if status.is_success() => {}
         Ok(status) => return Err(format!("DriverEntry answered {status}")),
         Err(error) => return Err(error.to_string()),
@@ -43,7 +43,7 @@ fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
         });
         let _ = plug::remove_device(device, false);
     }
-    unload::unload();
+    load::unload();
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         };
         stop(Rule::AccessViolation, format_args!("{verb} {address:#x}"));
     }
-    if kernel::images::is_loaded(registers.rip) {
+    if kernel::ex::image::is_loaded(registers.rip) {
         match decode(&code_at(registers.rip)) {
             Instruction::FastFail => {
                 let code = registers.get(1) as u32;

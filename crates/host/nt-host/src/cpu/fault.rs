@@ -2,12 +2,15 @@
 
 use std::cell::Cell;
 
+use etw_types::NtStatus;
+
 use super::decode::{Instruction, decode};
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
 use super::{resume, thread};
-use crate::kernel::{self, images};
+use crate::kernel::ex::image as images;
+use crate::kernel::{self, sync::irql};
 use crate::memory::{Access, Fault, GuestPtr, recover};
 use crate::seh::{self, Exception};
 use crate::unwind::Registers;
@@ -18,10 +21,6 @@ const DIVISION: i64 = 0;
 const GENERAL_PROTECTION: i64 = 13;
 pub(super) const PAGE_FAULT: i64 = 14;
 
-/// `STATUS_ACCESS_VIOLATION`, `STATUS_INTEGER_DIVIDE_BY_ZERO` and `STATUS_ILLEGAL_INSTRUCTION`.
-const ACCESS_VIOLATION: u32 = 0xC000_0005;
-const DIVIDE_BY_ZERO: u32 = 0xC000_0094;
-const ILLEGAL_INSTRUCTION: u32 = 0xC000_001D;
 /// The first address that no process in user mode has. A bad one from there on stops Windows and is no exception.
 const USER_END: u64 = 0x8000_0000_0000;
 
@@ -55,7 +54,7 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
     let start = start_of_walk(context);
     thread::set_fault(start.as_ref());
     let site = site_of(context);
-    if trap.number == PAGE_FAULT && kernel::paging::bring_in(trap.address, &site) {
+    if trap.number == PAGE_FAULT && kernel::pool::paging::bring_in(trap.address, &site) {
         thread::set_fault(outer.as_ref());
         return;
     }
@@ -104,22 +103,23 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
                 error if error & 2 != 0 => 1,
                 _ => 0,
             };
-            of(ACCESS_VIOLATION, Some([kind, trap.address]))
+            of(NtStatus::AccessViolation, Some([kind, trap.address]))
         }
-        (GENERAL_PROTECTION, _) if is_ours() => of(ACCESS_VIOLATION, Some([0, u64::MAX])),
-        (DIVISION, libc::SIGFPE) if is_ours() => of(DIVIDE_BY_ZERO, None),
-        (_, libc::SIGILL) if is_ours() => of(ILLEGAL_INSTRUCTION, None),
+        (GENERAL_PROTECTION, _) if is_ours() => of(NtStatus::AccessViolation, Some([0, u64::MAX])),
+        (DIVISION, libc::SIGFPE) if is_ours() => of(NtStatus::IntegerDivideByZero, None),
+        (_, libc::SIGILL) if is_ours() => of(NtStatus::IllegalInstruction, None),
         _ => None,
     }
 }
 
-/// An access of a routine to guest memory failed: the driver's handler takes the exception, or the run ends.
-pub(crate) fn raise(fault: Fault) -> ! {
+/// An access of a routine to guest memory failed: a handler of the driver takes the exception, if the routine can be left,
+/// or the run ends.
+pub(crate) fn raise(fault: Fault, leavable: bool) -> ! {
     let write = fault.access == Access::Write;
     let number = if fault.is_canonical() { PAGE_FAULT } else { GENERAL_PROTECTION };
     let trap = Trap { signal: libc::SIGSEGV, number, error: if write { 2 } else { 0 }, address: fault.address };
     let registers = Registers::default();
-    if let Some(exception) = exception_of(trap, &registers) {
+    if let Some(exception) = exception_of(trap, &registers).filter(|_| leavable) {
         seh::leave_faulting_routine(&exception);
     }
     explain(trap, &registers, &site_without_context())
@@ -133,7 +133,7 @@ pub(crate) trait OrStop<T> {
 
 impl<T> OrStop<T> for Result<T, Fault> {
     fn or_stop(self) -> T {
-        self.unwrap_or_else(|fault| raise(fault))
+        self.unwrap_or_else(|fault| raise(fault, false))
     }
 }
 
@@ -170,7 +170,7 @@ fn imitate(context: &mut Context<'_>) -> bool {
         }
         Instruction::WriteIrql { register, length } => {
             let irql = (context.get(register) & 15) as u8;
-            kernel::irql::change_silently(irql);
+            irql::change_silently(irql);
             context.skip(length);
             true
         }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::crossing;
 use super::stack::Stack;
 use super::switch::{MOST_ARGUMENTS, call_driver};
-use crate::memory::{PAGE, Protection, Region, guest};
+use crate::memory::{GuestPtr, Opaque, PAGE, Protection, Region, guest};
 use crate::unwind::Registers;
 
 /// `KPCR.Self`.
@@ -140,11 +140,11 @@ pub(crate) fn irql_changed_by() -> u64 {
 }
 
 /// The address that stands for the current thread.
-pub(crate) fn object() -> u64 {
-    match BLOCK.get() {
+pub(crate) fn object() -> GuestPtr<Opaque> {
+    GuestPtr::new(match BLOCK.get() {
         0 => 0,
         block => block + THREAD_OBJECT,
-    }
+    })
 }
 
 /// Where the driver's stack continues: in a routine, the crossing of its call.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::crossing::{Crossing, word};
 use super::thread;
-use crate::kernel::images;
+use crate::kernel::ex::image;
 use crate::loader::Layout;
 use crate::unwind::{Functions, Registers};
 
@@ -39,7 +39,7 @@ pub(crate) fn walk(start: &Registers, mut visit: impl FnMut(u64) -> bool) {
     let (Some(functions), Some(stack)) = (functions(), thread::stack()) else { return };
     let mut registers = *start;
     for _ in 0..MOST {
-        let Some(base) = images::base_of(registers.rip) else {
+        let Some(base) = image::base_of(registers.rip) else {
             // The host's own code: it called back for somebody, or the walk is over.
             let Some(behind) = Crossing::behind(registers.rsp()) else { return };
             registers = behind;

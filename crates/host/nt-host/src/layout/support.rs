@@ -127,6 +127,16 @@ layout! {
         Unused: [u64; 6],
     }
 
+    EVENT_DESCRIPTOR: 0x10 {
+        Id: u16,
+        Version: u8,
+        Channel: u8,
+        Level: u8,
+        Opcode: u8,
+        Task: u16,
+        Keyword: u64,
+    }
+
     EVENT_FILTER_DESCRIPTOR: 0x10 {
         Ptr: u64,
         Size: u32,

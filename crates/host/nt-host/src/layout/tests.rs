@@ -124,5 +124,6 @@ fn support_structures_have_the_layouts_of_microsofts_metadata() {
         MajorFunctionCode RetryCount DumpDataSize NumberOfStrings StringOffset EventCategory ErrorCode UniqueErrorValue
         FinalStatus SequenceNumber IoControlCode DeviceOffset DumpData
     });
+    same!(EVENT_DESCRIPTOR, etw::EVENT_DESCRIPTOR { Id Version Channel Level Opcode Task Keyword });
     same!(EVENT_FILTER_DESCRIPTOR, etw::EVENT_FILTER_DESCRIPTOR { Ptr Size Type });
 }

@@ -2,6 +2,8 @@
 //!
 //! It lies right below the code that raised it, as on Windows, so that handlers run further down and can look at it.
 
+use etw_types::NtStatus;
+
 use super::context;
 use crate::cpu::{crossing, thread};
 use crate::memory::guest;
@@ -35,7 +37,7 @@ pub(super) const ANY_UNWIND: u32 = 0x66;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exception {
     /// `ExceptionCode`.
-    pub(crate) code: u32,
+    pub(crate) code: NtStatus,
     /// Whether the code that raised it may go on.
     pub(crate) continuable: bool,
     /// `ExceptionAddress`.
@@ -124,7 +126,7 @@ pub(crate) fn raised_at(at: u64) -> Option<Registers> {
 }
 
 /// `EXCEPTION_RECORD.ExceptionCode`.
-pub(super) fn code_of(record: u64) -> u32 {
+pub(super) fn code_of(record: u64) -> NtStatus {
     guest::read(record)
 }
 

@@ -9,7 +9,7 @@ use super::area::{Area, NONCONTINUABLE, TARGET_UNWIND, UNWINDING};
 use super::context;
 use crate::cpu::crossing::word;
 use crate::cpu::{thread, walk};
-use crate::kernel::images;
+use crate::kernel::ex::image;
 use crate::memory::guest;
 use crate::unwind::{Functions, Registers, Unwound};
 
@@ -52,7 +52,7 @@ impl Frames {
     /// The next frame: its registers and what is known about it. `None` behind the last one.
     fn next(&mut self) -> Option<(u64, Registers, Unwound)> {
         let stack = thread::stack()?;
-        let base = images::base_of(self.registers.rip)?;
+        let base = image::base_of(self.registers.rip)?;
         let here = self.registers;
         let unwound = self.functions.unwind(base, &mut self.registers, &mut |address| word(stack, address)).ok()?;
         (self.registers.rsp() > here.rsp()).then_some((base, here, unwound))

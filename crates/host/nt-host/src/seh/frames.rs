@@ -2,7 +2,7 @@
 
 use crate::cpu::crossing::{Crossing, word};
 use crate::cpu::{thread, walk};
-use crate::kernel::images;
+use crate::kernel::ex::image;
 use crate::kernel::routine::{ANY, Call, Routine, routine};
 use crate::memory::guest;
 use crate::unwind::Handler;
@@ -16,7 +16,7 @@ const ON_UNWIND: u32 = 2;
 const MOST: u64 = 0xFFFF;
 
 pub(crate) const ROUTINES: &[Routine] = &[
-    routine("RtlCaptureStackBackTrace", ANY, |call| {
+    routine!("RtlCaptureStackBackTrace", ANY, |call| {
         let count = back_trace(call.u32(0).into(), call.u32(1).into(), call.arg(2));
         // The hash is the sum of the addresses, as the document says.
         let sum = (0..count).map(|index| guest::read::<u64>(call.arg(2) + index * 8) as u32);
@@ -25,11 +25,11 @@ pub(crate) const ROUTINES: &[Routine] = &[
         count
     }),
     // The addresses of user mode, which the flag asks for, are not there.
-    routine("RtlWalkFrameChain", ANY, |call| match call.u32(2) & 1 {
+    routine!("RtlWalkFrameChain", ANY, |call| match call.u32(2) & 1 {
         0 => back_trace(0, call.u32(1).into(), call.arg(0)),
         _ => 0,
     }),
-    routine("RtlCaptureContext", ANY, |call| {
+    routine!("RtlCaptureContext", ANY, |call| {
         if let Some(crossing) = Crossing::current() {
             let mut registers = crossing.all_registers();
             // Of the registers that a routine may change, the arguments are known.
@@ -40,19 +40,19 @@ pub(crate) const ROUTINES: &[Routine] = &[
         }
         0
     }),
-    routine("RtlLookupFunctionEntry", ANY, |call| {
-        let Some(base) = images::base_of(call.arg(0)) else { return 0 };
+    routine!("RtlLookupFunctionEntry", ANY, |call| {
+        let Some(base) = image::base_of(call.arg(0)) else { return 0 };
         guest::write_if(call.arg(1), base);
         let rva = (call.arg(0) - base) as u32;
         let found = walk::functions().and_then(|functions| functions.find(rva));
         found.map_or(0, |(_, entry)| base + u64::from(entry))
     }),
-    routine("RtlPcToFileHeader", ANY, |call| {
-        let base = images::base_of(call.arg(0)).unwrap_or_default();
+    routine!("RtlPcToFileHeader", ANY, |call| {
+        let base = image::base_of(call.arg(0)).unwrap_or_default();
         guest::write_if(call.arg(1), base);
         base
     }),
-    routine("RtlVirtualUnwind", ANY, virtual_unwind),
+    routine!("RtlVirtualUnwind", ANY, virtual_unwind),
 ];
 
 /// Writes return addresses from the caller's on; answers how many.

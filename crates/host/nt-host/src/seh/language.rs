@@ -91,7 +91,7 @@ fn filter(scope: &Scope, base: u64, record: u64, frame: u64, context: u64) -> Op
     match verdict {
         0 => None,
         1.. => {
-            request(Request { frame, target: base + u64::from(scope.block), value: code_of(record).into() });
+            request(Request { frame, target: base + u64::from(scope.block), value: code_of(record).as_int().into() });
             Some(CONTINUE_SEARCH)
         }
         _ => Some(CONTINUE_EXECUTION),

@@ -2,60 +2,39 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use etw_types::NtStatus;
+
 use super::area::{Area, Exception};
 use super::dispatch::{Request, dispatch, is_guarded, leave};
 use super::{context, language};
 use crate::cpu::crossing::Crossing;
 use crate::cpu::{fault, resume, thread};
-use crate::kernel::routine::{ANY, APC, Call, Routine, routine};
-use crate::memory::{PAGE, guest};
+use crate::kernel::routine::{ANY, APC, Call, Routine, done, routine};
+use crate::memory::{GuestPtr, PAGE, guest};
 use crate::verify::{self, Rule};
 
-const ACCESS_VIOLATION: u32 = 0xC000_0005;
-const DATATYPE_MISALIGNMENT: u32 = 0x8000_0002;
-/// `STATUS_UNWIND`: nothing failed, frames are left.
-const UNWIND: u32 = 0xC000_0027;
 /// `MmUserProbeAddress` of x64.
 const HIGHEST_USER: u64 = 0x7FFF_FFFF_0000;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine("__C_specific_handler", ANY, language::handle),
-    routine("_local_unwind", ANY, local_unwind),
-    routine("ExRaiseStatus", ANY, |call| raise_status(call, call.u32(0))),
-    routine("RtlRaiseStatus", ANY, |call| raise_status(call, call.u32(0))),
-    routine("ExRaiseAccessViolation", ANY, |call| raise_status(call, ACCESS_VIOLATION)),
-    routine("ExRaiseDatatypeMisalignment", ANY, |call| raise_status(call, DATATYPE_MISALIGNMENT)),
-    routine("RtlRaiseException", ANY, |call| raise(call, guest::read(call.arg(0)), true, Some(call.arg(0)))),
-    routine("ProbeForRead", APC, |call| {
-        probe(call);
-        0
-    }),
-    routine("ProbeForWrite", APC, |call| {
+    routine!("__C_specific_handler", ANY, language::handle),
+    routine!("_local_unwind", ANY, local_unwind),
+    routine!("ExRaiseStatus", ANY, |call| raise_status(call, call.status(0))),
+    routine!("RtlRaiseStatus", ANY, |call| raise_status(call, call.status(0))),
+    routine!("ExRaiseAccessViolation", ANY, |call| raise_status(call, NtStatus::AccessViolation)),
+    routine!("ExRaiseDatatypeMisalignment", ANY, |call| raise_status(call, NtStatus::DatatypeMisalignment)),
+    routine!("RtlRaiseException", ANY, |call| raise(call, guest::read(call.arg(0)), true, Some(call.arg(0)))),
+    routine!("ProbeForRead", APC, probe).leavable(),
+    routine!("ProbeForWrite", APC, |call| {
         probe(call);
         let (start, length) = (call.arg(0), call.arg(1));
         let pages = (start & !(PAGE - 1)..start + length).step_by(PAGE as usize).skip(1);
-        for place in [start].into_iter().chain(pages).take_while(|_| length != 0) {
-            guest::write(place, guest::read::<u8>(place));
+        for place in [start].into_iter().chain(pages).take_while(|_| length != 0).map(GuestPtr::<u8>::new) {
+            place.change(|byte| byte)?;
         }
-        0
-    }),
-];
-
-/// Routines that touch what the driver points at and keep nothing meanwhile: they can be left in the middle.
-const PLAIN: [&str; 13] = [
-    "memcpy",
-    "memmove",
-    "memset",
-    "memcmp",
-    "memchr",
-    "RtlCopyMemory",
-    "RtlMoveMemory",
-    "RtlFillMemory",
-    "RtlZeroMemory",
-    "RtlSecureZeroMemory",
-    "RtlCompareMemory",
-    "ProbeForRead",
-    "ProbeForWrite",
+        done(())
+    })
+    .leavable(),
 ];
 
 /// Prepares the handling of a fault in driver code. Answers what [`handle_fault`] is to be given; `None` where no
@@ -65,12 +44,6 @@ pub(crate) fn prepare(exception: &Exception, registers: &crate::unwind::Register
         return None;
     }
     Area::below(registers.rsp(), exception, registers, Some(eflags)).map(Area::start)
-}
-
-/// Whether the call that the driver is making can be left by an exception, and somebody would take it.
-fn can_leave_routine() -> bool {
-    let is_plain = thread::site().is_some_and(|site| PLAIN.contains(&site.routine));
-    is_plain && Crossing::current().is_some_and(|crossing| is_guarded(&crossing.registers()))
 }
 
 /// Handles a fault in driver code, on the host's stack. Answers the `CONTEXT` to go on with, or does not return.
@@ -83,10 +56,10 @@ pub(crate) extern "sysv64" fn handle_fault(area: u64) -> u64 {
     fault::give_up(pending.as_ref())
 }
 
-/// Has a handler of the driver take the fault of a routine. Returns if the routine cannot be left or nobody takes it.
+/// Has a handler of the driver take the fault of a routine. Returns if nobody takes it.
 pub(crate) fn leave_faulting_routine(exception: &Exception) {
-    if can_leave_routine()
-        && let Some(crossing) = Crossing::current()
+    if let Some(crossing) = Crossing::current()
+        && is_guarded(&crossing.registers())
     {
         leave_routine(crossing, exception, dispatch);
     }
@@ -116,7 +89,7 @@ fn leave_routine(crossing: Crossing, exception: &Exception, run: impl FnOnce(Are
 }
 
 /// Raises an exception at a call. Where a filter lets it go on, the call returns.
-fn raise(call: &Call, code: u32, continuable: bool, record: Option<u64>) -> u64 {
+fn raise(call: &Call, code: NtStatus, continuable: bool, record: Option<u64>) -> u64 {
     let exception = Exception { code, continuable, address: call.from, parameters: None };
     if let Some(crossing) = Crossing::current() {
         leave_routine(crossing, &exception, |area| {
@@ -126,17 +99,17 @@ fn raise(call: &Call, code: u32, continuable: bool, record: Option<u64>) -> u64 
             dispatch(area)
         });
     }
-    let rule = if code == ACCESS_VIOLATION { Rule::AccessViolation } else { Rule::BugCheck };
-    verify::stop(rule, Some(call.name()), call.from, format_args!("exception {code:#010X} is not handled"))
+    let rule = if code == NtStatus::AccessViolation { Rule::AccessViolation } else { Rule::BugCheck };
+    verify::stop(rule, Some(call.name()), call.from, format_args!("exception {:#010X} is not handled", code.as_int()))
 }
 
-fn raise_status(call: &Call, status: u32) -> u64 {
+fn raise_status(call: &Call, status: NtStatus) -> u64 {
     raise(call, status, false, None)
 }
 
 /// Arguments: establisher frame, target.
 fn local_unwind(call: &Call) -> u64 {
-    let exception = Exception { code: UNWIND, continuable: false, address: call.from, parameters: None };
+    let exception = Exception { code: NtStatus::Unwind, continuable: false, address: call.from, parameters: None };
     let request = Request { frame: call.arg(0), target: call.arg(1), value: 0 };
     if let Some(crossing) = Crossing::current() {
         leave_routine(crossing, &exception, |area| leave(area, &context::read(area.context()), request));
@@ -152,9 +125,9 @@ fn probe(call: &Call) {
         return;
     }
     if start & alignment.saturating_sub(1) != 0 {
-        raise_status(call, DATATYPE_MISALIGNMENT);
+        raise_status(call, NtStatus::DatatypeMisalignment);
     }
     if start.checked_add(length).is_none_or(|end| end > HIGHEST_USER) {
-        raise_status(call, ACCESS_VIOLATION);
+        raise_status(call, NtStatus::AccessViolation);
     }
 }

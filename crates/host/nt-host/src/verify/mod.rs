@@ -62,7 +62,7 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
         At::Call(address) => (address, true),
     };
     if let Some(arena) = arena() {
-        let rva = crate::kernel::images::rva(address);
+        let rva = crate::kernel::ex::image::rva(address);
         arena.add(&Record::new(rule, thread::irql(), routine, rva, is_call, Calls::to(address), detail));
     }
 }

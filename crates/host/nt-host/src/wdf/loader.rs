@@ -1,5 +1,7 @@
 //! Binding a driver to the framework.
 
+use etw_types::NtStatus;
+
 use super::{Framework, with};
 use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
 use crate::kernel::{self, kernel};
@@ -22,15 +24,9 @@ const DISPLACE_UNLOAD: u64 = 0x30;
 
 /// The routines of WDFLDR.SYS, and what the framework puts into the driver object.
 pub(crate) const LOADER: &[Routine] = &[
-    routine("WdfVersionBind", PASSIVE, bind).fails(0xC000_0034),
-    routine("WdfVersionUnbind", PASSIVE, |_| {
-        unbind();
-        0
-    }),
-    routine(FRAMEWORK_UNLOAD, PASSIVE, |_| {
-        super::driver::unload();
-        0
-    }),
+    routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
+    routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
+    routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
 ];
 
 /// The unload routine that the framework gives a driver. No driver can import it: no export has such a name.

@@ -18,7 +18,7 @@ const D3_FINAL: u64 = 5;
 /// Runs a callback of the device, if there is one.
 fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) -> Result<(), NtStatus> {
     let callback = with_device(device, |device| device.init.callbacks.get(index).copied().unwrap_or_default());
-    if callback == 0 {
+    if callback.is_null() {
         return Ok(());
     }
     let mut all = vec![device];
