@@ -65,5 +65,5 @@ pub use verify::{Finding, Place, Rule};
 
 /// The README's example, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -16,9 +16,9 @@ pub(super) const COMMAND: Command = Command {
     summary: "Builds the sample driver, or yours",
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
-KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit stands in
-for wdk-build and the WDK. The driver's folder is not written to. The image, its
-debug information and its map go to target/driver/x64 or target/driver/arm64.
+KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit takes
+the place of wdk-build and the WDK. The driver's folder is not written to. The
+image, its debug information and its map go to target/driver/x64 or arm64.
 Without flags the small images that the tests inspect are built as well, into
 target/images.
 ",
