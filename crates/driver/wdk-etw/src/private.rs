@@ -8,7 +8,7 @@ pub use etw_types::tracelogging::{
 };
 
 pub use crate::event::data::Event;
-pub use crate::event::frame::{Counted, Frame, Ids, Slot, Stage, Table, Total, no_activity};
+pub use crate::event::frame::{Counted, Frame, Ids, Slot, Stage, Table, Total, no_id};
 pub use crate::event::native_string::{StringPointer, ansi_string, unicode_string};
 pub use crate::event::packed::{
     Packed2, Packed3, Packed4, Packed5, Packed6, Packed7, Packed8, Scalar, slice_descriptor, value_descriptor,

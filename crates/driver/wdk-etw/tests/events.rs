@@ -92,7 +92,7 @@ fn ids_come_first_and_fields_follow_in_their_order() {
 fn the_status_of_the_write_is_answered() {
     define_provider!(PROVIDER, "Events.Status");
     let traced = Traced::new(&PROVIDER, Level::Verbose);
-    traced.host.engine().fail_next(etw_engine::Routine::Write, NtStatus::NoMemory);
+    traced.host.engine().fail_next(etw_engine::Routine::WriteTransfer, NtStatus::NoMemory);
     assert_eq!(write_event!(PROVIDER, "Event", u8("Field", &1)), NtStatus::NoMemory);
     traced.host.engine().fail_next(etw_engine::Routine::WriteTransfer, NtStatus::NoMemory);
     assert_eq!(write_event!(PROVIDER, "Event", related_id(&[1; 16]), u8("Field", &1)), NtStatus::NoMemory);

@@ -94,6 +94,9 @@ pub struct Answers {
     pub bad_filter: Win32Error,
     /// An update that names the file that is written already.
     pub same_file: Win32Error,
+    /// A query of the events with stacks (class 3). Learn documents that it returns the list, which is `Success` here; Tracy's
+    /// authors saw `NotSupported` on Windows.
+    pub stack_tracing_query: Win32Error,
 }
 
 impl Default for Answers {
@@ -107,6 +110,7 @@ impl Default for Answers {
             unregistered: Win32Error::Success,
             bad_filter: Win32Error::InvalidParameter,
             same_file: Win32Error::BadPathname,
+            stack_tracing_query: Win32Error::Success,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use etw_types::Guid;
+use etw_types::{Guid, Opcode};
 
 use crate::enable::{Settings, property};
 use crate::filter::Filters;
@@ -26,6 +26,32 @@ pub(crate) struct Taker {
     pub(crate) session: Arc<SessionCore>,
     pub(crate) settings: Settings,
     pub(crate) filters: Arc<Filters>,
+    /// Events of the provider that get a stack whatever the request says.
+    pub(crate) stacks: Opcodes,
+}
+
+/// A set of opcodes, one bit each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Opcodes([u64; 4]);
+
+impl Opcodes {
+    pub(crate) fn contains(self, opcode: Opcode) -> bool {
+        let opcode = opcode.as_int();
+        let word = self.0.get(usize::from(opcode / 64)).copied().unwrap_or_default();
+        word >> (opcode % 64) & 1 != 0
+    }
+}
+
+impl FromIterator<u8> for Opcodes {
+    fn from_iter<I: IntoIterator<Item = u8>>(opcodes: I) -> Self {
+        let mut set = Self::default();
+        for opcode in opcodes {
+            if let Some(word) = set.0.get_mut(usize::from(opcode / 64)) {
+                *word |= 1 << (opcode % 64);
+            }
+        }
+        set
+    }
 }
 
 impl Taker {

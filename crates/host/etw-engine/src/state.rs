@@ -11,7 +11,7 @@ use crate::enable::{Settings, Target};
 use crate::environment::Origin;
 use crate::filter::Filters;
 use crate::notify::Callback;
-use crate::routes::{Handles, Route, Taker};
+use crate::routes::{Handles, Opcodes, Route, Taker};
 use crate::session::SessionCore;
 
 /// Distance between two handles; handles look like addresses of kernel objects.
@@ -183,6 +183,12 @@ impl State {
             session: Arc::clone(&enablement.session),
             settings: enablement.settings,
             filters: Arc::clone(&enablement.filters),
+            // Only the kernel's own events can be listed.
+            stacks: if registration.origin.is_user_mode {
+                Opcodes::default()
+            } else {
+                enablement.session.stack_opcodes(registration.provider)
+            },
         });
         let takers: Vec<Taker> = takers.collect();
         Route {

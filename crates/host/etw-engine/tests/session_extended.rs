@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use common::{PROVIDER, TempFile, descriptor, read_events, register};
 use etw_engine::{
-    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Overflow, Properties, Session,
-    SetInformation, property,
+    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Information, Origin, Overflow, Properties,
+    Session, SetInformation, property,
 };
 use etw_etl::{Event, Exporter, ExtendedType, Format};
-use etw_types::session::{StackCachingInfo, filter, mode};
-use etw_types::{DataKind, EventInfoClass, Level, NtStatus};
+use etw_types::session::{ClassicEventId, StackCachingInfo, TraceInfoClass, filter, mode};
+use etw_types::{DataKind, EventInfoClass, Guid, Level, NtStatus, Opcode};
 
 /// A machine that knows everything.
 struct Known;
@@ -112,6 +112,52 @@ fn stacks_can_be_limited_to_some_events() {
         write_id(engine, handle, 2);
     });
     assert_eq!(kinds(&without[0]), [], "the filter needs the property as well");
+}
+
+/// The class of the kernel's process events, and two of their types.
+const PROCESS: Guid = Guid::from_u128(0x3d6fa8d0_fe05_11d0_9dda_00c04fd7ba7c);
+const START: u8 = 1;
+const END: u8 = 2;
+
+fn system_event(guid: Guid, event_type: u8) -> ClassicEventId {
+    ClassicEventId { guid, event_type, ..ClassicEventId::default() }
+}
+
+#[test]
+fn listed_kernel_events_get_a_stack_until_the_list_changes() {
+    let file = TempFile::new("stack-tracing");
+    let engine = Engine::with_options(EngineOptions { environment: Arc::new(Known), ..EngineOptions::default() });
+    let kernel = engine.register(PROCESS, None, |_| {}).unwrap();
+    let program = engine.register_from(Origin::user(40, "a.exe"), PROCESS, None, |_| {}).unwrap();
+    let (driver, _) = register(&engine, PROVIDER);
+    let properties = Properties::file("stack-tracing", file.path());
+    let properties = Properties { mode: properties.mode | mode::SYSTEM_LOGGER, ..properties };
+    let session = engine.start(&properties).unwrap();
+    for provider in [PROCESS, PROVIDER] {
+        assert_eq!(session.enable(provider, Enable::default()), NtStatus::Success);
+    }
+    let set = |events: &[ClassicEventId]| session.set_information(SetInformation::StackTracing(events.to_vec()));
+    let write_all = || {
+        for (handle, event_type) in [(kernel, START), (kernel, END), (program, START), (driver, START)] {
+            let descriptor = descriptor(Level::Error, 0).with_opcode(Opcode::from_int(event_type));
+            assert_eq!(engine.write(&EventWrite::new(handle, descriptor), &[Block::data(b"p")]), NtStatus::Success);
+        }
+    };
+    let query = || engine.query_trace_information(session.handle(), TraceInfoClass::StackTracingInfo, 0);
+    write_all();
+    set(&[system_event(PROCESS, START), system_event(PROCESS, 200)]).unwrap();
+    write_all();
+    assert_eq!(query(), Ok(Information::StackTracing(vec![system_event(PROCESS, START), system_event(PROCESS, 200)])));
+    set(&[system_event(PROCESS, END)]).unwrap();
+    write_all();
+    assert_eq!(query(), Ok(Information::StackTracing(vec![system_event(PROCESS, END)])), "the list is replaced");
+    set(&[]).unwrap();
+    write_all();
+    assert_eq!(query(), Ok(Information::StackTracing(Vec::new())));
+    session.finish().unwrap();
+    let stacks: Vec<bool> = read_events(file.path()).iter().map(|event| event.stack().is_some()).collect();
+    let (yes, no) = (true, false);
+    assert_eq!(stacks, [[no, no, no, no], [yes, no, no, no], [no, yes, no, no], [no, no, no, no]].concat());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{error, fmt};
 use etw_types::Win32Error;
 use etw_types::session::TraceInfoClass;
 
-use crate::explain::{Call, Explanation, explain};
+use crate::explain::{Call, Explanation, describe, explain};
 use crate::limit::Limit;
 
 /// Why something could not be done.
@@ -72,7 +72,7 @@ impl Error {
     }
 }
 
-/// One line: code, name, cause and advice.
+/// One line: code, name, cause and advice; the system's own message for a code that this crate has no text for.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,7 +80,7 @@ impl fmt::Display for Error {
                 write!(f, "{call}: {}", code.as_int())?;
                 match explain(*call, *code) {
                     Some(explanation) => write!(f, " {explanation}"),
-                    None => Ok(()),
+                    None => write!(f, " {}", describe(*code)),
                 }
             }
             Self::Limit(limit) => limit.fmt(f),

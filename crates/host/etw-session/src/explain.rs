@@ -3,6 +3,7 @@
 //! One code has different causes in different functions, so an explanation belongs to a call. The texts follow the
 //! public documentation of the functions and what users of other tools ran into.
 
+mod names;
 mod texts;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use std::fmt;
 use etw_types::Win32Error;
 use etw_types::session::TraceInfoClass;
 
+use crate::platform::message;
 use texts::{general, particular};
 
 /// What was called.
@@ -84,10 +86,21 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// What `code` means as the answer of `call`; `None` for a code that is not known.
+/// What `code` means if `call` returns it; `None` for a code that this crate has no text for. [`Error`](crate::Error) has a
+/// message for every code.
 #[must_use]
 pub fn explain(call: Call, code: Win32Error) -> Option<Explanation> {
-    let (name, cause, advice) = general(code)?;
-    let (cause, advice) = particular(call, code).unwrap_or((cause, advice));
-    Some(Explanation { name, cause, advice })
+    let (cause, advice) = particular(call, code).or_else(|| general(code))?;
+    Some(Explanation { name: names::name(code.as_int())?, cause, advice })
+}
+
+/// What is known about a code without a text of ours: its name, and the system's own message if there is a system.
+pub(crate) fn describe(code: Win32Error) -> String {
+    let code = code.as_int();
+    match (names::name(code), message(code)) {
+        (Some(name), Some(text)) => format!("{name}: {text}"),
+        (Some(name), None) => format!("{name}; `net helpmsg {code}` prints its text on Windows"),
+        (None, Some(text)) => text,
+        (None, None) => "no documented Win32 error; a program of its own may define it".to_owned(),
+    }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{PROVIDER, events, machine, machine_with, system_session};
-use etw_engine::{EngineOptions, Rights};
+use etw_engine::{Answers, EngineOptions, Rights};
 use etw_session::info::{
     ContextRegisters, DisallowList, DisallowedProviders, Information, LbrConfiguration, LbrEvents, MaxPmcCounters,
     MaxSessions, PeriodicCapture, PeriodicCaptureLimits, PmcCounters, PmcEvents, PmcOwners, PmcSessions,
@@ -75,9 +75,11 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
     let of_engine = || engine.session(session.handle()).unwrap().information();
 
     session.set(&StackTracing::new(events(3)).unwrap()).unwrap();
-    assert_eq!(of_engine().stack_tracing, events(3));
+    assert_eq!(session.get::<StackTracing>().unwrap().0, events(3));
+    session.set(&StackTracing::new(events(2)).unwrap()).unwrap();
+    assert_eq!(session.get::<StackTracing>().unwrap().0, events(2), "a list replaces the one before");
     session.set(&StackTracing::off()).unwrap();
-    assert_eq!(of_engine().stack_tracing, []);
+    assert_eq!(session.get::<StackTracing>().unwrap().0, []);
 
     session.set(&DisallowList(vec![PROVIDER])).unwrap();
     assert_eq!(session.get::<DisallowedProviders>().unwrap().0, [PROVIDER]);
@@ -103,6 +105,18 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
     session.set(&ContextRegisters::new(events(1))).unwrap();
     assert!(of_engine().context_registers.is_some());
     assert!(session.get::<StreamCount>().unwrap().0 >= 1);
+}
+
+/// Learn documents the query; an observer saw a Windows that does not have it.
+#[test]
+fn a_system_that_does_not_return_the_stack_tracing_list_is_believed() {
+    let answers = Answers { stack_tracing_query: Win32Error::NotSupported, ..Answers::default() };
+    let (machine, _engine) = machine_with(EngineOptions { answers, ..EngineOptions::default() });
+    let session = system_session(&machine);
+    session.set(&StackTracing::new(events(1)).unwrap()).unwrap();
+    let error = session.get::<StackTracing>().unwrap_err();
+    assert!(error.is_unsupported(), "{error}");
+    assert!(error.to_string().starts_with("TraceQueryInformation(class 3): 50 NOT_SUPPORTED"), "{error}");
 }
 
 #[test]

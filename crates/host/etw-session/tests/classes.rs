@@ -82,7 +82,10 @@ const ROWS: [Row; 29] = [
     enumerate(nothing),
     enumerate(|| PROVIDER.to_bytes_le().to_vec()),
     enumerate(nothing),
-    set(Handle::System, || StackTracing(events(1)).encode(), Beyond::Set(|| StackTracing(events(257)).encode())),
+    Row {
+        query: Some(&[]),
+        ..set(Handle::System, || StackTracing(events(1)).encode(), Beyond::Set(|| StackTracing(events(257)).encode()))
+    },
     Row { query: Some(&[]), ..set(Handle::System, || vec![0; 32], Beyond::Set(|| vec![0; 36])) },
     Row {
         query: Some(&[0; 8]),
@@ -153,6 +156,7 @@ impl Bench {
         let mut other = machine.start(&other).unwrap();
         other.set_raw(TraceInfoClass::PmcEventListInfo, &StackTracing(events(1)).encode()).unwrap();
         other.keep();
+        system.set_raw(TraceInfoClass::StackTracingInfo, &StackTracing(events(1)).encode()).unwrap();
         for session in [&system, &plain] {
             session.set_raw(TraceInfoClass::SetDisallowList, &PROVIDER.to_bytes_le()).unwrap();
         }

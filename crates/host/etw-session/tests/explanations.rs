@@ -139,6 +139,29 @@ fn names_are_microsofts() {
     assert_eq!(explained.collect::<Vec<_>>(), NAMES, "all of them, and no other");
 }
 
+/// Codes that no function of session control documents.
+#[test]
+fn every_other_code_has_a_message_as_well() {
+    let line = |code| Error::of(Call::Start, Win32Error::from_int(code)).to_string();
+    for (code, name) in [
+        (win32::ERROR_NO_TOKEN, "NO_TOKEN"),
+        (win32::ERROR_WRITE_PROTECT, "WRITE_PROTECT"),
+        (win32::ERROR_WMI_GUID_NOT_FOUND, "WMI_GUID_NOT_FOUND"),
+        (win32::ERROR_EVT_INVALID_CHANNEL_PATH, "EVT_INVALID_CHANNEL_PATH"),
+        (win32::ERROR_SXS_CANT_GEN_ACTCTX, "SXS_CANT_GEN_ACTCTX"),
+    ] {
+        assert_eq!(explain(Call::Start, Win32Error::from_int(code)), None, "no text of ours: {name}");
+        let start = format!("StartTrace: {code} {name}");
+        let line = line(code);
+        assert!(line.starts_with(&start) && line.len() > start.len() + 10, "{line}");
+    }
+    if cfg!(not(windows)) {
+        assert_eq!(line(1008), "StartTrace: 1008 NO_TOKEN; `net helpmsg 1008` prints its text on Windows");
+        let nameless = "StartTrace: 4000000 no documented Win32 error; a program of its own may define it";
+        assert_eq!(line(4_000_000), nameless);
+    }
+}
+
 #[test]
 fn one_code_has_different_causes_in_different_functions() {
     let cause = |call, code| explain(call, Win32Error::from_int(code)).expect("an explanation").cause;

@@ -44,6 +44,7 @@ fn every_row_of_the_table_is_a_type_and_every_type_a_row() {
         enumerate::<ProviderInstances>(),
         enumerate::<ProcessProviders>(),
         set::<StackTracing>(),
+        query::<StackTracing>(),
         set::<SystemFlags>(),
         query::<SystemFlags>(),
         set::<SampleInterval>(),

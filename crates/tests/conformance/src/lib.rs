@@ -1,14 +1,14 @@
 //! Writes the same event with `wdk-etw` and with Microsoft's `tracelogging`, and compares what reaches ETW.
 //!
 //! Both crates call the kernel's routines, which are those of `etw-symbols` here, so one engine captures both. Compared
-//! are the descriptor, the activity ids, the provider's traits, the metadata and the payload. Not compared is the number
-//! of data descriptors: `wdk-etw` needs as many or fewer, because neighbouring fixed-size values share one.
+//! are the routine that was called, the descriptor, the activity ids, the provider's traits, the metadata and the payload.
+//! Not compared is the number of data descriptors: `wdk-etw` needs as many or fewer, because neighbouring fixed-size values share one.
 //!
 //! Where the two differ on purpose is tested in `tests/differences.rs`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use etw_engine::{CapturedEvent, Enable, Session};
+use etw_engine::{CapturedEvent, Enable, Routine, Session};
 use etw_symbols::{Entered, Host};
 use etw_types::{Guid, Level};
 
@@ -75,6 +75,21 @@ impl Fixture {
         self.session.take_events()
     }
 
+    /// Checks that every event so far went through the routine that Microsoft's code calls.
+    ///
+    /// # Panics
+    ///
+    /// If one did not.
+    #[track_caller]
+    pub fn assert_same_routine(&self) {
+        let calls = self.host.engine().calls();
+        let is_write = |routine: &Routine| {
+            matches!(routine, Routine::Write | Routine::WriteTransfer | Routine::WriteEx | Routine::WriteString)
+        };
+        let writes: Vec<Routine> = calls.iter().map(|call| call.routine).filter(is_write).collect();
+        assert_eq!(writes, [Routine::WriteTransfer; 2]);
+    }
+
     /// The traits that each registration has set, theirs first.
     #[must_use]
     pub fn registered_traits(&self) -> Vec<Option<Vec<u8>>> {
@@ -137,6 +152,7 @@ macro_rules! same {
         let fixture = $crate::Fixture::new($crate::wdk_etw::Level::from_int(255));
         $crate::write_both!($name $(, $($rest)*)?);
         $crate::assert_same(&fixture.take());
+        fixture.assert_same_routine();
     }};
 }
 

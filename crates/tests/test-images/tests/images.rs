@@ -50,27 +50,27 @@ fn a_driver_that_can_panic_is_found_out() {
 
 #[test]
 fn lookup_mode_does_not_import_the_routine_it_looks_up() {
-    assert_driver("lookup", &["EtwRegister", "EtwUnregister", "EtwWrite", "MmGetSystemRoutineAddress"]);
+    assert_driver("lookup", &["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "MmGetSystemRoutineAddress"]);
 }
 
 #[test]
 fn direct_mode_imports_set_information_and_looks_nothing_up() {
-    assert_driver("direct", &["EtwRegister", "EtwSetInformation", "EtwUnregister", "EtwWrite"]);
+    assert_driver("direct", &["EtwRegister", "EtwSetInformation", "EtwUnregister", "EtwWriteTransfer"]);
 }
 
 #[test]
 fn off_mode_neither_imports_nor_looks_up() {
-    assert_driver("off", &["EtwRegister", "EtwUnregister", "EtwWrite"]);
+    assert_driver("off", &["EtwRegister", "EtwUnregister", "EtwWriteTransfer"]);
 }
 
 #[test]
 fn fields_of_every_shape_need_no_other_routine() {
-    assert_driver("fields", &["EtwRegister", "EtwUnregister", "EtwWrite", "EtwWriteTransfer"]);
+    assert_driver("fields", &["EtwRegister", "EtwUnregister", "EtwWriteTransfer"]);
 }
 
 #[test]
 fn callbacks_and_scoped_registrations_need_no_other_routine() {
-    assert_driver("lifecycle", &["EtwRegister", "EtwUnregister", "EtwWrite", "MmGetSystemRoutineAddress"]);
+    assert_driver("lifecycle", &["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "MmGetSystemRoutineAddress"]);
 }
 
 #[test]
@@ -83,7 +83,6 @@ fn manifest_style_writing_imports_what_it_calls() {
             "EtwProviderEnabled",
             "EtwRegister",
             "EtwUnregister",
-            "EtwWrite",
             "EtwWriteEx",
             "EtwWriteString",
             "EtwWriteTransfer",

@@ -58,7 +58,7 @@ fn a_session_is_started_used_and_stopped() {
 fn every_class_that_can_be_got_is_got() {
     let mut script =
         String::from("start S --real-time --system process\nenable S MyDriver\nenable S MyGroup --group\n");
-    for class in [0, 2, 4, 5, 7, 11, 12, 14, 17, 19, 22, 23, 25, 27] {
+    for class in [0, 2, 3, 4, 5, 7, 11, 12, 14, 17, 19, 22, 23, 25, 27] {
         script.extend(["info get ", &class.to_string(), " --session S --json\n"]);
     }
     script.push_str("info get 1 --guid MyDriver --json\ninfo get 13 --guid MyGroup --json\nsessions --json\n");
@@ -66,15 +66,15 @@ fn every_class_that_can_be_got_is_got() {
     let script: String = script
         .lines()
         .map(|line| match line.split_whitespace().nth(2) {
-            Some("4" | "14" | "23") => format!("{line}\n"),
+            Some("3" | "4" | "14" | "23") => format!("{line}\n"),
             _ => format!("{}\n", line.replace(" --session S", "")),
         })
         .collect();
     let run = etwctl_with("batch", &script);
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
     let answers: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    assert_eq!(answers.len(), 17, "{}", run.out);
-    assert_eq!(answers[16][0]["name"], "S");
+    assert_eq!(answers.len(), 18, "{}", run.out);
+    assert_eq!(answers[17][0]["name"], "S");
 }
 
 #[test]

@@ -94,6 +94,14 @@ pub struct ClassFacts {
     pub since: u32,
 }
 
+impl ClassFacts {
+    /// The first build of Windows on which the class can be queried: `TraceQueryInformation` came with Windows 8.
+    #[must_use]
+    pub const fn query_since(&self) -> u32 {
+        if self.since < WIN8 { WIN8 } else { self.since }
+    }
+}
+
 const VISTA: u32 = 6000;
 const WIN7: u32 = 7600;
 const WIN8: u32 = 9200;
@@ -114,7 +122,7 @@ impl TraceInfoClass {
         use HandleKind::{None as NoHandle, Session, SystemSession, Unused, Zero};
         let (set, query, enumerate, handle, since) = match self.as_int() {
             0..=2 => (false, false, true, NoHandle, VISTA),
-            3 => (true, false, false, SystemSession, WIN7),
+            3 => (true, true, false, SystemSession, WIN7),
             4 => (true, true, false, SystemSession, WIN8),
             5 => (true, true, false, Zero, WIN8),
             6 => (true, false, false, Zero, WIN8),

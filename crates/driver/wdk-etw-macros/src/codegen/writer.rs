@@ -6,8 +6,8 @@
 //!
 //! - Where there is a register left, one function takes the fields and then the event.
 //! - Elsewhere the event has a function of its own, which puts the fixed-size fields into a frame and calls the shared
-//!   function with frame, event and slices. The frame's address comes a second time, as the fifth argument: there the
-//!   system's routine wants the table of descriptors, so the shared function ends in a jump to it.
+//!   function with frame, event and slices. The number of descriptors is its fifth argument and the frame's address, a
+//!   second time, its sixth: there the system's routine wants them, so the shared function ends in a jump to it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -123,7 +123,7 @@ fn shared_whole(payload: Payload) -> Writer {
     let names = Names::new();
     let Names { event, stage, slot, .. } = &names;
     let ids = quote!(::wdk_etw::__private::Ids::NONE);
-    let body = body(&payload, &names, &ids, None);
+    let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::Total::new()));
     // Without fields there is little to share: less than passing the event costs.
     let is_shared = !payload.parameters.is_empty();
     let own_event = (!is_shared).then(|| quote!(let #event = __WDK_ETW_EVENT.opaque();));
@@ -140,7 +140,7 @@ fn shared_part(payload: Payload, ids: Ids) -> Writer {
     let names = Names::new();
     let Names { provider, stage, slot, activity, related, .. } = &names;
     let shared = Shared::new(&payload, &ids, &names);
-    let body = body(&payload, &names, &shared.ids, shared.total.as_ref());
+    let body = body(&payload, &names, &shared.ids, &names.total);
     let (shared_list, shared_arguments, shared_attribute) = lists(&shared.parameters);
     let send = quote!(|#stage, #slot| __wdk_etw_send(#provider, #shared_arguments));
     let enter = enter(&payload.groups, payload.descriptors.len(), &send);
@@ -183,13 +183,11 @@ fn written(passed: &[Passed], body: &TokenStream) -> Writer {
 }
 
 /// What a shared function is given beside the provider, which is a constant of each and not passed: frame, event, two
-/// registers, slot, and the rest on the stack.
+/// registers, the number of descriptors, slot, and the rest on the stack.
 struct Shared {
     parameters: Vec<Passed>,
     /// An expression of type `Ids`.
     ids: TokenStream,
-    /// The variable that has the number of descriptors, where there is one.
-    total: Option<TokenStream>,
 }
 
 impl Shared {
@@ -198,41 +196,40 @@ impl Shared {
         let count = METADATA_DESCRIPTORS + payload.descriptors.len();
         let groups = payload.groups.iter().map(Group::kind);
         let id_type = || quote!(::core::option::Option<&[::core::primitive::u8; 16]>);
-        let none = quote!(::core::option::Option::None);
+        let given = |name: &TokenStream, id: &Option<TokenStream>| {
+            let some = quote!(::core::option::Option::Some(#name));
+            let value = if id.is_some() { some } else { quote!(::wdk_etw::__private::no_id()) };
+            Passed::new(name, id_type(), value)
+        };
         let mut parameters = vec![
             Passed::on(stage, quote!(::wdk_etw::__private::Stage<'wdk_etw, (#(#groups,)*), #count>)),
             Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())),
         ];
-        let slot = Passed::on(slot, quote!(::wdk_etw::__private::Slot<'wdk_etw>));
         let mut slices = payload.parameters.iter().filter(|parameter| parameter.is_slice);
-        let given = ids.activity.is_some();
         let first = slices.next();
-        if let Some(first) = first {
-            parameters.push(Passed::on(&first.name, first.kind.clone()));
-            parameters.push(slot);
-            parameters.extend(slices.map(|slice| Passed::on(&slice.name, slice.kind.clone())));
-            if given {
-                parameters.push(Passed::new(activity, id_type(), quote!(::core::option::Option::Some(#activity))));
-            }
-        } else {
+        match first {
+            Some(slice) => parameters.push(Passed::on(&slice.name, slice.kind.clone())),
             // Nothing needs the two registers, so they hold what the system wants in them.
-            let without = quote!(::wdk_etw::__private::no_activity());
-            let value = if given { quote!(::core::option::Option::Some(#activity)) } else { without };
-            parameters.push(Passed::new(activity, id_type(), value));
-            let kind = quote!(::wdk_etw::__private::Total<#count>);
-            parameters.push(Passed::new(total, kind, quote!(::wdk_etw::__private::Total::opaque())));
-            parameters.push(slot);
+            None => parameters.extend([given(activity, &ids.activity), given(related, &ids.related)]),
         }
-        if ids.related.is_some() {
-            parameters.push(Passed::new(related, id_type(), quote!(::core::option::Option::Some(#related))));
-        }
-        let activity = if given || first.is_none() { activity } else { &none };
-        let related = if ids.related.is_some() { related } else { &none };
-        Self {
-            parameters,
-            ids: quote!(::wdk_etw::__private::Ids { activity: #activity, related: #related }),
-            total: first.is_none().then(|| total.clone()),
-        }
+        let total_type = quote!(::wdk_etw::__private::Total<#count>);
+        parameters.push(Passed::new(total, total_type, quote!(::wdk_etw::__private::Total::opaque())));
+        parameters.push(Passed::on(slot, quote!(::wdk_etw::__private::Slot<'wdk_etw>)));
+        parameters.extend(slices.map(|slice| Passed::on(&slice.name, slice.kind.clone())));
+        // The registers are taken: only ids that there are come behind the slices.
+        let mut behind = |name: &TokenStream, id: &Option<TokenStream>| {
+            if first.is_none() {
+                name.clone()
+            } else if id.is_some() {
+                parameters.push(given(name, id));
+                name.clone()
+            } else {
+                quote!(::core::option::Option::None)
+            }
+        };
+        let (activity, related) = (behind(activity, &ids.activity), behind(related, &ids.related));
+        let ids = quote!(::wdk_etw::__private::Ids { activity: #activity, related: #related });
+        Self { parameters, ids }
     }
 }
 
@@ -264,11 +261,10 @@ fn enter(groups: &[Group], descriptors: usize, send: &TokenStream) -> TokenStrea
 }
 
 /// The statements that fill a frame and write the event.
-fn body(payload: &Payload, names: &Names, ids: &TokenStream, total: Option<&TokenStream>) -> TokenStream {
+fn body(payload: &Payload, names: &Names, ids: &TokenStream, total: &TokenStream) -> TokenStream {
     let Names { provider, event, stage, slot, table, .. } = names;
     let groups = (0..payload.groups.len()).map(group_name);
     let (statements, descriptors) = (&payload.statements, &payload.descriptors);
-    let total = total.map_or_else(|| quote!(::wdk_etw::__private::Total::new()), Clone::clone);
     quote! {
         let (#table, (#(#groups,)*)) = #stage.split();
         #(#statements)*

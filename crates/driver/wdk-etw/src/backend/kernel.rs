@@ -31,13 +31,6 @@ unsafe extern "system" {
         EventInformation: *const c_void,
         InformationLength: u32,
     ) -> NtStatus;
-    fn EtwWrite(
-        RegHandle: RegHandle,
-        EventDescriptor: *const EventDescriptor,
-        ActivityId: *const Guid,
-        UserDataCount: u32,
-        UserData: *const EventDataDescriptor<'_>,
-    ) -> NtStatus;
     fn EtwWriteTransfer(
         RegHandle: RegHandle,
         EventDescriptor: *const EventDescriptor,
@@ -123,18 +116,6 @@ impl Mode for Kernel {
         let set_information = unsafe { transmute::<*const c_void, EtwSetInformationFn>(routine) };
         // SAFETY: the caller passes 0 or a live handle, and `length` readable bytes at `data`.
         unsafe { set_information(handle, class, data, length) }
-    }
-
-    #[inline]
-    unsafe fn write(
-        handle: RegHandle,
-        descriptor: *const EventDescriptor,
-        activity: *const Guid,
-        count: u32,
-        data: *const EventDataDescriptor<'_>,
-    ) -> NtStatus {
-        // SAFETY: the caller passes 0 or a live handle, and pointers that are null where allowed or valid for the call.
-        unsafe { EtwWrite(handle, descriptor, activity, count, data) }
     }
 
     #[inline]

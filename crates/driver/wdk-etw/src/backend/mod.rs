@@ -158,16 +158,6 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     unsafe fn set_information_lookup(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> Self::Status;
 
-    /// An event without a related activity: one argument less to pass.
-    #[doc(hidden)]
-    unsafe fn write(
-        handle: RegHandle,
-        descriptor: *const EventDescriptor,
-        activity: *const Guid,
-        count: u32,
-        data: *const EventDataDescriptor<'_>,
-    ) -> Self::Status;
-
     #[doc(hidden)]
     unsafe fn write_transfer(
         handle: RegHandle,

@@ -137,19 +137,6 @@ impl Mode for User {
         HResult::from_win32(unsafe { set_information(handle, class, data, length) })
     }
 
-    /// The user-mode routine of that name takes no activity id, so this is the other one.
-    #[inline]
-    unsafe fn write(
-        handle: RegHandle,
-        descriptor: *const EventDescriptor,
-        activity: *const Guid,
-        count: u32,
-        data: *const EventDataDescriptor<'_>,
-    ) -> HResult {
-        // SAFETY: as for `write_transfer`, which the caller knows; a related activity may be null.
-        unsafe { Self::write_transfer(handle, descriptor, activity, ptr::null(), count, data) }
-    }
-
     #[inline]
     unsafe fn write_transfer(
         handle: RegHandle,

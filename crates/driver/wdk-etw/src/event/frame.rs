@@ -145,15 +145,15 @@ impl Ids<'_> {
     pub const NONE: Self = Self { activity: None, related: None };
 }
 
-/// No activity, of which the compiler does not know that it is none: a shared function that always gets the same argument
-/// would lose it, and with it the order of the others.
+/// A null activity id that is hidden from the optimiser. Otherwise it removes a parameter for which every caller passes the
+/// same value, and the other parameters change registers.
 ///
 /// # IRQL
 ///
 /// Any.
 #[must_use]
 #[inline(always)]
-pub fn no_activity<'a>() -> Option<&'a [u8; 16]> {
+pub fn no_id<'a>() -> Option<&'a [u8; 16]> {
     let pointer = opaque(core::ptr::null::<[u8; 16]>());
     // SAFETY: the pointer is the null pointer that went in, and null is `None`.
     unsafe { pointer.as_ref() }
@@ -177,7 +177,7 @@ impl<const N: usize> Total<N> {
         Self(N as u32)
     }
 
-    /// The number, of which the compiler does not know which it is: see [`no_activity`].
+    /// The number, of which the compiler does not know which it is: see [`no_id`].
     ///
     /// # IRQL
     ///
@@ -215,17 +215,11 @@ impl<'id, const N: usize> Table<'id, N> {
         // SAFETY: the table is in a frame that is borrowed for `'id`, and nobody else has it.
         unsafe { self.table.cast::<[EventDataDescriptor<'_>; N]>().write(descriptors) };
         let pointer = |id: Option<&[u8; 16]>| id.map_or(core::ptr::null(), |id| id.as_ptr().cast());
-        let (handle, activity) = (provider.handle(), pointer(ids.activity));
-        if let Some(related) = ids.related {
-            // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); ids are
-            // null or 16 readable bytes, which x86-64 and ARM64 read at any alignment; the slot is that of this table,
-            // as the brand says, so there are `N` descriptors, whose bytes outlive the call.
-            return unsafe {
-                M::write_transfer(handle, event.descriptor(), activity, pointer(Some(related)), count, slot.table)
-            };
-        }
-        // SAFETY: as above.
-        unsafe { M::write(handle, event.descriptor(), activity, count, slot.table) }
+        let (activity, related) = (pointer(ids.activity), pointer(ids.related));
+        // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); ids are null or
+        // 16 readable bytes, which x86-64 and ARM64 read at any alignment; the slot is that of this table, as the brand
+        // says, so there are `N` descriptors, whose bytes outlive the call.
+        unsafe { M::write_transfer(provider.handle(), event.descriptor(), activity, related, count, slot.table) }
     }
 }
 

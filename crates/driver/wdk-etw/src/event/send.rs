@@ -6,7 +6,7 @@
 //! passed at all, and where it is not it must not move the slot.
 
 use super::Event;
-use super::frame::{Counted, Frame, Ids, Slot, Stage, Total, no_activity};
+use super::frame::{Counted, Frame, Ids, Slot, Stage, Total, no_id};
 use super::packed::{Scalar, slice_descriptor, value_descriptor};
 use super::text::{byte_count, element_count, elements, utf8, utf16};
 use crate::{Mode, Provider};
@@ -85,7 +85,7 @@ impl<T: Scalar> Kind for Elements<T> {
 #[inline(always)]
 pub fn write_values<P: Scalar, M: Mode>(provider: &Provider<M>, event: &'static Event, values: P) -> M::Status {
     Frame::<_, 3>::enter((values,), |stage, slot| {
-        send_values(stage, event.opaque(), no_activity(), Total::opaque(), slot, provider)
+        send_values(stage, event.opaque(), no_id(), no_id(), Total::opaque(), slot, provider)
     })
 }
 
@@ -95,13 +95,14 @@ fn send_values<'id, P: Scalar, M: Mode>(
     stage: Stage<'id, (P,), 3>,
     event: &'static Event,
     activity: Option<&[u8; 16]>,
+    related: Option<&[u8; 16]>,
     total: Total<3>,
     slot: Slot<'id>,
     provider: &Provider<M>,
 ) -> M::Status {
     let (table, (values,)) = stage.split();
     let descriptors = [provider.traits_descriptor(), event.metadata(), value_descriptor(values)];
-    table.send(slot, provider, event, Ids { activity, related: None }, total, descriptors)
+    table.send(slot, provider, event, Ids { activity, related }, total, descriptors)
 }
 
 /// Writes an event of fixed-size values and then a text or an array.
@@ -117,7 +118,7 @@ pub fn write_text<K: Kind, P: Scalar, M: Mode>(
     text: &[K::Unit],
 ) -> M::Status {
     Frame::<_, 4>::enter((Counted::new(values),), |stage, slot| {
-        send_text::<K, P, M>(stage, event.opaque(), text, slot, provider)
+        send_text::<K, P, M>(stage, event.opaque(), text, Total::opaque(), slot, provider)
     })
 }
 
@@ -127,6 +128,7 @@ fn send_text<'id, K: Kind, P: Scalar, M: Mode>(
     stage: Stage<'id, (Counted<P>,), 4>,
     event: &'static Event,
     text: &[K::Unit],
+    total: Total<4>,
     slot: Slot<'id>,
     provider: &Provider<M>,
 ) -> M::Status {
@@ -134,5 +136,5 @@ fn send_text<'id, K: Kind, P: Scalar, M: Mode>(
     let text = K::fit(text);
     let descriptors =
         [provider.traits_descriptor(), event.metadata(), values.close(K::count(text)), slice_descriptor(text)];
-    table.send(slot, provider, event, Ids::NONE, Total::new(), descriptors)
+    table.send(slot, provider, event, Ids::NONE, total, descriptors)
 }

@@ -20,7 +20,7 @@ use super::status::{SessionStatus, Statistics};
 use crate::buffers::{Outcome, Pieces};
 use crate::data::Data;
 use crate::record::{Extras, Scratch, add_items, adds_items, encode};
-use crate::routes::Taker;
+use crate::routes::{Opcodes, Taker};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
 use crate::trace_info::SessionInformation;
@@ -90,6 +90,13 @@ impl SessionCore {
         &self.stacks
     }
 
+    /// The types of this class's events that get a stack (`TraceStackTracingInfo`).
+    pub(crate) fn stack_opcodes(&self, class: Guid) -> Opcodes {
+        let information = lock(&self.information);
+        let listed = information.stack_tracing.iter().filter(|event| event.guid == class);
+        listed.map(|event| event.event_type).collect()
+    }
+
     /// Whether it captures events for a test.
     pub(crate) const fn captures(&self) -> bool {
         self.memory().is_some()
@@ -152,7 +159,9 @@ impl SessionCore {
     fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> NtStatus {
         let stamp = data.timestamp.unwrap_or_else(|| self.stamp(offer.now));
         let mut header = [0; SIZE / 8];
-        let adds = adds_items(offer, taker.settings.property()) || self.event_sequence.is_some();
+        let adds = adds_items(offer, taker.settings.property())
+            || self.event_sequence.is_some()
+            || taker.stacks.contains(offer.event.descriptor.opcode);
         let scratch = adds.then(|| {
             let mut scratch = Scratch::take();
             let fits = self.add(offer, data, taker, &mut scratch).is_some();
@@ -340,8 +349,10 @@ pub(super) fn clock_now(kind: ClockKind, now: u64) -> Clock {
     Clock { kind, frequency: 10_000_000, start: FileTime::now(), start_stamp: now }
 }
 
-/// Whether a session wants the stack of an event's writer.
+/// Whether a session wants the stack of an event's writer: the request asks for it, or the event is in the session's list.
 fn wants_stack(offer: &Offer<'_>, data: &Data<'_>, taker: &Taker) -> bool {
-    taker.settings.property() & enable::STACK_TRACE != 0
-        && taker.filters.wants_stack(&offer.event.descriptor, data.metadata)
+    let descriptor = &offer.event.descriptor;
+    let is_asked_for =
+        taker.settings.property() & enable::STACK_TRACE != 0 && taker.filters.wants_stack(descriptor, data.metadata);
+    is_asked_for || taker.stacks.contains(descriptor.opcode)
 }

@@ -101,6 +101,9 @@ impl Session {
             SetInformation::StackTracing(events) => {
                 limit(events.len() <= MAX_STACK_TRACING_EVENTS)?;
                 information.stack_tracing = events;
+                drop(information);
+                // Writers learn of the list through their routes.
+                drop(self.engine.inner().write_state());
             }
             SetInformation::SystemFlags(mask) => information.system_flags = mask,
             SetInformation::PmcEvents(events) => {

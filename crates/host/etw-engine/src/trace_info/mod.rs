@@ -112,7 +112,8 @@ impl Engine {
             return Err(Win32Error::NotSupported);
         }
         let options = self.options();
-        if facts.since > options.os_build {
+        let since = if function == Function::Query { facts.query_since() } else { facts.since };
+        if since > options.os_build {
             return Err(options.answers.newer_class);
         }
         if !options.rights.control && function != Function::Enumerate {

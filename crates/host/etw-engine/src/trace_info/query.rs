@@ -1,8 +1,8 @@
 //! Querying: typed answers, and their bytes.
 
 use etw_types::session::{
-    GroupMask, PeriodicCaptureStateInfo, PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo, ProfileInterval,
-    ProfileSourceInfo, TraceInfoClass, TraceVersionInfo,
+    ClassicEventId, GroupMask, PeriodicCaptureStateInfo, PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo,
+    ProfileInterval, ProfileSourceInfo, TraceInfoClass, TraceVersionInfo,
 };
 use etw_types::{Guid, Win32Error};
 
@@ -24,6 +24,8 @@ const DEFAULT_INTERVAL: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Information {
+    /// Class 3.
+    StackTracing(Vec<ClassicEventId>),
     /// Class 4.
     SystemFlags(GroupMask),
     /// Class 5.
@@ -60,6 +62,7 @@ impl Information {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
+            Self::StackTracing(events) => events.iter().flat_map(ClassicEventId::to_bytes).collect(),
             Self::SystemFlags(mask) => mask.to_bytes().to_vec(),
             Self::ProfileInterval(interval) => interval.to_bytes().to_vec(),
             Self::ProfileSourceList(sources) => chain(sources.iter().map(source_bytes).collect()),
@@ -124,7 +127,8 @@ impl Engine {
         let bytes = answer.to_bytes();
         let is_variable = matches!(
             answer,
-            Information::ProfileSourceList(_)
+            Information::StackTracing(_)
+                | Information::ProfileSourceList(_)
                 | Information::DisallowList(_)
                 | Information::PmcOwners(..)
                 | Information::PmcSessions(_)
@@ -151,6 +155,11 @@ impl Engine {
         self.check_class(class, Function::Query, handle)?;
         let options = self.options();
         Ok(match class {
+            TraceInfoClass::StackTracingInfo => {
+                let session = self.session_for(class, handle)?;
+                options.answers.stack_tracing_query.ok()?;
+                Information::StackTracing(session.information().stack_tracing)
+            }
             TraceInfoClass::SystemTraceEnableFlagsInfo => {
                 Information::SystemFlags(self.session_for(class, handle)?.information().system_flags)
             }

@@ -1,4 +1,4 @@
-//! The texts: what a code says as the answer of one function, and what it says whoever answers it.
+//! The texts: what a code says as the answer of one function, and what it says whichever function returns it.
 
 use etw_types::Win32Error;
 
@@ -129,73 +129,58 @@ fn of_consume(code: u32) -> Option<Texts> {
     })
 }
 
-/// Name, and what the code says whoever answers it.
-pub(super) fn general(code: Win32Error) -> Option<(&'static str, &'static str, &'static str)> {
+/// What the code says whichever function returns it.
+pub(super) fn general(code: Win32Error) -> Option<Texts> {
     Some(match code.as_int() {
-        1 => ("INVALID_FUNCTION", "the request does not fit the provider's state", "start the provider first"),
-        2 => ("FILE_NOT_FOUND", "there is no such file", "check the path"),
-        3 => ("PATH_NOT_FOUND", "there is no such folder", "make the folder first"),
+        1 => ("the request does not fit the provider's state", "start the provider first"),
+        2 => ("there is no such file", "check the path"),
+        3 => ("there is no such folder", "make the folder first"),
         5 => (
-            "ACCESS_DENIED",
             "you may not control trace sessions",
             "run elevated or join Performance Log Users; the kernel's own session needs an administrator",
         ),
-        6 => ("INVALID_HANDLE", "the handle is not of a running session", "find the session by its name"),
-        8 => ("NOT_ENOUGH_MEMORY", "there is no memory for the buffers", "ask for fewer or smaller buffers"),
-        14 => ("OUTOFMEMORY", "there is no memory for the buffers", "ask for fewer or smaller buffers"),
-        24 => ("BAD_LENGTH", "the data is shorter than the least length or no multiple of it", "check the layout"),
-        31 => ("GEN_FAILURE", "a device or driver failed", "try again; look at the system's event log"),
-        32 => ("SHARING_VIOLATION", "another process has the file open", "close it there, or name another file"),
-        50 => ("NOT_SUPPORTED", "this class or function is not for that", "look at the table of classes"),
-        87 => ("INVALID_PARAMETER", "a value is not accepted", "check the arguments"),
+        6 => ("the handle is not of a running session", "find the session by its name"),
+        8 | 14 => ("there is no memory for the buffers", "ask for fewer or smaller buffers"),
+        24 => ("the data is shorter than the least length or no multiple of it", "check the layout"),
+        31 => ("a device or driver failed", "try again; look at the system's event log"),
+        32 => ("another process has the file open", "close it there, or name another file"),
+        50 => ("this class or function is not for that", "look at the table of classes"),
+        87 => ("a value is not accepted", "check the arguments"),
         112 => (
-            "DISK_FULL",
             "the disk has less room than the largest file, or 200 MB on the system's disk",
             "free some room or ask for a smaller file",
         ),
-        120 => ("CALL_NOT_IMPLEMENTED", "not supported here: this system has no such function", "use Windows"),
-        122 => ("INSUFFICIENT_BUFFER", "the answer grew faster than its buffer", "try again"),
-        126 => ("MOD_NOT_FOUND", "a library of the system is missing", "use a later version of Windows"),
-        127 => ("PROC_NOT_FOUND", "not supported here: the function is missing", "use a later version of Windows"),
-        161 => ("BAD_PATHNAME", "the file cannot be used", "name another file"),
+        120 => ("not supported here: this system has no such function", "use Windows"),
+        122 => ("the answer grew faster than its buffer", "try again"),
+        126 => ("a library of the system is missing", "use a later version of Windows"),
+        127 => ("not supported here: the function is missing", "use a later version of Windows"),
+        161 => ("the file cannot be used", "name another file"),
         170 => (
-            "BUSY",
             "somebody else owns the performance counters",
             "ask class 25 who, stop that profiler or hypervisor feature",
         ),
-        183 => (
-            "ALREADY_EXISTS",
-            "a session of that name or GUID is running",
-            "attach to it, stop it first, or choose another name",
-        ),
-        234 => ("MORE_DATA", "the answer did not fit", "try again"),
-        534 => ("ARITHMETIC_OVERFLOW", "a size is too large", "ask for less"),
-        591 => (
-            "SYSTEM_PROCESS_TERMINATED",
-            "the driver under test has stopped its machine",
-            "look at the host's findings; the trace ends there",
-        ),
-        998 => ("NOACCESS", "memory of the call could not be read or written", MISTAKE),
+        183 => ("a session of that name or GUID is running", "attach to it, stop it first, or choose another name"),
+        234 => ("the answer did not fit", "try again"),
+        534 => ("a size is too large", "ask for less"),
+        591 => ("the driver under test has stopped its machine", "look at the host's findings; the trace ends there"),
+        998 => ("memory of the call could not be read or written", MISTAKE),
         1067 => (
-            "PROCESS_ABORTED",
             "the process that runs the driver is gone or does not answer",
             "start the host again; the file is readable up to its last buffer",
         ),
         1131 => (
-            "POSSIBLE_DEADLOCK",
             "the call came from a callback of the provider that it concerns",
             "control the session from another thread",
         ),
-        1168 => ("NOT_FOUND", "there is no such element", "check the arguments"),
-        1223 => ("CANCELLED", "reading was ended by its callback", NOTHING),
-        1300 => ("NOT_ALL_ASSIGNED", NO_PROFILE.0, NO_PROFILE.1),
-        1314 => ("PRIVILEGE_NOT_HELD", NO_PROFILE.0, NO_PROFILE.1),
-        1392 => ("FILE_CORRUPT", "the file is damaged", "decode what is left of it"),
-        1450 => ("NO_SYSTEM_RESOURCES", "a limit of the system is reached", "stop what nobody needs"),
-        1460 => ("TIMEOUT", "the wait was too short", "wait longer"),
-        2402 => ("ACTIVE_CONNECTIONS", "the session is being stopped already", "wait for it"),
-        4201 => ("WMI_INSTANCE_NOT_FOUND", "no such session is running", "list the sessions and check the name"),
-        7007 => ("CTX_CLOSE_PENDING", "reading ends after the buffers that wait", NOTHING),
+        1168 => ("there is no such element", "check the arguments"),
+        1223 => ("reading was ended by its callback", NOTHING),
+        1300 | 1314 => NO_PROFILE,
+        1392 => ("the file is damaged", "decode what is left of it"),
+        1450 => ("a limit of the system is reached", "stop what nobody needs"),
+        1460 => ("the wait was too short", "wait longer"),
+        2402 => ("the session is being stopped already", "wait for it"),
+        4201 => ("no such session is running", "list the sessions and check the name"),
+        7007 => ("reading ends after the buffers that wait", NOTHING),
         _ => return None,
     })
 }

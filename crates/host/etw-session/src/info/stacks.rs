@@ -3,15 +3,16 @@
 use etw_types::session::{ClassicEventId, MAX_STACK_TRACING_EVENTS, StackCachingInfo, TraceInfoClass};
 
 use super::wire::exact;
-use super::{Information, OfSession, Privilege, Settable, list_class};
+use super::{Information, OfSession, Privilege, Settable, list_class, queryable};
 use crate::{Limit, Malformed};
 
 list_class! {
     /// Class 3: system events that get a stack. A list replaces the one before; an empty one turns stacks off.
     ///
-    /// Learn says that it can be queried; the header does not, and systems answer `NotSupported`. On 64-bit Windows the stack
-    /// of the kernel's part cannot always be walked: the page of `TraceSetInformation` says to set the registry value
-    /// `DisablePagingExecutive` to 1 for as long as that is needed.
+    /// Learn documents that a query returns the list, from Windows 8 on. The header documents only that it can be set, and
+    /// Tracy's authors saw `ERROR_NOT_SUPPORTED` on Windows: a query passes on what the system returns. On 64-bit Windows
+    /// the stack of the kernel's part cannot always be walked: the page of `TraceSetInformation` says to set the registry
+    /// value `DisablePagingExecutive` to 1 for as long as that is needed.
     StackTracing(ClassicEventId) = StackTracingInfo, OfSession
 }
 
@@ -32,6 +33,8 @@ impl StackTracing {
         Self(Vec::new())
     }
 }
+
+queryable!(StackTracing, 0);
 
 impl Settable for StackTracing {
     const PRIVILEGE: Privilege = Privilege::Helps;

@@ -44,7 +44,7 @@ pub(super) const CLASSES: &[Facts] = &[
     .layout("`CLASSIC_EVENT_ID[]`")
     .sets_list(0, 24)
     .limit("256 events")
-    .note("an empty list turns stacks off; a query answers `NOT_SUPPORTED` although Learn has one"),
+    .note("a list replaces the one before, an empty one turns stacks off; a query returns the list according to Learn, from Windows 8 on; `NOT_SUPPORTED` was seen on Windows"),
     Row::new(
         Class::SystemTraceEnableFlagsInfo,
         "TraceSystemTraceEnableFlagsInfo",

@@ -202,3 +202,8 @@ fn update(now: &SessionStatus, asked: Properties) -> Update {
         maximum_buffers: (asked.maximum_buffers != 0).then_some(asked.maximum_buffers),
     }
 }
+
+/// The system's message for an error code: here is no system that has one.
+pub(crate) const fn message(_code: u32) -> Option<String> {
+    None
+}

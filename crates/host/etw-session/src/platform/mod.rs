@@ -8,6 +8,11 @@ mod engine;
 mod windows;
 
 #[cfg(not(windows))]
+pub(crate) use engine::message;
+#[cfg(windows)]
+pub(crate) use windows::message;
+
+#[cfg(not(windows))]
 pub use engine::{EngineSystem, local, local_engine, shows_colours};
 #[cfg(windows)]
 pub use windows::{WindowsSystem, console::shows_colours, interrupted, local};

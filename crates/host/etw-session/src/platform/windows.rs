@@ -215,3 +215,11 @@ impl System for WindowsSystem {
         lookup::is_wine().then_some("This is Wine: it answers that sessions start and stop, but there are none.")
     }
 }
+
+/// The system's message for an error code; `None` if it has none.
+pub(crate) fn message(code: u32) -> Option<String> {
+    let text = std::io::Error::from_raw_os_error(code.cast_signed()).to_string();
+    // The standard library adds the code, which is shown already, and says itself when the system has no message.
+    let message = text.split(" (os error ").next().unwrap_or_default().trim_end_matches('.');
+    (!message.is_empty() && !message.starts_with("OS Error ")).then(|| message.to_owned())
+}

@@ -5,7 +5,7 @@ mod driver;
 use super::images::SIDES;
 use super::{Findings, Images};
 use crate::report::{Bound, Cell, Goal, Section};
-use driver::{Driver, Measured, SHAPES};
+use driver::{Driver, LIMITS, Measured};
 
 const HOW: &str = "stepped twice, equal";
 const TEXT: &str = "\
@@ -74,7 +74,7 @@ pub fn instructions(images: &Images) -> Result<Findings, String> {
             HOW,
         );
         goals.push(goal(&format!("disabled {}, instructions", ours.name), 4.0, as_number(ours.disabled)));
-        let limit = if ours.name.starts_with("E1") { 0.85 } else { 0.75 };
+        let limit = LIMITS.get(ours.shape).copied().unwrap_or_default();
         goals.push(goal(&format!("enabled {}, ratio to tracelogging", ours.name), limit, ratio));
     }
     let mut looped = Section::new("loop", "A disabled event in a loop", LOOP_TEXT, &["event", "ours", "peer"]);
@@ -89,7 +89,7 @@ pub fn instructions(images: &Images) -> Result<Findings, String> {
 /// Every shape with both keywords.
 fn events(driver: &mut Driver) -> Result<Vec<Measured>, String> {
     let mut events = Vec::new();
-    for shape in 0..SHAPES {
+    for shape in 0..LIMITS.len() {
         for keyword in [0, 1] {
             let first = driver.measure(shape, keyword)?;
             let second = driver.measure(shape, keyword)?;

@@ -3,7 +3,7 @@
 use etw_session::info::OfSession;
 use etw_session::info::{
     self, DisallowedProviders, Facts, MaxPmcCounters, PeriodicCaptureLimits, PmcOwners, PmcSessions, ProcessingVersion,
-    ProfileSources, Queryable, SampleInterval, StreamCount, SystemFlags,
+    ProfileSources, Queryable, SampleInterval, StackTracing, StreamCount, SystemFlags,
 };
 use etw_types::session::{HandleKind, PmcCounterOwner};
 
@@ -73,6 +73,13 @@ pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         0 => guids(context, machine.providers()?),
         1 => providers::provider_of(context, line),
         2 => guids(context, machine.providers_of_this_process()?),
+        3 => {
+            let mut table = Table::new(&["class", "type"]);
+            for event in of_session::<StackTracing>(context, line)?.0 {
+                table.row(vec![event.guid.into(), u32::from(event.event_type).into()]);
+            }
+            context.table(table)
+        }
         4 => {
             let flags: SystemFlags = of_session(context, line)?;
             let masks = flags.0.masks.iter().map(|mask| format!("{mask:#x}")).collect::<Vec<_>>();
