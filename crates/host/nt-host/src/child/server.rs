@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use etw_engine::Session;
 
-use super::notify::{self, News};
 use super::worker::Worker;
 use crate::api::Event;
 use crate::config::Config;
-use crate::cpu::signals;
+use crate::exception::signals;
 use crate::kernel::{self, kernel};
 use crate::loader::Layout;
 use crate::machine;
+use crate::verify::notify::{self, News};
 use crate::verify::{self, Arena};
 use crate::wire::{self, Reply, Request};
 

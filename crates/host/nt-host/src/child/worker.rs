@@ -8,11 +8,13 @@ use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
 use super::server::Sessions;
-use super::{control, notify, storm};
-use crate::cpu::{signals, thread};
+use super::{control, storm};
+use crate::cpu::thread;
+use crate::exception::signals;
 use crate::kernel::{self, Asked, Ended, kernel};
 use crate::loader::Layout;
 use crate::machine::{load, plug};
+use crate::verify::notify;
 use crate::wire::{Reply, Request};
 
 /// The worker as the server sees it.

@@ -1,6 +1,6 @@
 //! The kernel that a driver finds: its routines by families, and the state behind them.
 //!
-//! Every routine is an entry of a table. A driver's call arrives in [`dispatch`], which checks what holds for all of them
+//! Every routine is an entry of a table. A driver's call arrives in [`nt_host_dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
 pub(crate) mod etw;
@@ -8,7 +8,6 @@ pub(crate) mod ex;
 pub(crate) mod io;
 pub(crate) mod pool;
 pub(crate) mod registry;
-pub(crate) mod routine;
 pub(crate) mod rtl;
 pub(crate) mod sync;
 mod table;
@@ -21,17 +20,17 @@ use etw_engine::{Engine, EngineOptions};
 use etw_types::NtStatus;
 
 use crate::config::Config;
-use crate::cpu::fault;
 use crate::cpu::thread::{self, Site};
+use crate::exception::{self, Hooks, fault};
+use crate::image;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, Routine};
 use crate::verify::{self, At, Rule};
 
 pub(crate) use io::work::submit;
 pub(crate) use sync::dpc::serve as serve_deferred;
 pub(crate) use table::{Entry, Table};
 
-use ex::image;
-use routine::{Call, Routine};
 use sync::scheduler::Scheduler;
 
 /// The families of the kernel's routines.
@@ -72,6 +71,7 @@ pub(crate) struct Kernel {
     pub(crate) engine: Engine,
     pub(crate) table: Table,
     pub(crate) pool: Mutex<pool::Pool>,
+    pub(crate) paging: pool::paging::Paging,
     pub(crate) scheduler: Scheduler,
     pub(crate) threads: Mutex<sync::thread::Threads>,
     pub(crate) objects: Mutex<ex::object::Objects>,
@@ -96,6 +96,8 @@ pub(crate) fn attach(kernel: &'static Kernel) {
     if KERNEL.set(kernel).is_ok() {
         // Events carry the time that the driver sees.
         kernel.engine.set_clock(|| kernel.scheduler.now());
+        let (page_in, change_irql) = (pool::paging::bring_in, sync::irql::change_silently);
+        exception::attach(Hooks { page_in, explain: explain_address, change_irql });
     }
 }
 
@@ -120,6 +122,7 @@ impl Kernel {
         Self {
             table,
             pool: Mutex::new(pool::Pool::new()),
+            paging: pool::paging::Paging::default(),
             scheduler: Scheduler::new(config.real_time),
             threads: Mutex::default(),
             objects: Mutex::default(),
@@ -138,8 +141,10 @@ impl Kernel {
     }
 }
 
-/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to.
-pub(crate) extern "sysv64" fn dispatch(index: u32, slots: u64, from: u64) -> u64 {
+/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to. The
+/// common entry of all imports, which is below this layer, knows it by its name.
+#[unsafe(no_mangle)]
+extern "sysv64" fn nt_host_dispatch(index: u32, slots: u64, from: u64) -> u64 {
     match catch_unwind(AssertUnwindSafe(|| run(index, GuestPtr::new(slots), from))) {
         Ok(value) => value,
         Err(_) => verify::stop(Rule::Host, None, from, format_args!("the host panicked in routine {index}")),
@@ -233,7 +238,7 @@ fn at_or(call: u64, callback: u64) -> At {
 }
 
 /// What an address that faulted was.
-pub(crate) fn explain_address(address: u64) -> Option<(Rule, String)> {
+fn explain_address(address: u64) -> Option<(Rule, String)> {
     if image::is_unloaded(address) {
         return Some((Rule::CallbackAfterUnload, format!("{address:#x} is in the unloaded image")));
     }

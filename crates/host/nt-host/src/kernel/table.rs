@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock;
-use super::routine::{Fails, Routine};
 use crate::config::Config;
 use crate::cpu::stubs::Stubs;
 use crate::cpu::switch;
+use crate::routine::{Fails, Routine};
 
 /// Room for imports that nobody has.
 const MOST_UNKNOWN: u32 = 1024;

@@ -4,10 +4,17 @@
 //! member, a method of `GuestPtr` that leads to it: `irp.IoStatus().Status().read()?`. So no code has an offset of its own.
 //! A test compares sizes and offsets with Microsoft's metadata, if it has the structure.
 
-#![allow(non_snake_case, non_camel_case_types, reason = "the names of Microsoft's headers")]
+#![allow(
+    non_snake_case,
+    non_camel_case_types,
+    clippy::upper_case_acronyms,
+    reason = "the names of Microsoft's headers"
+)]
 #![allow(dead_code, reason = "structures are complete, whether or not each member is used")]
 
 mod device;
+mod exception;
+mod frame;
 mod packet;
 mod string;
 mod support;
@@ -17,12 +24,16 @@ mod tests;
 mod wdf;
 
 pub(crate) use device::{DEVICE_OBJECT, DRIVER_EXTENSION, DRIVER_OBJECT, FILE_OBJECT};
+pub(crate) use exception::{
+    CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_AREA, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD,
+};
+pub(crate) use frame::{CALL_FRAME, CROSSING, HOST_FRAME, PROCESSOR_BLOCK};
 pub(crate) use packet::{IO_STACK_LOCATION, IO_STATUS_BLOCK, IRP, MDL};
 pub(crate) use string::{STRING, UNICODE_STRING};
 pub(crate) use support::{
-    CLIENT_ID, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, EX_TIMER, GENERAL_LOOKASIDE, GUID, IO_ERROR_LOG_PACKET,
-    IO_WORKITEM, LIST_ENTRY, OBJECT_ATTRIBUTES, OSVERSIONINFOW, RTL_BITMAP, RTL_QUERY_REGISTRY_TABLE,
-    SINGLE_LIST_ENTRY, SLIST_HEADER, THREAD, TIME_FIELDS, WORK_QUEUE_ITEM,
+    CLIENT_ID, EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, EX_TIMER, GENERAL_LOOKASIDE, GUID,
+    IO_ERROR_LOG_PACKET, IO_WORKITEM, LIST_ENTRY, OBJECT_ATTRIBUTES, OSVERSIONINFOW, RTL_BITMAP,
+    RTL_QUERY_REGISTRY_TABLE, SINGLE_LIST_ENTRY, SLIST_HEADER, THREAD, TIME_FIELDS, WORK_QUEUE_ITEM,
 };
 pub(crate) use sync::{
     DISPATCHER_HEADER, ERESOURCE, FAST_MUTEX, IO_REMOVE_LOCK, KDEVICE_QUEUE, KDEVICE_QUEUE_ENTRY, KDPC, KEVENT,

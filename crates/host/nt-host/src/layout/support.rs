@@ -137,6 +137,13 @@ layout! {
         Keyword: u64,
     }
 
+    EVENT_DATA_DESCRIPTOR: 0x10 {
+        Ptr: GuestPtr<u8>,
+        Size: u32,
+        Type: u8,
+        Reserved: [u8; 3],
+    }
+
     EVENT_FILTER_DESCRIPTOR: 0x10 {
         Ptr: u64,
         Size: u32,

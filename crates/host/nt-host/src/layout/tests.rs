@@ -5,6 +5,7 @@ use std::mem::{offset_of, size_of};
 use windows_sys::Wdk::Foundation as wdk;
 use windows_sys::Wdk::System::SystemServices as services;
 use windows_sys::Win32::Foundation as win32;
+use windows_sys::Win32::System::Diagnostics::Debug as debug;
 use windows_sys::Win32::System::Diagnostics::Etw as etw;
 use windows_sys::Win32::System::IO as io;
 use windows_sys::Win32::System::Kernel as kernel;
@@ -125,5 +126,26 @@ fn support_structures_have_the_layouts_of_microsofts_metadata() {
         FinalStatus SequenceNumber IoControlCode DeviceOffset DumpData
     });
     same!(EVENT_DESCRIPTOR, etw::EVENT_DESCRIPTOR { Id Version Channel Level Opcode Task Keyword });
+    same!(EVENT_DATA_DESCRIPTOR, etw::EVENT_DATA_DESCRIPTOR { Ptr Size; Type = Anonymous });
     same!(EVENT_FILTER_DESCRIPTOR, etw::EVENT_FILTER_DESCRIPTOR { Ptr Size Type });
+}
+
+#[test]
+fn what_exception_handlers_are_passed_has_the_layout_of_microsofts_metadata() {
+    same!(EXCEPTION_RECORD, debug::EXCEPTION_RECORD {
+        ExceptionCode ExceptionFlags ExceptionRecord ExceptionAddress NumberParameters ExceptionInformation
+    });
+    same!(EXCEPTION_POINTERS, debug::EXCEPTION_POINTERS { ExceptionRecord ContextRecord });
+    same!(DISPATCHER_CONTEXT, debug::DISPATCHER_CONTEXT {
+        ControlPc ImageBase FunctionEntry EstablisherFrame TargetIp ContextRecord LanguageHandler HandlerData HistoryTable
+        ScopeIndex
+    });
+    same!(CONTEXT, debug::CONTEXT {
+        ContextFlags MxCsr SegCs SegDs SegEs SegFs SegGs SegSs EFlags Rip VectorRegister VectorControl DebugControl;
+        Home = P1Home, Debug = Dr0, General = Rax, FltSave = Anonymous, LastBranch = LastBranchToRip
+    });
+    let saved = offset_of!(debug::CONTEXT, Anonymous);
+    assert_eq!(offset_of!(CONTEXT, General) + 15 * 8, offset_of!(debug::CONTEXT, R15));
+    assert_eq!(offset_of!(CONTEXT, FltSaveMxCsr), saved + offset_of!(debug::XSAVE_FORMAT, MxCsr));
+    assert_eq!(offset_of!(CONTEXT, XmmRegisters), saved + offset_of!(debug::XSAVE_FORMAT, XmmRegisters));
 }

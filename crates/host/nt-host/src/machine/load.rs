@@ -4,17 +4,18 @@ use std::io as std_io;
 
 use etw_types::NtStatus;
 
-use super::plug;
-use crate::cpu::fault::OrStop as _;
-use crate::cpu::{switch, walk};
-use crate::kernel::ex::image;
+use super::{machine, plug};
+use crate::cpu::switch;
+use crate::image;
 use crate::kernel::io::{device, registration};
+use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
-use crate::kernel::routine::PASSIVE;
 use crate::kernel::sync::thread;
 use crate::kernel::{call_back, etw, kernel, lock};
 use crate::loader::{ImportName, Layout, Mapped};
 use crate::memory::GuestPtr;
+use crate::memory::OrStop as _;
+use crate::routine::PASSIVE;
 use crate::verify::{self, Rule};
 use crate::wdf;
 
@@ -40,8 +41,13 @@ pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
         layout.imports.get(index).map_or(0, |import| table.import(&import.name.to_string()))
     })?;
     let (region, entry) = (mapped.region(), GuestPtr::new(mapped.entry()));
-    walk::use_tables(layout);
-    image::loaded(mapped.clone());
+    paging::set_sections(mapped.pageable());
+    verify::calls::forget();
+    *lock(&machine().mapped) = Some(mapped.clone());
+    image::loaded(region, layout);
+    if let Some(arena) = verify::arena() {
+        arena.set_base(region.base);
+    }
     let config = &kernel().config;
     let made =
         device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, &config.name, &keys::service(config));
@@ -100,5 +106,10 @@ fn gone() {
     registration::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();
-    image::unload();
+    let mapped = lock(&machine().mapped).take();
+    if let Some(mapped) = mapped {
+        paging::set_sections(Vec::new());
+        mapped.withdraw();
+        image::unloaded(mapped.region());
+    }
 }

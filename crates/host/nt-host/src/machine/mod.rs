@@ -10,7 +10,9 @@ mod routines;
 use std::sync::{Mutex, OnceLock};
 
 use crate::config::Config;
+use crate::image::{self, Image};
 use crate::kernel::{self, Kernel, Table};
+use crate::loader::Mapped;
 use crate::wdf::{self, Framework};
 
 pub(crate) use routines::can_fail;
@@ -18,6 +20,9 @@ pub use routines::{Known, known};
 
 /// The machine of this process.
 pub(crate) struct Machine {
+    image: Image,
+    /// The loaded driver.
+    mapped: Mutex<Option<Mapped>>,
     kernel: Kernel,
     framework: Mutex<Framework>,
     clients: Mutex<plug::Clients>,
@@ -29,8 +34,15 @@ static MACHINE: OnceLock<Machine> = OnceLock::new();
 pub(crate) fn start(config: Config) {
     let machine = MACHINE.get_or_init(|| {
         let table = Table::new(&config, routines::all(), wdf::functions());
-        Machine { kernel: Kernel::new(config, table), framework: Mutex::default(), clients: Mutex::default() }
+        Machine {
+            image: Image::default(),
+            mapped: Mutex::default(),
+            kernel: Kernel::new(config, table),
+            framework: Mutex::default(),
+            clients: Mutex::default(),
+        }
     });
+    image::attach(&machine.image);
     kernel::attach(&machine.kernel);
     wdf::attach(&machine.framework, plug::close_all);
 }

@@ -9,11 +9,12 @@ use std::sync::Mutex;
 use etw_types::NtStatus;
 
 use super::machine;
-use crate::cpu::fault::{self, OrStop as _};
+use crate::exception::fault;
 use crate::kernel::io::pnp;
-use crate::kernel::routine::{Failure, Outcome};
 use crate::kernel::{Asked, Ended, lock};
 use crate::memory::GuestPtr;
+use crate::memory::OrStop as _;
+use crate::routine::{Failure, Outcome};
 use crate::wdf;
 
 /// Major functions, which are also the framework's kinds of requests.

@@ -1,8 +1,8 @@
 //! Which routines this host has.
 
 use crate::Os;
-use crate::kernel::routine::{Fails, Routine};
-use crate::{kernel, seh, wdf};
+use crate::routine::{Fails, Routine};
+use crate::{exception, kernel, wdf};
 
 /// What this host knows about a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn known(name: &str, os: Os) -> Known {
 
 /// All routines of the kernel and the framework's loader.
 pub(super) fn all() -> impl Iterator<Item = &'static Routine> {
-    kernel::routines().chain(seh::ROUTINES.into_iter().flatten()).chain(wdf::LOADER)
+    kernel::routines().chain(exception::ROUTINES.into_iter().flatten()).chain(wdf::LOADER)
 }
 
 fn find(name: &str) -> Option<&'static Routine> {

@@ -40,7 +40,6 @@ const NO_ADDRESS: u64 = 4;
 macro_rules! primitives {
     ($($name:ident($($argument:ident),+): $($instruction:literal),+;)*) => {
         $(
-            // SAFETY: moved to its section only so that `recover` knows it; the section holds code.
             #[unsafe(naked)]
             #[unsafe(link_section = "guest_access")]
             unsafe extern "sysv64" fn $name($($argument: u64),+) -> Done {
@@ -50,7 +49,7 @@ macro_rules! primitives {
     };
 }
 
-// No primitive uses the stack: after a fault, the return address is still on top.
+// They are in a section of their own so that `recover` knows them. No primitive uses the stack: after a fault, the return address is still on top.
 primitives! {
     load8(_from): "movzx eax, byte ptr [rdi]";
     load16(_from): "movzx eax, word ptr [rdi]";

@@ -1,6 +1,7 @@
 //! An access to guest memory that the processor refused.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 /// What an access wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,5 +40,28 @@ impl fmt::Display for Fault {
             Access::Write => "writes to",
         };
         write!(f, "{verb} {:#x}", self.address)
+    }
+}
+
+/// What a fault does that nobody handles.
+static STOP: OnceLock<fn(Fault) -> !> = OnceLock::new();
+
+/// Says what a fault does that nobody handles; the first word counts.
+pub(crate) fn on_unhandled(stop: fn(Fault) -> !) {
+    let _ = STOP.set(stop);
+}
+
+/// Results of accesses that cannot fail unless the driver or the host made a mistake that ends the run.
+pub(crate) trait OrStop<T> {
+    /// The value. A fault does not return.
+    fn or_stop(self) -> T;
+}
+
+impl<T> OrStop<T> for Result<T, Fault> {
+    fn or_stop(self) -> T {
+        self.unwrap_or_else(|fault| match STOP.get() {
+            Some(stop) => stop(fault),
+            None => panic!("the host {fault}"),
+        })
     }
 }

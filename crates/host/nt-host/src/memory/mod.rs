@@ -2,8 +2,6 @@
 //!
 //! [`GuestPtr`] and [`GuestSlice`] are the only way to guest memory, and `access` has the only instructions that touch it.
 
-#![allow(dead_code, unused_imports, reason = "the routines are converted step by step")]
-
 #[cfg(not(miri))]
 mod access;
 #[cfg(miri)]
@@ -20,7 +18,7 @@ mod tests;
 
 #[cfg(not(miri))]
 pub(crate) use access::{Recovery, recover};
-pub(crate) use fault::{Access, Fault};
+pub(crate) use fault::{Access, Fault, OrStop, on_unhandled};
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use region::{PAGE, Protection, Region, protect};

@@ -28,7 +28,7 @@ impl<T> GuestSlice<T> {
         self.length
     }
 
-    pub(crate) const fn is_empty(self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.length == 0
     }
 

@@ -23,8 +23,8 @@ impl Arena {
 
     #[cfg(not(miri))]
     fn new() -> Self {
-        crate::cpu::signals::install().expect("signal handlers");
-        crate::cpu::signals::use_own_stack().expect("a stack for them");
+        crate::exception::signals::install().expect("signal handlers");
+        crate::cpu::stack::use_handler_stack().expect("a stack for them");
         let region = Region::new(3 * PAGE, Protection::ReadWrite, false).expect("pages");
         super::protect(region.base + 2 * PAGE, PAGE, Protection::None);
         Self { start: region.base, size: 2 * PAGE }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::cpu::walk;
-use crate::kernel::ex::image;
+use crate::image;
 
 /// Most callers that are kept.
 const MOST: usize = 16;

@@ -3,9 +3,9 @@
 use etw_types::NtStatus;
 
 use super::Handle;
-use crate::kernel::routine::{Outcome, fail};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
 use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{Outcome, fail};
 use crate::verify::{self, Rule};
 
 /// What the creator of an object asks for.

@@ -7,8 +7,8 @@ use super::request::{lookup, with_request};
 use super::{Handle, queue, queue_state, sync, with};
 use crate::cpu::thread;
 use crate::kernel::call_back;
-use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Routine, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[

@@ -7,9 +7,9 @@ use super::device::with_device;
 use super::object::{self, Data};
 use super::request::{self, CONTROL, PATIENCE, Request, complete};
 use super::{Handle, cancel, file, queue, with};
-use crate::kernel::routine::{Outcome, PASSIVE};
 use crate::kernel::{self, Asked, Ended, call_back, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::routine::{Outcome, PASSIVE};
 use crate::verify::{self, At, Rule};
 
 /// A request on its way, with the file that it was sent through.

@@ -8,8 +8,8 @@ use super::queue::{MANUAL, with_queue};
 use super::request::{self, with_request};
 use super::{Handle, cancel, queue_state, sync};
 use crate::cpu::thread;
-use crate::kernel::routine::PASSIVE;
 use crate::kernel::{call_back, kernel, submit};
+use crate::routine::PASSIVE;
 
 /// At which end of a queue a request goes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,13 @@ use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::init::Init;
-use super::object::{self, Data, change, create, created, lookup};
+use super::object::{self, Data, create, created, lookup};
 use super::{Handle, driver, life, power, with};
 use crate::kernel::io::stack;
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, UNICODE_STRING};
 use crate::memory::GuestPtr;
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, At, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -113,11 +113,10 @@ pub(super) struct Device {
 
 /// Looks at or changes a device.
 pub(super) fn with_device<R>(handle: Handle, body: impl FnOnce(&mut Device) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::Device(device) => Some(body(device)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 fn ignore(call: &Call) -> NtStatus {
@@ -127,11 +126,10 @@ fn ignore(call: &Call) -> NtStatus {
 /// Arguments: place of the description, attributes, place for the handle.
 fn create_device(call: &Call) -> Outcome {
     let handle: Handle = call.ptr(1).read()?;
-    let init = change(handle, |object| match &object.data {
+    let init = object::part(handle, |data| match data {
         Data::Init(init) => Some((**init).clone()),
         _ => None,
     });
-    let Some(init) = init else { object::violation(handle) };
     let taken = with(|framework| {
         let same = |object: &object::Object| match &object.data {
             Data::Device(device) => device.init.name.eq_ignore_ascii_case(&init.name),

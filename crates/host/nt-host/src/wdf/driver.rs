@@ -2,12 +2,12 @@
 
 use etw_types::NtStatus;
 
-use super::object::{self, Data, change, create, created};
+use super::object::{self, Data, create, created};
 use super::{Handle, life, loader, with};
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS};
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -33,11 +33,10 @@ pub(super) struct Driver {
 }
 
 fn with_driver<R>(handle: Handle, look: impl FnOnce(&Driver) -> R) -> R {
-    let found = change(handle, |object| match &object.data {
-        Data::Driver(driver) => Some(*driver),
+    object::part(handle, |data| match data {
+        Data::Driver(driver) => Some(look(driver)),
         _ => None,
-    });
-    look(&found.unwrap_or_else(|| object::violation(handle)))
+    })
 }
 
 /// Arguments: driver object, registry path, attributes, configuration, place for the handle.

@@ -6,10 +6,10 @@ use super::device::with_device;
 use super::object::{self, Data, change};
 use super::request::{self, Request};
 use super::{Handle, client, life, sync};
-use crate::kernel::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.arg(1))),
@@ -33,11 +33,10 @@ pub(super) struct File {
 }
 
 fn device_of(handle: Handle) -> Handle {
-    let device = change(handle, |object| match object.data {
+    object::part(handle, |data| match data {
         Data::File(file) => Some(file.device),
         _ => None,
-    });
-    device.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Opens a device: answers its file object, 0 where its driver wants none, or the status that the driver refused with.

@@ -3,13 +3,13 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::object::{self, Data, change};
-use super::{Handle, life};
-use crate::kernel::routine::{Call, DISPATCH, Failure, PASSIVE, Routine, done, routine};
+use super::life;
+use super::object::{self, Data};
 use crate::layout::{
     DEVICE_OBJECT, UNICODE_STRING, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG, WDF_IO_TYPE_CONFIG,
 };
 use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{Call, DISPATCH, Failure, PASSIVE, Routine, done, routine};
 use crate::verify::{self, Rule};
 
 /// Callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their position behind its size.
@@ -76,11 +76,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfFdoInitSetFilter", DISPATCH, ignore).fixed(),
     routine!("WdfFdoInitSetEventCallbacks", DISPATCH, ignore).fixed(),
     routine!("WdfFdoInitWdmGetPhysicalDevice", DISPATCH, |call| {
-        let physical = change(call.arg(1), |object| match &object.data {
+        object::part(call.arg(1), |data| match data {
             Data::Init(init) => Some(init.physical),
             _ => None,
-        });
-        physical.unwrap_or_else(|| object::violation(call.arg(1)))
+        })
     }),
     routine!("WdfControlDeviceInitAllocate", PASSIVE, |call| {
         let init = Init { control: true, ..Init::default() };
@@ -131,16 +130,11 @@ fn ignore(call: &Call) -> NtStatus {
 
 /// Changes the description, which must be one.
 fn set(call: &Call, body: impl FnOnce(&mut Init)) -> NtStatus {
-    let handle: Handle = call.arg(1);
-    let found = change(handle, |object| match &mut object.data {
+    object::part(call.arg(1), |data| match data {
         Data::Init(init) => {
             body(init);
-            true
+            Some(NtStatus::Success)
         }
-        _ => false,
-    });
-    if !found {
-        object::violation(handle);
-    }
-    NtStatus::Success
+        _ => None,
+    })
 }

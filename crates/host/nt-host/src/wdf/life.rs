@@ -7,8 +7,8 @@
 use super::object::{self, Data, Farewell, Object, change};
 use super::{Handle, queue_state, timer, with};
 use crate::cpu::thread;
-use crate::kernel::routine::PASSIVE;
 use crate::kernel::{self, call_back, kernel, submit};
+use crate::routine::PASSIVE;
 
 /// Deletes an object and what belongs to it. An object that is on its way out is left alone.
 pub(super) fn delete(handle: Handle) {

@@ -3,9 +3,9 @@
 use etw_types::NtStatus;
 
 use super::{Framework, with};
-use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
 use crate::kernel::{self, kernel};
 use crate::memory::guest;
+use crate::routine::{Call, PASSIVE, Routine, routine};
 use crate::verify::{self, Rule};
 
 /// `WDF_BIND_INFO`: component at 8, version at 16, 20, 24, count of functions at 28, place for the table at 32.

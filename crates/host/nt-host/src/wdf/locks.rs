@@ -5,10 +5,10 @@ use etw_types::NtStatus;
 use super::Handle;
 use super::object::{self, Data, change, create, created};
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, routine};
 use crate::kernel::sync::{irql, spinlock};
 use crate::kernel::{self, kernel};
 use crate::memory::GuestPtr;
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -21,13 +21,15 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         let (handle, (word, _)) = (call.arg(1), spin_lock(call.arg(1)));
         let old = irql::raise(DISPATCH);
         spinlock::acquire(word, call.from)?;
-        done(set_old_irql(handle, old))
+        set_old_irql(handle, old);
+        done(())
     })
     .keeps(),
     routine!("WdfSpinLockRelease", DISPATCH, |call| {
         let (word, old) = spin_lock(call.arg(1));
         spinlock::release(word)?;
-        done(irql::lower(old))
+        irql::lower(old);
+        done(())
     }),
     routine!("WdfWaitLockCreate", DISPATCH, |call| {
         created(create(call, call.ptr(1), None, Data::WaitLock { owner: 0 }), call.ptr(2))
@@ -38,11 +40,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 ];
 
 fn spin_lock(handle: Handle) -> (GuestPtr<u64>, u8) {
-    let found = change(handle, |object| match object.data {
-        Data::SpinLock { word, old_irql } => Some((word, old_irql)),
+    object::part(handle, |data| match data {
+        Data::SpinLock { word, old_irql } => Some((*word, *old_irql)),
         _ => None,
-    });
-    found.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 fn set_old_irql(handle: Handle, irql: u8) {
@@ -55,11 +56,10 @@ fn set_old_irql(handle: Handle, irql: u8) {
 
 /// Changes the owner of a wait lock; answers the old one.
 fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::WaitLock { owner } => Some(body(owner)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Arguments: lock, address of a timeout or NULL.

@@ -5,10 +5,10 @@ use etw_types::NtStatus;
 use super::Handle;
 use super::attributes::Attributes;
 use super::object::{self, Data, change, create, created};
-use crate::kernel::routine::{Call, DISPATCH, Outcome, Routine, done, fail, routine};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfMemoryCreate", DISPATCH, create_memory).fails(NtStatus::InsufficientResources),
@@ -39,18 +39,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     // Arguments: list, place for the handle. The memory belongs to the list unless its attributes name another parent.
     routine!("WdfMemoryCreateFromLookaside", DISPATCH, |call| {
         let list = call.arg(1);
-        let found = change(list, |object| match object.data {
-            Data::Lookaside { size, memory } => Some((size, memory)),
+        let (size, attributes) = object::part(list, |data| match data {
+            Data::Lookaside { size, memory } => Some((*size, *memory)),
             _ => None,
         });
-        let (size, attributes) = found.unwrap_or_else(|| object::violation(list));
         let data = Data::Memory { bytes: new(size), owned: true };
         created(object::create_with(call.from, &attributes, Some(list), data), call.ptr(2))
     })
     .fails(NtStatus::InsufficientResources),
     // Arguments: memory, offset in it, buffer, length.
     routine!("WdfMemoryCopyToBuffer", DISPATCH, |call| {
-        done(call.ptr::<u8>(3).array(call.arg(4)).copy_from(part(call)?.start())?)
+        call.ptr::<u8>(3).array(call.arg(4)).copy_from(part(call)?.start())?;
+        done(())
     }),
     routine!("WdfMemoryCopyFromBuffer", DISPATCH, |call| done(part(call)?.copy_from(call.ptr(3))?)),
 ];
@@ -103,11 +103,10 @@ pub(super) fn describe(from: u64, parent: Handle, bytes: GuestSlice<u8>) -> Outc
 }
 
 fn range(handle: Handle) -> GuestSlice<u8> {
-    let found = change(handle, |object| match object.data {
-        Data::Memory { bytes, .. } => Some(bytes),
+    object::part(handle, |data| match data {
+        Data::Memory { bytes, .. } => Some(*bytes),
         _ => None,
-    });
-    found.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// The part that a copy names, if it is inside.

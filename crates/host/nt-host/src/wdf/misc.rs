@@ -5,10 +5,10 @@ use etw_types::NtStatus;
 use super::Handle;
 use super::attributes::Attributes;
 use super::object::{self, Data, change, create, created};
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fixed, routine};
 use crate::kernel::{self, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fixed, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -78,11 +78,10 @@ fn copy(units: &[u16]) -> Result<GuestSlice<u16>, Fault> {
 }
 
 fn string(handle: Handle) -> GuestSlice<u16> {
-    let found = change(handle, |object| match object.data {
-        Data::String { units } => Some(units),
+    object::part(handle, |data| match data {
+        Data::String { units } => Some(*units),
         _ => None,
-    });
-    found.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// The text of a string object.
@@ -113,9 +112,8 @@ fn items<R>(call: &Call, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {
 }
 
 fn with_items<R>(handle: Handle, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::Collection(items) => Some(body(items)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }

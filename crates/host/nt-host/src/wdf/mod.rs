@@ -62,8 +62,10 @@ pub(crate) struct Framework {
     lock_irqls: Vec<(Handle, u8)>,
 }
 
-/// Where this layer finds its part of the machine, and what ends the requests that clients have open on a device.
-static FRAMEWORK: OnceLock<(&'static Mutex<Framework>, fn(Handle))> = OnceLock::new();
+/// This layer's part of the machine, and what ends the requests that clients have open on a device.
+type Attached = (&'static Mutex<Framework>, fn(Handle));
+
+static FRAMEWORK: OnceLock<Attached> = OnceLock::new();
 
 /// Makes the framework of a machine that of this process; a second one is refused.
 pub(crate) fn attach(framework: &'static Mutex<Framework>, close_clients: fn(Handle)) {

@@ -6,10 +6,10 @@ use super::attributes::{Attributes, ContextType, Level, Scope};
 pub(super) use super::data::Data;
 use super::{Framework, Handle, life, with};
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
 
 /// Handles are in the kernel's half of the address space, where nothing is mapped.
@@ -133,6 +133,11 @@ pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
 /// Changes an object.
 pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
     with(|framework| framework.objects.get_mut(&handle).map(change)).unwrap_or_else(|| violation(handle))
+}
+
+/// Looks at or changes what an object's kind has. An object of another kind stops the machine.
+pub(super) fn part<R>(handle: Handle, body: impl FnOnce(&mut Data) -> Option<R>) -> R {
+    change(handle, |object| body(&mut object.data)).unwrap_or_else(|| violation(handle))
 }
 
 /// `WDF_VIOLATION`.

@@ -9,7 +9,7 @@ use super::init::{
 };
 use super::{Handle, queue_state};
 use crate::kernel::call_back;
-use crate::kernel::routine::PASSIVE;
+use crate::routine::PASSIVE;
 
 /// `WDF_POWER_DEVICE_STATE`: where a device sleeps, and where it comes from at first and goes to at last.
 const D3: u64 = 4;

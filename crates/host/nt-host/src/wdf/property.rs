@@ -6,7 +6,7 @@ use super::device::with_device;
 use super::object::created;
 use super::{memory, misc};
 use crate::kernel::io::interface::{property, store};
-use crate::kernel::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
@@ -22,7 +22,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         if name.is_empty() {
             return fail(NtStatus::InvalidDeviceState);
         }
-        done(misc::set_string(call.arg(2), &name.encode_utf16().collect::<Vec<u16>>())?)
+        misc::set_string(call.arg(2), &name.encode_utf16().collect::<Vec<u16>>())?;
+        done(())
     })
     .fails(NO_RESOURCES),
     routine!("WdfDriverRetrieveVersionString", PASSIVE, |call| {

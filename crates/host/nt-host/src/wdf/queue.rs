@@ -5,12 +5,12 @@ use etw_types::NtStatus;
 use std::collections::VecDeque;
 
 use super::device::with_device;
-use super::object::{self, Data, change, create, created};
+use super::object::{self, Data, create, created};
 use super::queue_state::{self, Until};
 use super::{Handle, deliver, retrieve, with};
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::layout::WDF_IO_QUEUE_CONFIG;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_QUEUE_DISPATCH_TYPE`.
@@ -28,35 +28,35 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     }),
     routine!("WdfIoQueueStop", DISPATCH, |call| {
         with_queue(call.arg(1), |queue| queue.stopped = true);
-        queue_state::then(call, Until::Idle)
+        queue_state::then(call, Until::Idle);
     }),
     routine!("WdfIoQueueStopSynchronously", PASSIVE, |call| {
         with_queue(call.arg(1), |queue| queue.stopped = true);
-        queue_state::wait(call.arg(1), Until::Idle)
+        queue_state::wait(call.arg(1), Until::Idle);
     }),
     routine!("WdfIoQueueDrain", DISPATCH, |call| {
         with_queue(call.arg(1), |queue| queue.closed = true);
-        queue_state::then(call, Until::Empty)
+        queue_state::then(call, Until::Empty);
     }),
     routine!("WdfIoQueueDrainSynchronously", PASSIVE, |call| {
         with_queue(call.arg(1), |queue| queue.closed = true);
-        queue_state::wait(call.arg(1), Until::Empty)
+        queue_state::wait(call.arg(1), Until::Empty);
     }),
     routine!("WdfIoQueuePurge", DISPATCH, |call| {
         queue_state::purge(call.arg(1));
-        queue_state::then(call, Until::Empty)
+        queue_state::then(call, Until::Empty);
     }),
     routine!("WdfIoQueuePurgeSynchronously", PASSIVE, |call| {
         queue_state::purge(call.arg(1));
-        queue_state::wait(call.arg(1), Until::Empty)
+        queue_state::wait(call.arg(1), Until::Empty);
     }),
     routine!("WdfIoQueueStopAndPurge", DISPATCH, |call| {
         queue_state::stop_and_purge(call.arg(1));
-        queue_state::then(call, Until::Idle)
+        queue_state::then(call, Until::Idle);
     }),
     routine!("WdfIoQueueStopAndPurgeSynchronously", PASSIVE, |call| {
         queue_state::stop_and_purge(call.arg(1));
-        queue_state::wait(call.arg(1), Until::Idle)
+        queue_state::wait(call.arg(1), Until::Idle);
     }),
     routine!("WdfIoQueueRetrieveNextRequest", DISPATCH, retrieve::next).fails(NtStatus::WdfPaused),
     routine!("WdfIoQueueRetrieveRequestByFileObject", DISPATCH, retrieve::of_file).fails(NtStatus::WdfPaused),
@@ -111,11 +111,10 @@ pub(super) struct Queue {
 
 /// Looks at or changes a queue.
 pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::Queue(queue) => Some(body(queue)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Arguments: device, configuration, attributes, place for the handle.

@@ -7,9 +7,9 @@ use super::object::{self, Data};
 use super::queue::{Queue, with_queue};
 use super::{Handle, cancel, deliver, request, sync};
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, PASSIVE};
 use crate::kernel::{call_back, kernel};
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, PASSIVE};
 use crate::verify::{self, At, Rule};
 
 /// `WDF_REQUEST_STOP_ACTION_FLAGS`.

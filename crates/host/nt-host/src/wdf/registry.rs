@@ -3,14 +3,14 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::object::{self, Data, change, create, created};
+use super::object::{self, Data, create, created};
 use super::{Handle, life, memory, misc};
 use crate::kernel::ex::object as kernel_object;
 use crate::kernel::registry::keys;
-use crate::kernel::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{self, kernel};
 use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
@@ -58,7 +58,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NOT_FOUND),
     routine!("WdfRegistryQueryULong", PASSIVE, |call| {
         let data = value_of(call, keys::DWORD)?;
-        done(call.ptr(3).write_all(&data)?)
+        call.ptr(3).write_all(&data)?;
+        done(())
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, length, buffer, place for the length, place for the type.
@@ -69,7 +70,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         if data.len() > call.u32(3) as usize {
             return fail(NtStatus::BufferOverflow);
         }
-        done(call.ptr(4).write_all(&data)?)
+        call.ptr(4).write_all(&data)?;
+        done(())
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, pool type, attributes, place for the memory, place for the type.
@@ -81,7 +83,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NOT_FOUND),
     routine!("WdfRegistryQueryString", PASSIVE, |call| {
         let data = value_of(call, keys::TEXT)?;
-        done(misc::set_string(call.arg(3), &units(&data))?)
+        misc::set_string(call.arg(3), &units(&data))?;
+        done(())
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, place for the length, string.
@@ -153,11 +156,10 @@ fn open_below(call: &Call, create: bool) -> Result<Option<u64>, Fault> {
 
 /// The kernel's handle of a key.
 fn handle(object: Handle) -> u64 {
-    let found = change(object, |object| match object.data {
-        Data::Key { handle } => Some(handle),
+    object::part(object, |data| match data {
+        Data::Key { handle } => Some(*handle),
         _ => None,
-    });
-    found.unwrap_or_else(|| object::violation(object))
+    })
 }
 
 fn key(object: Handle) -> u64 {
@@ -203,7 +205,8 @@ fn query_text(call: &Call, units: &[u16]) -> Outcome {
         return fail(NtStatus::BufferOverflow);
     }
     string.Buffer().read()?.write_all(units)?;
-    done(string.Length().write(length)?)
+    string.Length().write(length)?;
+    done(())
 }
 
 fn query_texts(call: &Call, data: &[u8]) -> Outcome {

@@ -3,13 +3,13 @@
 use etw_types::NtStatus;
 
 use super::deliver::{self, End};
-use super::object::{self, Data, change};
+use super::object::{self, Data};
 use super::{Handle, life, memory, queue, with};
 use crate::kernel::io::mdl;
 use crate::kernel::kernel;
-use crate::kernel::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
 use crate::layout::{MDL, WDF_REQUEST_PARAMETERS};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `WDF_REQUEST_TYPE`.
@@ -113,11 +113,10 @@ enum Direction {
 
 /// Looks at or changes a request.
 pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::Request(request) => Some(body(request)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Looks at a request that may have ended: then the answer is a default.

@@ -5,8 +5,8 @@ use etw_types::NtStatus;
 use super::queue::{PARALLEL, with_queue};
 use super::request::{self, with_request};
 use super::{Handle, deliver, object};
-use crate::kernel::routine::{Call, Outcome, fail};
 use crate::memory::GuestPtr;
+use crate::routine::{Call, Outcome, fail};
 
 /// Whether a driver can take requests out of a queue now.
 fn check(queue: Handle) -> Outcome {

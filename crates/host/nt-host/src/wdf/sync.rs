@@ -11,8 +11,8 @@ use super::object::{self, Data, change, is_passive};
 use super::{Handle, with};
 use crate::cpu::thread;
 use crate::kernel::kernel;
-use crate::kernel::routine::{DISPATCH, Routine, routine};
 use crate::kernel::sync::irql;
+use crate::routine::{DISPATCH, Routine, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[

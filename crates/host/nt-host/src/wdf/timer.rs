@@ -5,13 +5,13 @@ use etw_types::NtStatus;
 use std::sync::Arc;
 
 use super::attributes::Level;
-use super::object::{self, Data, change, create, created, lookup, needs_passive};
+use super::object::{self, Data, create, created, lookup, needs_passive};
 use super::{Handle, device, life, sync, with};
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::WDF_TIMER_CONFIG;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
 /// Sizes of `WDF_TIMER_CONFIG`, without and with its last member.
@@ -59,11 +59,11 @@ fn create_timer(call: &Call) -> Outcome {
 /// Arguments: timer, due time.
 fn start(call: &Call) -> bool {
     let handle = call.arg(1);
-    let (timer, passive) = change(handle, |object| match object.data {
-        Data::Timer(timer) => Some((timer, object.level == Level::Passive)),
+    let passive = lookup(handle, |object| object.level == Level::Passive);
+    let timer = object::part(handle, |data| match data {
+        Data::Timer(timer) => Some(*timer),
         _ => None,
-    })
-    .unwrap_or_else(|| object::violation(handle));
+    });
     let scheduler = &kernel().scheduler;
     let due = scheduler.deadline(call.arg(2).cast_signed());
     let entry = Entry {

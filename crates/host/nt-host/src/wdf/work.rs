@@ -2,12 +2,12 @@
 
 use etw_types::NtStatus;
 
-use super::object::{self, Data, change, create, created, lookup};
+use super::object::{self, Data, create, created, lookup};
 use super::{Handle, sync};
-use crate::kernel::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::WDF_WORK_CONFIG;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfWorkItemCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
@@ -57,11 +57,10 @@ fn create_work(call: &Call) -> Outcome {
 }
 
 fn work(handle: Handle) -> Work {
-    let work = change(handle, |object| match object.data {
-        Data::Work(work) => Some(work),
+    object::part(handle, |data| match data {
+        Data::Work(work) => Some(*work),
         _ => None,
-    });
-    work.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 impl Work {

@@ -1,44 +1,51 @@
 //! An event's data in the driver's memory.
 //!
-//! The engine copies data straight into the buffers of sessions. A driver may announce data that is not there, and the fault
-//! ends the thread: in the middle of a buffer, that would keep the session from ever writing it. So each piece is touched
-//! when the engine finds it, before it has anything to finish.
+//! The engine asks for data only once it knows that a session wants the event. Each piece is copied then: a driver may
+//! announce data that is not there, and a fault in the middle of a session's buffer would keep the session from ever
+//! writing it.
 
-use etw_engine::{Block, BlockSource, MAX_BLOCKS, MAX_DATA};
-use etw_symbols::memory::RawBlocks;
+use std::cell::OnceCell;
 
-use crate::cpu::fault::OrStop as _;
-use crate::memory::{GuestPtr, PAGE};
+use etw_engine::{Block, BlockSource, MAX_BLOCKS};
+use etw_types::DataKind;
 
-/// Data that faults, where it does, before anything is copied.
-pub(super) struct EventData(pub(super) RawBlocks);
+use crate::layout::EVENT_DATA_DESCRIPTOR;
+use crate::memory::{GuestPtr, OrStop as _};
+
+/// A driver's array of data descriptors, and copies of what the engine asked for.
+pub(super) struct EventData {
+    descriptors: GuestPtr<EVENT_DATA_DESCRIPTOR>,
+    count: u32,
+    copies: Vec<OnceCell<Vec<u8>>>,
+}
 
 impl EventData {
-    /// Whether the engine will read the data: else nobody looks at it.
-    fn is_within_limits(&self) -> bool {
-        let count = self.0.count();
-        let sizes = (0..count.min(MAX_BLOCKS)).map(|index| self.0.size(index));
-        count <= MAX_BLOCKS && sizes.fold(0, usize::saturating_add) <= MAX_DATA
+    pub(super) fn new(descriptors: GuestPtr<EVENT_DATA_DESCRIPTOR>, count: u32) -> Self {
+        Self { descriptors, count, copies: vec![OnceCell::new(); MAX_BLOCKS.min(count as usize)] }
+    }
+
+    /// A descriptor as it is now.
+    fn descriptor(&self, index: usize) -> Option<EVENT_DATA_DESCRIPTOR> {
+        let is_there = !self.descriptors.is_null() && index < self.count();
+        is_there.then(|| self.descriptors.at(index as u64).read().or_stop())
     }
 }
 
 impl BlockSource for EventData {
     fn count(&self) -> usize {
-        self.0.count()
+        self.count as usize
     }
 
     fn size(&self, index: usize) -> usize {
-        self.0.size(index)
+        self.descriptor(index).map_or(0, |descriptor| descriptor.Size as usize)
     }
 
     fn block(&self, index: usize) -> Option<Block<'_>> {
-        let block = self.0.block(index)?;
-        if let Some(last) = block.bytes.len().checked_sub(1).filter(|_| self.is_within_limits()) {
-            let start = block.bytes.as_ptr().addr();
-            for place in (0..last).step_by(PAGE as usize).chain([last]) {
-                GuestPtr::<u8>::new((start + place) as u64).read().or_stop();
-            }
+        let EVENT_DATA_DESCRIPTOR { Ptr: data, Size: size, Type: kind, .. } = self.descriptor(index)?;
+        if size != 0 && data.is_null() {
+            return None;
         }
-        Some(block)
+        let bytes = self.copies.get(index)?.get_or_init(|| data.array(size.into()).read().or_stop());
+        Some(Block::with_kind(bytes, DataKind::from_int(kind)))
     }
 }

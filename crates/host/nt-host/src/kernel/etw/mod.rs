@@ -7,6 +7,6 @@ mod routines;
 pub(crate) use environment::DriverView;
 pub(crate) use routines::{Writers, report_leaks};
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 1] = [routines::ROUTINES];

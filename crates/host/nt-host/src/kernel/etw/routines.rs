@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use etw_engine::{Callback, Enable, Engine, EventWrite, Finding, Notification, Origin, Routine as Called, Session};
-use etw_symbols::memory::{RawBlocks, buffer};
+use etw_engine::{
+    Buffer, Callback, Enable, Engine, EventWrite, Finding, Notification, Origin, Routine as Called, Session,
+};
 use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus};
 
 use super::data::EventData;
 use crate::Os;
-use crate::cpu::fault::OrStop as _;
 use crate::cpu::thread;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
+use crate::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
+use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -31,18 +32,18 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     // Arguments: handle, descriptor, then what differs: filter, flags, activity, related activity; count and data.
     routine!("EtwWrite", ANY, |call| {
-        write(call, Called::Write, (0, 0), (call.ptr(2), GuestPtr::NULL), (call.u32(3), call.arg(4)))
+        write(call, Called::Write, (0, 0), (call.ptr(2), GuestPtr::NULL), (call.u32(3), call.ptr(4)))
     })
     .fails(NtStatus::NoMemory)
     .keeps_nothing(),
     routine!("EtwWriteTransfer", ANY, |call| {
-        write(call, Called::WriteTransfer, (0, 0), (call.ptr(2), call.ptr(3)), (call.u32(4), call.arg(5)))
+        write(call, Called::WriteTransfer, (0, 0), (call.ptr(2), call.ptr(3)), (call.u32(4), call.ptr(5)))
     })
     .fails(NtStatus::NoMemory)
     .keeps_nothing(),
     routine!("EtwWriteEx", ANY, |call| {
         let filter = (call.arg(2), call.u32(3));
-        write(call, Called::WriteEx, filter, (call.ptr(4), call.ptr(5)), (call.u32(6), call.arg(7)))
+        write(call, Called::WriteEx, filter, (call.ptr(4), call.ptr(5)), (call.u32(6), call.ptr(7)))
     })
     .fails(NtStatus::NoMemory)
     .keeps_nothing(),
@@ -237,11 +238,17 @@ fn unregister(call: &Call) -> NtStatus {
     told(kernel().engine.unregister(handle))
 }
 
-fn set_information(call: &Call) -> NtStatus {
-    let (data, length) = (std::ptr::with_exposed_provenance(call.arg(2) as usize), call.u32(3));
-    // SAFETY: a bad address faults and does not come back; the buffer is used during this call only.
-    let buffer = unsafe { buffer(data, length) };
-    told(kernel().engine.set_information(call.arg(0), EventInfoClass::from_int(call.u32(1)), buffer))
+/// Arguments: handle, class, data, its length.
+fn set_information(call: &Call) -> Outcome<NtStatus> {
+    let (data, length) = (call.ptr::<u8>(2), call.u32(3));
+    let is_read = !data.is_null() && length <= Buffer::MAX;
+    let bytes = if is_read { data.array(length.into()).read()? } else { Vec::new() };
+    let buffer = match length {
+        _ if is_read => Buffer::Bytes(&bytes),
+        _ if data.is_null() => Buffer::Null(length),
+        _ => Buffer::TooLong(length),
+    };
+    Ok(told(kernel().engine.set_information(call.arg(0), EventInfoClass::from_int(call.u32(1)), buffer)))
 }
 
 fn write(
@@ -249,7 +256,7 @@ fn write(
     routine: Called,
     (filter, flags): (u64, u32),
     (activity, related): (GuestPtr<GUID>, GuestPtr<GUID>),
-    (count, data): (u32, u64),
+    (count, data): (u32, GuestPtr<EVENT_DATA_DESCRIPTOR>),
 ) -> Outcome<NtStatus> {
     let (handle, descriptor_at) = (call.arg(0), call.ptr::<EVENT_DESCRIPTOR>(1));
     if descriptor_at.is_null() {
@@ -264,9 +271,7 @@ fn write(
         activity: Some(optional_guid(activity)?.unwrap_or(Guid::ZERO)),
         related: optional_guid(related)?,
     };
-    let descriptors = std::ptr::with_exposed_provenance(data as usize);
-    // SAFETY: bad addresses fault and do not come back; the blocks are used during this call only.
-    let blocks = EventData(unsafe { RawBlocks::new(descriptors, count) });
+    let blocks = EventData::new(data, count);
     let me = thread::number();
     lock(&kernel().etw).inside.entry(handle).or_default().push(me);
     let engine = &kernel().engine;

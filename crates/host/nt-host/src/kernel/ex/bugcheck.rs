@@ -1,7 +1,7 @@
 //! Stopping the machine.
 
-use crate::kernel::routine::{ANY, Call, Routine, fixed, routine};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, Routine, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// "RPNC": the code of Microsoft's `wdk-panic`, with file, length of its name, line and column.

@@ -6,10 +6,10 @@ use etw_types::NtStatus;
 
 use super::object;
 use crate::cpu::thread;
-use crate::kernel::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
 
 /// `PowerDeviceD3`: where a device is that never said otherwise.
 const D3: u32 = 4;

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::routine::{PASSIVE, Routine, fixed};
+use crate::routine::{PASSIVE, Routine, fixed};
 
 const fn missing(name: &'static str, status: NtStatus) -> Routine {
     fixed(name, PASSIVE, status.as_int() as u64).fails(status)

@@ -3,14 +3,13 @@
 mod bugcheck;
 mod callback;
 mod file;
-pub(crate) mod image;
 pub(crate) mod object;
 mod system;
 
 pub(crate) use callback::Callbacks;
 pub(crate) use system::SEED;
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 5] =
     [bugcheck::ROUTINES, callback::ROUTINES, file::ROUTINES, object::ROUTINES, system::ROUTINES];

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use crate::kernel::routine::{
-    ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
-};
 use crate::kernel::{kernel, lock};
 use crate::layout::KEVENT;
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// Kernel handles have their highest bits set.

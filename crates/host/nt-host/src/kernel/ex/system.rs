@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
 use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
 use crate::memory::{Fault, Opaque};
+use crate::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
 
 /// `VER_PLATFORM_WIN32_NT`.
 const PLATFORM_NT: u32 = 2;

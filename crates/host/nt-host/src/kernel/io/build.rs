@@ -4,17 +4,15 @@ use etw_types::NtStatus;
 
 use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
 use super::{irp, mdl, stack};
-use crate::cpu::fault::OrStop as _;
 use crate::cpu::thread;
 use crate::kernel::pool;
-use crate::kernel::routine::{
-    APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
-};
 use crate::kernel::sync::event;
 use crate::kernel::sync::thread::process;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT};
+use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 
 /// Major functions.
 const READ: u32 = 3;

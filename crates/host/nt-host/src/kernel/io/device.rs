@@ -4,12 +4,10 @@ use etw_types::NtStatus;
 
 use super::stack::{attach, lower, top};
 use crate::kernel::ex::object;
-use crate::kernel::routine::{
-    APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
-};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.

@@ -6,10 +6,10 @@ use etw_types::NtStatus;
 
 use super::{device, stack};
 use crate::kernel::ex::object;
-use crate::kernel::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{kernel, lock};
 use crate::layout::{FILE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
 /// `IO_TYPE_FILE`.
 pub(super) const FILE_TYPE: u16 = 5;

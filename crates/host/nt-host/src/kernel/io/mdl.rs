@@ -1,10 +1,10 @@
 //! Memory descriptor lists. All memory is in the same address space here, so that mapping is remembering.
 
 use crate::kernel::pool::{self, paging};
-use crate::kernel::routine::{APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
 use crate::memory::{Fault, GuestPtr, PAGE};
+use crate::routine::{APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `MDL_MAPPED_TO_SYSTEM_VA`, `MDL_PAGES_LOCKED`, `MDL_SOURCE_IS_NONPAGED_POOL`, `MDL_PARTIAL`.

@@ -14,7 +14,7 @@ mod start_io;
 mod timer;
 pub(crate) mod work;
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 9] = [
     build::ROUTINES,

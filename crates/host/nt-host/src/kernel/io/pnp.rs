@@ -7,10 +7,10 @@ use super::client::{self, Completion, Packet, Submission, send};
 use super::interface::FILE_TYPE;
 use super::request::{CLEANUP, CLOSE, CREATE, PNP, POWER};
 use super::{device, mdl, stack};
-use crate::kernel::routine::{Outcome, PASSIVE, fail};
 use crate::kernel::{Asked, Ended, call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, MDL};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Outcome, PASSIVE, fail};
 
 /// Major functions of a client's requests.
 pub(crate) const WRITE: u32 = 0x04;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use crate::kernel::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, routine};
 use crate::verify;
 
 /// `ERROR_LOG_MAXIMUM_SIZE`.

@@ -7,11 +7,11 @@ use etw_types::NtStatus;
 use super::build::{self, Built, Power};
 use super::device::{Device, Link};
 use crate::cpu::thread;
-use crate::kernel::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// Major functions.

@@ -2,11 +2,11 @@
 
 use std::mem::offset_of;
 
-use crate::kernel::routine::{DISPATCH, Outcome, Routine, done, routine};
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IRP, KDEVICE_QUEUE, KDEVICE_QUEUE_ENTRY, LIST_ENTRY};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{DISPATCH, Outcome, Routine, done, routine};
 
 /// `DeviceQueueObject`.
 const TYPE: u16 = 20;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::Os;
 use crate::kernel::pool;
-use crate::kernel::routine::{Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, routine};
 use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, EX_TIMER};
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, routine};
 
 /// A device's timer fires once a second.
 const SECOND: u64 = 10_000_000;

@@ -4,10 +4,10 @@ use std::thread as std_thread;
 
 use crate::cpu::thread;
 use crate::kernel::pool;
-use crate::kernel::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, routine};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{IO_WORKITEM, WORK_QUEUE_ITEM};
 use crate::memory::GuestPtr;
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, routine};
 use crate::verify::{self, Rule};
 
 const SIZE: u64 = size_of::<IO_WORKITEM>() as u64;

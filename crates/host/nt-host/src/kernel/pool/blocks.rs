@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::paging;
-use crate::cpu::fault::OrStop as _;
+use crate::memory::OrStop as _;
 use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, protect};
 use crate::verify::{self, Rule};
 

@@ -6,10 +6,10 @@
 
 use super::free as free_pool;
 use crate::cpu::thread;
-use crate::kernel::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, Routine, fixed, routine};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::GENERAL_LOOKASIDE;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, Routine, fixed, routine};
 
 /// `PagedPool`, `NonPagedPoolNx`.
 const PAGED: u32 = 1;

@@ -8,6 +8,6 @@ mod routines;
 pub(crate) use blocks::Pool;
 pub(crate) use routines::free;
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 2] = [lookaside::ROUTINES, routines::ROUTINES];

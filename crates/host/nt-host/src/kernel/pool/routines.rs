@@ -3,9 +3,9 @@
 use super::blocks::text;
 use crate::Os;
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
 use crate::kernel::{kernel, lock};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, DISPATCH, Routine, routine};
 use crate::verify::{self, Rule};
 
 /// `POOL_FLAG_…`.

@@ -4,6 +4,6 @@ pub(crate) mod keys;
 mod query;
 mod routines;
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 2] = [query::ROUTINES, routines::ROUTINES];

@@ -5,10 +5,10 @@ use etw_types::NtStatus;
 use super::keys::{SERVICES, TEXT, TEXTS, Value};
 use crate::Os;
 use crate::kernel::ex::object;
-use crate::kernel::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 /// `RTL_REGISTRY_HANDLE` and `RTL_REGISTRY_OPTIONAL`.

@@ -5,9 +5,9 @@ use etw_types::NtStatus;
 use super::keys::{self, open_device, open_key, open_parameters};
 use crate::Os;
 use crate::kernel::ex::object;
-use crate::kernel::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
 use crate::kernel::{kernel, lock};
 use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 
@@ -59,7 +59,7 @@ fn open(call: &Call, create: bool) -> Outcome {
         return fail(NtStatus::InvalidHandle);
     }
     match open_key(parent, &name.text()?, create, call.from) {
-        Some(handle) => done(call.ptr(0).write(handle)?),
+        Some(handle) => Ok(call.ptr(0).write(handle)?),
         None => fail(NOT_FOUND),
     }
 }

@@ -1,8 +1,8 @@
 //! Bit maps.
 
-use crate::kernel::routine::{ANY, Call, Routine, routine};
 use crate::layout::RTL_BITMAP;
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, Routine, routine};
 
 /// What a search returns that finds nothing.
 const NONE: u32 = 0xFFFF_FFFF;

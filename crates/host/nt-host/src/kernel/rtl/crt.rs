@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use super::print::{self, Arguments};
 use super::string::upcase;
-use crate::kernel::routine::{ANY, Call, Outcome, Routine, done, routine};
 use crate::memory::{Fault, GuestPtr, Plain};
+use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("strlen", ANY, |call| length::<u8>(call)),
-    routine!("wcslen", ANY, |call| length::<u16>(call)),
-    routine!("strnlen", ANY, |call| length::<u8>(call)),
-    routine!("wcsnlen", ANY, |call| length::<u16>(call)),
+    routine!("strlen", ANY, length::<u8>),
+    routine!("wcslen", ANY, length::<u16>),
+    routine!("strnlen", ANY, length::<u8>),
+    routine!("wcsnlen", ANY, length::<u16>),
     routine!("strcmp", ANY, |call| compare::<u8>(call, u64::MAX, |unit| unit)),
     routine!("strncmp", ANY, |call| compare::<u8>(call, call.arg(2), |unit| unit)),
     routine!("_stricmp", ANY, |call| compare::<u8>(call, u64::MAX, |unit| unit.to_ascii_lowercase())),

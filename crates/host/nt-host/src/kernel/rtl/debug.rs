@@ -1,8 +1,8 @@
 //! Debug output.
 
 use super::print::{self, Arguments};
-use crate::kernel::routine::{ANY, Call, Routine, routine};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, Routine, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[

@@ -3,11 +3,11 @@
 //! A driver keeps lists of its own with inlined code; the kernel has the variants that take a spin lock, and the
 //! lock-free `SLIST`, whose operations are one at a time here.
 
-use crate::kernel::routine::{ANY, Call, DISPATCH, Outcome, Routine, done, routine};
 use crate::kernel::sync::spinlock;
 use crate::kernel::{kernel, lock};
 use crate::layout::{LIST_ENTRY, SINGLE_LIST_ENTRY, SLIST_HEADER};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, DISPATCH, Outcome, Routine, done, routine};
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExInterlockedInsertHeadList", ANY, |call| locked(call, 2, || insert(call.ptr(0), call.ptr(1), true))),
@@ -44,11 +44,8 @@ fn insert(
     at_head: bool,
 ) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
     let neighbour = if at_head { head.Flink().read()? } else { head.Blink().read()? };
-    if at_head {
-        head.insert(entry)?
-    } else {
-        neighbour.insert(entry)?
-    }
+    let before = if at_head { head } else { neighbour };
+    before.insert(entry)?;
     Ok(Some(neighbour).filter(|neighbour| *neighbour != head))
 }
 

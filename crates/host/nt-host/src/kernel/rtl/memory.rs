@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::kernel::routine::{ANY, Call, Routine, done, routine};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, Routine, done, routine};
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("memcpy", ANY, copy).leavable(),

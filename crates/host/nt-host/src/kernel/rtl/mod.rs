@@ -8,7 +8,7 @@ mod memory;
 mod print;
 mod string;
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 6] =
     [bitmap::ROUTINES, crt::ROUTINES, debug::ROUTINES, list::ROUTINES, memory::ROUTINES, string::ROUTINES];

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use etw_types::{Guid, NtStatus};
 
 use crate::kernel::pool;
-use crate::kernel::routine::{ANY, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
 /// The most bytes that a counted string can have.
 const MOST: usize = 0xFFFE;
@@ -86,7 +86,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let text = call.ptr::<UNICODE_STRING>(0).text()?;
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
         match Guid::parse(inner) {
-            Ok(guid) => done(call.ptr::<GUID>(1).set_id(guid)?),
+            Ok(guid) => Ok(call.ptr::<GUID>(1).set_id(guid)?),
             Err(_) => fail(NtStatus::InvalidParameter),
         }
     }),
@@ -128,7 +128,8 @@ fn initialize_unicode(call: &Call) -> Outcome {
     let (string, source) = (call.ptr::<UNICODE_STRING>(0), call.ptr::<u16>(1));
     let Some(source) = source.non_null() else { return done(string.set(0, 0, source)?) };
     let length = (source.terminated()?.len() * 2).min(MOST - 2) as u16;
-    done(string.set(length, length + 2, source)?)
+    string.set(length, length + 2, source)?;
+    done(())
 }
 
 /// Arguments: string, source.
@@ -136,7 +137,8 @@ fn initialize_ansi(call: &Call) -> Outcome {
     let (string, source) = (call.ptr::<STRING>(0), call.ptr::<u8>(1));
     let Some(source) = source.non_null() else { return done(string.set(0, 0, source)?) };
     let length = source.terminated()?.len().min(MOST - 1) as u16;
-    done(string.set(length, length + 1, source)?)
+    string.set(length, length + 1, source)?;
+    done(())
 }
 
 /// Copies as much as fits.
@@ -157,7 +159,8 @@ fn append(string: Unicode, tail: &[u16]) -> Outcome {
     if units.len() * 2 > usize::from(string.MaximumLength().read()?) {
         return fail(NtStatus::BufferTooSmall);
     }
-    done(set_units(string, &units)?)
+    set_units(string, &units)?;
+    done(())
 }
 
 /// Stores text in a string, whose buffer is allocated on demand.
@@ -173,7 +176,8 @@ fn store(call: &Call, string: Unicode, units: &[u16], allocate: bool) -> Outcome
     } else if size > usize::from(string.MaximumLength().read()?) {
         return fail(NtStatus::BufferTooSmall);
     }
-    done(set_units(string, units)?)
+    set_units(string, units)?;
+    done(())
 }
 
 fn store_text(call: &Call, string: Unicode, text: &str, allocate: bool) -> Outcome {
@@ -193,7 +197,8 @@ fn unicode_to_ansi(call: &Call) -> Outcome {
         return fail(NtStatus::BufferOverflow);
     }
     string.Buffer().read()?.write_all(&bytes)?;
-    done(string.Length().write(bytes.len() as u16 - 1)?)
+    string.Length().write(bytes.len() as u16 - 1)?;
+    done(())
 }
 
 fn free_string(call: &Call) -> Outcome {

@@ -1,11 +1,11 @@
 //! Deferred procedure calls, and the thread that runs them at `DISPATCH_LEVEL`.
 
-use crate::cpu::fault::OrStop as _;
 use crate::cpu::thread;
-use crate::kernel::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
 use crate::kernel::{call_back, kernel};
 use crate::layout::KDPC;
+use crate::memory::OrStop as _;
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
 
 /// `DpcObject`.
 const TYPE: u8 = 0x13;

@@ -5,9 +5,9 @@ use etw_types::NtStatus;
 use crate::cpu::thread;
 use crate::kernel::ex::object;
 use crate::kernel::kernel;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fail, routine};
 use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 /// A dispatcher object of any kind.

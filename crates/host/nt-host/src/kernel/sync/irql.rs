@@ -5,7 +5,7 @@ use std::thread::LocalKey;
 
 use crate::cpu::thread;
 use crate::kernel::pool::paging;
-use crate::kernel::routine::{ANY, APC, DISPATCH, Routine, routine};
+use crate::routine::{ANY, APC, DISPATCH, Routine, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[

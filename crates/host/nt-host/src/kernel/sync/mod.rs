@@ -11,7 +11,7 @@ mod state;
 pub(crate) mod thread;
 mod timer;
 
-use super::routine::Routine;
+use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 8] = [
     dpc::ROUTINES,

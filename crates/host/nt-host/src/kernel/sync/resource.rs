@@ -3,10 +3,10 @@
 use etw_types::NtStatus;
 
 use crate::cpu::thread;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::kernel::{kernel, lock};
 use crate::layout::{ERESOURCE, IO_REMOVE_LOCK};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[

@@ -3,8 +3,8 @@
 use super::irql;
 use crate::cpu::thread;
 use crate::kernel::kernel;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
 use crate::memory::Fault;
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
 use crate::verify::{self, Rule};
 
 /// The writer's bit of an `EX_SPIN_LOCK`; the others count readers.
@@ -18,11 +18,13 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExTryConvertSharedSpinLockExclusive", DISPATCH, |call| call.ptr::<u32>(0).compare_exchange(1, WRITER)),
     routine!("ExReleaseSpinLockExclusive", DISPATCH, |call| {
         release(call, true)?;
-        done(irql::lower(call.u8(1)))
+        irql::lower(call.u8(1));
+        done(())
     }),
     routine!("ExReleaseSpinLockShared", DISPATCH, |call| {
         release(call, false)?;
-        done(irql::lower(call.u8(1)))
+        irql::lower(call.u8(1));
+        done(())
     }),
     routine!("ExReleaseSpinLockExclusiveFromDpcLevel", DISPATCH, |call| release(call, true)),
     routine!("ExReleaseSpinLockSharedFromDpcLevel", DISPATCH, |call| release(call, false)),

@@ -2,11 +2,11 @@
 
 use super::irql;
 use crate::cpu::thread;
-use crate::kernel::ex::image;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
+use crate::image;
 use crate::kernel::{kernel, lock};
 use crate::layout::{FAST_MUTEX, KLOCK_QUEUE_HANDLE};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -19,7 +19,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     .keeps(),
     routine!("KeReleaseSpinLock", DISPATCH, |call| {
         release(call.ptr(0))?;
-        done(irql::lower(call.u8(1)))
+        irql::lower(call.u8(1));
+        done(())
     }),
     routine!("KeAcquireSpinLockAtDpcLevel", DISPATCH, |call| at_dpc_level(call.ptr(0), call.from)).keeps(),
     routine!("KeReleaseSpinLockFromDpcLevel", DISPATCH, |call| release(call.ptr(0))),
@@ -35,7 +36,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("KeReleaseInStackQueuedSpinLock", DISPATCH, |call| {
         let handle = call.ptr::<KLOCK_QUEUE_HANDLE>(0);
         release(handle.Lock().read()?)?;
-        done(irql::lower(handle.OldIrql().read()?))
+        irql::lower(handle.OldIrql().read()?);
+        done(())
     }),
     routine!("KeAcquireInStackQueuedSpinLockAtDpcLevel", DISPATCH, |call| {
         call.ptr::<KLOCK_QUEUE_HANDLE>(1).Lock().write(call.ptr(0))?;

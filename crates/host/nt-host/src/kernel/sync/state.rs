@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::event::Waitable;
-use crate::cpu::fault::OrStop as _;
+use crate::memory::OrStop as _;
 
 /// Something to run.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;

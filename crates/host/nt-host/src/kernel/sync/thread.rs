@@ -5,13 +5,13 @@ use std::thread as std_thread;
 use etw_types::NtStatus;
 
 use super::event;
-use crate::cpu::fault::OrStop as _;
 use crate::cpu::thread;
 use crate::kernel::ex::object;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, fail, fixed, routine};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{CLIENT_ID, THREAD};
+use crate::memory::OrStop as _;
 use crate::memory::{Code, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `ThreadObject`.

@@ -6,9 +6,9 @@ use super::dpc;
 use super::scheduler::{Action, Timer};
 use crate::Os;
 use crate::kernel::kernel;
-use crate::kernel::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
 use crate::layout::{DISPATCHER_HEADER, KDPC, KTIMER, TIME_FIELDS};
 use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
 
 /// 100 ns units of a millisecond.
 const MILLISECOND: u64 = 10_000;

@@ -1,8 +1,8 @@
 //! Which code of the driver a fault belongs to.
 
 use super::interrupted::Context;
-use super::thread;
-use crate::kernel;
+use crate::cpu::thread;
+use crate::image;
 use crate::memory::GuestPtr;
 use crate::unwind::Registers;
 use crate::verify::At;
@@ -17,7 +17,7 @@ pub(crate) struct FaultSite {
 /// The faulting instruction where it is the driver's; else the call that the driver is making; else the innermost return
 /// address into the driver.
 pub(super) fn site_of(context: &Context<'_>) -> FaultSite {
-    if kernel::ex::image::contains(context.rip()) {
+    if image::contains(context.rip()) {
         return FaultSite { routine: None, address: At::Code(context.rip()) };
     }
     if thread::site().is_some() {
@@ -36,7 +36,7 @@ pub(super) fn site_without_context() -> FaultSite {
 /// Where the walk along the driver's calls begins: as [`site_of`] says it.
 pub(super) fn start_of_walk(context: &Context<'_>) -> Option<Registers> {
     let mut registers = context.all();
-    if kernel::ex::image::contains(registers.rip) {
+    if image::contains(registers.rip) {
         return Some(registers);
     }
     if thread::site().is_some() {
@@ -55,5 +55,5 @@ fn return_address(context: &Context<'_>) -> Option<(u64, u64)> {
     let words = (top..stack.high()).step_by(8).take(64);
     words
         .filter_map(|place| Some((place, GuestPtr::<u64>::new(place).read().ok()?)))
-        .find(|(_, word)| kernel::ex::image::contains(*word))
+        .find(|(_, word)| image::contains(*word))
 }

@@ -1,10 +1,11 @@
 //! The names of mistakes that end in a fault.
 
-use super::decode::{Instruction, decode};
+use super::explain_address;
 use super::fault::{PAGE_FAULT, Trap, code_at};
 use super::site::FaultSite;
-use super::thread;
-use crate::kernel;
+use crate::cpu::decode::{Instruction, decode};
+use crate::cpu::thread;
+use crate::image;
 use crate::unwind::Registers;
 use crate::verify::{self, Rule};
 
@@ -16,7 +17,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
             stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB is used up at {address:#x}"));
         }
-        if let Some((rule, what)) = kernel::explain_address(address) {
+        if let Some((rule, what)) = explain_address(address) {
             stop(rule, format_args!("{what}"));
         }
         let verb = match trap.error {
@@ -26,7 +27,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         };
         stop(Rule::AccessViolation, format_args!("{verb} {address:#x}"));
     }
-    if kernel::ex::image::is_loaded(registers.rip) {
+    if image::is_loaded(registers.rip) {
         match decode(&code_at(registers.rip)) {
             Instruction::FastFail => {
                 let code = registers.get(1) as u32;

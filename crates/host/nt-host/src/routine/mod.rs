@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use crate::Os;
-use crate::cpu::fault::OrStop as _;
+use crate::memory::OrStop as _;
 use crate::memory::{Fault, GuestPtr};
 
 /// IRQLs up to which a routine may be called.
@@ -55,8 +55,8 @@ pub(crate) struct Routine {
 /// is an [`IntoReply`]. The routine exists since Windows 7 and cannot fail, unless the methods of [`Routine`] say otherwise.
 macro_rules! routine {
     ($name:expr, $irql:expr, $body:expr) => {
-        $crate::kernel::routine::Routine::new($name, $irql, |call| {
-            $crate::kernel::routine::IntoReply::into_reply($crate::kernel::routine::apply(call, $body))
+        $crate::routine::Routine::new($name, $irql, |call| {
+            $crate::routine::IntoReply::into_reply($crate::routine::apply(call, $body))
         })
     };
 }

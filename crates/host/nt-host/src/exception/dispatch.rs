@@ -6,11 +6,11 @@
 use std::cell::Cell;
 
 use super::area::{Area, NONCONTINUABLE, TARGET_UNWIND, UNWINDING};
-use super::context;
 use crate::cpu::crossing::word;
-use crate::cpu::{thread, walk};
-use crate::kernel::ex::image;
-use crate::memory::guest;
+use crate::cpu::thread;
+use crate::image;
+use crate::layout::DISPATCHER_CONTEXT;
+use crate::memory::{Fault, GuestPtr};
 use crate::unwind::{Functions, Registers, Unwound};
 
 /// Most frames that are looked at: a stack of 24 KiB has no more.
@@ -46,7 +46,7 @@ struct Frames {
 
 impl Frames {
     fn new(start: &Registers) -> Option<Self> {
-        Some(Self { functions: walk::functions()?, registers: *start })
+        Some(Self { functions: image::functions()?, registers: *start })
     }
 
     /// The next frame: its registers and what is known about it. `None` behind the last one.
@@ -72,46 +72,49 @@ pub(crate) fn is_guarded(start: &Registers) -> bool {
     false
 }
 
-/// Offers an exception to the handlers. `true` where the driver is to go on with the area's `CONTEXT`.
-pub(super) fn dispatch(area: Area) -> bool {
-    let start = context::read(area.context());
-    let Some(mut frames) = Frames::new(&start) else { return false };
+/// Offers an exception to the handlers. `true` if the driver is to go on with the area's `CONTEXT`.
+pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
+    let start = area.Context().registers()?;
+    let Some(mut frames) = Frames::new(&start) else { return Ok(false) };
     for _ in 0..MOST {
-        let Some((base, here, unwound)) = frames.next() else { return false };
+        let Some((base, here, unwound)) = frames.next() else { return Ok(false) };
         if unwound.handler.is_none_or(|handler| !handler.on_exception) {
             continue;
         }
-        match ask(area, base, &here, &unwound, 0) {
+        match ask(area, base, &here, &unwound, 0)? {
             Answer::Leave(request) => return leave(area, &start, request),
-            Answer::Disposition(CONTINUE_EXECUTION) => return area.flags() & NONCONTINUABLE == 0,
+            Answer::Disposition(CONTINUE_EXECUTION) => {
+                return Ok(area.Record().ExceptionFlags().read()? & NONCONTINUABLE == 0);
+            }
             Answer::Disposition(_) => {}
         }
     }
-    false
+    Ok(false)
 }
 
-/// Leaves the frames up to the one that takes the exception, telling their handlers. `true` where it was reached.
-pub(super) fn leave(area: Area, start: &Registers, request: Request) -> bool {
-    area.set_flags(area.flags() | UNWINDING);
-    let Some(mut frames) = Frames::new(start) else { return false };
+/// Leaves the frames up to the one that takes the exception, telling their handlers. `true` if it was reached.
+pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<bool, Fault> {
+    let flags = area.Record().ExceptionFlags();
+    flags.change(|flags| flags | UNWINDING)?;
+    let Some(mut frames) = Frames::new(start) else { return Ok(false) };
     for _ in 0..MOST {
-        let Some((base, here, unwound)) = frames.next() else { return false };
+        let Some((base, here, unwound)) = frames.next() else { return Ok(false) };
         let is_target = unwound.frame == request.frame;
         if is_target {
-            area.set_flags(area.flags() | TARGET_UNWIND);
+            flags.change(|flags| flags | TARGET_UNWIND)?;
         }
         if unwound.handler.is_some_and(|handler| handler.on_unwind) {
-            ask(area, base, &here, &unwound, request.target);
+            ask(area, base, &here, &unwound, request.target)?;
         }
         if is_target {
             let mut registers = here;
             registers.rip = request.target;
             registers.set(0, request.value);
-            context::update(area.context(), &registers);
-            return true;
+            area.Context().update(&registers)?;
+            return Ok(true);
         }
     }
-    false
+    Ok(false)
 }
 
 /// What a handler said.
@@ -121,17 +124,25 @@ enum Answer {
 }
 
 /// Calls the handler of a frame.
-fn ask(area: Area, base: u64, here: &Registers, unwound: &Unwound, target: u64) -> Answer {
-    let Some(handler) = unwound.handler else { return Answer::Disposition(CONTINUE_SEARCH) };
-    let entry = unwound.function.map_or(0, |(_, entry)| base + u64::from(entry));
+fn ask(area: Area, base: u64, here: &Registers, unwound: &Unwound, target: u64) -> Result<Answer, Fault> {
+    let Some(handler) = unwound.handler else { return Ok(Answer::Disposition(CONTINUE_SEARCH)) };
     let routine = base + u64::from(handler.address);
-    // DISPATCHER_CONTEXT, without history and from the first scope on.
-    let members =
-        [here.rip, base, entry, unwound.frame, target, area.context(), routine, base + u64::from(handler.data), 0, 0];
-    for (place, member) in (area.dispatcher()..).step_by(8).zip(members) {
-        guest::write(place, member);
-    }
+    // Without history, and from the first scope on.
+    area.Dispatcher().write(DISPATCHER_CONTEXT {
+        ControlPc: here.rip,
+        ImageBase: base,
+        FunctionEntry: unwound.function.map_or(0, |(_, entry)| base + u64::from(entry)),
+        EstablisherFrame: unwound.frame,
+        TargetIp: target,
+        ContextRecord: area.Context(),
+        LanguageHandler: GuestPtr::new(routine),
+        HandlerData: GuestPtr::new(base + u64::from(handler.data)),
+        HistoryTable: 0,
+        ScopeIndex: 0,
+        Fill0: 0,
+    })?;
     REQUEST.set(None);
-    let answer = thread::call(routine, &[area.record(), unwound.frame, area.context(), area.dispatcher()]);
-    REQUEST.take().map_or(Answer::Disposition(answer as u32), Answer::Leave)
+    let (record, context) = (area.Record().address(), area.Context().address());
+    let answer = thread::call(routine, &[record, unwound.frame, context, area.Dispatcher().address()]);
+    Ok(REQUEST.take().map_or(Answer::Disposition(answer as u32), Answer::Leave))
 }

@@ -23,7 +23,7 @@ pub(crate) enum News {
 }
 
 /// Makes the pipe; answers the end to listen at.
-pub(super) fn open() -> io::Result<OwnedFd> {
+pub(crate) fn open() -> io::Result<OwnedFd> {
     let mut ends = [0; 2];
     // SAFETY: room for two descriptors.
     let result = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
@@ -42,7 +42,7 @@ pub(crate) fn crashed() {
 }
 
 /// The worker has an answer.
-pub(super) fn done() {
+pub(crate) fn done() {
     tell(b'D');
 }
 
@@ -56,7 +56,7 @@ pub(crate) extern "C" fn interrupted(_: i32) {
 pub(crate) const END_RUN: i32 = libc::SIGUSR1;
 
 /// Has [`END_RUN`] end the run and not the process, so that what was traced can still be asked for.
-pub(super) fn catch_end_of_run() {
+pub(crate) fn catch_end_of_run() {
     // SAFETY: the handler only writes a byte to a pipe.
     unsafe { libc::signal(END_RUN, (interrupted as *const ()).expose_provenance()) };
 }
@@ -68,7 +68,7 @@ fn tell(news: u8) {
 }
 
 /// Whether the other end of a connection is gone.
-pub(super) fn is_closed(stream: &UnixStream) -> bool {
+pub(crate) fn is_closed(stream: &UnixStream) -> bool {
     let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
     // SAFETY: one structure, as announced.
     let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
@@ -76,7 +76,7 @@ pub(super) fn is_closed(stream: &UnixStream) -> bool {
 }
 
 /// Waits for news.
-pub(super) fn listen(pipe: &OwnedFd, time: Duration) -> News {
+pub(crate) fn listen(pipe: &OwnedFd, time: Duration) -> News {
     let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let milliseconds = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: one structure, as announced.

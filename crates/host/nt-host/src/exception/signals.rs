@@ -7,10 +7,6 @@ use std::ptr;
 
 use super::fault::{self, Trap};
 use super::interrupted::Context;
-use crate::memory::{Protection, Region};
-
-/// Stack of the handlers. Findings are formatted on it.
-const HANDLER_STACK: u64 = 64 * 1024;
 
 /// What a fault of a driver, or of the host on its behalf, arrives as.
 const SIGNALS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
@@ -36,19 +32,6 @@ fn set_handler(signal: i32, handler: Handler) -> io::Result<()> {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
     // SAFETY: the structure is complete; the handler has the form that the flags promise.
     let result = unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Gives the calling thread a stack for its handlers: its own one may be what overflowed.
-pub(crate) fn use_own_stack() -> io::Result<()> {
-    let region = Region::new(HANDLER_STACK, Protection::ReadWrite, false)?;
-    let stack = libc::stack_t {
-        ss_sp: ptr::with_exposed_provenance_mut(region.base as usize),
-        ss_flags: 0,
-        ss_size: region.size as usize,
-    };
-    // SAFETY: the pages stay for ever, and nobody else uses them.
-    let result = unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -4,15 +4,15 @@ use std::cell::Cell;
 
 use etw_types::NtStatus;
 
-use super::decode::{Instruction, decode};
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
-use super::{resume, thread};
-use crate::kernel::ex::image as images;
-use crate::kernel::{self, sync::irql};
+use super::{Exception, HOOKS, explain_address, raise, resume};
+use crate::cpu::decode::{Instruction, decode};
+use crate::cpu::thread;
+use crate::image;
 use crate::memory::{Access, Fault, GuestPtr, recover};
-use crate::seh::{self, Exception};
+use crate::routine::DISPATCH;
 use crate::unwind::Registers;
 use crate::verify::{self, Rule};
 
@@ -54,11 +54,11 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
     let start = start_of_walk(context);
     thread::set_fault(start.as_ref());
     let site = site_of(context);
-    if trap.number == PAGE_FAULT && kernel::pool::paging::bring_in(trap.address, &site) {
+    if trap.number == PAGE_FAULT && HOOKS.get().is_some_and(|hooks| (hooks.page_in)(trap.address, &site)) {
         thread::set_fault(outer.as_ref());
         return;
     }
-    if trap.number == GENERAL_PROTECTION && images::is_loaded(context.rip()) && imitate(context) {
+    if trap.number == GENERAL_PROTECTION && image::is_loaded(context.rip()) && imitate(context) {
         thread::set_fault(outer.as_ref());
         return;
     }
@@ -90,12 +90,12 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     let address = registers.rip;
     let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
     // Only asked where the instruction was carried out, so that it can be read.
-    let is_ours = || images::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
+    let is_ours = || image::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
     match (trap.number, trap.signal) {
         (PAGE_FAULT, _) => {
             let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
-            let stops = is_guard || trap.address >= USER_END || thread::irql() >= kernel::routine::DISPATCH;
-            if stops || kernel::explain_address(trap.address).is_some() {
+            let stops = is_guard || trap.address >= USER_END || thread::irql() >= DISPATCH;
+            if stops || explain_address(trap.address).is_some() {
                 return None;
             }
             let kind = match trap.error {
@@ -120,28 +120,16 @@ pub(crate) fn raise(fault: Fault, leavable: bool) -> ! {
     let trap = Trap { signal: libc::SIGSEGV, number, error: if write { 2 } else { 0 }, address: fault.address };
     let registers = Registers::default();
     if let Some(exception) = exception_of(trap, &registers).filter(|_| leavable) {
-        seh::leave_faulting_routine(&exception);
+        raise::leave_faulting_routine(&exception);
     }
     explain(trap, &registers, &site_without_context())
-}
-
-/// What ends the routine that the driver called if it failed.
-pub(crate) trait OrStop<T> {
-    /// The value. A fault does not return.
-    fn or_stop(self) -> T;
-}
-
-impl<T> OrStop<T> for Result<T, Fault> {
-    fn or_stop(self) -> T {
-        self.unwrap_or_else(|fault| raise(fault, false))
-    }
 }
 
 /// Has the thread go on with the search for a handler; whether there is one.
 fn offer(pending: &Pending, context: &mut Context<'_>) -> bool {
     let address = |routine: *const ()| routine.expose_provenance() as u64;
     let Some(start) = &pending.start else { return false };
-    let Some(area) = seh::prepare(&pending.exception, start, context.eflags()) else { return false };
+    let Some(area) = raise::prepare(&pending.exception, start, context.eflags()) else { return false };
     context.redirect(address(resume::fault_entry as *const ()), area, area);
     true
 }
@@ -170,7 +158,9 @@ fn imitate(context: &mut Context<'_>) -> bool {
         }
         Instruction::WriteIrql { register, length } => {
             let irql = (context.get(register) & 15) as u8;
-            irql::change_silently(irql);
+            if let Some(hooks) = HOOKS.get() {
+                (hooks.change_irql)(irql);
+            }
             context.skip(length);
             true
         }
@@ -180,7 +170,7 @@ fn imitate(context: &mut Context<'_>) -> bool {
 
 /// The bytes of an instruction; fewer at the end of the image.
 pub(super) fn code_at(address: u64) -> Vec<u8> {
-    let readable = images::readable_from(address).min(15);
+    let readable = image::readable_from(address).min(15);
     GuestPtr::new(address).array(readable).read().unwrap_or_default()
 }
 
