@@ -94,6 +94,7 @@ fn statuses_have_the_values_of_the_metadata() {
         (NtStatus::DeletePending, foundation::STATUS_DELETE_PENDING),
         (NtStatus::RevisionMismatch, foundation::STATUS_REVISION_MISMATCH),
         (NtStatus::ProcedureNotFound, foundation::STATUS_PROCEDURE_NOT_FOUND),
+        (NtStatus::InvalidImageFormat, foundation::STATUS_INVALID_IMAGE_FORMAT),
         (NtStatus::IntegerDivideByZero, foundation::STATUS_INTEGER_DIVIDE_BY_ZERO),
         (NtStatus::CannotDelete, foundation::STATUS_CANNOT_DELETE),
         (NtStatus::InvalidDeviceState, foundation::STATUS_INVALID_DEVICE_STATE),

@@ -8,7 +8,7 @@
 //! use nt_host::{NtHost, Os, event};
 //! use etw_types::{Guid, Level};
 //!
-//! let host = NtHost::builder().os(Os::Win10).driver("driver_sample.sys").start()?;
+//! let host = NtHost::builder().os(Os::Win10_22H2).driver("driver_sample.sys").start()?;
 //! let trace = host.session("test")?.enable(Guid::from_name("WdkEtw.DriverSample"), Level::Verbose, !0)?;
 //! let device = host.add_device()?;
 //! let answer = device.ioctl(0x0022_E000, b"hello", 64)?;
@@ -43,7 +43,6 @@ mod layout;
 mod loader;
 mod machine;
 mod memory;
-mod os;
 mod report;
 mod routine;
 mod symbols;
@@ -60,10 +59,10 @@ pub use config::{Failure, RegistryValue};
 pub use error::Error;
 pub use loader::{Guard, ImageError, Import, ImportName, Layout, Section};
 pub use machine::{Known, known};
-pub use os::Os;
 pub use report::Report;
 pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};
 pub use verify::{Finding, Place, Rule};
+pub use windows_releases::Release as Os;
 
 /// The README's example, compiled.
 #[cfg(doctest)]

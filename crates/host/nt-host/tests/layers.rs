@@ -22,7 +22,7 @@ const LAYERS: [&str; 13] = [
 ];
 
 /// Modules of the machine that are single files; everything may use them.
-const PLAIN: [&str; 2] = ["config", "os"];
+const PLAIN: [&str; 1] = ["config"];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder of sources").map(|entry| entry.expect("an entry").path());

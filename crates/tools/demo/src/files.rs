@@ -26,6 +26,10 @@ impl Files {
         File::create(&etl).map_err(cannot)?;
         // A driver's process has a folder of its own, so the session is told the whole path.
         let etl = fs::canonicalize(etl).map_err(cannot)?;
+        if etl.to_str().is_none() {
+            let name = etl.as_os_str().as_encoded_bytes().escape_ascii();
+            return Err(format!("cannot write to `{name}`: the name of a session's file must be valid UTF-8"));
+        }
         Ok(Self { etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
     }
 

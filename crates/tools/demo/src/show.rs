@@ -9,38 +9,39 @@ use crate::run::{Outcome, PROVIDER};
 use crate::table::Table;
 use crate::trace::{Entry, Trace};
 
-/// Names of the statuses in `DriverEntry`'s event, and what each is about.
-const STATUSES: [(&str, &str); 5] = [
+/// Names of the statuses that the driver's control code returns, in their order, and what each is about.
+const STATUSES: [(&str, &str); 4] = [
     ("Register", "EtwRegister"),
     ("SetTraits", "EtwSetInformation, class 2: name and group"),
     ("UseDescriptorType", "EtwSetInformation, class 3"),
     ("TrackBinary", "EtwSetInformation, class 0"),
-    ("Status", "DriverEntry"),
 ];
 
-/// Prints everything.
-pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) {
-    println!("\n{PROVIDER}, run by nt-host as on {}\n", outcome.os);
-    section("Statuses of registering and of set-information", &statuses(trace));
-    section("Requests", &requests(outcome));
-    section("Session control", &controls(outcome));
-    section("Events", &events(trace));
-    summary(outcome, trace, files);
+/// Everything, as text.
+pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
+    let sections = [
+        section("Statuses of registering and of set-information", &statuses(outcome, trace)),
+        section("Requests", &requests(outcome)),
+        section("Session control", &controls(outcome)),
+        section("Events", &events(trace)),
+    ];
+    let title = format!("\n{PROVIDER}, run by nt-host as on {}\n\n", outcome.os);
+    title + &sections.concat() + &summary(outcome, trace, files)
 }
 
-fn section(title: &str, table: &Table) {
-    println!("{title}");
-    table.lines().iter().for_each(|line| println!("{line}"));
-    println!();
+fn section(title: &str, table: &Table) -> String {
+    format!("{title}\n{}\n\n", table.lines().join("\n"))
 }
 
-fn statuses(trace: &Trace) -> Table {
+/// From the driver's control code; the status of `DriverEntry` is in its event only.
+fn statuses(outcome: &Outcome, trace: &Trace) -> Table {
     let mut table = Table::default();
-    let entry = trace.events.iter().find(|entry| entry.name() == "DriverEntry");
-    for (name, what) in STATUSES {
-        let status = entry.and_then(|entry| entry.field(name)).unwrap_or_else(|| String::from("not in the trace"));
-        table.row([name.into(), status], vec![what.into()]);
+    for ((name, what), status) in STATUSES.into_iter().zip(&outcome.statuses) {
+        table.row([name.into(), status.to_string()], vec![what.into()]);
     }
+    let entry = trace.events.iter().find(|entry| entry.name() == "DriverEntry");
+    let status = entry.and_then(|entry| entry.field("Status")).unwrap_or_else(|| String::from("not in the trace"));
+    table.row(["Status".into(), status], vec!["DriverEntry".into()]);
     table
 }
 
@@ -109,31 +110,32 @@ fn name(entry: &Entry) -> String {
     format!("{}{phase}", entry.name())
 }
 
-fn summary(outcome: &Outcome, trace: &Trace, files: &Files) {
+fn summary(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
     let length = trace.events.last().map_or(0, |last| trace.since_start(last));
     let lost = outcome.session.events_lost;
-    println!("Summary");
-    println!(
-        "  {} events in {} ms, {} activities; {} of them came live; {lost} lost",
-        trace.events.len(),
-        milliseconds(length),
-        trace.activities,
-        outcome.live
-    );
+    let mut lines = vec![
+        String::from("Summary"),
+        format!(
+            "  {} events in {} ms, {} activities; {} of them came live; {lost} lost",
+            trace.events.len(),
+            milliseconds(length),
+            trace.activities,
+            outcome.live
+        ),
+    ];
     match &outcome.findings[..] {
-        [] => println!("  the driver kept every rule, and left nothing behind"),
-        findings => findings.iter().for_each(|finding| println!("  finding: {finding}")),
+        [] => lines.push(String::from("  the driver kept every rule, and left nothing behind")),
+        findings => lines.extend(findings.iter().map(|finding| format!("  finding: {finding}"))),
     }
-    if !outcome.output.is_empty() {
-        outcome.output.lines().for_each(|line| println!("  it printed: {line}"));
-    }
+    lines.extend(outcome.output.lines().map(|line| format!("  it printed: {line}")));
     for (path, what) in [
         (&files.etl, "the trace, for tools that read .etl"),
         (&files.json, "one JSON object for each event"),
         (&files.html, "a page: open it in a browser"),
     ] {
-        println!("  {:<28} {what}", shown(path));
+        lines.push(format!("  {:<28} {what}", shown(path)));
     }
+    lines.join("\n") + "\n"
 }
 
 /// A path as short as it can be said here.

@@ -6,7 +6,7 @@
 //! [`report`] turns both into a table for people or JSON for programs.
 //!
 //! [`inf`] stamps and lints how a driver is installed, [`sign`] puts an Authenticode signature into an image,
-//! [`catalog`] vouches for every file of a package, and [`package`] makes one of an image and an `.inx`. What is wrong
+//! [`catalog`] vouches for every file of a package, and [`package`] makes one of an image and an `.inx`, or completes one that the WDK made. What is wrong
 //! with an input is a [`Problem`] with file, line and rule.
 //!
 //! This crate has no `unsafe` code, loads nothing and runs nothing of what it reads.

@@ -6,6 +6,7 @@
 mod checksum;
 mod debug;
 mod exports;
+mod framework;
 mod header;
 mod image;
 mod imports;

@@ -46,6 +46,7 @@ status_newtype! {
         RevisionMismatch = 0xC000_0059 "STATUS_REVISION_MISMATCH",
         InvalidSid = 0xC000_0078 "STATUS_INVALID_SID",
         ProcedureNotFound = 0xC000_007A "STATUS_PROCEDURE_NOT_FOUND",
+        InvalidImageFormat = 0xC000_007B "STATUS_INVALID_IMAGE_FORMAT",
         IntegerDivideByZero = 0xC000_0094 "STATUS_INTEGER_DIVIDE_BY_ZERO",
         IntegerOverflow = 0xC000_0095 "STATUS_INTEGER_OVERFLOW",
         InsufficientResources = 0xC000_009A "STATUS_INSUFFICIENT_RESOURCES",

@@ -29,7 +29,7 @@ impl Builder {
         self
     }
 
-    /// The Windows that is imitated; Windows 10 unless this says otherwise.
+    /// The Windows release that is imitated; the newest one unless this says otherwise.
     #[must_use]
     pub const fn os(mut self, os: Os) -> Self {
         self.config.os = os;

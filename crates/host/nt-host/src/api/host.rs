@@ -73,11 +73,12 @@ impl NtHost {
     ///
     /// # Errors
     ///
-    /// When `DriverEntry` fails or stops the machine.
+    /// When this Windows does not load the driver, when `DriverEntry` fails or stops the machine.
     pub fn load(&self) -> Result<(), Error> {
         match self.ask(&Request::Load {})? {
             Reply::Status { status } if status.is_success() => Ok(()),
             Reply::Status { status } => Err(Error::DriverEntry(status, Box::new(self.report()))),
+            Reply::NotLoaded { status, reason } => Err(Error::NotLoaded(status, reason)),
             reply => Err(self.unexpected(reply)),
         }
     }
@@ -241,6 +242,7 @@ impl NtHost {
         match reply {
             Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
             Reply::Failed { reason } => Error::Host(reason),
+            Reply::NotLoaded { status, reason } => Error::NotLoaded(status, reason),
             Reply::Completed { status, .. } | Reply::Status { status } => Error::Status(status),
             Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } | Reply::Control { .. } => {
                 Error::Status(NtStatus::InvalidParameter)

@@ -8,7 +8,7 @@ use etw_engine::Enable;
 use etw_types::NtStatus;
 
 use crate::cpu::thread;
-use crate::kernel::kernel;
+use crate::kernel::{kernel, lock};
 use crate::loader::Layout;
 use crate::machine::{load, plug};
 use crate::wire::{Reply, StormPlan};
@@ -32,7 +32,10 @@ pub(super) fn run(layout: &Layout, plan: &StormPlan) -> Reply {
 fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
     match load::load(layout) {
         Ok(status) if status.is_success() => {}
-        Ok(status) => return Err(format!("DriverEntry answered {status}")),
+        Ok(status) => {
+            let reason = lock(&kernel().refusal).take();
+            return Err(reason.unwrap_or_else(|| format!("DriverEntry returned {status}")));
+        }
         Err(error) => return Err(error.to_string()),
     }
     if let Ok(device) = plug::add_device() {

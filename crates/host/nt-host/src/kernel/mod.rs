@@ -82,6 +82,8 @@ pub(crate) struct Kernel {
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) registry: Mutex<registry::keys::Registry>,
+    /// Why this Windows does not load the driver.
+    pub(crate) refusal: Mutex<Option<String>>,
     /// Serialises what the processor does with one instruction.
     pub(crate) slists: Mutex<()>,
     /// The last random number.
@@ -114,7 +116,7 @@ pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Kernel {
     pub(crate) fn new(config: Config, table: Table) -> Self {
         // Information classes that came later than this Windows are unknown to it.
-        let (_, _, os_build) = config.os.version();
+        let os_build = config.os.build();
         let environment = Arc::new(etw::DriverView);
         let options = EngineOptions { record_calls: false, environment, os_build, ..EngineOptions::default() };
         let engine = Engine::with_options(options);
@@ -133,6 +135,7 @@ impl Kernel {
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
+            refusal: Mutex::default(),
             slists: Mutex::default(),
             random: AtomicU64::new(ex::SEED),
             engine,
@@ -158,6 +161,11 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     let kernel = kernel();
     let entry = kernel.table.entry(index);
     let outer = thread::enter(Site { routine: entry.name, from });
+    if kernel.table.is_too_new(index) {
+        let (name, os) = (entry.name, kernel.config.os);
+        let detail = format_args!("{name} is not in KMDF {} of {os}; WdfFunctionCount says what is", os.kmdf());
+        verify::stop(Rule::FrameworkMisuse, Some(name), from, detail);
+    }
     let Some(routine) = entry.routine else {
         verify::stop(Rule::NotImplemented, Some(entry.name), from, format_args!("{} is not in this host", entry.name));
     };

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock;
+use crate::Os;
 use crate::config::Config;
 use crate::cpu::stubs::Stubs;
 use crate::cpu::switch;
@@ -31,6 +32,7 @@ pub(crate) struct Table {
     calls: Vec<AtomicU64>,
     unknown: Mutex<Vec<&'static str>>,
     first_unknown: u32,
+    os: Os,
     hidden: Vec<String>,
     random: AtomicU64,
 }
@@ -42,11 +44,8 @@ impl Table {
         routines: impl Iterator<Item = &'static Routine>,
         functions: impl Iterator<Item = Entry>,
     ) -> Self {
-        let routines: Vec<&'static Routine> = routines.collect();
-        let older = routines.iter().filter(|routine| routine.since > config.os);
-        let hidden = older.map(|routine| routine.name.to_owned()).chain(config.hidden.iter().cloned()).collect();
         let mut entries: Vec<Entry> =
-            routines.into_iter().map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
+            routines.map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
         let numbers = (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
         entries.extend(functions);
         let first_unknown = entries.len() as u32;
@@ -58,7 +57,8 @@ impl Table {
             entries,
             unknown: Mutex::default(),
             first_unknown,
-            hidden,
+            os: config.os,
+            hidden: config.hidden.clone(),
             random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
         }
     }
@@ -74,7 +74,7 @@ impl Table {
 
     /// Whether this Windows is to lack a routine.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
-        self.hidden.iter().any(|hidden| hidden == name)
+        !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
     }
 
     /// The address of a routine, as a lookup finds it.
@@ -107,6 +107,12 @@ impl Table {
     /// How many functions the framework has.
     pub(crate) fn framework_functions(&self) -> u32 {
         self.first_unknown - self.first_of_framework()
+    }
+
+    /// Whether a number is that of a function that the framework of this Windows does not have.
+    pub(crate) fn is_too_new(&self, number: u32) -> bool {
+        number < self.first_unknown
+            && number.checked_sub(self.first_of_framework()).is_some_and(|index| index >= self.os.kmdf().functions)
     }
 
     /// The address of the framework's function with this index.

@@ -5,6 +5,36 @@ use super::layout;
 use crate::memory::{Code, GuestPtr, Opaque};
 
 layout! {
+    WDF_BIND_INFO: 0x30 {
+        Size: u32,
+        Padding1: u32,
+        Component: GuestPtr<u16>,
+        Major: u32,
+        Minor: u32,
+        Build: u32,
+        FuncCount: u32,
+        FuncTable: GuestPtr<GuestPtr<GuestPtr<Code>>>,
+        Module: GuestPtr<Opaque>,
+    }
+
+    /// What newer drivers pass: the addresses of variables of theirs as well.
+    WDF_BIND_INFO2: 0x58 {
+        Info: WDF_BIND_INFO,
+        MinimumVersionRequired: GuestPtr<u32>,
+        ClientVersionHigher: GuestPtr<u8>,
+        FuncCountPtr: GuestPtr<u32>,
+        StructCount: GuestPtr<u32>,
+        StructTable: GuestPtr<GuestPtr<u64>>,
+    }
+
+    /// Here as far as the framework's stub in a driver looks into it.
+    WDF_DRIVER_GLOBALS: 0x38 {
+        Driver: u64,
+        Unused: [u64; 5],
+        DisplaceDriverUnload: u8,
+        Padding: [u8; 7],
+    }
+
     WDF_OBJECT_ATTRIBUTES: 56 {
         Size: u32,
         Padding: u32,

@@ -11,8 +11,10 @@ use crate::memory::PAGE;
 /// Nothing larger is mapped. The largest drivers of Windows have a few megabytes.
 const LARGEST: u32 = 64 << 20;
 
-/// Rules of Windows' loader that do not matter here: both concern the file, and are restored by signing it.
-const NOT_ASKED_FOR: [&str; 3] = ["checksum", "signature", "signature-place"];
+/// Rules of Windows' loader that do not matter here: the first three concern the file and are restored by signing it, the
+/// others depend on the release of Windows and are looked at when the driver is loaded.
+const NOT_ASKED_FOR: [&str; 6] =
+    ["checksum", "signature", "signature-place", "subsystem-version", "missing-import", "kmdf-version"];
 
 /// What is mapped, where, with which rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub struct Layout {
     pub entry: u32,
     /// The image as it lies in memory, before relocation.
     pub bytes: Vec<u8>,
+    /// The oldest kernel that it says it runs on: major and minor version.
+    pub subsystem_version: (u16, u16),
     /// Bytes of the headers.
     pub headers: u32,
     /// Ascending, without overlap.
@@ -105,6 +109,7 @@ impl Layout {
         Ok(Self {
             base: header.image_base,
             entry: image.entry.rva,
+            subsystem_version: (header.subsystem_version.major, header.subsystem_version.minor),
             headers: header.size_of_headers,
             sections: image.sections.iter().map(Section::new).collect(),
             relocations,

@@ -22,18 +22,30 @@ use crate::wdf;
 /// What Windows' loader replaces: the value that a linker puts into the security cookie.
 const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
 
-/// Maps the driver and calls its entry point. Returns its status.
+/// Why this Windows does not even map the driver.
+fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
+    let (os, needed) = (kernel().config.os, layout.subsystem_version);
+    let nt = os.nt_version();
+    if needed > (nt.major, nt.minor) {
+        return Some((NtStatus::InvalidImageFormat, format!("it needs {}.{}, {os} is {nt}", needed.0, needed.1)));
+    }
+    layout.imports.iter().find_map(|import| match &import.name {
+        ImportName::Name(name) if kernel().table.is_hidden(name) => {
+            let hidden = || format!("{name}, which the driver imports, is hidden");
+            Some((NtStatus::DriverEntryPointNotFound, os.lacks(name).unwrap_or_else(hidden)))
+        }
+        _ => None,
+    })
+}
+
+/// Maps the driver and calls its entry point. Returns its status. If this Windows does not load the driver, the reason is
+/// in [`Kernel::refusal`](crate::kernel::Kernel::refusal).
 pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let table = &kernel().table;
-    for import in &layout.imports {
-        if let ImportName::Name(name) = &import.name
-            && table.is_hidden(name)
-        {
-            if let Some(arena) = verify::arena() {
-                arena.print(format!("nt-host: this Windows has no {name}, which the driver imports\n").as_bytes());
-            }
-            return Ok(NtStatus::DriverEntryPointNotFound);
-        }
+    *lock(&kernel().refusal) = None;
+    if let Some((status, reason)) = refused(layout) {
+        *lock(&kernel().refusal) = Some(reason);
+        return Ok(status);
     }
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
     let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;

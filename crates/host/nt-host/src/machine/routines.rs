@@ -1,5 +1,7 @@
 //! Which routines this host has.
 
+use windows_releases::first_with_routine;
+
 use crate::Os;
 use crate::routine::{Fails, Routine};
 use crate::{exception, kernel, wdf};
@@ -12,7 +14,7 @@ pub enum Known {
     Implemented,
     /// It answers a fixed value, whatever was done before, and does nothing.
     Fixed,
-    /// It has it, and this version of Windows has not.
+    /// This release of Windows does not have it: the first one that does.
     Newer(Os),
     /// A call of it ends the run, with its name.
     Trapped,
@@ -21,8 +23,10 @@ pub enum Known {
 /// Whether this host has a routine of ntoskrnl.exe, hal.dll or WDFLDR.SYS.
 #[must_use]
 pub fn known(name: &str, os: Os) -> Known {
+    if let Some(first) = first_with_routine(name).filter(|first| *first > os) {
+        return Known::Newer(first);
+    }
     match find(name) {
-        Some(routine) if routine.since > os => Known::Newer(routine.since),
         Some(routine) if routine.fixed => Known::Fixed,
         Some(_) => Known::Implemented,
         None if name == "__chkstk" => Known::Implemented,
@@ -60,9 +64,9 @@ mod tests {
 
     #[test]
     fn older_systems_lack_what_came_later() {
-        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10));
-        assert_eq!(known("EtwSetInformation", Os::Win10), Known::Implemented);
-        assert_eq!(known("KeFooBar", Os::Win11), Known::Trapped);
-        assert_eq!(known("KeQueryActiveGroupCount", Os::Win10), Known::Fixed);
+        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10_1507));
+        assert_eq!(known("EtwSetInformation", Os::Win10_1507), Known::Implemented);
+        assert_eq!(known("KeFooBar", Os::NEWEST), Known::Trapped);
+        assert_eq!(known("KeQueryActiveGroupCount", Os::NEWEST), Known::Fixed);
     }
 }

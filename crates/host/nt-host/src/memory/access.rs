@@ -10,7 +10,7 @@
 use std::arch::naked_asm;
 use std::ptr;
 
-use super::fault::{Access, Fault, is_canonical};
+use super::fault::{Access, Fault, Recovery, is_canonical};
 
 /// What a primitive returns, in rax and rdx.
 #[repr(C)]
@@ -19,17 +19,6 @@ struct Done {
     value: u64,
     /// 0, or bits of [`Recovery`].
     fault: u64,
-}
-
-/// How a thread continues whose access faulted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Recovery {
-    /// New rip.
-    pub(crate) target: u64,
-    /// New rax.
-    pub(crate) address: u64,
-    /// New rdx.
-    pub(crate) fault: u64,
 }
 
 const FAULTED: u64 = 1;

@@ -25,6 +25,17 @@ impl Fault {
     }
 }
 
+/// How a thread continues whose access faulted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Recovery {
+    /// New rip.
+    pub(crate) target: u64,
+    /// New rax.
+    pub(crate) address: u64,
+    /// New rdx.
+    pub(crate) fault: u64,
+}
+
 /// Whether the upper 17 bits of an address are equal.
 pub(super) const fn is_canonical(address: u64) -> bool {
     matches!(address >> 47, 0 | 0x1_FFFF)

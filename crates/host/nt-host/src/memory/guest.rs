@@ -1,6 +1,6 @@
 //! Accesses for code that cannot return a fault yet: a fault ends the routine that the driver called.
 
-use super::{Fault, GuestPtr, OrStop as _, Plain};
+use super::{GuestPtr, OrStop as _, Plain};
 
 /// Copies a value.
 pub(crate) fn read<T: Plain>(address: u64) -> T {
@@ -15,10 +15,4 @@ pub(crate) fn write<T: Plain>(address: u64, value: T) {
 /// Copies bytes in.
 pub(crate) fn put(address: u64, bytes: &[u8]) {
     GuestPtr::new(address).write_all(bytes).or_stop();
-}
-
-/// Units of a string up to its zero.
-pub(crate) fn terminated<T: Plain + Default + PartialEq>(address: u64) -> Vec<T> {
-    let units: Result<Vec<T>, Fault> = GuestPtr::new(address).until(T::default(), 0x8000);
-    units.or_stop()
 }

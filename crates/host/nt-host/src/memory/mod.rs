@@ -16,9 +16,8 @@ mod slice;
 #[cfg(test)]
 mod tests;
 
-#[cfg(not(miri))]
-pub(crate) use access::{Recovery, recover};
-pub(crate) use fault::{Access, Fault, OrStop, on_unhandled};
+pub(crate) use access::recover;
+pub(crate) use fault::{Access, Fault, OrStop, Recovery, on_unhandled};
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use region::{PAGE, Protection, Region, protect};

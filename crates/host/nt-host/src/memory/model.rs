@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ptr;
 
-use super::fault::{Access, Fault};
+use super::fault::{Access, Fault, Recovery};
 
 thread_local! {
     static MAPPED: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
@@ -17,6 +17,11 @@ pub(super) fn map(arena: &mut [u8]) -> u64 {
     let start = arena.as_mut_ptr().expose_provenance() as u64;
     MAPPED.with_borrow_mut(|mapped| mapped.push((start, arena.len() as u64)));
     start
+}
+
+/// No access faults here: a check comes before it.
+pub(crate) const fn recover(_rip: u64, _address: Option<u64>, _write: bool) -> Option<Recovery> {
+    None
 }
 
 fn check(at: u64, length: u64, access: Access) -> Result<(), Fault> {

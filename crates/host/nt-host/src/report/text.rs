@@ -6,7 +6,7 @@ use super::Report;
 use crate::api::Event;
 
 /// Events, output and findings, one line each.
-pub(crate) fn text(report: &Report, events: &[Event], lost: u64) -> String {
+pub(crate) fn text(report: &Report, events: &[Event], lost: u64, debug_output: bool) -> String {
     let mut out = String::new();
     if !events.is_empty() {
         let _ = writeln!(out, "events ({})", events.len());
@@ -18,7 +18,7 @@ pub(crate) fn text(report: &Report, events: &[Event], lost: u64) -> String {
     if lost != 0 {
         let _ = writeln!(out, "{lost} events were lost");
     }
-    if !report.output().is_empty() {
+    if debug_output && !report.output().is_empty() {
         let _ = writeln!(out, "debug output");
         for line in report.output().lines() {
             let _ = writeln!(out, "  {line}");

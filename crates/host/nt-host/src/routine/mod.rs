@@ -2,7 +2,6 @@
 
 use etw_types::NtStatus;
 
-use crate::Os;
 use crate::memory::OrStop as _;
 use crate::memory::{Fault, GuestPtr};
 
@@ -39,8 +38,6 @@ pub(crate) struct Routine {
     pub(crate) name: &'static str,
     /// The highest IRQL at which it may be called.
     pub(crate) irql: u8,
-    /// The first Windows that has it.
-    pub(crate) since: Os,
     pub(crate) fails: Fails,
     /// It returns the same whatever happened before, and changes nothing.
     pub(crate) fixed: bool,
@@ -52,7 +49,7 @@ pub(crate) struct Routine {
 }
 
 /// Declares a routine: its name, the highest IRQL, and a closure or function of the call. The body returns anything that
-/// is an [`IntoReply`]. The routine exists since Windows 7 and cannot fail, unless the methods of [`Routine`] say otherwise.
+/// is an [`IntoReply`]. The routine cannot fail, unless the methods of [`Routine`] say otherwise.
 macro_rules! routine {
     ($name:expr, $irql:expr, $body:expr) => {
         $crate::routine::Routine::new($name, $irql, |call| {
@@ -74,8 +71,7 @@ pub(crate) const fn fixed(name: &'static str, irql: u8, value: u64) -> Routine {
 
 impl Routine {
     pub(crate) const fn new(name: &'static str, irql: u8, run: fn(&Call) -> Result<u64, Fault>) -> Self {
-        let (since, fails, body) = (Os::Win7, Fails::Never, Body::Run(run));
-        Self { name, irql, since, fails, fixed: false, keeps: false, leavable: false, body }
+        Self { name, irql, fails: Fails::Never, fixed: false, keeps: false, leavable: false, body: Body::Run(run) }
     }
 
     /// It may return a failure status. What can fail makes something.
@@ -106,11 +102,6 @@ impl Routine {
     /// It returns a fixed value and maybe stores one.
     pub(crate) const fn fixed(self) -> Self {
         Self { fixed: true, ..self }
-    }
-
-    /// Older versions of Windows lack it.
-    pub(crate) const fn since(self, os: Os) -> Self {
-        Self { since: os, ..self }
     }
 
     /// Runs it.

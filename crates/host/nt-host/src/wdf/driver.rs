@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDriverRegisterTraceInfo", PASSIVE, |_| NtStatus::Success).fixed(),
     routine!("WdfDriverIsVersionAvailable", PASSIVE, |call| {
         let wanted = call.ptr::<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>(2).read()?;
-        done(wanted.MajorVersion == 1 && wanted.MinorVersion <= 33)
+        done(wanted.MajorVersion == 1 && wanted.MinorVersion <= kernel().config.os.kmdf().minor)
     }),
     fixed("WdfDriverErrorReportApiMissing", DISPATCH, NtStatus::NotSupported.as_int() as u64),
 ];

@@ -6,6 +6,7 @@ use super::device::with_device;
 use super::object::created;
 use super::{memory, misc};
 use crate::kernel::io::interface::{property, store};
+use crate::kernel::kernel;
 use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
@@ -27,7 +28,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NO_RESOURCES),
     routine!("WdfDriverRetrieveVersionString", PASSIVE, |call| {
-        misc::set_string(call.arg(2), &"Kernel Mode Driver Framework 1.33".encode_utf16().collect::<Vec<u16>>())
+        let text = format!("Kernel Mode Driver Framework {}", kernel().config.os.kmdf());
+        misc::set_string(call.arg(2), &text.encode_utf16().collect::<Vec<u16>>())
     })
     .fails(NO_RESOURCES),
 ];

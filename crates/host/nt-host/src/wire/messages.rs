@@ -105,6 +105,8 @@ messages! {
         Failed { reason: String } = 7,
         /// What came of a call of session control.
         Control { answer: Answer } = 8,
+        /// This Windows does not load the driver.
+        NotLoaded { status: NtStatus, reason: String } = 9,
     }
 }
 

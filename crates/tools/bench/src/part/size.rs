@@ -1,9 +1,11 @@
 //! Bytes of an event in an image, compile time of a thousand, and panics in the images.
 
+use std::path::PathBuf;
+
 use nt_host::Layout;
 use test_images::Image;
 
-use super::generated::{COUNTS, Generated, Spent, TABLE};
+use super::generated::{COUNTS, Generated, Spent, TABLE, image};
 use super::images::SIDES;
 use super::{Findings, Images, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
@@ -31,8 +33,7 @@ const FOLDERS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/sr
 /// When one cannot be built or read.
 pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
     let generated = Generated::new(settings)?;
-    generated.build()?;
-    let mut findings = bytes(&generated)?;
+    let mut findings = bytes(&generated.build()?)?;
     let times = compile(settings, &generated)?;
     let panics = panics(images)?;
     for part in [times, panics] {
@@ -52,12 +53,12 @@ fn weigh(file: &[u8]) -> Result<(f64, f64), String> {
     Ok((f64::from(bytes), file.len() as f64))
 }
 
-fn bytes(generated: &Generated) -> Result<Findings, String> {
+fn bytes(built: &[PathBuf]) -> Result<Findings, String> {
     let mut sides = Vec::new();
     for (side, _) in SIDES {
         let mut weights = Vec::new();
         for count in COUNTS {
-            weights.push(weigh(&generated.image(side, count)?)?);
+            weights.push(weigh(&image(built, side, count)?)?);
         }
         sides.push(weights);
     }

@@ -9,6 +9,7 @@ use object::pe::{
 
 use super::debug::DebugEntry;
 use super::exports::Exports;
+use super::framework;
 use super::header::{Header, Headers};
 use super::imports::Imports;
 use super::load_config::LoadConfig;
@@ -18,7 +19,7 @@ use super::sections::Section;
 use super::signature::Signature;
 use super::view::{View, printable};
 use crate::error::Error;
-use crate::rules::{Target, Verdict};
+use crate::rules::{self, Target, Verdict};
 
 /// A PE image, as far as loading a driver is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Image {
     pub load_config: Option<LoadConfig>,
     /// The signature in the file; one in a catalog is not seen.
     pub signature: Option<Signature>,
+    /// What it asks the driver framework for; none if it is no driver of the framework.
+    pub framework: Option<windows_releases::Client>,
     /// What a debugger needs.
     pub debug: Vec<DebugEntry>,
     /// Whether it wants memory for each thread.
@@ -120,6 +123,7 @@ impl Image {
             relocations,
             load_config,
             signature,
+            framework: framework::read(&view, header, sections),
             debug,
             has_tls,
             has_clr,
@@ -140,6 +144,12 @@ impl Image {
     #[must_use]
     pub fn verdict(&self, target: Target) -> Verdict {
         Verdict::of(self, target)
+    }
+
+    /// The oldest Windows release that has everything the image needs; none if no known release has it.
+    #[must_use]
+    pub fn oldest_release(&self) -> Option<windows_releases::Release> {
+        rules::oldest_release(self)
     }
 
     /// The section that the entry point is in.

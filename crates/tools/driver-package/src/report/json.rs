@@ -38,6 +38,13 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
             ("guard_functions", config.guard_functions.map(Json::Number).into()),
         ])
     });
+    let framework = image.framework.map(|client| {
+        Json::Object(vec![
+            ("version", client.version().as_str().into()),
+            ("functions", client.functions.into()),
+            ("oldest_version", format!("{}.{}", client.major, client.oldest_framework()).as_str().into()),
+        ])
+    });
     let value = Json::Object(vec![
         ("file", name.into()),
         ("size", Json::Number(image.file_size)),
@@ -69,9 +76,13 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
         ("relocations", relocations.into()),
         ("load_config", load_config.into()),
         ("signature", signature.into()),
+        ("framework", framework.into()),
+        ("oldest_windows", image.oldest_release().map(|release| release.name().into()).into()),
+        ("oldest_build", image.oldest_release().map(|release| release.build().into()).into()),
         ("debug", debug(image)),
         ("tls", Json::Bool(image.has_tls)),
         ("clr", Json::Bool(image.has_clr)),
+        ("windows", verdict.target().release.name().into()),
         ("loadable", Json::Bool(verdict.is_loadable())),
         ("findings", findings(verdict)),
     ]);

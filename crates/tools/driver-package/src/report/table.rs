@@ -37,7 +37,7 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict, style: Style) -> Stri
         part(format!("exports of {} ({})", exports.module, exports.symbols.len()), export_lines(image));
     }
     let conclusion = if verdict.is_loadable() { "Windows would load it" } else { "Windows would refuse it" };
-    part(conclusion.into(), findings(verdict));
+    part(format!("{conclusion} ({})", verdict.target().release), findings(verdict));
     text
 }
 
@@ -76,6 +76,8 @@ fn summary(image: &Image) -> Vec<(&'static str, String)> {
         ("relocations", relocations(image)),
         ("load config", load_config(image)),
         ("signature", signature(image)),
+        ("framework", framework(image)),
+        ("Windows", windows(image)),
     ];
     for entry in &image.debug {
         let pdb = entry.pdb.as_ref().map(|pdb| format!(": {} {{{}}} age {}", pdb.path, pdb.id, pdb.age));
@@ -142,6 +144,22 @@ fn signature(image: &Image) -> String {
             signature.offset
         ),
         None => "none in the file".into(),
+    }
+}
+
+fn framework(image: &Image) -> String {
+    let Some(client) = image.framework else {
+        return "none".into();
+    };
+    let oldest = client.oldest_framework();
+    let from = if oldest == client.minor { String::new() } else { format!(", runs on 1.{oldest} and later") };
+    format!("KMDF {} with {} functions{from}", client.version(), client.functions)
+}
+
+fn windows(image: &Image) -> String {
+    match image.oldest_release() {
+        Some(release) => format!("from {} on", release.described()),
+        None => "no known release has what it needs".into(),
     }
 }
 

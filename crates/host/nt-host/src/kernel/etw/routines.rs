@@ -9,7 +9,6 @@ use etw_engine::{
 use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus};
 
 use super::data::EventData;
-use crate::Os;
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
@@ -21,7 +20,7 @@ use crate::verify::{self, Rule};
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("EtwRegister", PASSIVE, register).fails(NtStatus::NoMemory),
     routine!("EtwUnregister", PASSIVE, unregister),
-    routine!("EtwSetInformation", PASSIVE, set_information).since(Os::Win10).fails(NtStatus::NotSupported),
+    routine!("EtwSetInformation", PASSIVE, set_information).fails(NtStatus::NotSupported),
     routine!("EtwEventEnabled", ANY, |call| {
         let descriptor = descriptor(call.ptr(1))?;
         done(told(kernel().engine.event_enabled(call.arg(0), &descriptor)))

@@ -14,6 +14,13 @@ const IPI: u8 = 14;
 /// Where random numbers begin.
 pub(crate) const SEED: u64 = 0x2545_F491_4F6C_DD1D;
 
+/// Major and minor version and build number.
+fn version() -> (u32, u32, u32) {
+    let os = kernel().config.os;
+    let nt = os.nt_version();
+    (nt.major.into(), nt.minor.into(), os.build())
+}
+
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmGetSystemRoutineAddress", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
@@ -21,7 +28,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails_with_zero(),
     routine!("RtlGetVersion", PASSIVE, |call| {
-        let (major, minor, build) = kernel().config.os.version();
+        let (major, minor, build) = version();
         let information = call.ptr::<OSVERSIONINFOW>(0);
         information.dwMajorVersion().write(major)?;
         information.dwMinorVersion().write(minor)?;
@@ -30,11 +37,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         information.szCSDVersion().cast::<u16>().write(0)
     }),
     routine!("RtlIsNtDdiVersionAvailable", PASSIVE, |call| {
-        let (major, minor, _) = kernel().config.os.version();
+        let (major, minor, _) = version();
         (major << 24 | minor << 16) >= call.u32(0) & 0xFFFF_0000
     }),
     routine!("PsGetVersion", PASSIVE, |call| {
-        let (major, minor, build) = kernel().config.os.version();
+        let (major, minor, build) = version();
         call.ptr(0).write_if(major)?;
         call.ptr(1).write_if(minor)?;
         call.ptr(2).write_if(build)

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::Os;
 use crate::kernel::pool;
 use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::{call_back, kernel, lock};
@@ -20,17 +19,15 @@ pub(super) const ROUTINES: &[Routine] = &[
         timer.write_if(EX_TIMER { Callback: call.ptr(0), Context: call.arg(1), Unused: [0; 2] })?;
         done(timer)
     })
-    .fails_with_zero()
-    .since(Os::Win81),
+    .fails_with_zero(),
     // Arguments: timer, due time, period, parameters.
     routine!("ExSetTimer", DISPATCH, |call| {
         let timer = call.ptr::<EX_TIMER>(0);
         let EX_TIMER { Callback: callback, Context: context, .. } = timer.read()?;
         let (due, period) = (call.arg(1).cast_signed(), call.arg(2));
         done(set(call, timer, (due, period), "timer callback", callback, vec![timer.address(), context]))
-    })
-    .since(Os::Win81),
-    routine!("ExCancelTimer", DISPATCH, |call| cancel(call.ptr(0))).since(Os::Win81),
+    }),
+    routine!("ExCancelTimer", DISPATCH, |call| cancel(call.ptr(0))),
     // Arguments: timer, whether to cancel, whether to wait, parameters.
     routine!("ExDeleteTimer", DISPATCH, |call| {
         let timer = call.arg(0);
@@ -40,8 +37,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         pool::free(timer, None);
         was_set
-    })
-    .since(Os::Win81),
+    }),
     // Arguments: device, routine, context.
     routine!("IoInitializeTimer", PASSIVE, |call| {
         let timer: GuestPtr<EX_TIMER> = lock(&kernel().pool).new_object();

@@ -1,7 +1,6 @@
 //! The routines for pool. What they allocate is in [`super::blocks`].
 
 use super::blocks::text;
-use crate::Os;
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::memory::{Fault, GuestPtr};
@@ -14,8 +13,8 @@ const PAGED: u64 = 0x100;
 const KINDS: u64 = 0x40 | 0x80 | PAGED;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ExAllocatePool2", DISPATCH, allocate_with_flags).since(Os::Win10).fails_with_zero(),
-    routine!("ExAllocatePool3", DISPATCH, allocate_with_flags).since(Os::Win10).fails_with_zero(),
+    routine!("ExAllocatePool2", DISPATCH, allocate_with_flags).fails_with_zero(),
+    routine!("ExAllocatePool3", DISPATCH, allocate_with_flags).fails_with_zero(),
     routine!("ExAllocatePool", DISPATCH, |call| allocate_by_type(call, *b"None", false)).fails_with_zero(),
     routine!("ExAllocatePoolWithTag", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false)).fails_with_zero(),
     routine!("ExAllocatePoolZero", DISPATCH, |call| allocate_by_type(call, tag(call, 2), true)).fails_with_zero(),
@@ -25,7 +24,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         .fails_with_zero(),
     routine!("ExFreePool", DISPATCH, |call| free(call.arg(0), None)),
     routine!("ExFreePoolWithTag", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
-    routine!("ExFreePool2", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))).since(Os::Win10),
+    routine!("ExFreePool2", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
     routine!("MmAllocateContiguousMemory", DISPATCH, |call| allocate_special(call, *b"MmCo")).fails_with_zero(),
     routine!("MmFreeContiguousMemory", DISPATCH, |call| free(call.arg(0), None)),
     routine!("MmAllocateNonCachedMemory", DISPATCH, |call| allocate_special(call, *b"MmNc")).fails_with_zero(),

@@ -3,7 +3,6 @@
 use etw_types::NtStatus;
 
 use super::keys::{SERVICES, TEXT, TEXTS, Value};
-use crate::Os;
 use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
@@ -27,7 +26,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlWriteRegistryValue", PASSIVE, write).fails(NO_RESOURCES),
     routine!("RtlDeleteRegistryValue", PASSIVE, delete).fails(NOT_FOUND),
     routine!("RtlQueryRegistryValues", PASSIVE, query).fails(NOT_FOUND),
-    routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND).since(Os::Win81),
+    routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
 ];
 
 /// The key that the first two arguments name: a place and a path below it.

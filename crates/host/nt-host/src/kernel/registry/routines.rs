@@ -3,7 +3,6 @@
 use etw_types::NtStatus;
 
 use super::keys::{self, open_device, open_key, open_parameters};
-use crate::Os;
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
@@ -40,9 +39,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: device, kind of key, access, place for the handle.
     routine!("IoOpenDeviceRegistryKey", PASSIVE, |call| call.ptr(3).write(open_device(call.u32(1), call.from)))
         .fails(NOT_FOUND),
-    routine!("IoOpenDriverRegistryKey", PASSIVE, |call| call.ptr(4).write(open_parameters(call.from)))
-        .since(Os::Win10)
-        .fails(NOT_FOUND),
+    routine!("IoOpenDriverRegistryKey", PASSIVE, |call| call.ptr(4).write(open_parameters(call.from))).fails(NOT_FOUND),
 ];
 
 /// The key whose handle is the first argument.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::dpc;
 use super::scheduler::{Action, Timer};
-use crate::Os;
 use crate::kernel::kernel;
 use crate::layout::{DISPATCHER_HEADER, KDPC, KTIMER, TIME_FIELDS};
 use crate::memory::{Fault, GuestPtr};
@@ -36,11 +35,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("KeQueryInterruptTimePrecise", ANY, |call| {
         call.ptr(0).write_if(kernel().scheduler.now())?;
         done(kernel().scheduler.now())
-    })
-    .since(Os::Win81),
+    }),
     routine!("KeQuerySystemTime", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time())),
-    routine!("KeQuerySystemTimePrecise", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time()))
-        .since(Os::Win81),
+    routine!("KeQuerySystemTimePrecise", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time())),
     routine!("KeQueryTickCount", ANY, |call| call.ptr(0).write(kernel().scheduler.now() / TICK)),
     routine!("KeQueryPerformanceCounter", ANY, |call| {
         call.ptr(0).write_if(10_000_000_u64)?;
