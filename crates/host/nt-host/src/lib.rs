@@ -45,22 +45,20 @@ mod machine;
 mod memory;
 mod report;
 mod routine;
-mod symbols;
-mod unwind;
 mod verify;
 mod wdf;
 mod wire;
 
 pub use api::{
-    Answer, Broken, Builder, Device, Event, Expectation, Expected, Matrix, NtHost, PendingRequest, Storm, Survey,
-    Trace, TraceSession, event,
+    Answer, Broken, Builder, Device, Expectation, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
 };
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
-pub use loader::{Guard, ImageError, Import, ImportName, Layout, Section};
+pub use etw_etl::Event;
+pub use etw_etl::expect::{Expected, event};
+pub use loader::{ImageError, ImportName, Layout, plan};
 pub use machine::{Known, known};
 pub use report::Report;
-pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};
 pub use verify::{Finding, Place, Rule};
 pub use windows_releases::Release as Os;
 

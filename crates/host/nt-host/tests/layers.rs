@@ -5,11 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The machine's folders, the lowest first. What runs the machine (process, wire, API, command line) is above.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 12] = [
     "memory",
     "layout",
     "loader",
-    "unwind",
     "routine",
     "image",
     "cpu",
@@ -80,11 +79,10 @@ fn folders_import_only_those_below_them() {
     for (position, layer) in LAYERS.iter().enumerate() {
         let is_folder = |name: &&String| root.join(name).is_dir() && !PLAIN.contains(&name.as_str());
         for import in all[*layer].iter().filter(is_folder) {
-            // Above the child are its wire and the types of its events.
-            if *layer == "child" && matches!(import.as_str(), "wire" | "api") {
+            // The child speaks to its parent by the wire, which knows nothing of the machine.
+            if *layer == "child" && import == "wire" {
                 continue;
             }
-            // The loader names the layout of an image; what uses it to unwind is beside it.
             let below = LAYERS.iter().position(|known| known == import);
             assert!(below.is_some_and(|below| below < position), "{layer} imports {import}");
         }

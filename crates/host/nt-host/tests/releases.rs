@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::c;
-use driver_package::{Image, Target};
+use driver_package::rules::oldest_release;
+use driver_package::{Image, Target, Verdict};
 use etw_types::NtStatus;
 use nt_host::{Error, NtHost, Os, Rule, event};
 
@@ -21,12 +22,12 @@ fn load(path: &Path, os: Os) -> Result<NtHost, Error> {
 /// Loads an image on every release; `first` is the oldest that loads it.
 fn check(path: &Path, first: Option<Os>, mut loaded: impl FnMut(Os, &NtHost)) {
     let image = Image::parse(&fs::read(path).expect("the image")).expect("an image");
-    assert_eq!(image.oldest_release(), first, "{}", path.display());
+    assert_eq!(oldest_release(&image), first, "{}", path.display());
     for os in Os::ALL {
         let expected = first.is_some_and(|first| first <= os);
         // What concerns the file, such as its signature, does not matter here.
         let files = ["checksum", "signature", "signature-place"];
-        let verdict = image.verdict(Target { release: os });
+        let verdict = Verdict::of(&image, Target { release: os });
         let refusal = verdict.refusals().find(|refusal| !files.contains(&refusal.rule.id));
         assert_eq!(refusal.is_none(), expected, "{os}: {refusal:?}");
         match load(path, os) {

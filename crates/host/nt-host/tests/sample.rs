@@ -107,7 +107,7 @@ fn capture_state_gives_a_rundown_of_the_devices() {
     let before = session.trace().events().expect("a trace").len();
     session.capture_state(provider()).expect("state");
     let events = session.trace().events().expect("a trace");
-    let names: Vec<String> = events.iter().skip(before).filter_map(nt_host::Event::name).collect();
+    let names: Vec<String> = events.iter().skip(before).filter_map(|event| event.decode().event).collect();
     assert_eq!(names, ["ProviderState", "DeviceState"]);
     host.unload().expect("unload").assert_clean();
 }
@@ -176,7 +176,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     let trace = host.trace();
     let events = trace.events().expect("a trace");
     let lost = trace.events_lost().expect("a trace");
-    let count = |name: &str| events.iter().filter(|event| event.name().as_deref() == Some(name)).count() as u64;
+    let count = |name: &str| events.iter().filter(|event| event.decode().event.as_deref() == Some(name)).count() as u64;
     println!("{written} written, {} recorded, {lost} lost", events.len());
     assert_eq!(written, events.len() as u64 + lost);
     // All of it was there at the same time: state that was asked for, sessions that came and went, requests.

@@ -119,7 +119,7 @@ fn a_file_a_consumer_and_the_hosts_own_session_see_the_same_events() {
     let received = names_until_end(&mut consumer);
     assert_eq!(to_file.stop().expect("stopped").events_lost, 0);
     let recorded = file.names();
-    let own: Vec<String> = trace.events().expect("a trace").iter().filter_map(nt_host::Event::name).collect();
+    let own: Vec<String> = trace.events().expect("a trace").iter().filter_map(|event| event.decode().event).collect();
     assert!(file.is_closed());
     assert!(own.iter().any(|name| name == "DriverEntry") && own.iter().any(|name| name == "Request"), "{own:?}");
     assert_eq!(recorded, own);

@@ -12,7 +12,6 @@ mod files;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod run;
 mod show;
-mod table;
 mod trace;
 
 use std::io::{self, Write as _};

@@ -80,7 +80,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn of(image: &Image, target: Target) -> Self {
+    /// What Windows would object to.
+    #[must_use]
+    pub fn of(image: &Image, target: Target) -> Self {
         let mut findings: Vec<Finding> = all()
             .flat_map(|rule| (rule.check)(image, target).into_iter().map(move |found| Finding { rule, found }))
             .collect();
@@ -117,8 +119,9 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES].into_iter().flatten()
 }
 
-/// The oldest release that has what the image needs.
-pub(crate) fn oldest_release(image: &Image) -> Option<Release> {
+/// The oldest Windows release that has everything the image needs; none if no known release has it.
+#[must_use]
+pub fn oldest_release(image: &Image) -> Option<Release> {
     release::oldest(image)
 }
 

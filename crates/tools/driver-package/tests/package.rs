@@ -12,7 +12,7 @@ use driver_package::catalog::Version;
 use driver_package::inf::Arch;
 use driver_package::package::Package;
 use driver_package::sign::{Identity, image_digests, sign_image, test_identity};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
 use windows_releases::{Client, Release};
 
 fn file<'a>(package: &'a Package, name: &str) -> &'a [u8] {
@@ -42,7 +42,7 @@ fn a_package_has_its_files_and_they_say_what_they_should() {
         let signed = Image::parse(file(&package, "driver.sys")).unwrap();
         assert!(signed.header.checksum.is_right());
         assert!(signed.signature.as_ref().is_some_and(|signature| signature.problems.is_empty()));
-        assert!(signed.verdict(Target::default()).findings().is_empty());
+        assert!(Verdict::of(&signed, Target::default()).findings().is_empty());
         assert_eq!(file(&package, "signer.cer"), signer().to_cer().unwrap());
 
         let data = text(&package, "package.psd1");

@@ -7,7 +7,7 @@ use common::{
     change_u32, directory, get_u32, put, put_u32, section_header,
 };
 use driver_package::rules::{self, Severity};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
 use windows_releases::{Client, Release};
 
 /// Damage to a laid-out file.
@@ -16,7 +16,7 @@ type Change = fn(&mut Vec<u8>);
 /// Ids of the rules that an image breaks, as often as it does.
 fn broken(file: &[u8]) -> Vec<&'static str> {
     let image = Image::parse(file).unwrap_or_else(|error| panic!("{error}"));
-    image.verdict(Target::default()).findings().iter().map(|finding| finding.rule.id).collect()
+    Verdict::of(&image, Target::default()).findings().iter().map(|finding| finding.rule.id).collect()
 }
 
 fn only(rule: &str, file: &[u8]) {
@@ -28,7 +28,7 @@ fn only(rule: &str, file: &[u8]) {
 fn a_good_image_breaks_no_rule() {
     for machine in [common::X64, ARM64] {
         let image = Image::parse(&Driver { machine, ..Driver::default() }.build()).unwrap();
-        let verdict = image.verdict(Target::default());
+        let verdict = Verdict::of(&image, Target::default());
         assert!(verdict.is_loadable() && verdict.findings().is_empty(), "{:?}", verdict.findings());
     }
 }
@@ -101,10 +101,10 @@ fn rules_explain_themselves_and_have_different_names() {
 #[test]
 fn a_warning_alone_leaves_the_image_loadable_and_refusals_come_first() {
     let unsigned = Driver { signed: false, ..Driver::default() };
-    let verdict = Image::parse(&unsigned.build()).unwrap().verdict(Target::default());
+    let verdict = Verdict::of(&Image::parse(&unsigned.build()).unwrap(), Target::default());
     assert!(verdict.is_loadable());
     let both = Driver { subsystem: 3, ..unsigned };
-    let verdict = Image::parse(&both.build()).unwrap().verdict(Target::default());
+    let verdict = Verdict::of(&Image::parse(&both.build()).unwrap(), Target::default());
     assert!(!verdict.is_loadable());
     assert_eq!(verdict.refusals().count(), 1);
     let severities: Vec<_> = verdict.findings().iter().map(|finding| finding.rule.severity).collect();
@@ -114,7 +114,7 @@ fn a_warning_alone_leaves_the_image_loadable_and_refusals_come_first() {
 #[test]
 fn a_missing_checksum_is_told_from_a_wrong_one() {
     let found = |file: &[u8]| {
-        let verdict = Image::parse(file).unwrap().verdict(Target::default());
+        let verdict = Verdict::of(&Image::parse(file).unwrap(), Target::default());
         verdict.findings()[0].found.clone()
     };
     let mut file = wrong_checksum(0);
@@ -127,7 +127,7 @@ fn a_missing_checksum_is_told_from_a_wrong_one() {
 fn the_subsystem_version_is_compared_with_the_target() {
     let image = Image::parse(&Driver { subsystem_version: (10, 0), ..Driver::default() }.build()).unwrap();
     let older = Target { release: Release::Win81 };
-    assert_eq!(image.verdict(older).refusals().next().unwrap().rule.id, "subsystem-version");
+    assert_eq!(Verdict::of(&image, older).refusals().next().unwrap().rule.id, "subsystem-version");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn each_fault_of_a_signature_s_place_is_found() {
     ];
     for (text, fault) in faults {
         let file = Driver::default().build_with(fault);
-        let verdict = Image::parse(&file).unwrap().verdict(Target::default());
+        let verdict = Verdict::of(&Image::parse(&file).unwrap(), Target::default());
         assert!(verdict.findings().iter().all(|finding| finding.rule.id == "signature-place"), "{text}");
         assert!(verdict.findings().iter().any(|finding| finding.found.contains(text)), "{text}: {verdict:?}");
     }
@@ -174,7 +174,7 @@ fn each_fault_of_a_signature_s_place_is_found() {
 #[test]
 fn faults_of_the_section_table_are_named() {
     let found = |change: Change| {
-        let verdict = Image::parse(&Driver::default().build_with(change)).unwrap().verdict(Target::default());
+        let verdict = Verdict::of(&Image::parse(&Driver::default().build_with(change)).unwrap(), Target::default());
         verdict.findings().iter().map(|finding| format!("{}: {}", finding.rule.id, finding.found)).collect::<Vec<_>>()
     };
     // Nothing points into INIT.
@@ -293,9 +293,9 @@ fn a_release_loads_what_its_framework_binds() {
         (kmdf(35, 470, None), None),
     ] {
         let image = Image::parse(&driver.build()).unwrap();
-        assert_eq!(image.oldest_release(), oldest, "{driver:?}");
+        assert_eq!(rules::oldest_release(&image), oldest, "{driver:?}");
         for release in Release::ALL {
-            let verdict = image.verdict(Target { release });
+            let verdict = Verdict::of(&image, Target { release });
             assert_eq!(verdict.is_loadable(), oldest.is_some_and(|oldest| oldest <= release), "{release}: {verdict:?}");
             let refused: Vec<&str> = verdict.refusals().map(|finding| finding.rule.id).collect();
             assert!(refused.is_empty() || refused == ["kmdf-version"], "{refused:?}");
@@ -314,9 +314,9 @@ fn a_release_loads_what_imports_only_its_own_routines() {
         let imports = vec![("NTOSKRNL.exe", vec![routine])];
         let driver = Driver { imports, subsystem_version: (6, 0), ..Driver::default() };
         let image = Image::parse(&driver.build()).unwrap();
-        assert_eq!(image.oldest_release(), Some(oldest), "{routine}");
+        assert_eq!(rules::oldest_release(&image), Some(oldest), "{routine}");
         for release in Release::ALL.into_iter().filter(|release| *release < oldest) {
-            let verdict = image.verdict(Target { release });
+            let verdict = Verdict::of(&image, Target { release });
             let finding = verdict.refusals().next().expect("a refusal");
             assert_eq!(finding.rule.id, "missing-import");
             assert!(finding.found.contains(routine) && finding.found.contains(oldest.name()), "{}", finding.found);

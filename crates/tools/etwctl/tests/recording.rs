@@ -92,6 +92,9 @@ fn every_format_is_written_and_colours_only_when_asked_for() {
             && page.contains("formats.etl")
             && page.contains("ReadFailed")
     );
+    let table = run("--table").out;
+    assert!(table.starts_with("  provider Etwctl-Demo\n"), "{table}");
+    assert!(table.contains(" ReadFailed ") && table.contains(" start ") && !table.contains("Etwctl-Demo/"), "{table}");
     let text = run("--text");
     assert!(text.out.contains("Etwctl-Demo/ReadFailed Request=5") && !text.out.contains('\x1b'));
     assert!(run("--color always").out.contains("\x1b[31m"));

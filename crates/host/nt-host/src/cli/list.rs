@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::{CLEAN, USAGE, print};
-use crate::{ImportName, Known, Layout, Os, known};
+use crate::{ImportName, Known, Os, known, plan};
 
 pub(super) fn list(path: &Path, os: Os) -> u8 {
     let file = match std::fs::read(path) {
@@ -15,7 +15,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
             return USAGE;
         }
     };
-    let layout = match Layout::parse(&file) {
+    let layout = match plan(&file) {
         Ok(layout) => layout,
         Err(error) => {
             eprintln!("error: {}: {error}", path.display());

@@ -62,9 +62,8 @@ pub(super) fn run(options: &Options) -> u8 {
     let events = trace.events().unwrap_or_default();
     let lost = trace.events_lost().unwrap_or_default();
     // The trace comes first: a reader of the report may keep us waiting, or go away.
-    let written = options.etl.as_ref().map_or(Ok(()), |path| {
-        report::etl(path, &events, lost).map_err(|error| format!("error: {}: {error}", path.display()))
-    });
+    let written =
+        options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
         print(&(report::json(&outcome.text, &progress.requests, &report, &events, lost) + "\n"));
     } else {
@@ -118,7 +117,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
 /// Asks every provider that was heard of for its state.
 fn capture_state(host: &NtHost) -> Result<(), Error> {
     let events = host.trace().events()?;
-    let providers: BTreeSet<Guid> = events.iter().map(|event| event.provider).collect();
+    let providers: BTreeSet<Guid> = events.iter().filter_map(|event| event.header.provider).collect();
     providers.into_iter().try_for_each(|provider| host.trace().session().capture_state(provider).map(drop))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::layout::CONTEXT;
 use crate::memory::{Fault, GuestPtr};
-use crate::unwind::Registers;
+use pe_image::unwind::Registers;
 
 /// `CONTEXT_CONTROL`, `…_INTEGER`, `…_SEGMENTS` and `…_FLOATING_POINT`.
 const ALL: u32 = 0x0010_000F;

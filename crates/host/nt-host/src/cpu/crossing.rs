@@ -8,7 +8,7 @@ use super::switch::MARK;
 use super::thread;
 use crate::layout::{CALL_FRAME, CROSSING, EXCEPTION_AREA, HOST_FRAME};
 use crate::memory::{GuestPtr, OrStop as _};
-use crate::unwind::Registers;
+use pe_image::unwind::Registers;
 
 /// What an exception has in place of the address that a call returns to; no code has this address.
 pub(crate) const EXCEPTION: u64 = 1;

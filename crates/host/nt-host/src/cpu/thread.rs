@@ -12,7 +12,7 @@ use super::stack::Stack;
 use super::switch::{MOST_ARGUMENTS, call_driver};
 use crate::layout::{CROSSING, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
-use crate::unwind::Registers;
+use pe_image::unwind::Registers;
 
 /// Bytes at the top of a stack that stay as they are: a crossing without a caller.
 const TOP: u64 = 128;

@@ -5,7 +5,7 @@
 use super::crossing::{Crossing, word};
 use super::thread;
 use crate::image;
-use crate::unwind::Registers;
+use pe_image::unwind::Registers;
 
 /// Most frames of a walk. Twice what the kernel's part of an event's stack can have.
 const MOST: usize = 256;

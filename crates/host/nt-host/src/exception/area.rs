@@ -7,7 +7,7 @@ use etw_types::NtStatus;
 use crate::cpu::{crossing, thread};
 use crate::layout::{EXCEPTION_AREA, EXCEPTION_RECORD};
 use crate::memory::{Fault, GuestPtr};
-use crate::unwind::Registers;
+use pe_image::unwind::Registers;
 
 /// What must be left of the stack for handlers to run.
 const ROOM: u64 = 0x800;

@@ -11,7 +11,7 @@ use crate::cpu::thread;
 use crate::image;
 use crate::layout::DISPATCHER_CONTEXT;
 use crate::memory::{Fault, GuestPtr};
-use crate::unwind::{Functions, Registers, Unwound};
+use pe_image::unwind::{Functions, Registers, Unwound};
 
 /// Most frames that are looked at: a stack of 24 KiB has no more.
 const MOST: usize = 3072;

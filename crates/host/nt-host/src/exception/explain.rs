@@ -6,8 +6,8 @@ use super::site::FaultSite;
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::thread;
 use crate::image;
-use crate::unwind::Registers;
 use crate::verify::{self, Rule};
+use pe_image::unwind::Registers;
 
 /// Names the mistake.
 pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! {

@@ -13,8 +13,8 @@ use crate::cpu::thread;
 use crate::image;
 use crate::memory::{Access, Fault, GuestPtr, recover};
 use crate::routine::DISPATCH;
-use crate::unwind::Registers;
 use crate::verify::{self, Rule};
+use pe_image::unwind::Registers;
 
 /// Division, general protection and page fault, as the processor numbers them.
 const DIVISION: i64 = 0;

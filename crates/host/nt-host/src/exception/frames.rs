@@ -5,7 +5,7 @@ use crate::cpu::{thread, walk};
 use crate::image;
 use crate::layout::CONTEXT;
 use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
-use crate::unwind::Handler;
+use pe_image::unwind::Handler;
 
 /// `UNW_FLAG_EHANDLER` and `UNW_FLAG_UHANDLER`.
 const ON_EXCEPTION: u32 = 1;

@@ -1,7 +1,7 @@
 //! The registers of a thread that a signal interrupted.
 
 use crate::memory::Recovery;
-use crate::unwind::Registers;
+use pe_image::unwind::Registers;
 
 /// The registers at the fault.
 pub(crate) struct Context<'a> {

@@ -43,7 +43,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 /// Prepares the handling of a fault in driver code. Answers what [`handle_fault`] is to be given; `None` where no
 /// handler is there or the stack has no room. Called by the signal handler.
-pub(super) fn prepare(exception: &Exception, registers: &crate::unwind::Registers, eflags: u32) -> Option<u64> {
+pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Registers, eflags: u32) -> Option<u64> {
     if !is_guarded(registers) {
         return None;
     }

@@ -4,8 +4,8 @@ use super::interrupted::Context;
 use crate::cpu::thread;
 use crate::image;
 use crate::memory::GuestPtr;
-use crate::unwind::Registers;
 use crate::verify::At;
+use pe_image::unwind::Registers;
 
 /// The driver's code that a fault belongs to.
 #[derive(Clone, Copy, Debug)]

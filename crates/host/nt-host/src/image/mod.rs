@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::loader::Layout;
 use crate::memory::{PAGE, Region};
-use crate::unwind::Functions;
+use pe_image::unwind::Functions;
 
 /// What is known about the driver's image.
 #[derive(Default)]

@@ -8,7 +8,6 @@ mod access;
 #[path = "model.rs"]
 mod access;
 mod fault;
-pub(crate) mod guest;
 mod plain;
 mod pointer;
 mod region;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use nt_host::Layout;
 use test_images::Image;
 
 use super::generated::{COUNTS, Generated, Spent, TABLE, image};
@@ -45,10 +44,10 @@ pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
 
 /// Size of the read-only sections and of the file.
 fn weigh(file: &[u8]) -> Result<(f64, f64), String> {
-    let layout = Layout::parse(file).map_err(|error| error.to_string())?;
-    let counted =
-        layout.sections.iter().filter(|section| !section.writable && section.name != TABLE && section.name != ".reloc");
-    let bytes: u32 = counted.map(|section| section.size).sum();
+    let image = pe_image::Image::parse(file).map_err(|error| error.to_string())?;
+    let counted = image.sections.iter().filter(|section| !section.is_writable());
+    let counted = counted.filter(|section| section.name != TABLE && section.name != ".reloc");
+    let bytes: u32 = counted.map(pe_image::Section::memory_size).sum();
     #[expect(clippy::cast_precision_loss, reason = "files here are far smaller than 2^53 bytes")]
     Ok((f64::from(bytes), file.len() as f64))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use driver_package::pe::LinkerMap;
 use driver_package::report::{json, table};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
 use windows_releases::Release;
 
 use super::{Command, Outcome, print};
@@ -104,7 +104,7 @@ fn inspect(options: &Options) -> u8 {
         let name = file.to_string_lossy();
         match load(file, options) {
             Ok(image) => {
-                let verdict = image.verdict(options.target);
+                let verdict = Verdict::of(&image, options.target);
                 worst = worst.max(u8::from(!verdict.is_loadable()));
                 reports.push(if options.json {
                     json::image(&name, &image, &verdict)

@@ -16,7 +16,7 @@ use super::{read, write};
 use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
-use crate::rules::Target;
+use crate::rules::{Target, Verdict};
 use crate::sign::{Digests, Signer, Trust, image_digests};
 
 /// What to add to which folder.
@@ -207,7 +207,7 @@ impl Found {
         let arch = Arch::of_machine(machine.0).ok_or_else(|| {
             self.problem(name, "machine", format!("it is for {machine}; packages are for x64 and arm64"))
         })?;
-        let verdict = image.verdict(Target::default());
+        let verdict = Verdict::of(&image, Target::default());
         warnings.extend(verdict.findings().iter().map(|finding| self.warning(name, finding.rule.id, &finding.found)));
         Ok((name.clone(), image, arch))
     }

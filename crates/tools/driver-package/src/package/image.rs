@@ -4,7 +4,7 @@ use super::{Request, read};
 use crate::inf::Arch;
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
-use crate::rules::{Severity, Target};
+use crate::rules::{Severity, Target, Verdict};
 use crate::sign::{Identity, sign_image};
 
 /// An image that is ready for its package.
@@ -41,7 +41,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared
         let text = format!("it was built for KMDF {built_for}, the package is to be for KMDF {asked}");
         return Err(Problem::error(file, "kmdf-version", text).into());
     }
-    let verdict = image.verdict(Target::default());
+    let verdict = Verdict::of(&image, Target::default());
     let problem = |finding: &crate::Finding| {
         let level = match finding.rule.severity {
             Severity::Refused => Level::Error,

@@ -31,7 +31,7 @@ impl Requirements {
         let kmdf = bound.or_else(|| framework(inf, arch));
         let minor = kmdf.as_ref().and_then(|version| version.strip_prefix("1.")?.parse().ok());
         let release = minor.and_then(Release::first_with_kmdf);
-        let builds = [release, image.oldest_release()].map(|release| release.map_or(0, Release::build));
+        let builds = [release, crate::rules::oldest_release(image)].map(|release| release.map_or(0, Release::build));
         let models = inf.lowest_build(arch).map_or(0, |(build, _)| build);
         let build = builds.into_iter().fold(models, u32::max);
         let is_known = kmdf.is_none() || release.is_some();

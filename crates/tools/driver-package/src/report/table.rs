@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::pe::{ExportTarget, Image, Imported, SymbolSource};
+use crate::pe::{ExportTarget, Image, SymbolSource};
 use crate::rules::{self, Severity, Verdict};
 
 /// How to decorate.
@@ -116,7 +116,7 @@ fn counted(number: usize, noun: &str) -> String {
 fn relocations(image: &Image) -> String {
     match &image.relocations {
         Some(relocations) => {
-            format!("{} in {}", counted(relocations.fixups, "address"), counted(relocations.blocks, "page"))
+            format!("{} in {}", counted(relocations.fixups.len(), "address"), counted(relocations.blocks, "page"))
         }
         None => "none".into(),
     }
@@ -157,7 +157,7 @@ fn framework(image: &Image) -> String {
 }
 
 fn windows(image: &Image) -> String {
-    match image.oldest_release() {
+    match rules::oldest_release(image) {
         Some(release) => format!("from {} on", release.described()),
         None => "no known release has what it needs".into(),
     }
@@ -186,10 +186,7 @@ fn imports(image: &Image) -> Vec<String> {
     let mut lines = Vec::new();
     for module in &image.imports.modules {
         lines.push(format!("{} ({})", module.name, module.routines.len()));
-        lines.extend(module.routines.iter().map(|routine| match routine {
-            Imported::Name(name) => format!("  {name}"),
-            Imported::Ordinal(ordinal) => format!("  #{ordinal}"),
-        }));
+        lines.extend(module.routines.iter().map(|routine| format!("  {routine}")));
     }
     lines.extend(image.imports.delayed.iter().map(|name| format!("{name} (delayed)")));
     lines

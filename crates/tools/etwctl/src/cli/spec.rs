@@ -266,6 +266,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: &[file("FILE", "an .etl file")],
         options: &[
             switch("text", "a line for each event (default)"),
+            switch("table", "relative times, activities with brackets, fields in columns"),
             switch("csv", "comma-separated values"),
             switch("chrome", "one document for Chrome's and Perfetto's viewers"),
             switch("html", "a page that shows the trace in a browser; the first 20,000 events"),

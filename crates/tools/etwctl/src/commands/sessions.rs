@@ -81,7 +81,7 @@ pub(super) fn members(status: &SessionStatus) -> Vec<(&'static str, Json)> {
     vec![
         ("name", status.name.as_str().into()),
         ("handle", status.handle.into()),
-        ("guid", status.guid.into()),
+        ("guid", status.guid.to_string().into()),
         ("file", file(status)),
         ("modes", status.mode_names().into()),
         ("mode_bits", format!("{:#x}", status.mode).into()),

@@ -6,7 +6,7 @@ pub(crate) mod paint;
 pub(crate) mod table;
 mod unread;
 
-pub(crate) use json::Json;
+pub(crate) use json::{Json, object};
 pub(crate) use meter::Meter;
 pub(crate) use table::Table;
 pub(crate) use unread::Unread;

@@ -27,7 +27,7 @@ pub(super) fn collect(
         let named = |extension: &str| folder.join(library.file_name().unwrap_or_default()).with_extension(extension);
         let image = named("sys");
         let mut bytes = fs::read(library).map_err(|error| describe(library, &error))?;
-        checksum::write(&mut bytes)
+        checksum::write_checksum(&mut bytes)
             .ok_or_else(|| Error::Failed(format!("{}: not an image of a driver", library.display())))?;
         put(&image, &bytes)?;
         note(&format!("{} ({} bytes)", image.display(), bytes.len()));

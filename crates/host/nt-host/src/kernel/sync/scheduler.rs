@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::state::Sleeper;
 pub(crate) use super::state::{Action, State, Timer};
+use crate::config::EPOCH;
 use crate::cpu::thread;
 use crate::kernel::lock;
 use crate::verify;
-
-/// 100 ns units between 1601 and the moment at which a virtual clock starts: 2026-01-01.
-const EPOCH: u64 = 134_117_856_000_000_000;
 
 /// The scheduler.
 pub(crate) struct Scheduler {
