@@ -15,8 +15,13 @@ status_newtype! {
     /// ```
     NtStatus {
         Success = 0x0000_0000 "STATUS_SUCCESS",
+        Timeout = 0x0000_0102 "STATUS_TIMEOUT",
+        Pending = 0x0000_0103 "STATUS_PENDING",
+        ObjectNameExists = 0x4000_0000 "STATUS_OBJECT_NAME_EXISTS",
+        DatatypeMisalignment = 0x8000_0002 "STATUS_DATATYPE_MISALIGNMENT",
         BufferOverflow = 0x8000_0005 "STATUS_BUFFER_OVERFLOW",
         DeviceBusy = 0x8000_0011 "STATUS_DEVICE_BUSY",
+        NoMoreEntries = 0x8000_001A "STATUS_NO_MORE_ENTRIES",
         Unsuccessful = 0xC000_0001 "STATUS_UNSUCCESSFUL",
         NotImplemented = 0xC000_0002 "STATUS_NOT_IMPLEMENTED",
         InvalidInfoClass = 0xC000_0003 "STATUS_INVALID_INFO_CLASS",
@@ -26,22 +31,38 @@ status_newtype! {
         InvalidParameter = 0xC000_000D "STATUS_INVALID_PARAMETER",
         NoSuchDevice = 0xC000_000E "STATUS_NO_SUCH_DEVICE",
         InvalidDeviceRequest = 0xC000_0010 "STATUS_INVALID_DEVICE_REQUEST",
+        MoreProcessingRequired = 0xC000_0016 "STATUS_MORE_PROCESSING_REQUIRED",
         NoMemory = 0xC000_0017 "STATUS_NO_MEMORY",
+        IllegalInstruction = 0xC000_001D "STATUS_ILLEGAL_INSTRUCTION",
         AccessDenied = 0xC000_0022 "STATUS_ACCESS_DENIED",
         BufferTooSmall = 0xC000_0023 "STATUS_BUFFER_TOO_SMALL",
+        ObjectTypeMismatch = 0xC000_0024 "STATUS_OBJECT_TYPE_MISMATCH",
+        Unwind = 0xC000_0027 "STATUS_UNWIND",
         ObjectNameNotFound = 0xC000_0034 "STATUS_OBJECT_NAME_NOT_FOUND",
         ObjectNameCollision = 0xC000_0035 "STATUS_OBJECT_NAME_COLLISION",
+        MutantNotOwned = 0xC000_0046 "STATUS_MUTANT_NOT_OWNED",
+        SemaphoreLimitExceeded = 0xC000_0047 "STATUS_SEMAPHORE_LIMIT_EXCEEDED",
+        DeletePending = 0xC000_0056 "STATUS_DELETE_PENDING",
+        RevisionMismatch = 0xC000_0059 "STATUS_REVISION_MISMATCH",
         InvalidSid = 0xC000_0078 "STATUS_INVALID_SID",
+        ProcedureNotFound = 0xC000_007A "STATUS_PROCEDURE_NOT_FOUND",
+        InvalidImageFormat = 0xC000_007B "STATUS_INVALID_IMAGE_FORMAT",
+        IntegerDivideByZero = 0xC000_0094 "STATUS_INTEGER_DIVIDE_BY_ZERO",
         IntegerOverflow = 0xC000_0095 "STATUS_INTEGER_OVERFLOW",
         InsufficientResources = 0xC000_009A "STATUS_INSUFFICIENT_RESOURCES",
+        DeviceNotReady = 0xC000_00A3 "STATUS_DEVICE_NOT_READY",
         NotSupported = 0xC000_00BB "STATUS_NOT_SUPPORTED",
         FileCorruptError = 0xC000_0102 "STATUS_FILE_CORRUPT_ERROR",
         Cancelled = 0xC000_0120 "STATUS_CANCELLED",
+        CannotDelete = 0xC000_0121 "STATUS_CANNOT_DELETE",
         EntryPointNotFound = 0xC000_0139 "STATUS_ENTRYPOINT_NOT_FOUND",
-        DeviceNotReady = 0xC000_00A3 "STATUS_DEVICE_NOT_READY",
+        InvalidDeviceState = 0xC000_0184 "STATUS_INVALID_DEVICE_STATE",
         PossibleDeadlock = 0xC000_0194 "STATUS_POSSIBLE_DEADLOCK",
         NotFound = 0xC000_0225 "STATUS_NOT_FOUND",
+        DriverEntryPointNotFound = 0xC000_0263 "STATUS_DRIVER_ENTRYPOINT_NOT_FOUND",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",
+        WdfPaused = 0xC020_0203 "STATUS_WDF_PAUSED",
+        WdfBusy = 0xC020_0204 "STATUS_WDF_BUSY",
     }
 }
 
@@ -51,6 +72,13 @@ impl NtStatus {
     #[inline(always)]
     pub const fn is_success(self) -> bool {
         self.as_int() & 0x8000_0000 == 0
+    }
+
+    /// `NT_ERROR`: both upper bits are set.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_error(self) -> bool {
+        self.as_int() >> 30 == 3
     }
 
     /// From the signed `NTSTATUS` of C headers and bindings.

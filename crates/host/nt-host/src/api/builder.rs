@@ -130,7 +130,7 @@ impl Builder {
         let image = Image::parse(&file).map_err(bad)?;
         let layout = plan_image(&file, &image).map_err(bad)?;
         for failure in &self.config.failures {
-            if !crate::kernel::can_fail(&failure.routine) {
+            if !crate::machine::can_fail(&failure.routine) {
                 return Err(Error::Usage(format!("{} is not a routine that can fail", failure.routine)));
             }
         }

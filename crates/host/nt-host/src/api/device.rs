@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::NtHost;
 use crate::Error;
-use crate::kernel::plug::{CONTROL, READ, WRITE};
+use crate::machine::plug::{CONTROL, READ, WRITE};
 use crate::wire::{Reply, Request};
 
 /// A device.

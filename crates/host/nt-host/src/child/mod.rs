@@ -5,7 +5,6 @@
 //! be said of sessions without the driver.
 
 pub(crate) mod control;
-pub(crate) mod notify;
 mod process;
 mod server;
 mod storm;

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use etw_engine::Session;
 
-use super::notify::{self, News};
 use super::worker::Worker;
 use crate::config::Config;
-use crate::cpu::signals;
+use crate::exception::signals;
 use crate::kernel::{self, kernel};
 use crate::loader::Layout;
+use crate::machine;
+use crate::verify::notify::{self, News};
 use crate::verify::{self, Arena};
 use crate::wire::{self, Reply, Request};
 
@@ -27,7 +28,7 @@ pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, 
     let ready = notify::open().and_then(|pipe| signals::install().map(|()| pipe));
     let Ok(pipe) = ready else { return };
     notify::catch_end_of_run();
-    kernel::start(config.clone());
+    machine::start(config.clone());
     let Some(worker) = Worker::start(layout) else { return };
     let serve = move || super::control::serve(control);
     if std::thread::Builder::new().name("control".into()).spawn(serve).is_err() {
@@ -66,7 +67,7 @@ impl Server {
             }
             Request::Events { session } => self.events(session),
             Request::Calls {} => Reply::Calls { calls: kernel().table.fallible_calls() },
-            Request::Written {} => Reply::Number { number: kernel::etw::written() },
+            Request::Written {} => Reply::Number { number: kernel::lock(&kernel().etw).written() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })

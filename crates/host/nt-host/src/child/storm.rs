@@ -8,9 +8,9 @@ use etw_engine::Enable;
 use etw_types::NtStatus;
 
 use crate::cpu::thread;
-use crate::kernel::plug;
-use crate::kernel::{kernel, lock, unload};
+use crate::kernel::{kernel, lock};
 use crate::loader::Layout;
+use crate::machine::{load, plug};
 use crate::wire::{Reply, StormPlan};
 
 /// Runs a storm on the calling thread, which loads and unloads, and on others. The session comes and goes all the time,
@@ -30,7 +30,7 @@ pub(super) fn run(layout: &Layout, plan: &StormPlan) -> Reply {
 }
 
 fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
-    match unload::load(layout) {
+    match load::load(layout) {
         Ok(status) if status.is_success() => {}
         Ok(status) => {
             let reason = lock(&kernel().refusal).take();
@@ -46,7 +46,7 @@ fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
         });
         let _ = plug::remove_device(device, false);
     }
-    unload::unload();
+    load::unload();
     Ok(())
 }
 

@@ -8,12 +8,13 @@ use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
 use super::server::Sessions;
-use super::{control, notify, storm};
-use crate::cpu::{signals, thread};
-use crate::kernel::plug;
-use crate::kernel::{self, kernel, unload};
+use super::{control, storm};
+use crate::cpu::thread;
+use crate::exception::signals;
+use crate::kernel::{self, Asked, Ended, kernel};
 use crate::loader::Layout;
-use crate::wdf::Asked;
+use crate::machine::{load, plug};
+use crate::verify::notify;
 use crate::wire::{Reply, Request};
 
 /// The worker as the server sees it.
@@ -76,7 +77,7 @@ fn serve(layout: &Layout, requests: &Receiver<(Request, Sessions)>, replies: &Mu
 
 fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
     match request {
-        Request::Load {} => match unload::load(layout) {
+        Request::Load {} => match load::load(layout) {
             Ok(status) => match kernel::lock(&kernel().refusal).take() {
                 Some(reason) if !status.is_success() => Reply::NotLoaded { status, reason },
                 _ => Reply::Status { status },
@@ -84,7 +85,7 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
             Err(error) => Reply::Failed { reason: error.to_string() },
         },
         Request::Unload {} => {
-            unload::unload();
+            load::unload();
             done()
         }
         Request::AddDevice {} => match plug::add_device() {
@@ -94,12 +95,12 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
         Request::RemoveDevice { device } => result(plug::remove_device(device, false)),
         Request::SurpriseRemove { device } => result(plug::remove_device(device, true)),
         Request::SetPower { device, on } => result(plug::set_power(device, on)),
-        Request::Ioctl { device, code, input, output } => completed(&plug::ioctl(device, code, &input, output)),
+        Request::Ioctl { device, code, input, output } => completed(plug::ioctl(device, code, &input, output)),
         Request::Read { device, length } => {
-            completed(&plug::request(device, &Asked { kind: plug::READ, code: 0, input: Vec::new(), output: length }))
+            completed(plug::request(device, &Asked { kind: plug::READ, code: 0, input: Vec::new(), output: length }))
         }
         Request::Write { device, data } => {
-            completed(&plug::request(device, &Asked { kind: plug::WRITE, code: 0, input: data, output: 0 }))
+            completed(plug::request(device, &Asked { kind: plug::WRITE, code: 0, input: data, output: 0 }))
         }
         Request::Begin { device, kind, code, input, output } => {
             Reply::Number { number: plug::begin(device, &Asked { kind, code, input, output }) }
@@ -109,7 +110,7 @@ fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
             done()
         }
         Request::Finish { number } => match plug::finish(number) {
-            Some(outcome) => completed(&outcome),
+            Some(ended) => completed(ended),
             None => Reply::Failed { reason: format!("there is no request {number}") },
         },
         Request::Enable { session, provider, level, any, all, group } => with(sessions, session, |session| {
@@ -141,9 +142,9 @@ fn done() -> Reply {
     Reply::Status { status: NtStatus::Success }
 }
 
-fn completed(outcome: &plug::Outcome) -> Reply {
-    let status = NtStatus::from_int(outcome.status);
-    Reply::Completed { status, information: outcome.information, output: outcome.output.clone() }
+fn completed(ended: Ended) -> Reply {
+    let Ended { status, information, output } = ended;
+    Reply::Completed { status, information, output }
 }
 
 fn with(sessions: &Sessions, number: u32, control: impl FnOnce(&Session) -> NtStatus) -> Reply {

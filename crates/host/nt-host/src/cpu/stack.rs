@@ -1,6 +1,6 @@
 //! Stacks for driver code: as small as in the kernel, with pages around them that nobody may touch.
 
-use std::io;
+use std::{io, ptr};
 
 use crate::memory::{PAGE, Protection, Region, protect};
 
@@ -8,6 +8,9 @@ use crate::memory::{PAGE, Protection, Region, protect};
 pub(crate) const SIZE: u64 = 24 * 1024;
 /// No access on either side. Wide enough that no frame steps over it without `__chkstk`.
 const GUARD: u64 = 16 * PAGE;
+
+/// Stack of signal handlers. Findings are formatted on it.
+const HANDLER_STACK: u64 = 64 * 1024;
 
 /// A kernel stack.
 #[derive(Clone, Copy, Debug)]
@@ -37,4 +40,17 @@ impl Stack {
     pub(crate) const fn is_guard(&self, address: u64) -> bool {
         self.region.contains(address) && address < self.low()
     }
+}
+
+/// Gives the calling thread a stack for its handlers: its own one may be what overflowed.
+pub(crate) fn use_handler_stack() -> io::Result<()> {
+    let region = Region::new(HANDLER_STACK, Protection::ReadWrite, false)?;
+    let stack = libc::stack_t {
+        ss_sp: ptr::with_exposed_provenance_mut(region.base as usize),
+        ss_flags: 0,
+        ss_size: region.size as usize,
+    };
+    // SAFETY: the pages stay for ever, and nobody else uses them.
+    let result = unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

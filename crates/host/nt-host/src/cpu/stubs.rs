@@ -6,7 +6,7 @@
 use std::io;
 
 use super::switch::import_entry;
-use crate::memory::{Protection, Region, guest, protect};
+use crate::memory::{GuestPtr, OrStop as _, Protection, Region, protect};
 
 /// Bytes of a stub.
 const SIZE: u64 = 32;
@@ -31,7 +31,7 @@ impl Stubs {
             code[6..8].copy_from_slice(&[0x49, 0xBA]);
             code[8..16].copy_from_slice(&entry.to_le_bytes());
             code[16..19].copy_from_slice(&[0x41, 0xFF, 0xE2]);
-            guest::put(region.base + u64::from(index) * SIZE, &code);
+            GuestPtr::<[u8; SIZE as usize]>::new(region.base).at(index.into()).write(code).or_stop();
         }
         protect(region.base, region.size, Protection::ReadExecute);
         Ok(Self { region, count })

@@ -4,16 +4,24 @@
 //! calls a routine, which calls the driver back, and so on; each crossing leaves the other stack where it was.
 
 use std::arch::naked_asm;
+use std::mem::offset_of;
 
-use super::thread::{DRIVER_STACK, HOST_STACK};
+use crate::layout::{CALL_FRAME, PROCESSOR_BLOCK};
 
 /// Arguments of a call into a driver. Registers and stack always get all of them.
 pub(crate) const MOST_ARGUMENTS: usize = 10;
 
-/// What [`call_driver`] leaves on the driver's stack, counted from where it calls: where that stack continued before,
-/// which is the [`Crossing`](super::crossing::Crossing) of the routine that calls back, and a word to know it by.
-pub(super) const LINK: u64 = 80;
-pub(super) const MARK: (u64, u64) = (88, 0x6B6E_694C_7473_6F48);
+/// The word that a [`CALL_FRAME`] is known by.
+pub(super) const MARK: u64 = 0x6B6E_694C_7473_6F48;
+
+/// Where the stacks continue, from the GS base.
+pub(crate) const HOST_STACK: usize = offset_of!(PROCESSOR_BLOCK, HostStack);
+pub(crate) const DRIVER_STACK: usize = offset_of!(PROCESSOR_BLOCK, DriverStack);
+
+unsafe extern "sysv64" {
+    /// Where a driver's calls arrive: the kernel above this layer defines it.
+    fn nt_host_dispatch(index: u32, slots: u64, from: u64) -> u64;
+}
 
 /// Calls `target` in the Windows convention with `arguments`, on the driver's stack.
 ///
@@ -72,9 +80,9 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
         "ret",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,
-        link = const LINK,
-        mark_at = const MARK.0,
-        mark = const MARK.1,
+        link = const offset_of!(CALL_FRAME, Link),
+        mark_at = const offset_of!(CALL_FRAME, Mark),
+        mark = const MARK,
     )
 }
 
@@ -82,7 +90,7 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
 ///
 /// The four register arguments are stored in the place that the caller keeps for them, so that all arguments lie in a
 /// row: a routine may take any number. Below the return address goes what the caller keeps in its registers: the
-/// [`Crossing`](super::crossing::Crossing), from which its callers are found. Then [`crate::kernel::dispatch`] runs on the host's stack.
+/// [`Crossing`](super::crossing::Crossing), from which its callers are found. Then the kernel's dispatcher runs on the host's stack.
 ///
 /// # Safety
 ///
@@ -147,7 +155,7 @@ pub(super) unsafe extern "C" fn import_entry() {
         "ret",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,
-        dispatch = sym crate::kernel::dispatch,
+        dispatch = sym nt_host_dispatch,
     )
 }
 

@@ -1,35 +1,23 @@
 //! What a thread needs to run driver code: a stack, a block at the GS base, and a note of what it is doing.
 //!
-//! The block imitates the processor control region as far as compiled drivers look into it (x64: itself at 0x18, the
-//! IRQL at 0x50, the current thread at 0x188), and has the two stack pointers in a part of its own.
+//! The block imitates the processor control region as far as compiled drivers look into it, and has the two stack
+//! pointers in a part of its own.
 
 use std::cell::Cell;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::crossing;
 use super::stack::Stack;
 use super::switch::{MOST_ARGUMENTS, call_driver};
-use crate::memory::{PAGE, Protection, Region, guest};
-use crate::unwind::Registers;
+use crate::layout::{CROSSING, PROCESSOR_BLOCK};
+use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
+use pe_image::unwind::Registers;
 
-/// `KPCR.Self`.
-const SELF: u64 = 0x18;
-/// `KPCR.CurrentPrcb`, and where that begins.
-const PROCESSOR_BLOCK: (u64, u64) = (0x20, 0x180);
-/// `KPCR.Irql`.
-const IRQL: u64 = 0x50;
-/// `KPRCB.CurrentThread`.
-const CURRENT_THREAD: u64 = 0x188;
 /// Bytes at the top of a stack that stay as they are: a crossing without a caller.
 const TOP: u64 = 128;
-/// Where the imitated thread object is.
-const THREAD_OBJECT: u64 = PAGE;
-/// Where the host's stack continues.
-pub(super) const HOST_STACK: usize = 0x2000;
-/// Where the driver's stack continues.
-pub(super) const DRIVER_STACK: usize = 0x2008;
+
+type Block = GuestPtr<PROCESSOR_BLOCK>;
 
 /// A call that a driver made and that has not returned.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +29,7 @@ pub(crate) struct Site {
 }
 
 thread_local! {
-    static BLOCK: Cell<u64> = const { Cell::new(0) };
+    static BLOCK: Cell<Block> = const { Cell::new(GuestPtr::NULL) };
     static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
     static SITE: Cell<Option<Site>> = const { Cell::new(None) };
     static FAULT: Cell<Option<Registers>> = const { Cell::new(None) };
@@ -51,7 +39,7 @@ thread_local! {
 
 static NUMBERS: AtomicU32 = AtomicU32::new(1);
 /// Stacks and blocks of threads that ended, for the next ones.
-static SPARE: Mutex<Vec<(u64, Stack)>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<(Block, Stack)>> = Mutex::new(Vec::new());
 
 /// Makes the calling thread one that can run driver code, until the result is dropped.
 #[derive(Debug)]
@@ -60,29 +48,35 @@ pub(crate) struct Attached(());
 /// Prepares the calling thread.
 pub(crate) fn attach() -> io::Result<Attached> {
     let spare = SPARE.lock().ok().and_then(|mut spare| spare.pop());
-    let (block, stack) = match spare {
-        Some(spare) => spare,
-        None => (Region::new(4 * PAGE, Protection::ReadWrite, false)?.base, Stack::new()?),
+    let (block, stack) = if let Some(spare) = spare {
+        spare
+    } else {
+        let region = Region::new(size_of::<PROCESSOR_BLOCK>() as u64, Protection::ReadWrite, false)?;
+        (Block::new(region.base), Stack::new()?)
     };
-    guest::write(block + SELF, block);
-    guest::write(block + PROCESSOR_BLOCK.0, block + PROCESSOR_BLOCK.1);
-    guest::write(block + CURRENT_THREAD, block + THREAD_OBJECT);
-    guest::write(block + IRQL, 0_u8);
-    let top = stack.high() - TOP;
-    // Nobody called from there.
-    guest::write(top + crossing::RETURN, 0_u64);
-    guest::write(block + DRIVER_STACK as u64, top);
-    set_gs(block)?;
-    super::signals::use_own_stack()?;
+    let top = GuestPtr::<CROSSING>::new(stack.high() - TOP);
+    prepare(block, top).or_stop();
+    set_gs(block.address())?;
+    super::stack::use_handler_stack()?;
     BLOCK.set(block);
     STACK.set(Some(stack));
     NUMBER.set(NUMBERS.fetch_add(1, Ordering::Relaxed));
     Ok(Attached(()))
 }
 
+/// Fills in a block; nobody called from the top of the stack.
+fn prepare(block: Block, top: GuestPtr<CROSSING>) -> Result<(), Fault> {
+    block.SelfPcr().write(block)?;
+    block.CurrentPrcb().write(block.Prcb())?;
+    block.CurrentThread().write(block.Thread().cast())?;
+    block.Irql().write(0)?;
+    top.Return().write(0)?;
+    block.DriverStack().write(top.address())
+}
+
 impl Drop for Attached {
     fn drop(&mut self) {
-        if let (block, Some(stack)) = (BLOCK.replace(0), STACK.replace(None))
+        if let (block, Some(stack)) = (BLOCK.replace(GuestPtr::NULL), STACK.replace(None))
             && let Ok(mut spare) = SPARE.lock()
         {
             spare.push((block, stack));
@@ -113,61 +107,50 @@ pub(crate) fn call(target: u64, arguments: &[u64]) -> u64 {
 
 /// Whether this thread can run driver code.
 pub(crate) fn is_attached() -> bool {
-    BLOCK.get() != 0
+    !BLOCK.get().is_null()
+}
+
+/// This thread's block, if it is attached.
+fn block() -> Option<Block> {
+    BLOCK.get().non_null()
 }
 
 /// The IRQL of this thread: each is a processor of its own.
 pub(crate) fn irql() -> u8 {
-    match BLOCK.get() {
-        0 => 0,
-        block => guest::read(block + IRQL),
-    }
+    block().map_or(0, |block| block.Irql().read().or_stop())
 }
 
-/// Changes the IRQL and answers the old one. Who asked for it is noted.
+/// Changes the IRQL and returns the old one. The call that asked for it is noted.
 pub(crate) fn set_irql(irql: u8) -> u8 {
-    let old = self::irql();
     CHANGED.set(SITE.get().map_or(0, |site| site.from));
-    if let block @ 1.. = BLOCK.get() {
-        guest::write(block + IRQL, irql);
-    }
-    old
+    block().map_or(0, |block| block.Irql().change(|_| irql).or_stop())
 }
 
-/// Where the call returns to that changed the IRQL last; 0 where it was no call of the driver.
+/// Where the call returns to that changed the IRQL last; 0 if it was no call of the driver.
 pub(crate) fn irql_changed_by() -> u64 {
     CHANGED.get()
 }
 
 /// The address that stands for the current thread.
-pub(crate) fn object() -> u64 {
-    match BLOCK.get() {
-        0 => 0,
-        block => block + THREAD_OBJECT,
-    }
+pub(crate) fn object() -> GuestPtr<Opaque> {
+    block().map_or(GuestPtr::NULL, |block| block.Thread().cast())
 }
 
 /// Where the driver's stack continues: in a routine, the crossing of its call.
 pub(crate) fn driver_stack() -> u64 {
-    match BLOCK.get() {
-        0 => 0,
-        block => guest::read(block + DRIVER_STACK as u64),
-    }
+    block().map_or(0, |block| block.DriverStack().read().or_stop())
 }
 
 /// Says where the driver's stack continues.
 pub(crate) fn set_driver_stack(address: u64) {
-    if let block @ 1.. = BLOCK.get() {
-        guest::write(block + DRIVER_STACK as u64, address);
+    if let Some(block) = block() {
+        block.DriverStack().write(address).or_stop();
     }
 }
 
 /// Where the host's stack continues.
 pub(crate) fn host_stack() -> u64 {
-    match BLOCK.get() {
-        0 => 0,
-        block => guest::read(block + HOST_STACK as u64),
-    }
+    block().map_or(0, |block| block.HostStack().read().or_stop())
 }
 
 /// A number that no other thread has.

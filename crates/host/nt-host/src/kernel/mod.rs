@@ -1,108 +1,111 @@
 //! The kernel that a driver finds: its routines by families, and the state behind them.
 //!
-//! Every routine is an entry of a table. A driver's call arrives in [`dispatch`], which checks what holds for all of them
+//! Every routine is an entry of a table. A driver's call arrives in [`nt_host_dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
-mod bitmap;
-mod bugcheck;
-mod build_packets;
-mod crt;
-mod debug;
-pub(crate) mod device_stack;
-pub(crate) mod devices;
-mod dpc;
-mod environment;
 pub(crate) mod etw;
-mod event_data;
-mod events;
-mod executive;
-mod files;
-pub(crate) mod images;
-pub(crate) mod interfaces;
+pub(crate) mod ex;
 pub(crate) mod io;
-
-pub(crate) mod irql;
-mod list;
-mod lookaside;
-mod lookup;
-pub(crate) mod mdl;
-mod memory;
-mod misc;
-pub(crate) mod objects;
-mod own_timers;
-mod packet;
-mod packet_client;
-pub(crate) mod paging;
-pub(crate) mod plug;
-mod plug_packets;
 pub(crate) mod pool;
-mod pool_blocks;
-mod print;
-mod registrations;
-mod registry;
-pub(crate) mod registry_keys;
-mod registry_query;
-mod resource;
-pub(crate) mod routine;
-pub(crate) mod scheduler;
-mod scheduler_state;
-mod shared_locks;
-pub(crate) mod spinlock;
-mod start_io;
-mod strings;
+pub(crate) mod registry;
+pub(crate) mod rtl;
+pub(crate) mod sync;
 mod table;
-mod threads;
-mod time;
-pub(crate) mod unload;
-mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use etw_engine::{Engine, EngineOptions};
+use etw_types::NtStatus;
 
 use crate::config::Config;
 use crate::cpu::thread::{self, Site};
+use crate::exception::{self, Hooks, fault};
+use crate::image;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, Routine};
 use crate::verify::{self, At, Rule};
 
-pub(crate) use dpc::serve as serve_deferred;
-pub(crate) use table::{Entry, Table, can_fail};
-pub use table::{Known, known};
-pub(crate) use work::submit;
+pub(crate) use io::work::submit;
+pub(crate) use sync::dpc::serve as serve_deferred;
+pub(crate) use table::{Entry, Table};
 
-use routine::Call;
-use scheduler::Scheduler;
+use sync::scheduler::Scheduler;
+
+/// The families of the kernel's routines.
+pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
+    let families: [&'static [&'static [Routine]]; 7] = [
+        &etw::ROUTINES,
+        &ex::ROUTINES,
+        &io::ROUTINES,
+        &pool::ROUTINES,
+        &registry::ROUTINES,
+        &rtl::ROUTINES,
+        &sync::ROUTINES,
+    ];
+    families.into_iter().flatten().copied().flatten()
+}
+
+/// What a client asks of a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// The IRP's major function, the same number as the framework's `WDF_REQUEST_TYPE`.
+    pub(crate) kind: u32,
+    pub(crate) code: u32,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: u32,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) status: NtStatus,
+    pub(crate) information: u64,
+    pub(crate) output: Vec<u8>,
+}
 
 /// Everything that a driver's calls change.
 pub(crate) struct Kernel {
     pub(crate) config: Config,
     pub(crate) engine: Engine,
     pub(crate) table: Table,
-    pub(crate) pool: Mutex<pool_blocks::Pool>,
+    pub(crate) pool: Mutex<pool::Pool>,
+    pub(crate) paging: pool::paging::Paging,
     pub(crate) scheduler: Scheduler,
-    pub(crate) objects: Mutex<objects::Objects>,
-    pub(crate) io: Mutex<io::Io>,
+    pub(crate) threads: Mutex<sync::thread::Threads>,
+    pub(crate) objects: Mutex<ex::object::Objects>,
+    pub(crate) callbacks: Mutex<ex::Callbacks>,
+    pub(crate) io: Mutex<io::request::Io>,
+    pub(crate) interfaces: Mutex<io::interface::Interfaces>,
+    pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
-    pub(crate) registry: Mutex<registry_keys::Registry>,
-    pub(crate) framework: Mutex<crate::wdf::Framework>,
+    pub(crate) registry: Mutex<registry::keys::Registry>,
     /// Why this Windows does not load the driver.
     pub(crate) refusal: Mutex<Option<String>>,
+    /// Serialises what the processor does with one instruction.
+    pub(crate) slists: Mutex<()>,
+    /// The last random number.
+    pub(crate) random: AtomicU64,
 }
 
-static KERNEL: OnceLock<Kernel> = OnceLock::new();
+/// Where this layer finds its part of the machine.
+static KERNEL: OnceLock<&'static Kernel> = OnceLock::new();
 
-/// Starts the kernel of this process.
-pub(crate) fn start(config: Config) {
-    if KERNEL.set(Kernel::new(config)).is_ok() {
+/// Makes the kernel of a machine that of this process; a second one is refused.
+pub(crate) fn attach(kernel: &'static Kernel) {
+    if KERNEL.set(kernel).is_ok() {
         // Events carry the time that the driver sees.
-        kernel().engine.set_clock(|| kernel().scheduler.now());
+        kernel.engine.set_clock(|| kernel.scheduler.now());
+        let (page_in, change_irql) = (pool::paging::bring_in, sync::irql::change_silently);
+        exception::attach(Hooks { page_in, explain: explain_address, change_irql });
     }
 }
 
 /// The kernel of this process.
 pub(crate) fn kernel() -> &'static Kernel {
-    KERNEL.get_or_init(|| Kernel::new(Config::default()))
+    KERNEL.get().expect("a machine was started")
 }
 
 /// Locks a part of the kernel. A thread that panicked with it ends the process anyway.
@@ -111,39 +114,47 @@ pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Kernel {
-    fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config, table: Table) -> Self {
         // Information classes that came later than this Windows are unknown to it.
         let os_build = config.os.build();
-        let environment = Arc::new(environment::Machine);
+        let environment = Arc::new(etw::DriverView);
         let options = EngineOptions { record_calls: false, environment, os_build, ..EngineOptions::default() };
         let engine = Engine::with_options(options);
         engine.set_system_threads(true);
         Self {
-            table: Table::new(&config),
-            pool: Mutex::new(pool_blocks::Pool::new()),
+            table,
+            pool: Mutex::new(pool::Pool::new()),
+            paging: pool::paging::Paging::default(),
             scheduler: Scheduler::new(config.real_time),
+            threads: Mutex::default(),
             objects: Mutex::default(),
+            callbacks: Mutex::default(),
             io: Mutex::default(),
+            interfaces: Mutex::default(),
+            registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
-            registry: Mutex::new(registry_keys::Registry::new(&config)),
-            framework: Mutex::default(),
+            registry: Mutex::new(registry::keys::Registry::new(&config)),
             refusal: Mutex::default(),
+            slists: Mutex::default(),
+            random: AtomicU64::new(ex::SEED),
             engine,
             config,
         }
     }
 }
 
-/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to.
-pub(crate) extern "sysv64" fn dispatch(index: u32, slots: u64, from: u64) -> u64 {
-    match catch_unwind(AssertUnwindSafe(|| run(index, slots, from))) {
+/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to. The
+/// common entry of all imports, which is below this layer, knows it by its name.
+#[unsafe(no_mangle)]
+extern "sysv64" fn nt_host_dispatch(index: u32, slots: u64, from: u64) -> u64 {
+    match catch_unwind(AssertUnwindSafe(|| run(index, GuestPtr::new(slots), from))) {
         Ok(value) => value,
         Err(_) => verify::stop(Rule::Host, None, from, format_args!("the host panicked in routine {index}")),
     }
 }
 
-fn run(index: u32, slots: u64, from: u64) -> u64 {
+fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     if verify::is_stopped() {
         verify::park();
     }
@@ -163,15 +174,21 @@ fn run(index: u32, slots: u64, from: u64) -> u64 {
         let limit = routine.irql;
         verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql}, allowed up to {limit}"));
     }
-    if routine.makes_something() {
+    if routine.keeps {
         verify::calls::remember(from);
     }
     let scripted = kernel.table.scripted(index, &kernel.config);
-    let value = scripted.unwrap_or_else(|| (routine.run)(&Call::new(entry.name, slots, from)));
+    let value = match scripted {
+        Some(value) => value,
+        None => match routine.run(&Call::new(entry.name, slots, from)) {
+            Ok(value) => value,
+            Err(fault) => fault::raise(fault, routine.leavable),
+        },
+    };
     if verify::is_stopped() {
         verify::park();
     }
-    if images::is_unloaded(from) {
+    if image::is_unloaded(from) {
         verify::stop(
             Rule::CallbackAfterUnload,
             Some(entry.name),
@@ -184,11 +201,12 @@ fn run(index: u32, slots: u64, from: u64) -> u64 {
 }
 
 /// Calls a callback of the driver and holds it to the rules: it returns at the IRQL it was called at, without a spin lock.
-pub(crate) fn call_back(what: &'static str, irql: u8, target: u64, arguments: &[u64]) -> u64 {
+pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments: &[u64]) -> u64 {
+    let target = target.address();
     if verify::is_stopped() {
         verify::park();
     }
-    if images::is_unloaded(target) {
+    if image::is_unloaded(target) {
         verify::stop(
             Rule::CallbackAfterUnload,
             Some(what),
@@ -197,7 +215,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: u64, arguments: &[
         );
     }
     let before = thread::set_irql(irql);
-    irql::noticed(irql);
+    sync::irql::noticed(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
     let value = thread::call(target, arguments);
     let changed_by = thread::irql_changed_by();
@@ -224,16 +242,16 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: u64, arguments: &[
 
 /// The call that is to blame; where none is known, the callback.
 fn at_or(call: u64, callback: u64) -> At {
-    if images::contains(call) { At::Call(call) } else { At::Code(callback) }
+    if image::contains(call) { At::Call(call) } else { At::Code(callback) }
 }
 
 /// What an address that faulted was.
-pub(crate) fn explain_address(address: u64) -> Option<(Rule, String)> {
-    if images::is_unloaded(address) {
+fn explain_address(address: u64) -> Option<(Rule, String)> {
+    if image::is_unloaded(address) {
         return Some((Rule::CallbackAfterUnload, format!("{address:#x} is in the unloaded image")));
     }
-    if images::contains(address) {
-        return Some((Rule::AccessViolation, images::explain(address)));
+    if image::contains(address) {
+        return Some((Rule::AccessViolation, image::explain(address)));
     }
     let pool = kernel().pool.try_lock().ok()?;
     pool.explain(address)

@@ -4,58 +4,12 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windows_releases::first_with_routine;
-
-use super::routine::{Fails, Routine};
-use super::{
-    bitmap, bugcheck, build_packets, crt, debug, devices, dpc, etw, events, executive, files, interfaces, io, irql,
-    list, lookaside, lookup, mdl, memory, misc, objects, own_timers, pool, registrations, registry, resource,
-    shared_locks, spinlock, start_io, strings, threads, time, work,
-};
+use super::lock;
 use crate::Os;
 use crate::config::Config;
 use crate::cpu::stubs::Stubs;
 use crate::cpu::switch;
-use crate::{seh, wdf};
-
-/// The families of the kernel's routines.
-static KERNEL: [&[Routine]; 35] = [
-    bitmap::ROUTINES,
-    bugcheck::ROUTINES,
-    build_packets::ROUTINES,
-    debug::ROUTINES,
-    devices::ROUTINES,
-    dpc::ROUTINES,
-    etw::ROUTINES,
-    events::ROUTINES,
-    executive::ROUTINES,
-    files::ROUTINES,
-    interfaces::ROUTINES,
-    io::ROUTINES,
-    irql::ROUTINES,
-    list::ROUTINES,
-    lookaside::ROUTINES,
-    lookup::ROUTINES,
-    mdl::ROUTINES,
-    memory::ROUTINES,
-    misc::ROUTINES,
-    objects::ROUTINES,
-    own_timers::ROUTINES,
-    pool::ROUTINES,
-    registrations::ROUTINES,
-    registry::ROUTINES,
-    seh::ROUTINES[0],
-    seh::ROUTINES[1],
-    resource::ROUTINES,
-    shared_locks::ROUTINES,
-    spinlock::ROUTINES,
-    start_io::ROUTINES,
-    strings::ROUTINES,
-    crt::ROUTINES,
-    threads::ROUTINES,
-    time::ROUTINES,
-    work::ROUTINES,
-];
+use crate::routine::{Fails, Routine};
 
 /// Room for imports that nobody has.
 const MOST_UNKNOWN: u32 = 1024;
@@ -68,43 +22,6 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) routine: Option<&'static Routine>,
-}
-
-/// What this host knows about a routine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Known {
-    /// It has it.
-    Implemented,
-    /// It answers a fixed value, whatever was done before, and does nothing.
-    Fixed,
-    /// This release of Windows does not have it: the first one that does.
-    Newer(Os),
-    /// A call of it ends the run, with its name.
-    Trapped,
-}
-
-/// Whether this host has a routine of ntoskrnl.exe, hal.dll or WDFLDR.SYS.
-#[must_use]
-pub fn known(name: &str, os: Os) -> Known {
-    if let Some(first) = first_with_routine(name).filter(|first| *first > os) {
-        return Known::Newer(first);
-    }
-    match find(name) {
-        Some(routine) if routine.fixed => Known::Fixed,
-        Some(_) => Known::Implemented,
-        None if name == "__chkstk" => Known::Implemented,
-        None => Known::Trapped,
-    }
-}
-
-/// All routines of the kernel and the framework's loader.
-pub(crate) fn all() -> impl Iterator<Item = &'static Routine> {
-    KERNEL.iter().copied().flatten().chain(wdf::LOADER)
-}
-
-pub(crate) fn find(name: &str) -> Option<&'static Routine> {
-    all().find(|routine| routine.name == name)
 }
 
 /// The numbers, their stubs, and how often each was called.
@@ -121,11 +38,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(config: &Config) -> Self {
-        let kernel = all().map(|routine| Entry { name: routine.name, routine: Some(routine) });
-        let mut entries: Vec<Entry> = kernel.collect();
+    /// Numbers the routines that drivers import, and behind them the framework's functions in their order.
+    pub(crate) fn new(
+        config: &Config,
+        routines: impl Iterator<Item = &'static Routine>,
+        functions: impl Iterator<Item = Entry>,
+    ) -> Self {
+        let mut entries: Vec<Entry> =
+            routines.map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
         let numbers = (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
-        entries.extend(wdf::functions());
+        entries.extend(functions);
         let first_unknown = entries.len() as u32;
         entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
         Self {
@@ -145,7 +67,7 @@ impl Table {
         let entry = self.entries.get(number as usize).copied();
         let mut entry = entry.unwrap_or(Entry { name: "?", routine: None });
         if let Some(index) = number.checked_sub(self.first_unknown) {
-            entry.name = super::lock(&self.unknown).get(index as usize).copied().unwrap_or("?");
+            entry.name = lock(&self.unknown).get(index as usize).copied().unwrap_or("?");
         }
         entry
     }
@@ -173,7 +95,7 @@ impl Table {
     }
 
     fn trap(&self, name: &str) -> u64 {
-        let mut unknown = super::lock(&self.unknown);
+        let mut unknown = lock(&self.unknown);
         let index = unknown.iter().position(|known| *known == name).unwrap_or_else(|| {
             unknown.push(name.to_owned().leak());
             unknown.len() - 1
@@ -187,16 +109,16 @@ impl Table {
         self.first_unknown - self.first_of_framework()
     }
 
-    /// The address of the framework's function with this index.
-    pub(crate) fn framework(&self, index: u32) -> u64 {
-        let first = self.first_of_framework();
-        self.stubs.map_or(0, |stubs| stubs.address(first + index))
-    }
-
     /// Whether a number is that of a function that the framework of this Windows does not have.
     pub(crate) fn is_too_new(&self, number: u32) -> bool {
         number < self.first_unknown
             && number.checked_sub(self.first_of_framework()).is_some_and(|index| index >= self.os.kmdf().functions)
+    }
+
+    /// The address of the framework's function with this index.
+    pub(crate) fn framework(&self, index: u32) -> u64 {
+        let first = self.first_of_framework();
+        self.stubs.map_or(0, |stubs| stubs.address(first + index))
     }
 
     /// The number of the framework's first function: they stand behind the kernel's routines.
@@ -218,12 +140,12 @@ impl Table {
             .find(|failure| failure.routine == entry.name && failure.call.is_none_or(|wanted| wanted == call));
         let by_chance = config.seed.is_some() && self.chance();
         let status = match (failure, by_chance) {
-            (Some(failure), _) => failure.status.map(etw_types::NtStatus::as_int),
+            (Some(failure), _) => failure.status,
             (None, true) => None,
             (None, false) => return None,
         };
         match fails {
-            Fails::Status(usual) => Some(status.unwrap_or(usual).into()),
+            Fails::Status(usual) => Some(status.unwrap_or(usual).as_int().into()),
             Fails::Zero | Fails::Never => Some(0),
         }
     }
@@ -245,33 +167,5 @@ impl Table {
             .map(|(entry, count)| (entry.name.to_owned(), count.load(Ordering::Relaxed)))
             .filter(|(_, count)| *count != 0)
             .collect()
-    }
-}
-
-/// Whether a routine of the kernel or a function of the framework can be made to fail.
-pub(crate) fn can_fail(name: &str) -> bool {
-    let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
-    find(name).or(framework).is_some_and(|routine| routine.fails != Fails::Never)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::{Known, all, known};
-    use crate::Os;
-
-    #[test]
-    fn each_routine_is_there_once() {
-        let names: BTreeSet<&str> = all().map(|routine| routine.name).collect();
-        assert_eq!(names.len(), all().count());
-    }
-
-    #[test]
-    fn older_systems_lack_what_came_later() {
-        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10_1507));
-        assert_eq!(known("EtwSetInformation", Os::Win10_1507), Known::Implemented);
-        assert_eq!(known("KeFooBar", Os::NEWEST), Known::Trapped);
-        assert_eq!(known("KeQueryActiveGroupCount", Os::NEWEST), Known::Fixed);
     }
 }

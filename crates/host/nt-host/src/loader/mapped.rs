@@ -4,7 +4,7 @@ use std::io;
 
 use pe_image::{Layout, Section};
 
-use crate::memory::{PAGE, Protection, Region, guest, protect};
+use crate::memory::{GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
 
 /// An image that was mapped, relocated and bound.
 #[derive(Clone, Debug)]
@@ -27,20 +27,21 @@ impl Mapped {
     ) -> io::Result<Self> {
         let region = Region::new(layout.bytes.len() as u64, Protection::ReadWrite, false)?;
         let base = region.base;
-        guest::put(base, &layout.bytes);
+        let image = GuestPtr::<u8>::new(base);
+        let word = |rva: u32| image.at(rva.into()).cast::<u64>();
+        image.write_all(&layout.bytes).or_stop();
         let moved = base.wrapping_sub(layout.base);
         for &rva in &layout.relocations {
-            let place = base + u64::from(rva);
-            guest::write(place, guest::read::<u64>(place).wrapping_add(moved));
+            word(rva).change(|address| address.wrapping_add(moved)).or_stop();
         }
         for (index, import) in layout.imports.iter().enumerate() {
-            guest::write(base + u64::from(import.slot), resolve(index));
+            word(import.slot).write(resolve(index)).or_stop();
         }
         for (place, value) in
             [(layout.guard.cookie, cookie), (layout.guard.check, check), (layout.guard.dispatch, dispatch)]
         {
             if let Some(rva) = place {
-                guest::write(base + u64::from(rva), value);
+                word(rva).write(value).or_stop();
             }
         }
         let mapped = Self { region, sections: layout.sections.clone(), headers: layout.headers, entry: layout.entry };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::cpu::walk;
-use crate::kernel::images;
+use crate::image;
 
 /// Most callers that are kept.
 const MOST: usize = 16;
@@ -29,7 +29,7 @@ impl Calls {
     }
 
     fn push(&mut self, address: u64) -> bool {
-        let rva = images::rva(address).and_then(|rva| u32::try_from(rva).ok());
+        let rva = image::rva(address).and_then(|rva| u32::try_from(rva).ok());
         if let (Some(place), Some(rva)) = (self.rvas.get_mut(self.count as usize), rva) {
             *place = rva;
             self.count += 1;

@@ -7,6 +7,7 @@ mod arena;
 pub(crate) mod calls;
 mod finding;
 pub(crate) mod locks;
+pub(crate) mod notify;
 mod record;
 mod rule;
 
@@ -62,7 +63,7 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
         At::Call(address) => (address, true),
     };
     if let Some(arena) = arena() {
-        let rva = crate::kernel::images::rva(address);
+        let rva = crate::image::rva(address);
         arena.add(&Record::new(rule, thread::irql(), routine, rva, is_call, Calls::to(address), detail));
     }
 }
@@ -71,7 +72,7 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
 pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail: std::fmt::Arguments<'_>) -> ! {
     find_at(rule, routine, at, detail);
     STOPPED.store(true, Ordering::SeqCst);
-    crate::child::notify::crashed();
+    notify::crashed();
     park()
 }
 

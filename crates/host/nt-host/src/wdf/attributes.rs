@@ -1,16 +1,18 @@
 //! `WDF_OBJECT_ATTRIBUTES` and the contexts it asks for.
 
-use super::{Handle, status};
-use crate::memory::guest;
-use crate::verify::{self, Rule};
+use etw_types::NtStatus;
 
-const SIZE: u32 = 56;
+use super::Handle;
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{Outcome, fail};
+use crate::verify::{self, Rule};
 
 /// What the creator of an object asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
-    pub(super) cleanup: u64,
-    pub(super) destroy: u64,
+    pub(super) cleanup: GuestPtr<Code>,
+    pub(super) destroy: GuestPtr<Code>,
     pub(super) level: Level,
     pub(super) scope: Scope,
     pub(super) parent: Handle,
@@ -39,51 +41,47 @@ pub(super) enum Scope {
 /// The type of a context: who it is, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ContextType {
-    pub(super) unique: u64,
+    pub(super) unique: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>,
     pub(super) size: u64,
 }
 
 impl ContextType {
-    /// Reads `WDF_OBJECT_CONTEXT_TYPE_INFO`: size at 16, unique type at 24.
-    pub(super) fn read(info: u64) -> Self {
-        let unique: u64 = guest::read(info + 24);
-        Self { unique: if unique == 0 { info } else { unique }, size: guest::read(info + 16) }
+    pub(super) fn read(info: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>) -> Result<Self, Fault> {
+        let unique = info.UniqueType().read()?.non_null().unwrap_or(info);
+        Ok(Self { unique, size: info.ContextSize().read()? })
     }
 }
 
 impl Attributes {
     /// Reads attributes; NULL asks for nothing.
-    pub(super) fn read(address: u64) -> Result<Self, u32> {
-        if address == 0 {
+    pub(super) fn read(place: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Self> {
+        if place.is_null() {
             return Ok(Self::default());
         }
-        let size: u32 = guest::read(address);
-        if size != SIZE {
+        let size = place.Size().read()?;
+        if size as usize != size_of::<WDF_OBJECT_ATTRIBUTES>() {
             verify::find(Rule::BadArgument, format_args!("object attributes of {size} bytes"));
-            return Err(status::INFO_LENGTH_MISMATCH);
+            return fail(NtStatus::InfoLengthMismatch);
         }
-        let info: u64 = guest::read(address + 48);
-        let override_size: u64 = guest::read(address + 40);
-        let context = (info != 0).then(|| {
-            let context = ContextType::read(info);
-            ContextType { size: context.size.max(override_size), ..context }
-        });
+        let given = place.read()?;
+        let context = given.ContextTypeInfo.non_null().map(ContextType::read).transpose()?;
         Ok(Self {
-            cleanup: guest::read(address + 8),
-            destroy: guest::read(address + 16),
-            level: match guest::read::<u32>(address + 24) {
+            cleanup: given.EvtCleanupCallback,
+            destroy: given.EvtDestroyCallback,
+            level: match given.ExecutionLevel {
                 2 => Level::Passive,
                 3 => Level::Dispatch,
                 _ => Level::Inherit,
             },
-            scope: match guest::read::<u32>(address + 28) {
+            scope: match given.SynchronizationScope {
                 2 => Scope::Device,
                 3 => Scope::Queue,
                 4 => Scope::None,
                 _ => Scope::Inherit,
             },
-            parent: guest::read(address + 32),
-            context,
+            parent: given.ParentObject,
+            context: context
+                .map(|context| ContextType { size: context.size.max(given.ContextSizeOverride), ..context }),
         })
     }
 }

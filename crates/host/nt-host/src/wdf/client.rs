@@ -1,25 +1,16 @@
 //! The client of a device: sends requests, waits for their ends, and does not wait for ever.
 
+use etw_types::NtStatus;
+
 use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
 use super::request::{self, CONTROL, PATIENCE, Request, complete};
-use super::{Handle, cancel, file, queue, status, with};
-use crate::kernel::plug::Outcome;
-use crate::kernel::routine::PASSIVE;
-use crate::kernel::{self, call_back, kernel};
-use crate::memory::guest;
+use super::{Handle, cancel, file, queue, with};
+use crate::kernel::{self, Asked, Ended, call_back, kernel};
+use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::routine::{Outcome, PASSIVE};
 use crate::verify::{self, At, Rule};
-
-/// What a client asks for.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    /// `WDF_REQUEST_TYPE`, the same number as the IRP's major function.
-    pub(crate) kind: u32,
-    pub(crate) code: u32,
-    pub(crate) input: Vec<u8>,
-    pub(crate) output: u32,
-}
 
 /// A request on its way, with the file that it was sent through.
 #[derive(Clone, Copy, Debug)]
@@ -27,15 +18,15 @@ pub(crate) struct Sent {
     pub(crate) device: Handle,
     file: Handle,
     request: Handle,
-    input: (u64, u64),
-    output: (u64, u64),
+    input: GuestSlice<u8>,
+    output: GuestSlice<u8>,
 }
 
-/// Opens a device and sends a request. Where that fails at once there is an outcome already.
-pub(crate) fn begin(device: Handle, asked: &Asked) -> Result<Sent, Outcome> {
-    let file = file::open(device).map_err(|status| Outcome { status, ..Outcome::default() })?;
+/// Opens a device and sends a request.
+pub(crate) fn begin(device: Handle, asked: &Asked) -> Outcome<Sent> {
+    let file = file::open(device)?;
     let buffered = asked.kind == CONTROL && asked.code.trailing_zeros() >= 2;
-    let (input, output) = buffers(&asked.input, asked.output, buffered);
+    let (input, output) = buffers(&asked.input, asked.output, buffered)?;
     let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
     let attributes = with_device(device, |device| device.init.request);
     match object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request))) {
@@ -43,9 +34,9 @@ pub(crate) fn begin(device: Handle, asked: &Asked) -> Result<Sent, Outcome> {
             submit(device, request, asked.kind);
             Ok(Sent { device, file, request, input, output })
         }
-        Err(status) => {
+        Err(failure) => {
             file::close(device, file);
-            Err(Outcome { status, ..Outcome::default() })
+            Err(failure)
         }
     }
 }
@@ -53,18 +44,18 @@ pub(crate) fn begin(device: Handle, asked: &Asked) -> Result<Sent, Outcome> {
 /// Gives a request to the queue that it is for.
 pub(super) fn submit(device: Handle, request: Handle, kind: u32) {
     let callback = with_device(device, |device| device.init.in_caller_context);
-    if callback != 0 && kind != request::CREATE {
+    if !callback.is_null() && kind != request::CREATE {
         // The driver looks at it in the client's thread, and puts it into a queue or ends it.
         request::with_request(request, |request| {
-            (request.presented, request.delivered, request.handler) = (true, true, callback);
+            (request.presented, request.delivered, request.handler) = (true, true, callback.address());
         });
         call_back("EvtIoInCallerContext", PASSIVE, callback, &[device, request]);
         return;
     }
     match queue::for_kind(device, kind) {
-        0 => complete(request, status::INVALID_DEVICE_REQUEST, 0),
+        0 => complete(request, NtStatus::InvalidDeviceRequest, 0),
         // A queue that takes none: it is drained or purged.
-        queue if !deliver::add(queue, request, End::Back) => complete(request, status::INVALID_DEVICE_STATE, 0),
+        queue if !deliver::add(queue, request, End::Back) => complete(request, NtStatus::InvalidDeviceState, 0),
         _ => {}
     }
 }
@@ -75,7 +66,7 @@ pub(crate) fn cancel_sent(sent: &Sent) {
 }
 
 /// Waits for the end of a request and closes the file.
-pub(crate) fn finish(sent: Sent) -> Outcome {
+pub(crate) fn finish(sent: Sent) -> Result<Ended, Fault> {
     let end = wait(sent.request);
     if object::exists(sent.device) {
         file::close(sent.device, sent.file);
@@ -84,7 +75,7 @@ pub(crate) fn finish(sent: Sent) -> Outcome {
 }
 
 /// Waits for the end of a request; after a while cancels it, and after another gives up.
-pub(super) fn wait(handle: Handle) -> (u32, u64) {
+pub(super) fn wait(handle: Handle) -> (NtStatus, u64) {
     let ended = || with(|framework| framework.ended.get(&handle).copied());
     for _ in 0..2 {
         let deadline = kernel().scheduler.now() + PATIENCE;
@@ -99,28 +90,30 @@ pub(super) fn wait(handle: Handle) -> (u32, u64) {
     let handler = request::lookup(handle, |request| request.handler);
     let what = format_args!("a request is not completed, not even when it is canceled");
     verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
-    (status::CANCELLED, 0)
+    (NtStatus::Cancelled, 0)
 }
 
-/// Memory for a client's buffers: one for both directions where the method is buffered.
-fn buffers(input: &[u8], output: u32, buffered: bool) -> ((u64, u64), (u64, u64)) {
-    let mut pool = kernel::lock(&kernel().pool);
+/// Memory for a client's buffers: one for both directions if the method is buffered.
+fn buffers(input: &[u8], output: u32, buffered: bool) -> Result<(GuestSlice<u8>, GuestSlice<u8>), Fault> {
     let (input_size, output_size) = (input.len() as u64, u64::from(output));
     let size = if buffered { input_size.max(output_size) } else { input_size };
-    let first = if size == 0 { 0 } else { pool.object(size) };
-    let second = if buffered || output_size == 0 { first } else { pool.object(output_size) };
-    guest::put(first, input);
-    ((first, input_size), (second, output_size))
+    let new = |size: u64| if size == 0 { GuestPtr::NULL } else { kernel::lock(&kernel().pool).new_objects(size) };
+    let first = new(size);
+    let second = if buffered || output_size == 0 { first } else { new(output_size) };
+    first.write_all(input)?;
+    Ok((first.array(input_size), second.array(output_size)))
 }
 
-fn outcome(input: (u64, u64), output: (u64, u64), (status, information): (u32, u64)) -> Outcome {
-    let failed = status & 0xC000_0000 == 0xC000_0000;
-    let length = if failed { 0 } else { information.min(output.1) };
-    let bytes = guest::bytes(output.0, length);
+fn outcome(
+    input: GuestSlice<u8>,
+    output: GuestSlice<u8>,
+    (status, information): (NtStatus, u64),
+) -> Result<Ended, Fault> {
+    let bytes = if status.is_error() { Vec::new() } else { output.take(information).read()? };
     let mut pool = kernel::lock(&kernel().pool);
-    let second = if output.0 == input.0 { 0 } else { output.0 };
-    for address in [input.0, second].into_iter().filter(|address| *address != 0) {
-        pool.free_object(address);
+    let (first, second) = (input.start(), output.start());
+    for memory in [first, second].into_iter().filter_map(GuestPtr::non_null).take(if first == second { 1 } else { 2 }) {
+        pool.free_object(memory.address());
     }
-    Outcome { status, information, output: bytes }
+    Ok(Ended { status, information, output: bytes })
 }

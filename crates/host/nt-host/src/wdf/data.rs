@@ -9,6 +9,8 @@ use super::init::Init;
 use super::queue::Queue;
 use super::request::Request;
 use super::timer::Timer;
+use super::work::Work;
+use crate::memory::{GuestPtr, GuestSlice};
 
 /// What kind an object is, and what it has.
 pub(super) enum Data {
@@ -20,24 +22,20 @@ pub(super) enum Data {
     Request(Box<Request>),
     File(File),
     Timer(Timer),
-    /// Callback of a work item or DPC, and whether it runs under its parent's lock.
-    Work {
-        callback: u64,
-        serialized: bool,
-    },
-    /// Address of the lock, and the IRQL before it was taken.
+    /// A work item or a DPC.
+    Work(Work),
+    /// The lock, and the IRQL before it was taken.
     SpinLock {
-        address: u64,
+        word: GuestPtr<u64>,
         old_irql: u8,
     },
     /// The thread that holds it.
     WaitLock {
         owner: u32,
     },
-    /// Address, size, and whether the memory is the object's own.
+    /// The memory, and whether it is the object's own.
     Memory {
-        address: u64,
-        size: u64,
+        bytes: GuestSlice<u8>,
         owned: bool,
     },
     /// Size of its buffers, and attributes of the memory objects.
@@ -45,9 +43,9 @@ pub(super) enum Data {
         size: u64,
         memory: Attributes,
     },
+    /// The text; a zero follows.
     String {
-        address: u64,
-        length: u16,
+        units: GuestSlice<u16>,
     },
     Collection(Vec<Handle>),
     Key {
@@ -67,7 +65,7 @@ impl Data {
             Self::Request(_) => "request",
             Self::File(_) => "file object",
             Self::Timer(_) => "timer",
-            Self::Work { .. } => "work item",
+            Self::Work(_) => "work item",
             Self::SpinLock { .. } => "spin lock",
             Self::WaitLock { .. } => "wait lock",
             Self::Memory { .. } => "memory",

@@ -1,13 +1,15 @@
 //! Requests on their way to the driver: in at a queue's end, out to its callbacks.
 
+use etw_types::NtStatus;
+
 use super::device::with_device;
 use super::object;
 use super::queue::{MANUAL, with_queue};
 use super::request::{self, with_request};
-use super::{Handle, cancel, queue_state, status, sync};
+use super::{Handle, cancel, queue_state, sync};
 use crate::cpu::thread;
-use crate::kernel::routine::PASSIVE;
 use crate::kernel::{call_back, kernel, submit};
+use crate::routine::PASSIVE;
 
 /// At which end of a queue a request goes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ pub(super) fn notify_ready(handle: Handle) {
         return;
     }
     let ready = with_queue(handle, |queue| {
-        let wanted = queue.kind == MANUAL && queue.ready.0 != 0 && !queue.waiting.is_empty() && !queue.stopped;
+        let wanted = queue.kind == MANUAL && !queue.ready.0.is_null() && !queue.waiting.is_empty() && !queue.stopped;
         wanted.then_some(queue.ready)
     });
     if let Some((callback, context)) = ready {
@@ -132,18 +134,18 @@ fn present(queue: Handle, request: Handle) {
     let handlers = with_queue(queue, |queue| queue.handlers);
     let (kind, input, output, code) = with_request(request, |request| {
         (request.presented, request.delivered, request.acknowledged) = (true, true, false);
-        (request.kind, request.input.1, request.output.1, request.code)
+        (request.kind, request.input.len(), request.output.len(), request.code)
     });
     let [default, read, write, control, _] = handlers;
     let (name, target, arguments) = match kind {
-        request::READ if read != 0 => ("EvtIoRead", read, vec![queue, request, output]),
-        request::WRITE if write != 0 => ("EvtIoWrite", write, vec![queue, request, input]),
-        request::CONTROL if control != 0 => {
+        request::READ if !read.is_null() => ("EvtIoRead", read, vec![queue, request, output]),
+        request::WRITE if !write.is_null() => ("EvtIoWrite", write, vec![queue, request, input]),
+        request::CONTROL if !control.is_null() => {
             ("EvtIoDeviceControl", control, vec![queue, request, output, input, code.into()])
         }
-        _ if default != 0 => ("EvtIoDefault", default, vec![queue, request]),
-        _ => return request::complete(request, status::INVALID_DEVICE_REQUEST, 0),
+        _ if !default.is_null() => ("EvtIoDefault", default, vec![queue, request]),
+        _ => return request::complete(request, NtStatus::InvalidDeviceRequest, 0),
     };
-    with_request(request, |request| request.handler = target);
+    with_request(request, |request| request.handler = target.address());
     sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, &arguments));
 }

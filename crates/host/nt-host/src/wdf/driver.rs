@@ -1,83 +1,74 @@
 //! The driver object.
 
-use super::object::{self, Data, change, create, created};
-use super::{Handle, life, loader, status, with};
-use crate::kernel::devices::UNLOAD;
-use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
+use etw_types::NtStatus;
+
+use super::object::{self, Data, create, created};
+use super::{Handle, life, loader, with};
 use crate::kernel::{self, call_back, kernel};
-use crate::memory::guest;
+use crate::layout::{DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS};
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_DRIVER_CONFIG`: device add at 8, unload at 16, flags at 24, pool tag at 28.
-const CONFIG_SIZE: u32 = 32;
-
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfDriverCreate", PASSIVE, create_driver).fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfDriverGetRegistryPath", PASSIVE, |call| with_driver(call.arg(1), |driver| driver.registry_path)),
-    routine("WdfDriverWdmGetDriverObject", DISPATCH, |call| with_driver(call.arg(1), |driver| driver.object)),
-    routine("WdfWdmDriverGetWdfDriverHandle", DISPATCH, |_| with(|framework| framework.driver())),
-    routine("WdfDriverRegisterTraceInfo", PASSIVE, |_| status::SUCCESS).fixed(),
-    routine("WdfDriverIsVersionAvailable", PASSIVE, |call| {
-        let parameters = call.arg(2);
-        let (major, minor): (u32, u32) = (guest::read(parameters + 4), guest::read(parameters + 8));
-        u64::from(major == 1 && minor <= kernel().config.os.kmdf().minor)
+    routine!("WdfDriverCreate", PASSIVE, create_driver).fails(NtStatus::InsufficientResources),
+    routine!("WdfDriverGetRegistryPath", PASSIVE, |call| with_driver(call.arg(1), |driver| driver.registry_path)),
+    routine!("WdfDriverWdmGetDriverObject", DISPATCH, |call| with_driver(call.arg(1), |driver| driver.object)),
+    routine!("WdfWdmDriverGetWdfDriverHandle", DISPATCH, |_| with(|framework| framework.driver())),
+    routine!("WdfDriverRegisterTraceInfo", PASSIVE, |_| NtStatus::Success).fixed(),
+    routine!("WdfDriverIsVersionAvailable", PASSIVE, |call| {
+        let wanted = call.ptr::<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>(2).read()?;
+        done(wanted.MajorVersion == 1 && wanted.MinorVersion <= kernel().config.os.kmdf().minor)
     }),
-    routine("WdfDriverErrorReportApiMissing", DISPATCH, |_| 0xC000_00BB).fixed(),
+    fixed("WdfDriverErrorReportApiMissing", DISPATCH, NtStatus::NotSupported.as_int() as u64),
 ];
 
 /// What a driver registered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Driver {
-    /// `DRIVER_OBJECT`.
-    object: u64,
-    registry_path: u64,
-    device_add: u64,
-    unload: u64,
+    object: GuestPtr<DRIVER_OBJECT>,
+    registry_path: GuestPtr<u16>,
+    device_add: GuestPtr<Code>,
+    unload: GuestPtr<Code>,
 }
 
 fn with_driver<R>(handle: Handle, look: impl FnOnce(&Driver) -> R) -> R {
-    let found = change(handle, |object| match &object.data {
-        Data::Driver(driver) => Some(*driver),
+    object::part(handle, |data| match data {
+        Data::Driver(driver) => Some(look(driver)),
         _ => None,
-    });
-    look(&found.unwrap_or_else(|| object::violation(handle)))
+    })
 }
 
 /// Arguments: driver object, registry path, attributes, configuration, place for the handle.
-fn create_driver(call: &Call) -> u64 {
-    let (driver, config) = (call.arg(1), call.arg(4));
-    let size: u32 = guest::read(config);
-    if size != CONFIG_SIZE {
+fn create_driver(call: &Call) -> Outcome {
+    let (driver, config) = (call.ptr::<DRIVER_OBJECT>(1), call.ptr::<WDF_DRIVER_CONFIG>(4));
+    let size = config.Size().read()?;
+    if size as usize != size_of::<WDF_DRIVER_CONFIG>() {
         verify::find(Rule::BadArgument, format_args!("a driver configuration of {size} bytes"));
-        return status::INFO_LENGTH_MISMATCH.into();
+        return fail(NtStatus::InfoLengthMismatch);
     }
     if with(|framework| framework.driver()) != 0 {
         verify::find(Rule::FrameworkMisuse, format_args!("the driver is created twice"));
-        return status::INVALID_PARAMETER;
+        return fail(NtStatus::InvalidParameter);
     }
-    let path = guest::unicode(call.arg(2));
-    let copy = kernel::lock(&kernel().pool).object(path.len() as u64 * 2 + 2);
-    guest::put_units(copy, &path);
-    let data = Driver {
-        object: driver,
-        registry_path: copy,
-        device_add: guest::read(config + 8),
-        unload: guest::read(config + 16),
-    };
-    let handle = match create(call, call.arg(3), Some(0), Data::Driver(data)) {
-        Ok(handle) => handle,
-        Err(status) => return status.into(),
-    };
+    let path = call.ptr::<UNICODE_STRING>(2).units()?;
+    let registry_path: GuestPtr<u16> = kernel::lock(&kernel().pool).new_objects(path.len() as u64 + 1);
+    registry_path.write_all(&path)?;
+    let config = config.read()?;
+    let (device_add, unload) = (config.EvtDriverDeviceAdd, config.EvtDriverUnload);
+    let data = Driver { object: driver, registry_path, device_add, unload };
+    let handle = create(call, call.ptr(3), Some(0), Data::Driver(data))?;
     with(|framework| framework.driver_created(handle));
-    guest::write(driver + UNLOAD, kernel().table.address(loader::FRAMEWORK_UNLOAD).unwrap_or_default());
-    created(Ok(handle), call.arg(5))
+    let unload = kernel().table.address(loader::FRAMEWORK_UNLOAD).unwrap_or_default();
+    driver.DriverUnload().write(GuestPtr::new(unload))?;
+    created(Ok(handle), call.ptr(5))
 }
 
 /// `EvtDriverDeviceAdd` of the driver.
-pub(super) fn device_add() -> (Handle, u64) {
+pub(super) fn device_add() -> (Handle, GuestPtr<Code>) {
     let handle = with(|framework| framework.driver());
     if handle == 0 {
-        return (0, 0);
+        return (0, GuestPtr::NULL);
     }
     (handle, with_driver(handle, |driver| driver.device_add))
 }
@@ -88,8 +79,7 @@ pub(super) fn unload() {
     if handle == 0 {
         return;
     }
-    let unload = with_driver(handle, |driver| driver.unload);
-    if unload != 0 {
+    if let Some(unload) = with_driver(handle, |driver| driver.unload).non_null() {
         call_back("EvtDriverUnload", PASSIVE, unload, &[handle]);
     }
     delete();
@@ -104,5 +94,5 @@ pub(super) fn delete() {
     let path = with_driver(handle, |driver| driver.registry_path);
     life::delete(handle);
     with(|framework| framework.driver_gone());
-    kernel::lock(&kernel().pool).free_object(path);
+    kernel::lock(&kernel().pool).free_object(path.address());
 }

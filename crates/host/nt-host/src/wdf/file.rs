@@ -1,76 +1,76 @@
 //! File objects: a client opens the device, sends requests, closes it.
 
+use etw_types::NtStatus;
+
 use super::device::with_device;
 use super::object::{self, Data, change};
 use super::request::{self, Request};
 use super::{Handle, client, life, sync};
-use crate::kernel::routine::{DISPATCH, PASSIVE, Routine, routine};
 use crate::kernel::{self, call_back, kernel};
+use crate::layout::UNICODE_STRING;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.arg(1))),
-    routine("WdfFileObjectGetFlags", DISPATCH, |_| 0).fixed(),
+    routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.arg(1))),
+    fixed("WdfFileObjectGetFlags", DISPATCH, 0),
     // A device is opened without a name behind its own: the string is empty, and is there.
-    routine("WdfFileObjectGetFileName", DISPATCH, |call| {
+    routine!("WdfFileObjectGetFileName", DISPATCH, |call| {
         change(call.arg(1), |object| match object.data {
             Data::File(file) => file.name,
-            _ => 0,
+            _ => GuestPtr::NULL,
         })
     }),
-    routine("WdfFileObjectGetInitiatorProcessId", DISPATCH, |_| 4).fixed(),
+    fixed("WdfFileObjectGetInitiatorProcessId", DISPATCH, 4),
 ];
 
 /// An open file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     device: Handle,
-    /// An empty `UNICODE_STRING`.
-    pub(super) name: u64,
+    /// Empty.
+    pub(super) name: GuestPtr<UNICODE_STRING>,
 }
 
 fn device_of(handle: Handle) -> Handle {
-    let device = change(handle, |object| match object.data {
+    object::part(handle, |data| match data {
         Data::File(file) => Some(file.device),
         _ => None,
-    });
-    device.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Opens a device: answers its file object, 0 where its driver wants none, or the status that the driver refused with.
-pub(super) fn open(device: Handle) -> Result<Handle, u32> {
+pub(super) fn open(device: Handle) -> Outcome<Handle> {
     if !object::exists(device) {
-        return Err(0xC000_000E);
+        return fail(NtStatus::NoSuchDevice);
     }
     let Some(events) = with_device(device, |device| device.init.file) else {
         return Ok(0);
     };
-    let name = kernel::lock(&kernel().pool).object(16);
+    let name = kernel::lock(&kernel().pool).new_object();
     let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
-    let status = create(device, file, events.create);
-    if status & 0x8000_0000 == 0 {
+    let status = create(device, file, events.create)?;
+    if status.is_success() {
         return Ok(file);
     }
     life::delete(file);
-    Err(status)
+    fail(status)
 }
 
 /// Tells the driver, by a callback or a request in the queue for it, that a file is opened.
-fn create(device: Handle, file: Handle, callback: u64) -> u32 {
+fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtStatus> {
     let queue = with_device(device, |device| {
         device.dispatching.iter().find(|(kind, _)| *kind == request::CREATE).map(|(_, queue)| *queue)
     });
-    if callback == 0 && queue.is_none() {
-        return 0;
+    if callback.is_null() && queue.is_none() {
+        return Ok(NtStatus::Success);
     }
     let attributes = with_device(device, |device| device.init.request);
     let mut data = Request { kind: request::CREATE, file, ..Request::default() };
     if queue.is_none() {
-        (data.presented, data.delivered, data.handler) = (true, true, callback);
+        (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }
-    let request = match object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data))) {
-        Ok(request) => request,
-        Err(status) => return status,
-    };
+    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data)))?;
     if queue.is_none() {
         sync::locked(scope(device), PASSIVE, |irql| {
             call_back("EvtDeviceFileCreate", irql, callback, &[device, request, file])
@@ -78,7 +78,7 @@ fn create(device: Handle, file: Handle, callback: u64) -> u32 {
     } else {
         client::submit(device, request, request::CREATE);
     }
-    client::wait(request).0
+    Ok(client::wait(request).0)
 }
 
 /// Closes a file: the last handle goes, then the last reference.
@@ -86,7 +86,7 @@ pub(super) fn close(device: Handle, file: Handle) {
     let events = with_device(device, |device| device.init.file);
     let Some(events) = events.filter(|_| file != 0 && object::exists(file)) else { return };
     for (callback, name) in [(events.cleanup, "EvtFileCleanup"), (events.close, "EvtFileClose")] {
-        if callback != 0 {
+        if !callback.is_null() {
             sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file]));
         }
     }

@@ -7,7 +7,7 @@ use super::{
     work,
 };
 use crate::kernel::Entry;
-use crate::kernel::routine::Routine;
+use crate::routine::Routine;
 
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");

@@ -7,8 +7,8 @@
 use super::object::{self, Data, Farewell, Object, change};
 use super::{Handle, queue_state, timer, with};
 use crate::cpu::thread;
-use crate::kernel::routine::PASSIVE;
 use crate::kernel::{self, call_back, kernel, submit};
+use crate::routine::PASSIVE;
 
 /// Deletes an object and what belongs to it. An object that is on its way out is left alone.
 pub(super) fn delete(handle: Handle) {
@@ -26,7 +26,7 @@ pub(super) fn delete(handle: Handle) {
 /// Whether an object or one below it waits for something before it goes.
 fn needs_passive(handle: Handle) -> bool {
     let (here, children) = object::lookup(handle, |object| {
-        let waits = matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work { .. } | Data::Queue(_));
+        let waits = matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_));
         (waits, object.children.clone())
     });
     here || children.into_iter().filter(|child| object::exists(*child)).any(needs_passive)
@@ -44,7 +44,7 @@ fn clean(handle: Handle) {
         clean(child);
     }
     for Farewell { cleanup, .. } in object::lookup(handle, |object| object.farewells.clone()) {
-        if cleanup != 0 {
+        if let Some(cleanup) = cleanup.non_null() {
             call_back("EvtCleanupCallback", thread::irql(), cleanup, &[handle]);
         }
     }
@@ -66,7 +66,7 @@ fn release(handle: Handle) {
 /// Destroys an object that was cleaned up.
 pub(super) fn destroy(handle: Handle) {
     for Farewell { destroy, .. } in object::lookup(handle, |object| object.farewells.clone()) {
-        if destroy != 0 {
+        if let Some(destroy) = destroy.non_null() {
             call_back("EvtDestroyCallback", thread::irql(), destroy, &[handle]);
         }
     }
@@ -86,23 +86,23 @@ pub(super) fn destroy(handle: Handle) {
 pub(super) fn free(object: &Object) {
     let mut pool = kernel::lock(&kernel().pool);
     let own = match &object.data {
-        Data::Memory { address, owned: true, .. } | Data::SpinLock { address, .. } | Data::String { address, .. } => {
-            Some(*address)
-        }
-        Data::Device(device) => Some(device.wdm),
-        Data::File(file) => Some(file.name),
+        Data::Memory { bytes, owned: true } => Some(bytes.start().address()),
+        Data::SpinLock { word, .. } => Some(word.address()),
+        Data::String { units } => Some(units.start().address()),
+        Data::Device(device) => Some(device.wdm.address()),
+        Data::File(file) => Some(file.name.address()),
         _ => None,
     };
     let lists = match &object.data {
-        Data::Request(request) => request.lists.clone(),
+        Data::Request(request) => request.lists.iter().map(|list| list.address()).collect(),
         _ => Vec::new(),
     };
     let own = own.into_iter().chain(lists);
-    for address in object.contexts.iter().map(|(_, address)| *address).chain(own) {
+    for address in object.contexts.iter().map(|(_, memory)| memory.address()).chain(own) {
         pool.free_object(address);
     }
     drop(pool);
     if let Data::Key { handle } = object.data {
-        kernel::objects::close(handle);
+        kernel::ex::object::close(handle);
     }
 }

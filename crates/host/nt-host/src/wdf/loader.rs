@@ -1,114 +1,96 @@
 //! Binding a driver to the framework, as the one of the imitated Windows does.
 
+use etw_types::NtStatus;
 use windows_releases::Client;
 
-use super::{Framework, structures, with};
-use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
+use super::{Framework, Handle, structures, with};
 use crate::kernel::{self, kernel};
-use crate::memory::guest;
+use crate::layout::{WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS};
+use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
+use crate::routine::{Call, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_BIND_INFO`: component at 8, version at 16, 20, 24, count of functions at 28, place for the table at 32.
-/// `WDF_BIND_INFO2` adds addresses of variables of the driver: the oldest version at 48, whether the driver is newer than
-/// the framework at 56, the count of functions at 64, the count of structures at 72, the table of their sizes at 80.
-const SIZES: [u32; 2] = [0x30, 0x58];
 const COMPONENT: &str = "KmdfLibrary";
-
-const OBJECT_NAME_NOT_FOUND: u64 = 0xC000_0034;
-const INVALID_PARAMETER: u64 = 0xC000_000D;
-
-/// `WDF_DRIVER_GLOBALS`: driver at 0, `DisplaceDriverUnload` at 0x30.
-const GLOBALS_SIZE: u64 = 0x38;
-const DISPLACE_UNLOAD: u64 = 0x30;
 
 /// The routines of WDFLDR.SYS, and what the framework puts into the driver object.
 pub(crate) const LOADER: &[Routine] = &[
-    routine("WdfVersionBind", PASSIVE, bind).fails(0xC000_0034),
-    routine("WdfVersionUnbind", PASSIVE, |_| {
-        unbind();
-        0
-    }),
-    routine(FRAMEWORK_UNLOAD, PASSIVE, |_| {
-        super::driver::unload();
-        0
-    }),
+    routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
+    routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
+    routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
 ];
 
 /// The unload routine that the framework gives a driver. No driver can import it: no export has such a name.
 pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
 
+type Functions = GuestPtr<GuestPtr<Code>>;
+
 /// A driver that is bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
-    pub(super) globals: u64,
+    globals: GuestPtr<WDF_DRIVER_GLOBALS>,
     /// None if the functions were copied into the driver's own table.
-    pub(super) table: Option<u64>,
+    table: Option<Functions>,
     /// The sizes of structures, for a driver that knows how to ask.
-    pub(super) structures: Option<u64>,
+    structures: Option<GuestPtr<u64>>,
 }
 
 /// Arguments: driver object, registry path, bind information, place for the globals.
-fn bind(call: &Call) -> u64 {
-    let (info, place) = (call.arg(2), call.arg(3));
-    let size: u32 = guest::read(info);
-    let component = String::from_utf16_lossy(&guest::terminated::<u16>(guest::read(info + 8)));
-    let (major, minor, count): (u32, u32, u32) =
-        (guest::read(info + 16), guest::read(info + 20), guest::read(info + 28));
-    if !SIZES.contains(&size) || place == 0 {
+fn bind(call: &Call) -> Outcome {
+    let (place, place_of_globals) = (call.ptr::<WDF_BIND_INFO>(2), call.ptr(3));
+    let size = place.Size().read()? as usize;
+    let extended = size == size_of::<WDF_BIND_INFO2>();
+    if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {
         verify::find(Rule::BadArgument, format_args!("bind information of {size:#x} bytes"));
-        return INVALID_PARAMETER;
+        return fail(NtStatus::InvalidParameter);
     }
-    if component != COMPONENT {
-        return OBJECT_NAME_NOT_FOUND;
+    let info = place.read()?;
+    if info.Component.text()? != COMPONENT {
+        return fail(NtStatus::ObjectNameNotFound);
     }
-    let extended = size == SIZES[1];
-    let minimum = extended.then(|| guest::read(guest::read::<u64>(info + 48)));
-    let client = Client { major, minor, functions: count, minimum };
+    let extension = extended.then(|| place.cast::<WDF_BIND_INFO2>().read()).transpose()?;
+    let minimum = extension.map(|extension| extension.MinimumVersionRequired.read()).transpose()?;
+    let client = Client { major: info.Major, minor: info.Minor, functions: info.FuncCount, minimum };
     let os = kernel().config.os;
     let binding = match os.kmdf().bind(client) {
         Ok(binding) => binding,
         Err(refusal) => {
             *kernel::lock(&kernel().refusal) = Some(refusal.explain(client, os));
-            return INVALID_PARAMETER;
+            return fail(NtStatus::InvalidParameter);
         }
     };
-    let place_of_table = guest::read::<u64>(info + 32);
-    let mut pool = kernel::lock(&kernel().pool);
-    let globals = pool.object(GLOBALS_SIZE);
+    let globals = kernel::lock(&kernel().pool).new_object();
     let table = if binding.copies_table {
-        fill(place_of_table, binding.functions);
+        fill(info.FuncTable.cast(), binding.functions)?;
         None
     } else {
         // Functions that this framework lacks are there as well: a call of one is a finding with its name.
         let functions = kernel().table.framework_functions();
-        let table = pool.object(u64::from(functions) * 8);
-        fill(table, functions);
-        guest::write(place_of_table, table);
+        let table: Functions = kernel::lock(&kernel().pool).new_objects(functions.into());
+        fill(table, functions)?;
+        info.FuncTable.write(table)?;
         Some(table)
     };
-    let sizes: Vec<u64> = structures::sizes(os.kmdf()).collect();
-    let structures = extended.then(|| pool.object(sizes.len() as u64 * 8));
-    drop(pool);
-    if let Some(structures) = structures {
-        for (place, size) in (structures..).step_by(8).zip(&sizes) {
-            guest::write(place, *size);
-        }
-        guest::write(guest::read::<u64>(info + 72), sizes.len() as u32);
-        guest::write(guest::read::<u64>(info + 80), structures);
-        guest::write(info + 28, binding.functions);
-        guest::write(guest::read::<u64>(info + 56), u8::from(binding.client_is_newer));
-        guest::write(guest::read::<u64>(info + 64), binding.functions);
+    let mut structures = None;
+    if let Some(extension) = extension {
+        let sizes: Vec<u64> = structures::sizes(os.kmdf()).collect();
+        let copy: GuestPtr<u64> = kernel::lock(&kernel().pool).new_objects(sizes.len() as u64);
+        copy.write_all(&sizes)?;
+        extension.StructCount.write(sizes.len() as u32)?;
+        extension.StructTable.write(copy)?;
+        place.FuncCount().write(binding.functions)?;
+        extension.ClientVersionHigher.write(binding.client_is_newer.into())?;
+        extension.FuncCountPtr.write(binding.functions)?;
+        structures = Some(copy);
     }
-    guest::write(place, globals);
+    place_of_globals.write(globals)?;
     with(|framework| framework.bound = Some(Bound { globals, table, structures }));
-    0
+    Ok(())
 }
 
 /// Puts the first functions of the framework into a table.
-fn fill(table: u64, functions: u32) {
-    for index in 0..functions {
-        guest::write(table + u64::from(index) * 8, kernel().table.framework(index));
-    }
+fn fill(table: Functions, functions: u32) -> Result<(), Fault> {
+    let all: Vec<_> = (0..functions).map(|index| GuestPtr::new(kernel().table.framework(index))).collect();
+    table.write_all(&all)
 }
 
 fn unbind() {
@@ -119,31 +101,31 @@ fn unbind() {
     let bound = with(|framework| framework.bound.take());
     if let Some(bound) = bound {
         let mut pool = kernel::lock(&kernel().pool);
-        pool.free_object(bound.globals);
-        for table in [bound.table, bound.structures].into_iter().flatten() {
-            pool.free_object(table);
+        let tables = [bound.table.map(GuestPtr::address), bound.structures.map(GuestPtr::address)];
+        for memory in tables.into_iter().flatten().chain([bound.globals.address()]) {
+            pool.free_object(memory);
         }
     }
 }
 
 impl Framework {
     /// The driver was created: from now on its handle is in the globals, and the stub calls the framework at unload.
-    pub(super) fn driver_created(&self, driver: u64) {
+    pub(super) fn driver_created(&self, driver: Handle) {
         if let Some(bound) = self.bound {
-            guest::write(bound.globals, driver);
-            guest::write(bound.globals + DISPLACE_UNLOAD, 1_u8);
+            bound.globals.Driver().write(driver).or_stop();
+            bound.globals.DisplaceDriverUnload().write(1).or_stop();
         }
     }
 
     /// The driver was deleted.
     pub(super) fn driver_gone(&self) {
         if let Some(bound) = self.bound {
-            guest::write(bound.globals, 0_u64);
+            bound.globals.Driver().write(0).or_stop();
         }
     }
 
     /// The handle of the driver.
-    pub(super) fn driver(&self) -> u64 {
-        self.bound.map_or(0, |bound| guest::read(bound.globals))
+    pub(super) fn driver(&self) -> Handle {
+        self.bound.map_or(0, |bound| bound.globals.Driver().read().or_stop())
     }
 }

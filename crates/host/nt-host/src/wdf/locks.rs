@@ -1,46 +1,49 @@
 //! Spin locks and wait locks.
 
+use etw_types::NtStatus;
+
+use super::Handle;
 use super::object::{self, Data, change, create, created};
-use super::{Handle, status};
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
-use crate::kernel::{self, irql, kernel, spinlock};
-use crate::memory::guest;
+use crate::kernel::sync::{irql, spinlock};
+use crate::kernel::{self, kernel};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfSpinLockCreate", DISPATCH, |call| {
-        let address = kernel::lock(&kernel().pool).object(8);
-        created(create(call, call.arg(1), None, Data::SpinLock { address, old_irql: 0 }), call.arg(2))
+    routine!("WdfSpinLockCreate", DISPATCH, |call| {
+        let word = kernel::lock(&kernel().pool).new_object();
+        created(create(call, call.ptr(1), None, Data::SpinLock { word, old_irql: 0 }), call.ptr(2))
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfSpinLockAcquire", DISPATCH, |call| {
-        let (handle, (address, _)) = (call.arg(1), spin_lock(call.arg(1)));
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfSpinLockAcquire", DISPATCH, |call| {
+        let (handle, (word, _)) = (call.arg(1), spin_lock(call.arg(1)));
         let old = irql::raise(DISPATCH);
-        spinlock::acquire(address, call.from);
+        spinlock::acquire(word, call.from)?;
         set_old_irql(handle, old);
-        0
-    }),
-    routine("WdfSpinLockRelease", DISPATCH, |call| {
-        let (address, old) = spin_lock(call.arg(1));
-        spinlock::release(address);
-        irql::lower(old);
-        0
-    }),
-    routine("WdfWaitLockCreate", DISPATCH, |call| {
-        created(create(call, call.arg(1), None, Data::WaitLock { owner: 0 }), call.arg(2))
+        done(())
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfWaitLockAcquire", DISPATCH, acquire),
-    routine("WdfWaitLockRelease", DISPATCH, release),
+    .keeps(),
+    routine!("WdfSpinLockRelease", DISPATCH, |call| {
+        let (word, old) = spin_lock(call.arg(1));
+        spinlock::release(word)?;
+        irql::lower(old);
+        done(())
+    }),
+    routine!("WdfWaitLockCreate", DISPATCH, |call| {
+        created(create(call, call.ptr(1), None, Data::WaitLock { owner: 0 }), call.ptr(2))
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfWaitLockAcquire", DISPATCH, acquire),
+    routine!("WdfWaitLockRelease", DISPATCH, release),
 ];
 
-fn spin_lock(handle: Handle) -> (u64, u8) {
-    let found = change(handle, |object| match object.data {
-        Data::SpinLock { address, old_irql } => Some((address, old_irql)),
+fn spin_lock(handle: Handle) -> (GuestPtr<u64>, u8) {
+    object::part(handle, |data| match data {
+        Data::SpinLock { word, old_irql } => Some((*word, *old_irql)),
         _ => None,
-    });
-    found.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 fn set_old_irql(handle: Handle, irql: u8) {
@@ -53,17 +56,16 @@ fn set_old_irql(handle: Handle, irql: u8) {
 
 /// Changes the owner of a wait lock; answers the old one.
 fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::WaitLock { owner } => Some(body(owner)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Arguments: lock, address of a timeout or NULL.
-fn acquire(call: &Call) -> u64 {
-    let (handle, timeout) = (call.arg(1), call.arg(2));
-    let limit = if timeout == 0 { None } else { Some(guest::read::<i64>(timeout)) };
+fn acquire(call: &Call) -> Outcome<NtStatus> {
+    let handle = call.arg(1);
+    let limit = call.ptr::<i64>(2).non_null().map(GuestPtr::read).transpose()?;
     let irql = thread::irql();
     if irql > PASSIVE && limit != Some(0) {
         verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
@@ -75,14 +77,13 @@ fn acquire(call: &Call) -> u64 {
     let scheduler = &kernel().scheduler;
     let deadline = limit.map(|limit| scheduler.deadline(limit));
     let taken = scheduler.wait(deadline, |_| owner(handle, |owner| (*owner == 0).then(|| *owner = me)));
-    if taken.is_some() { status::SUCCESS } else { status::TIMEOUT }
+    Ok(if taken.is_some() { NtStatus::Success } else { NtStatus::Timeout })
 }
 
-fn release(call: &Call) -> u64 {
+fn release(call: &Call) {
     let before = owner(call.arg(1), std::mem::take);
     if before != thread::number() {
         verify::find(Rule::LockMisuse, format_args!("a wait lock is released by a thread that does not hold it"));
     }
     kernel().scheduler.change(|_| ());
-    0
 }

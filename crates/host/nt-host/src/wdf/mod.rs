@@ -35,11 +35,14 @@ mod timer;
 mod work;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock};
 
-use crate::kernel::{self, kernel};
+use etw_types::NtStatus;
 
-pub(crate) use client::{Asked, Sent, begin, cancel_sent, finish};
-pub(crate) use device::{add_device, remove_all, remove_device, set_power};
+use crate::kernel;
+
+pub(crate) use client::{Sent, begin, cancel_sent, finish};
+pub(crate) use device::{add_device, devices, remove_device, set_power};
 pub(crate) use functions::functions;
 pub(crate) use loader::LOADER;
 
@@ -48,26 +51,6 @@ use object::Object;
 /// `WDFOBJECT` and its relatives.
 type Handle = u64;
 
-/// Statuses that framework functions answer.
-mod status {
-    pub(super) const SUCCESS: u64 = 0;
-    pub(super) const INFO_LENGTH_MISMATCH: u32 = 0xC000_0004;
-    pub(super) const INVALID_PARAMETER: u64 = 0xC000_000D;
-    pub(super) const INVALID_DEVICE_REQUEST: u32 = 0xC000_0010;
-    pub(super) const INVALID_DEVICE_STATE: u32 = 0xC000_0184;
-    pub(super) const NOT_FOUND: u32 = 0xC000_0225;
-    /// `STATUS_WDF_PAUSED` and `STATUS_WDF_BUSY`.
-    pub(super) const PAUSED: u32 = 0xC020_0203;
-    pub(super) const BUSY: u32 = 0xC020_0204;
-    pub(super) const BUFFER_TOO_SMALL: u64 = 0xC000_0023;
-    pub(super) const OBJECT_NAME_NOT_FOUND: u64 = 0xC000_0034;
-    pub(super) const OBJECT_NAME_COLLISION: u64 = 0xC000_0035;
-    pub(super) const INSUFFICIENT_RESOURCES: u32 = 0xC000_009A;
-    pub(super) const CANCELLED: u32 = 0xC000_0120;
-    pub(super) const NO_MORE_ENTRIES: u64 = 0x8000_001A;
-    pub(super) const TIMEOUT: u64 = 0x102;
-}
-
 /// What the framework keeps.
 #[derive(Default)]
 pub(crate) struct Framework {
@@ -75,14 +58,32 @@ pub(crate) struct Framework {
     objects: BTreeMap<Handle, Object>,
     created: u64,
     /// Requests that have ended, with status and information: a second end is noticed.
-    ended: BTreeMap<Handle, (u32, u64)>,
+    ended: BTreeMap<Handle, (NtStatus, u64)>,
     /// Objects' locks that a driver took, with the IRQL before.
     lock_irqls: Vec<(Handle, u8)>,
 }
 
+/// This layer's part of the machine, and what ends the requests that clients have open on a device.
+type Attached = (&'static Mutex<Framework>, fn(Handle));
+
+static FRAMEWORK: OnceLock<Attached> = OnceLock::new();
+
+/// Makes the framework of a machine that of this process; a second one is refused.
+pub(crate) fn attach(framework: &'static Mutex<Framework>, close_clients: fn(Handle)) {
+    let _ = FRAMEWORK.set((framework, close_clients));
+}
+
 /// Looks at or changes the framework's state. No driver code may run in `body`.
 fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
-    body(&mut kernel::lock(&kernel().framework))
+    let (framework, _) = FRAMEWORK.get().expect("a machine was started");
+    body(&mut kernel::lock(framework))
+}
+
+/// A device is about to go: clients wait for their requests and close their files.
+fn close_clients(device: Handle) {
+    if let Some((_, close)) = FRAMEWORK.get() {
+        close(device);
+    }
 }
 
 /// Whether the driver is one of the framework's.

@@ -1,52 +1,49 @@
 //! Objects: the tree, contexts and references. How they go is in [`super::life`].
 
+use etw_types::NtStatus;
+
 use super::attributes::{Attributes, ContextType, Level, Scope};
 pub(super) use super::data::Data;
-use super::{Framework, Handle, life, status, with};
+use super::{Framework, Handle, life, with};
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
 use crate::kernel::{self, kernel};
-use crate::memory::guest;
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
 
 /// Handles are in the kernel's half of the address space, where nothing is mapped.
 const FIRST: Handle = 0xFFFF_B000_0000_0010;
-/// `STATUS_OBJECT_NAME_EXISTS`: the object has a context of this type.
-const NAME_EXISTS: u64 = 0x4000_0000;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfObjectGetTypedContextWorker", DISPATCH, |call| {
-        let wanted = ContextType::read(call.arg(2)).unique;
-        lookup(call.arg(1), |object| object.context(wanted)).unwrap_or_default()
+    routine!("WdfObjectGetTypedContextWorker", DISPATCH, |call| {
+        let wanted = ContextType::read(call.ptr(2))?.unique;
+        done(lookup(call.arg(1), |object| object.context(wanted)))
     }),
-    routine("WdfObjectAllocateContext", DISPATCH, allocate_context).fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfObjectContextGetObject", DISPATCH, |call| {
-        let address = call.arg(1);
+    routine!("WdfObjectAllocateContext", DISPATCH, allocate_context).fails(NtStatus::InsufficientResources),
+    routine!("WdfObjectContextGetObject", DISPATCH, |call| {
+        let address = call.ptr(1);
         with(|framework| {
             let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == address);
             framework.objects.iter().find(|(_, object)| has(object)).map_or(0, |(handle, _)| *handle)
         })
     }),
-    routine("WdfObjectReferenceActual", DISPATCH, |call| {
+    routine!("WdfObjectReferenceActual", DISPATCH, |call| {
         change(call.arg(1), |object| object.references += 1);
-        0
     }),
-    routine("WdfObjectDereferenceActual", DISPATCH, |call| dereference(call.arg(1))),
-    routine("WdfObjectCreate", DISPATCH, |call| created(create(call, call.arg(1), None, Data::General), call.arg(2)))
-        .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfObjectDelete", DISPATCH, |call| {
-        life::delete(call.arg(1));
-        0
-    }),
+    routine!("WdfObjectDereferenceActual", DISPATCH, |call| dereference(call.arg(1))),
+    routine!("WdfObjectCreate", DISPATCH, |call| created(create(call, call.ptr(1), None, Data::General), call.ptr(2)))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfObjectDelete", DISPATCH, |call| life::delete(call.arg(1))),
     // An object answers to types that its driver gave it, and no driver here can give it one.
-    routine("WdfObjectQuery", DISPATCH, |_| status::OBJECT_NAME_NOT_FOUND).fixed(),
+    fixed("WdfObjectQuery", DISPATCH, NtStatus::ObjectNameNotFound.as_int() as u64),
 ];
 
 /// What runs when an object goes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Farewell {
-    pub(super) cleanup: u64,
-    pub(super) destroy: u64,
+    pub(super) cleanup: GuestPtr<Code>,
+    pub(super) destroy: GuestPtr<Code>,
 }
 
 /// An object.
@@ -58,8 +55,8 @@ pub(super) struct Object {
     pub(super) farewells: Vec<Farewell>,
     pub(super) level: Level,
     pub(super) scope: Scope,
-    /// Type and address.
-    pub(super) contexts: Vec<(u64, u64)>,
+    /// Type and memory.
+    pub(super) contexts: Vec<(GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>, GuestPtr<u8>)>,
     pub(super) references: i32,
     /// Cleaned up; only references keep it.
     pub(super) deleted: bool,
@@ -69,30 +66,30 @@ pub(super) struct Object {
 }
 
 impl Object {
-    fn context(&self, unique: u64) -> Option<u64> {
+    fn context(&self, unique: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>) -> Option<GuestPtr<u8>> {
         self.contexts.iter().find(|(known, _)| *known == unique).map(|(_, address)| *address)
     }
 }
 
 /// Creates an object with the attributes at `attributes`. Its parent is what they say, else `parent`, else the driver.
-pub(super) fn create(call: &Call, attributes: u64, parent: Option<Handle>, data: Data) -> Result<Handle, u32> {
+pub(super) fn create(
+    call: &Call,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    parent: Option<Handle>,
+    data: Data,
+) -> Outcome<Handle> {
     let attributes = Attributes::read(attributes)?;
     create_with(call.from, &attributes, parent, data)
 }
 
 /// Creates an object with attributes that were read.
-pub(super) fn create_with(
-    from: u64,
-    attributes: &Attributes,
-    parent: Option<Handle>,
-    data: Data,
-) -> Result<Handle, u32> {
+pub(super) fn create_with(from: u64, attributes: &Attributes, parent: Option<Handle>, data: Data) -> Outcome<Handle> {
     let memory = attributes.context.map(|context| {
-        let address = kernel::lock(&kernel().pool).object(context.size.max(1));
-        (context.unique, address)
+        let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
+        (context.unique, memory)
     });
-    if memory.is_some_and(|(_, address)| address == 0) {
-        return Err(status::INSUFFICIENT_RESOURCES);
+    if memory.is_some_and(|(_, memory)| memory.is_null()) {
+        return fail(NtStatus::InsufficientResources);
     }
     with(|framework| {
         let parent = match attributes.parent {
@@ -122,15 +119,10 @@ pub(super) fn create_with(
     })
 }
 
-/// Stores a new handle at `place` and answers the status.
-pub(super) fn created(result: Result<Handle, u32>, place: u64) -> u64 {
-    match result {
-        Ok(handle) => {
-            guest::write_if(place, handle);
-            status::SUCCESS
-        }
-        Err(status) => status.into(),
-    }
+/// Stores a new handle at `place`, unless there is none.
+pub(super) fn created(result: Outcome<Handle>, place: GuestPtr<Handle>) -> Outcome {
+    place.write_if(result?)?;
+    Ok(())
 }
 
 /// Looks at an object. A handle that is none stops the machine, as the framework does.
@@ -141,6 +133,11 @@ pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
 /// Changes an object.
 pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
     with(|framework| framework.objects.get_mut(&handle).map(change)).unwrap_or_else(|| violation(handle))
+}
+
+/// Looks at or changes what an object's kind has. An object of another kind stops the machine.
+pub(super) fn part<R>(handle: Handle, body: impl FnOnce(&mut Data) -> Option<R>) -> R {
+    change(handle, |object| body(&mut object.data)).unwrap_or_else(|| violation(handle))
 }
 
 /// `WDF_VIOLATION`.
@@ -177,26 +174,23 @@ pub(super) fn is_passive(handle: Handle) -> bool {
 }
 
 /// Arguments: object, attributes, place for the address.
-fn allocate_context(call: &Call) -> u64 {
-    let attributes = match Attributes::read(call.arg(2)) {
-        Ok(attributes) => attributes,
-        Err(status) => return status.into(),
-    };
-    let Some(context) = attributes.context else { return status::INVALID_PARAMETER };
-    if let Some(address) = lookup(call.arg(1), |object| object.context(context.unique)) {
-        guest::write_if(call.arg(3), address);
-        return NAME_EXISTS;
+fn allocate_context(call: &Call) -> Outcome {
+    let attributes = Attributes::read(call.ptr(2))?;
+    let Some(context) = attributes.context else { return fail(NtStatus::InvalidParameter) };
+    if let Some(memory) = lookup(call.arg(1), |object| object.context(context.unique)) {
+        call.ptr(3).write_if(memory)?;
+        return fail(NtStatus::ObjectNameExists);
     }
-    let address = kernel::lock(&kernel().pool).object(context.size.max(1));
+    let memory = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
     change(call.arg(1), |object| {
-        object.contexts.push((context.unique, address));
+        object.contexts.push((context.unique, memory));
         object.farewells.push(Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy });
     });
-    guest::write_if(call.arg(3), address);
-    status::SUCCESS
+    call.ptr(3).write_if(memory)?;
+    Ok(())
 }
 
-fn dereference(handle: Handle) -> u64 {
+fn dereference(handle: Handle) {
     let left = change(handle, |object| {
         object.references -= 1;
         (object.references, object.deleted)
@@ -206,7 +200,6 @@ fn dereference(handle: Handle) -> u64 {
         (0, true) => life::destroy(handle),
         _ => {}
     }
-    0
 }
 
 /// Reports what is left, and forgets it.

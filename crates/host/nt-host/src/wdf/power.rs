@@ -9,7 +9,7 @@ use super::init::{
 };
 use super::{Handle, queue_state};
 use crate::kernel::call_back;
-use crate::kernel::routine::PASSIVE;
+use crate::routine::PASSIVE;
 
 /// `WDF_POWER_DEVICE_STATE`: where a device sleeps, and where it comes from at first and goes to at last.
 const D3: u64 = 4;
@@ -18,7 +18,7 @@ const D3_FINAL: u64 = 5;
 /// Runs a callback of the device, if there is one.
 fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) -> Result<(), NtStatus> {
     let callback = with_device(device, |device| device.init.callbacks.get(index).copied().unwrap_or_default());
-    if callback == 0 {
+    if callback.is_null() {
         return Ok(());
     }
     let mut all = vec![device];

@@ -1,12 +1,15 @@
 //! Stopping, draining and purging queues, one or all of a device's.
 
+use etw_types::NtStatus;
+
 use super::device::with_device;
 use super::object::{self, Data};
 use super::queue::{Queue, with_queue};
-use super::{Handle, cancel, deliver, request, status, sync};
+use super::{Handle, cancel, deliver, request, sync};
 use crate::cpu::thread;
-use crate::kernel::routine::{Call, PASSIVE};
 use crate::kernel::{call_back, kernel};
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, PASSIVE};
 use crate::verify::{self, At, Rule};
 
 /// `WDF_REQUEST_STOP_ACTION_FLAGS`.
@@ -30,13 +33,12 @@ impl Until {
 }
 
 /// Remembers the callback of an operation: it runs as soon as the queue has come to rest, maybe at once.
-pub(super) fn then(call: &Call, until: Until) -> u64 {
-    let (queue, callback, context) = (call.arg(1), call.arg(2), call.arg(3));
-    if callback != 0 {
+pub(super) fn then(call: &Call, until: Until) {
+    let (queue, callback, context) = (call.arg(1), call.ptr::<Code>(2), call.arg(3));
+    if !callback.is_null() {
         with_queue(queue, |queue| queue.watchers.push((until, callback, context)));
         tell_watchers(queue);
     }
-    0
 }
 
 /// Runs the callbacks of operations that are over.
@@ -56,10 +58,8 @@ pub(super) fn tell_watchers(handle: Handle) {
 }
 
 /// Waits until a queue has come to rest. Where that never comes, the request that is in the way is named.
-pub(super) fn wait(queue: Handle, until: Until) -> u64 {
-    let rest = || with_queue(queue, |queue| until.holds(queue)).then_some(());
-    wait_for(queue, rest);
-    0
+pub(super) fn wait(queue: Handle, until: Until) {
+    wait_for(queue, || with_queue(queue, |queue| until.holds(queue)).then_some(()));
 }
 
 fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>) {
@@ -83,8 +83,8 @@ pub(super) fn start_all(device: Handle) {
 /// The device comes back to D0: the driver may go on with requests that it kept.
 pub(super) fn resume_all(device: Handle) {
     for handle in with_device(device, |device| device.queues.clone()) {
-        let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { 0 });
-        for request in request::presented_in(handle).into_iter().filter(|_| resume != 0) {
+        let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { GuestPtr::NULL });
+        for request in request::presented_in(handle).into_iter().filter(|_| !resume.is_null()) {
             if request::lookup(request, |request| request.acknowledged) {
                 request::with_request(request, |request| request.acknowledged = false);
                 tell(handle, "EvtIoResume", resume, &[handle, request]);
@@ -98,13 +98,13 @@ pub(super) fn resume_all(device: Handle) {
 pub(super) fn stop_all(device: Handle, managed: bool, for_good: bool) {
     for handle in queues(device, managed) {
         let stop = with_queue(handle, |queue| queue.stop);
-        if !managed && stop == 0 {
+        if !managed && stop.is_null() {
             // They are canceled next, which the driver may have prepared for.
             continue;
         }
-        for request in request::presented_in(handle).into_iter().filter(|_| stop != 0) {
+        for request in request::presented_in(handle).into_iter().filter(|_| !stop.is_null()) {
             let action = if for_good { PURGE } else { SUSPEND };
-            let cancelable = if request::lookup(request, |request| request.cancel != 0) { CANCELABLE } else { 0 };
+            let cancelable = if request::lookup(request, |request| !request.cancel.is_null()) { CANCELABLE } else { 0 };
             tell(handle, "EvtIoStop", stop, &[handle, request, action | cancelable]);
         }
         wait_for(handle, || {
@@ -114,7 +114,7 @@ pub(super) fn stop_all(device: Handle, managed: bool, for_good: bool) {
     }
 }
 
-fn tell(queue: Handle, name: &'static str, callback: u64, arguments: &[u64]) {
+fn tell(queue: Handle, name: &'static str, callback: GuestPtr<Code>, arguments: &[u64]) {
     sync::locked(sync::holder_for(queue), PASSIVE, |irql| call_back(name, irql, callback, arguments));
 }
 
@@ -149,13 +149,13 @@ pub(super) fn canceled(queue: Handle, request: Handle) {
         request.presented = true;
         request.delivered
     });
-    if callback != 0 && delivered {
+    if !callback.is_null() && delivered {
         let arguments = [queue, request];
         sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
             call_back("EvtIoCanceledOnQueue", irql, callback, &arguments)
         });
     } else {
-        request::complete(request, status::CANCELLED, 0);
+        request::complete(request, NtStatus::Cancelled, 0);
     }
 }
 

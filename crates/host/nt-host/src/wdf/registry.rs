@@ -1,179 +1,187 @@
 //! Registry keys.
 
-use super::attributes::Attributes;
-use super::object::{self, Data, change, create, created};
-use super::{Handle, life, memory, misc, status};
-use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
-use crate::kernel::{self, kernel, registry_keys as keys};
-use crate::memory::guest;
+use etw_types::NtStatus;
 
-const TYPE_MISMATCH: u64 = 0xC000_0024;
-const BUFFER_OVERFLOW: u64 = 0x8000_0005;
-const NOT_FOUND: u32 = 0xC000_0034;
+use super::attributes::Attributes;
+use super::object::{self, Data, create, created};
+use super::{Handle, life, memory, misc};
+use crate::kernel::ex::object as kernel_object;
+use crate::kernel::registry::keys;
+use crate::kernel::{self, kernel};
+use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+
+const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
+const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfDriverOpenParametersRegistryKey", PASSIVE, |call| {
-        opened(call, Some(keys::open_parameters(call.from)), call.arg(3), call.arg(4))
+    routine!("WdfDriverOpenParametersRegistryKey", PASSIVE, |call| {
+        opened(call, Some(keys::open_parameters(call.from)), call.ptr(3), call.ptr(4))
     })
     .fails(NOT_FOUND),
-    routine("WdfDeviceOpenRegistryKey", PASSIVE, |call| {
-        opened(call, Some(keys::open_device(call.u32(2), call.from)), call.arg(4), call.arg(5))
+    routine!("WdfDeviceOpenRegistryKey", PASSIVE, |call| {
+        opened(call, Some(keys::open_device(call.u32(2), call.from)), call.ptr(4), call.ptr(5))
     })
     .fails(NOT_FOUND),
-    routine("WdfFdoInitOpenRegistryKey", PASSIVE, |call| {
-        opened(call, Some(keys::open_device(call.u32(2), call.from)), call.arg(4), call.arg(5))
+    routine!("WdfFdoInitOpenRegistryKey", PASSIVE, |call| {
+        opened(call, Some(keys::open_device(call.u32(2), call.from)), call.ptr(4), call.ptr(5))
     })
     .fails(NOT_FOUND),
-    routine("WdfRegistryOpenKey", PASSIVE, |call| {
-        let key = open_below(call, false);
-        opened(call, key, call.arg(4), call.arg(5))
+    routine!("WdfRegistryOpenKey", PASSIVE, |call| {
+        let key = open_below(call, false)?;
+        opened(call, key, call.ptr(4), call.ptr(5))
     })
     .fails(NOT_FOUND),
     // Arguments: parent or NULL, name, access, options, place for the disposition, attributes, place for the key.
-    routine("WdfRegistryCreateKey", PASSIVE, |call| {
-        let existing = open_below(call, false);
-        guest::write_if(call.arg(5), if existing.is_some() { 2_u32 } else { 1 });
-        let key = existing.or_else(|| open_below(call, true));
-        opened(call, key, call.arg(6), call.arg(7))
+    routine!("WdfRegistryCreateKey", PASSIVE, |call| {
+        let existing = open_below(call, false)?;
+        call.ptr(5).write_if(if existing.is_some() { 2_u32 } else { 1 })?;
+        let key = if existing.is_some() { existing } else { open_below(call, true)? };
+        opened(call, key, call.ptr(6), call.ptr(7))
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfRegistryClose", PASSIVE, |call| {
+    .fails(NO_RESOURCES),
+    routine!("WdfRegistryClose", PASSIVE, |call| {
         key(call.arg(1));
         life::delete(call.arg(1));
-        0
     }),
-    routine("WdfRegistryWdmGetHandle", PASSIVE, |call| handle(call.arg(1))),
-    routine("WdfRegistryRemoveKey", PASSIVE, |call| {
+    routine!("WdfRegistryWdmGetHandle", PASSIVE, |call| handle(call.arg(1))),
+    routine!("WdfRegistryRemoveKey", PASSIVE, |call| {
         let removed = kernel::lock(&kernel().registry).delete(key(call.arg(1)));
         life::delete(call.arg(1));
-        if removed { status::SUCCESS } else { 0xC000_0121 }
+        if removed { NtStatus::Success } else { NtStatus::CannotDelete }
     }),
-    routine("WdfRegistryRemoveValue", PASSIVE, |call| {
-        let removed = kernel::lock(&kernel().registry).remove(key(call.arg(1)), &guest::text(call.arg(2)));
-        if removed { status::SUCCESS } else { NOT_FOUND.into() }
+    routine!("WdfRegistryRemoveValue", PASSIVE, |call| {
+        let (key, name) = (key(call.arg(1)), call.ptr::<UNICODE_STRING>(2).text()?);
+        if kernel::lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
     })
     .fails(NOT_FOUND),
-    routine("WdfRegistryQueryULong", PASSIVE, |call| match value(call) {
-        Some((keys::DWORD, data)) => {
-            guest::put(call.arg(3), &data);
-            status::SUCCESS
-        }
-        Some(_) => TYPE_MISMATCH,
-        None => NOT_FOUND.into(),
+    routine!("WdfRegistryQueryULong", PASSIVE, |call| {
+        let data = value_of(call, keys::DWORD)?;
+        call.ptr(3).write_all(&data)?;
+        done(())
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, length, buffer, place for the length, place for the type.
-    routine("WdfRegistryQueryValue", PASSIVE, |call| match value(call) {
-        Some((kind, data)) => {
-            guest::write_if(call.arg(5), data.len() as u32);
-            guest::write_if(call.arg(6), kind);
-            if data.len() > call.u32(3) as usize {
-                return BUFFER_OVERFLOW;
-            }
-            guest::put(call.arg(4), &data);
-            status::SUCCESS
+    routine!("WdfRegistryQueryValue", PASSIVE, |call| {
+        let (kind, data) = value(call)?;
+        call.ptr(5).write_if(data.len() as u32)?;
+        call.ptr(6).write_if(kind)?;
+        if data.len() > call.u32(3) as usize {
+            return fail(NtStatus::BufferOverflow);
         }
-        None => NOT_FOUND.into(),
+        call.ptr(4).write_all(&data)?;
+        done(())
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, pool type, attributes, place for the memory, place for the type.
-    routine("WdfRegistryQueryMemory", PASSIVE, |call| match value(call) {
-        Some((kind, data)) => {
-            guest::write_if(call.arg(6), kind);
-            created(memory::with_bytes(call, call.arg(4), &data), call.arg(5))
-        }
-        None => NOT_FOUND.into(),
+    routine!("WdfRegistryQueryMemory", PASSIVE, |call| {
+        let (kind, data) = value(call)?;
+        call.ptr(6).write_if(kind)?;
+        created(memory::with_bytes(call, call.ptr(4), &data), call.ptr(5))
     })
     .fails(NOT_FOUND),
-    routine("WdfRegistryQueryString", PASSIVE, |call| match value(call) {
-        Some((keys::TEXT, data)) => {
-            misc::set_string(call.arg(3), &units(&data));
-            status::SUCCESS
-        }
-        Some(_) => TYPE_MISMATCH,
-        None => NOT_FOUND.into(),
+    routine!("WdfRegistryQueryString", PASSIVE, |call| {
+        let data = value_of(call, keys::TEXT)?;
+        misc::set_string(call.arg(3), &units(&data))?;
+        done(())
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, place for the length, string.
-    routine("WdfRegistryQueryUnicodeString", PASSIVE, |call| match value(call) {
-        Some((keys::TEXT, data)) => query_text(call, &units(&data)),
-        Some(_) => TYPE_MISMATCH,
-        None => NOT_FOUND.into(),
+    routine!("WdfRegistryQueryUnicodeString", PASSIVE, |call| {
+        let data = value_of(call, keys::TEXT)?;
+        query_text(call, &units(&data))
     })
     .fails(NOT_FOUND),
     // Arguments: key, name, attributes of the strings, collection.
-    routine("WdfRegistryQueryMultiString", PASSIVE, |call| match value(call) {
-        Some((keys::TEXTS, data)) => query_texts(call, &data),
-        Some(_) => TYPE_MISMATCH,
-        None => NOT_FOUND.into(),
+    routine!("WdfRegistryQueryMultiString", PASSIVE, |call| {
+        let data = value_of(call, keys::TEXTS)?;
+        query_texts(call, &data)
     })
     .fails(NOT_FOUND),
-    routine("WdfRegistryAssignULong", PASSIVE, |call| assign(call, keys::DWORD, call.u32(3).to_le_bytes().to_vec()))
-        .fails(status::INSUFFICIENT_RESOURCES),
+    routine!("WdfRegistryAssignULong", PASSIVE, |call| assign(call, keys::DWORD, call.u32(3).to_le_bytes().to_vec()))
+        .fails(NO_RESOURCES),
     // Arguments: key, name, type, length, data.
-    routine("WdfRegistryAssignValue", PASSIVE, |call| {
-        assign(call, call.u32(3), guest::bytes(call.arg(5), u64::from(call.u32(4))))
+    routine!("WdfRegistryAssignValue", PASSIVE, |call| {
+        let data = call.ptr::<u8>(5).array(call.u32(4).into()).read()?;
+        assign(call, call.u32(3), data)
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfRegistryAssignUnicodeString", PASSIVE, |call| {
-        assign(call, keys::TEXT, terminated(&guest::unicode(call.arg(3))))
+    .fails(NO_RESOURCES),
+    routine!("WdfRegistryAssignUnicodeString", PASSIVE, |call| {
+        let units = call.ptr::<UNICODE_STRING>(3).units()?;
+        assign(call, keys::TEXT, terminated(&units))
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfRegistryAssignString", PASSIVE, |call| {
-        assign(call, keys::TEXT, terminated(&misc::string_units(call.arg(3))))
+    .fails(NO_RESOURCES),
+    routine!("WdfRegistryAssignString", PASSIVE, |call| {
+        let units = misc::string_units(call.arg(3))?;
+        assign(call, keys::TEXT, terminated(&units))
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfRegistryAssignMultiString", PASSIVE, |call| {
-        let mut data: Vec<u8> =
-            misc::items_of(call.arg(3)).into_iter().flat_map(|item| terminated(&misc::string_units(item))).collect();
+    .fails(NO_RESOURCES),
+    routine!("WdfRegistryAssignMultiString", PASSIVE, |call| {
+        let mut data = Vec::new();
+        for item in misc::items_of(call.arg(3)) {
+            data.extend(terminated(&misc::string_units(item)?));
+        }
         data.extend([0, 0]);
         assign(call, keys::TEXTS, data)
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
+    .fails(NO_RESOURCES),
     // Arguments: key, name, type, memory, part of it or NULL.
-    routine("WdfRegistryAssignMemory", PASSIVE, |call| {
-        let data = memory::bytes(call.arg(4), call.arg(5));
+    routine!("WdfRegistryAssignMemory", PASSIVE, |call| {
+        let data = memory::bytes(call.arg(4), call.ptr(5))?;
         assign(call, call.u32(3), data)
     })
-    .fails(status::INSUFFICIENT_RESOURCES),
+    .fails(NO_RESOURCES),
 ];
 
 /// A handle of the kernel becomes an object.
-fn opened(call: &Call, key: Option<u64>, attributes: u64, place: u64) -> u64 {
+fn opened(
+    call: &Call,
+    key: Option<u64>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    place: GuestPtr<Handle>,
+) -> Outcome {
     match key {
         Some(handle) => created(create(call, attributes, None, Data::Key { handle }), place),
-        None => NOT_FOUND.into(),
+        None => fail(NOT_FOUND),
     }
 }
 
 /// Arguments: parent or NULL, name.
-fn open_below(call: &Call, create: bool) -> Option<u64> {
+fn open_below(call: &Call, create: bool) -> Result<Option<u64>, Fault> {
     let parent = if call.arg(1) == 0 { None } else { Some(key(call.arg(1))) };
-    keys::open_key(parent, &guest::text(call.arg(2)), create, call.from)
+    let name = call.ptr::<UNICODE_STRING>(2).text()?;
+    Ok(keys::open_key(parent, &name, create, call.from))
 }
 
 /// The kernel's handle of a key.
 fn handle(object: Handle) -> u64 {
-    let found = change(object, |object| match object.data {
-        Data::Key { handle } => Some(handle),
+    object::part(object, |data| match data {
+        Data::Key { handle } => Some(*handle),
         _ => None,
-    });
-    found.unwrap_or_else(|| object::violation(object))
+    })
 }
 
 fn key(object: Handle) -> u64 {
-    kernel::objects::by_handle(handle(object)).unwrap_or_default()
+    kernel_object::by_handle(handle(object)).unwrap_or_default()
 }
 
-fn value(call: &Call) -> Option<keys::Value> {
-    let key = key(call.arg(1));
-    kernel::lock(&kernel().registry).value(key, &guest::text(call.arg(2)))
+/// The value that the first two arguments name.
+fn value(call: &Call) -> Outcome<keys::Value> {
+    let (key, name) = (key(call.arg(1)), call.ptr::<UNICODE_STRING>(2).text()?);
+    kernel::lock(&kernel().registry).value(key, &name).ok_or(NOT_FOUND.into())
 }
 
-fn assign(call: &Call, kind: u32, data: Vec<u8>) -> u64 {
-    let key = key(call.arg(1));
-    kernel::lock(&kernel().registry).set(key, &guest::text(call.arg(2)), (kind, data));
-    status::SUCCESS
+/// The data of a value, which must have a type.
+fn value_of(call: &Call, wanted: u32) -> Outcome<Vec<u8>> {
+    let (kind, data) = value(call)?;
+    if kind == wanted { Ok(data) } else { fail(NtStatus::ObjectTypeMismatch) }
+}
+
+fn assign(call: &Call, kind: u32, data: Vec<u8>) -> Outcome {
+    let (key, name) = (key(call.arg(1)), call.ptr::<UNICODE_STRING>(2).text()?);
+    kernel::lock(&kernel().registry).set(key, &name, (kind, data));
+    Ok(())
 }
 
 /// Text without its end.
@@ -187,32 +195,25 @@ fn terminated(units: &[u16]) -> Vec<u8> {
     units.iter().copied().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-fn query_text(call: &Call, units: &[u16]) -> u64 {
-    let (string, length) = (call.arg(4), units.len() as u16 * 2);
-    guest::write_if(call.arg(3), length + 2);
-    if string == 0 {
-        return status::SUCCESS;
+fn query_text(call: &Call, units: &[u16]) -> Outcome {
+    let (string, length) = (call.ptr::<UNICODE_STRING>(4), units.len() as u16 * 2);
+    call.ptr(3).write_if(length + 2)?;
+    if string.is_null() {
+        return Ok(());
     }
-    let maximum: u16 = guest::read(string + 2);
-    if maximum < length {
-        return BUFFER_OVERFLOW;
+    if string.MaximumLength().read()? < length {
+        return fail(NtStatus::BufferOverflow);
     }
-    guest::put_units(guest::read(string + 8), units);
-    guest::write(string, length);
-    status::SUCCESS
+    string.Buffer().read()?.write_all(units)?;
+    string.Length().write(length)?;
+    done(())
 }
 
-fn query_texts(call: &Call, data: &[u8]) -> u64 {
-    let attributes = match Attributes::read(call.arg(3)) {
-        Ok(attributes) => attributes,
-        Err(status) => return status.into(),
-    };
+fn query_texts(call: &Call, data: &[u8]) -> Outcome {
+    let attributes = Attributes::read(call.ptr(3))?;
     let all: Vec<u16> = data.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     for text in all.split(|unit| *unit == 0).filter(|text| !text.is_empty()) {
-        match misc::new_string(call.from, &attributes, text) {
-            Ok(string) => misc::add_item(call.arg(4), string),
-            Err(status) => return status.into(),
-        }
+        misc::add_item(call.arg(4), misc::new_string(call.from, &attributes, text)?);
     }
-    status::SUCCESS
+    Ok(())
 }

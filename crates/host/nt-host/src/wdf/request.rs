@@ -1,11 +1,15 @@
 //! Requests: from a client to a queue, and back.
 
+use etw_types::NtStatus;
+
 use super::deliver::{self, End};
-use super::object::{self, Data, change};
-use super::{Handle, life, memory, queue, status, with};
-use crate::kernel::routine::{Call, DISPATCH, Routine, routine};
-use crate::kernel::{self, kernel};
-use crate::memory::guest;
+use super::object::{self, Data};
+use super::{Handle, life, memory, queue, with};
+use crate::kernel::io::mdl;
+use crate::kernel::kernel;
+use crate::layout::{MDL, WDF_REQUEST_PARAMETERS};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `WDF_REQUEST_TYPE`.
@@ -17,57 +21,56 @@ pub(super) const CONTROL: u32 = 14;
 pub(super) const PATIENCE: u64 = 600_000_000;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfRequestComplete", DISPATCH, |call| {
+    routine!("WdfRequestComplete", DISPATCH, |call| {
         let information = lookup(call.arg(1), |request| request.information);
-        complete(call.arg(1), call.u32(2), information);
-        0
+        complete(call.arg(1), call.status(2), information);
     }),
-    routine("WdfRequestCompleteWithInformation", DISPATCH, |call| {
-        complete(call.arg(1), call.u32(2), call.arg(3));
-        0
+    routine!("WdfRequestCompleteWithInformation", DISPATCH, |call| {
+        complete(call.arg(1), call.status(2), call.arg(3));
     }),
-    routine("WdfRequestCompleteWithPriorityBoost", DISPATCH, |call| {
+    routine!("WdfRequestCompleteWithPriorityBoost", DISPATCH, |call| {
         let information = lookup(call.arg(1), |request| request.information);
-        complete(call.arg(1), call.u32(2), information);
-        0
+        complete(call.arg(1), call.status(2), information);
     }),
-    routine("WdfRequestSetInformation", DISPATCH, |call| {
+    routine!("WdfRequestSetInformation", DISPATCH, |call| {
         with_request(call.arg(1), |request| request.information = call.arg(2));
-        0
     }),
-    routine("WdfRequestGetInformation", DISPATCH, |call| with_request(call.arg(1), |request| request.information)),
-    routine("WdfRequestGetStatus", DISPATCH, |_| status::SUCCESS).fixed(),
-    routine("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input)).fails(0xC000_0010),
-    routine("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output)).fails(0xC000_0010),
-    routine("WdfRequestRetrieveUnsafeUserInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
-        .fails(0xC000_0010),
-    routine("WdfRequestRetrieveUnsafeUserOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
-        .fails(0xC000_0010),
-    routine("WdfRequestRetrieveInputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Input))
-        .fails(0xC000_009A),
-    routine("WdfRequestRetrieveOutputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Output))
-        .fails(0xC000_009A),
-    routine("WdfRequestRetrieveInputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Input)).fails(0xC000_009A),
-    routine("WdfRequestRetrieveOutputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Output))
-        .fails(0xC000_009A),
-    routine("WdfRequestGetParameters", DISPATCH, get_parameters),
-    routine("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.arg(1), |request| request.file)),
-    routine("WdfRequestGetIoQueue", DISPATCH, |call| with_request(call.arg(1), |request| request.queue)),
-    routine("WdfRequestGetRequestorMode", DISPATCH, |_| 1).fixed(),
-    routine("WdfRequestGetRequestorProcessId", DISPATCH, |_| 4).fixed(),
-    routine("WdfRequestIsFrom32BitProcess", DISPATCH, |_| 0).fixed(),
-    routine("WdfRequestIsReserved", DISPATCH, |_| 0).fixed(),
-    routine("WdfRequestForwardToIoQueue", DISPATCH, |call| pass_on(call, call.arg(2), End::Back))
-        .fails(status::INVALID_DEVICE_REQUEST),
-    routine("WdfRequestRequeue", DISPATCH, |call| {
+    routine!("WdfRequestGetInformation", DISPATCH, |call| with_request(call.arg(1), |request| request.information)),
+    fixed("WdfRequestGetStatus", DISPATCH, 0),
+    routine!("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveUnsafeUserInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveUnsafeUserOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveInputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Input))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestRetrieveOutputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Output))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestRetrieveInputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Input))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestRetrieveOutputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Output))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestGetParameters", DISPATCH, |call| describe(call.arg(1), call.ptr(2))),
+    routine!("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.arg(1), |request| request.file)),
+    routine!("WdfRequestGetIoQueue", DISPATCH, |call| with_request(call.arg(1), |request| request.queue)),
+    fixed("WdfRequestGetRequestorMode", DISPATCH, 1),
+    fixed("WdfRequestGetRequestorProcessId", DISPATCH, 4),
+    fixed("WdfRequestIsFrom32BitProcess", DISPATCH, 0),
+    fixed("WdfRequestIsReserved", DISPATCH, 0),
+    routine!("WdfRequestForwardToIoQueue", DISPATCH, |call| pass_on(call, call.arg(2), End::Back))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRequeue", DISPATCH, |call| {
         let from = with_request(call.arg(1), |request| request.queue);
         if from == 0 || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
-            return status::INVALID_DEVICE_REQUEST.into();
+            return NtStatus::InvalidDeviceRequest;
         }
         pass_on(call, from, End::Front)
     })
-    .fails(status::INVALID_DEVICE_REQUEST),
-    routine("WdfRequestStopAcknowledge", DISPATCH, |call| {
+    .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestStopAcknowledge", DISPATCH, |call| {
         let from = with_request(call.arg(1), |request| request.queue);
         if call.is(2) {
             pass_on(call, from, End::Front);
@@ -75,7 +78,6 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             with_request(call.arg(1), |request| request.acknowledged = true);
             kernel().scheduler.change(|_| ());
         }
-        0
     }),
 ];
 
@@ -86,9 +88,8 @@ pub(super) struct Request {
     pub(super) code: u32,
     pub(super) queue: Handle,
     pub(super) file: Handle,
-    /// Address and length.
-    pub(super) input: (u64, u64),
-    pub(super) output: (u64, u64),
+    pub(super) input: GuestSlice<u8>,
+    pub(super) output: GuestSlice<u8>,
     pub(super) information: u64,
     /// The driver has it.
     pub(super) presented: bool,
@@ -98,10 +99,10 @@ pub(super) struct Request {
     pub(super) acknowledged: bool,
     /// The callback that got it, or the driver's code that took it.
     pub(super) handler: u64,
-    pub(super) cancel: u64,
+    pub(super) cancel: GuestPtr<Code>,
     pub(super) canceled: bool,
     /// Memory descriptor lists for its buffers: they go with it.
-    pub(super) lists: Vec<u64>,
+    pub(super) lists: Vec<GuestPtr<MDL>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,11 +113,10 @@ enum Direction {
 
 /// Looks at or changes a request.
 pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
-    let result = change(handle, |object| match &mut object.data {
+    object::part(handle, |data| match data {
         Data::Request(request) => Some(body(request)),
         _ => None,
-    });
-    result.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
 /// Looks at a request that may have ended: then the answer is a default.
@@ -137,22 +137,22 @@ pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
 }
 
 /// Ends a request. A second end is a finding.
-pub(super) fn complete(handle: Handle, status: u32, information: u64) {
+pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if with(|framework| framework.ended.contains_key(&handle)) {
         return verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
     }
     let (queue, cancel, room, waits) = with_request(handle, |request| {
-        let room = request.input.1.max(request.output.1);
+        let room = request.input.len().max(request.output.len());
         (request.queue, request.cancel, room, !request.presented && request.queue != 0)
     });
     if waits && queue::withdraw(queue, handle) {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed that waits in a queue"));
         queue::with_queue(queue, |queue| queue.presented += 1);
     }
-    if cancel != 0 {
+    if !cancel.is_null() {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
     }
-    if status & 0xC000_0000 == 0 && information > room {
+    if status.as_int() & 0xC000_0000 == 0 && information > room {
         let what = format_args!("{information} bytes are reported, the buffers have {room}");
         verify::find(Rule::RequestMisuse, what);
     }
@@ -166,83 +166,73 @@ pub(super) fn complete(handle: Handle, status: u32, information: u64) {
 }
 
 /// Puts a request that the driver has into a queue.
-fn pass_on(call: &Call, to: Handle, end: End) -> u64 {
+fn pass_on(call: &Call, to: Handle, end: End) -> NtStatus {
     let request = call.arg(1);
     let (from, cancelable, presented) =
-        with_request(request, |request| (request.queue, request.cancel != 0, request.presented));
+        with_request(request, |request| (request.queue, !request.cancel.is_null(), request.presented));
     if cancelable || !presented {
         let what = if cancelable { "is marked cancelable" } else { "is in a queue already" };
         verify::find(Rule::RequestMisuse, format_args!("a request that {what} is put into a queue"));
-        return status::INVALID_DEVICE_REQUEST.into();
+        return NtStatus::InvalidDeviceRequest;
     }
     if !deliver::add(to, request, end) {
-        return status::BUSY.into();
+        return NtStatus::WdfBusy;
     }
     deliver::returned(from);
-    status::SUCCESS
+    NtStatus::Success
 }
 
-fn buffer(handle: Handle, direction: Direction) -> Result<(u64, u64), u64> {
-    with_request(handle, |request| match (direction, request.kind) {
-        (Direction::Input, READ) | (Direction::Output, WRITE) => Err(status::INVALID_DEVICE_REQUEST.into()),
-        (Direction::Input, _) => Ok(request.input),
-        (Direction::Output, _) => Ok(request.output),
-    })
+/// A request's buffer for a direction, which must be there.
+fn buffer(handle: Handle, direction: Direction) -> Outcome<GuestSlice<u8>> {
+    let buffer = with_request(handle, |request| match (direction, request.kind) {
+        (Direction::Input, READ) | (Direction::Output, WRITE) => None,
+        (Direction::Input, _) => Some(request.input),
+        (Direction::Output, _) => Some(request.output),
+    });
+    match buffer {
+        None => fail(NtStatus::InvalidDeviceRequest),
+        Some(buffer) if buffer.is_empty() => fail(NtStatus::BufferTooSmall),
+        Some(buffer) => done(buffer),
+    }
 }
 
 /// Arguments: request, length that is needed, place for the address, place for the length.
-fn retrieve(call: &Call, direction: Direction) -> u64 {
-    let (address, length) = match buffer(call.arg(1), direction) {
-        Ok(buffer) => buffer,
-        Err(status) => return status,
-    };
-    if length == 0 || length < call.arg(2) {
-        return status::BUFFER_TOO_SMALL;
+fn retrieve(call: &Call, direction: Direction) -> Outcome {
+    let buffer = buffer(call.arg(1), direction)?;
+    if buffer.len() < call.arg(2) {
+        return fail(NtStatus::BufferTooSmall);
     }
-    guest::write(call.arg(3), address);
-    guest::write_if(call.arg(4), length);
-    status::SUCCESS
+    call.ptr(3).write(buffer.start())?;
+    call.ptr(4).write_if(buffer.len())?;
+    Ok(())
 }
 
-fn retrieve_memory(call: &Call, direction: Direction) -> u64 {
-    match buffer(call.arg(1), direction) {
-        Ok((_, 0)) => status::BUFFER_TOO_SMALL,
-        Ok((address, size)) => object::created(memory::describe(call.from, call.arg(1), address, size), call.arg(2)),
-        Err(status) => status,
-    }
+fn retrieve_memory(call: &Call, direction: Direction) -> Outcome {
+    let buffer = buffer(call.arg(1), direction)?;
+    object::created(memory::describe(call.from, call.arg(1), buffer), call.ptr(2))
 }
 
 /// Arguments: request, place for the memory descriptor list.
-fn retrieve_list(call: &Call, direction: Direction) -> u64 {
-    let (address, size) = match buffer(call.arg(1), direction) {
-        Ok((_, 0)) => return status::BUFFER_TOO_SMALL,
-        Ok(buffer) => buffer,
-        Err(status) => return status,
-    };
-    let list = kernel::mdl::new(address, size as u32);
+fn retrieve_list(call: &Call, direction: Direction) -> Outcome {
+    let buffer = buffer(call.arg(1), direction)?;
+    let list = mdl::new(buffer.start(), buffer.len() as u32)?;
     with_request(call.arg(1), |request| request.lists.push(list));
-    guest::write(call.arg(2), list);
-    status::SUCCESS
+    call.ptr(2).write(list)?;
+    Ok(())
 }
 
-fn get_parameters(call: &Call) -> u64 {
-    describe(call.arg(1), call.arg(2));
-    0
-}
-
-/// Fills in `WDF_REQUEST_PARAMETERS`: type at 4, parameters from 8 on.
-pub(super) fn describe(request: Handle, parameters: u64) {
+/// Fills in the type and the parameters of a request.
+pub(super) fn describe(request: Handle, place: GuestPtr<WDF_REQUEST_PARAMETERS>) -> Result<(), Fault> {
     let (kind, code, input, output) =
         with_request(request, |request| (request.kind, request.code, request.input, request.output));
-    guest::write(parameters + 4, kind);
+    place.Type().write(kind)?;
+    let parameters = place.Parameters().cast::<u64>();
     if kind == CONTROL {
-        guest::write(parameters + 8, output.1);
-        guest::write(parameters + 16, input.1);
-        guest::write(parameters + 24, code);
-        guest::write(parameters + 32, input.0);
-    } else {
-        guest::write(parameters + 8, input.1.max(output.1));
-        guest::write(parameters + 16, 0_u32);
-        guest::write(parameters + 24, 0_u64);
+        parameters.write_all(&[output.len(), input.len()])?;
+        parameters.at(2).cast::<u32>().write(code)?;
+        return parameters.at(3).write(input.start().address());
     }
+    parameters.write(input.len().max(output.len()))?;
+    parameters.at(1).cast::<u32>().write(0)?;
+    parameters.at(2).write(0)
 }

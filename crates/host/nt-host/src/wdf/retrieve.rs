@@ -1,31 +1,34 @@
 //! Requests that a driver takes out of a queue by itself.
 
+use etw_types::NtStatus;
+
 use super::queue::{PARALLEL, with_queue};
 use super::request::{self, with_request};
-use super::{Handle, deliver, object, status};
-use crate::kernel::routine::Call;
-use crate::memory::guest;
+use super::{Handle, deliver, object};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, Outcome, fail};
 
-/// Why a driver cannot take requests out of a queue now.
-fn refused(queue: Handle) -> Option<u64> {
+/// Whether a driver can take requests out of a queue now.
+fn check(queue: Handle) -> Outcome {
     let powered = deliver::is_powered(queue);
     with_queue(queue, |queue| match queue {
-        queue if queue.kind == PARALLEL => Some(status::INVALID_DEVICE_STATE.into()),
-        queue if queue.stopped || !powered => Some(status::PAUSED.into()),
-        _ => None,
+        queue if queue.kind == PARALLEL => fail(NtStatus::InvalidDeviceState),
+        queue if queue.stopped || !powered => fail(NtStatus::WdfPaused),
+        _ => Ok(()),
     })
 }
 
 /// Takes the first request that `wanted` accepts.
-fn take(call: &Call, place: u64, wanted: impl Fn(Handle) -> bool, none: u64) -> u64 {
+fn take(call: &Call, place: GuestPtr<Handle>, wanted: impl Fn(Handle) -> bool, none: NtStatus) -> Outcome {
     let (queue, from) = (call.arg(1), call.from);
+    check(queue)?;
     let waiting = with_queue(queue, |queue| queue.waiting.clone());
     let Some(found) = waiting.into_iter().find(|request| wanted(*request)) else {
-        guest::write(place, 0_u64);
-        return none;
+        place.write(0)?;
+        return fail(none);
     };
     if !super::queue::withdraw(queue, found) {
-        return none;
+        return fail(none);
     }
     with_queue(queue, |queue| queue.presented += 1);
     with_request(found, |request| {
@@ -34,51 +37,48 @@ fn take(call: &Call, place: u64, wanted: impl Fn(Handle) -> bool, none: u64) -> 
             request.handler = from;
         }
     });
-    guest::write(place, found);
-    status::SUCCESS
+    place.write(found)?;
+    Ok(())
 }
 
 /// Arguments: queue, place for the request.
-pub(super) fn next(call: &Call) -> u64 {
-    refused(call.arg(1)).unwrap_or_else(|| take(call, call.arg(2), |_| true, status::NO_MORE_ENTRIES))
+pub(super) fn next(call: &Call) -> Outcome {
+    take(call, call.ptr(2), |_| true, NtStatus::NoMoreEntries)
 }
 
 /// Arguments: queue, file, place for the request.
-pub(super) fn of_file(call: &Call) -> u64 {
+pub(super) fn of_file(call: &Call) -> Outcome {
     let file = call.arg(2);
     let wanted = |request| request::lookup(request, |request| request.file) == file;
-    refused(call.arg(1)).unwrap_or_else(|| take(call, call.arg(3), wanted, status::NO_MORE_ENTRIES))
+    take(call, call.ptr(3), wanted, NtStatus::NoMoreEntries)
 }
 
 /// Looks for a request without taking it. Arguments: queue, request after which to look or NULL, file or NULL,
 /// parameters or NULL, place for the request, which gets a reference.
-pub(super) fn find(call: &Call) -> u64 {
+pub(super) fn find(call: &Call) -> Outcome {
     let (queue, after, file) = (call.arg(1), call.arg(2), call.arg(3));
-    if let Some(status) = refused(queue) {
-        return status;
-    }
+    check(queue)?;
     let waiting = with_queue(queue, |queue| queue.waiting.clone());
     let mut rest = waiting.into_iter();
     if after != 0 && !rest.any(|request| request == after) {
-        return status::NOT_FOUND.into();
+        return fail(NtStatus::NotFound);
     }
     let found = rest.find(|request| file == 0 || request::lookup(*request, |request| request.file) == file);
-    let Some(found) = found else { return status::NO_MORE_ENTRIES };
-    if call.arg(4) != 0 {
-        request::describe(found, call.arg(4));
+    let Some(found) = found else { return fail(NtStatus::NoMoreEntries) };
+    if let Some(parameters) = call.ptr(4).non_null() {
+        request::describe(found, parameters)?;
     }
     object::change(found, |object| object.references += 1);
-    guest::write(call.arg(5), found);
-    status::SUCCESS
+    call.ptr(5).write(found)?;
+    Ok(())
 }
 
 /// Takes a request that was found. Arguments: queue, request, place for it.
-pub(super) fn found(call: &Call) -> u64 {
+pub(super) fn found(call: &Call) -> Outcome {
     let wanted = call.arg(2);
     // The request may have ended since; the driver's reference keeps its handle.
     if !object::exists(wanted) {
         object::violation(wanted);
     }
-    refused(call.arg(1))
-        .unwrap_or_else(|| take(call, call.arg(3), |request| request == wanted, status::NOT_FOUND.into()))
+    take(call, call.ptr(3), |request| request == wanted, NtStatus::NotFound)
 }

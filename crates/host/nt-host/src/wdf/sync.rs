@@ -3,17 +3,20 @@
 //! The lock may be taken again by the thread that has it, as the framework's presentation lock may. Where the device's
 //! callbacks need not run at passive level it is a spin lock, hence they run at `DISPATCH_LEVEL`.
 
+use etw_types::NtStatus;
+
 use super::attributes::Scope;
 use super::device;
 use super::object::{self, Data, change, is_passive};
-use super::{Handle, status, with};
+use super::{Handle, with};
 use crate::cpu::thread;
-use crate::kernel::routine::{DISPATCH, Routine, routine};
-use crate::kernel::{irql, kernel};
+use crate::kernel::kernel;
+use crate::kernel::sync::irql;
+use crate::routine::{DISPATCH, Routine, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfObjectAcquireLock", DISPATCH, |call| {
+    routine!("WdfObjectAcquireLock", DISPATCH, |call| {
         let holder = lockable(call.arg(1));
         if is_passive(holder) {
             acquire(holder);
@@ -22,9 +25,9 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             acquire(holder);
             with(|framework| framework.lock_irqls.push((holder, old)));
         }
-        status::SUCCESS
+        NtStatus::Success
     }),
-    routine("WdfObjectReleaseLock", DISPATCH, |call| {
+    routine!("WdfObjectReleaseLock", DISPATCH, |call| {
         let holder = lockable(call.arg(1));
         release(holder);
         let old = with(|framework| {
@@ -34,7 +37,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         if let Some(old) = old {
             irql::lower(old);
         }
-        status::SUCCESS
+        NtStatus::Success
     }),
 ];
 

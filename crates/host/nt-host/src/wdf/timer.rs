@@ -1,68 +1,69 @@
 //! Timers.
 
+use etw_types::NtStatus;
+
 use std::sync::Arc;
 
 use super::attributes::Level;
-use super::object::{self, Data, change, create, created, lookup, needs_passive};
-use super::{Handle, device, life, status, sync, with};
-use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
-use crate::kernel::scheduler::{State, Timer as Entry};
+use super::object::{self, Data, create, created, lookup, needs_passive};
+use super::{Handle, device, life, sync, with};
+use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
-use crate::memory::guest;
+use crate::layout::WDF_TIMER_CONFIG;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_TIMER_CONFIG`: callback at 8, period at 16, automatic serialisation at 20.
+/// Sizes of `WDF_TIMER_CONFIG`, without and with its last member.
 const CONFIG_SIZES: [u32; 2] = [32, 40];
 /// 100 ns units of a millisecond.
 const MILLISECOND: u64 = 10_000;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfTimerCreate", DISPATCH, create_timer).fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfTimerStart", DISPATCH, start),
-    routine("WdfTimerStop", DISPATCH, |call| stop(call.arg(1), call.is(2)).into()),
-    routine("WdfTimerGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
+    routine!("WdfTimerCreate", DISPATCH, create_timer).fails(NtStatus::InsufficientResources),
+    routine!("WdfTimerStart", DISPATCH, start),
+    routine!("WdfTimerStop", DISPATCH, |call| stop(call.arg(1), call.is(2))),
+    routine!("WdfTimerGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
 ];
 
 /// A timer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
-    callback: u64,
+    callback: GuestPtr<Code>,
     period: u64,
     serialized: bool,
 }
 
 /// Arguments: configuration, attributes, place for the handle.
-fn create_timer(call: &Call) -> u64 {
-    let config = call.arg(1);
-    let size: u32 = guest::read(config);
+fn create_timer(call: &Call) -> Outcome {
+    let config = call.ptr::<WDF_TIMER_CONFIG>(1);
+    let size = config.Size().read()?;
     if !CONFIG_SIZES.contains(&size) {
         verify::find(Rule::BadArgument, format_args!("a timer configuration of {size} bytes"));
-        return status::INFO_LENGTH_MISMATCH.into();
+        return fail(NtStatus::InfoLengthMismatch);
     }
     let data = Timer {
-        callback: guest::read(config + 8),
-        period: u64::from(guest::read::<u32>(config + 16)) * MILLISECOND,
-        serialized: guest::read::<u8>(config + 20) != 0,
+        callback: config.EvtTimerFunc().read()?,
+        period: u64::from(config.Period().read()?) * MILLISECOND,
+        serialized: config.AutomaticSerialization().read()? != 0,
     };
-    let result = create(call, call.arg(2), None, Data::Timer(data));
-    if let Ok(handle) = result
-        && device::of(lookup(handle, |object| object.parent)).is_none()
-    {
+    let handle = create(call, call.ptr(2), None, Data::Timer(data))?;
+    if device::of(lookup(handle, |object| object.parent)).is_none() {
         life::delete(handle);
         verify::find(Rule::FrameworkMisuse, format_args!("a timer's parent must belong to a device"));
-        return status::INVALID_PARAMETER;
+        return fail(NtStatus::InvalidParameter);
     }
-    created(result, call.arg(3))
+    created(Ok(handle), call.ptr(3))
 }
 
 /// Arguments: timer, due time.
-fn start(call: &Call) -> u64 {
+fn start(call: &Call) -> bool {
     let handle = call.arg(1);
-    let (timer, passive) = change(handle, |object| match object.data {
-        Data::Timer(timer) => Some((timer, object.level == Level::Passive)),
+    let passive = lookup(handle, |object| object.level == Level::Passive);
+    let timer = object::part(handle, |data| match data {
+        Data::Timer(timer) => Some(*timer),
         _ => None,
-    })
-    .unwrap_or_else(|| object::violation(handle));
+    });
     let scheduler = &kernel().scheduler;
     let due = scheduler.deadline(call.arg(2).cast_signed());
     let entry = Entry {
@@ -74,11 +75,9 @@ fn start(call: &Call) -> u64 {
         from: call.from,
     };
     scheduler.change(|state| {
-        let before = state.timers.len();
-        state.timers.retain(|timer| timer.key != handle);
-        let was_set = state.timers.len() != before;
+        let was_set = state.unset(handle);
         state.timers.push(entry);
-        was_set.into()
+        was_set
     })
 }
 
@@ -105,29 +104,26 @@ fn stop(handle: Handle, wait: bool) -> bool {
     needs_passive(wait);
     let was_set = cancel(handle);
     if wait {
-        kernel().scheduler.wait(None, |state| (!state.active.contains(&handle)).then_some(()));
+        kernel().scheduler.wait_for_job(handle);
     }
     was_set
 }
 
 fn cancel(handle: Handle) -> bool {
     kernel().scheduler.change(|state| {
-        let count = |state: &State| state.timers.len() + state.deferred.len() + state.work.len();
-        let before = count(state);
-        state.timers.retain(|timer| timer.key != handle);
-        state.deferred.retain(|(key, _)| *key != handle);
+        let had_work = state.has_work(handle);
         state.work.retain(|(key, _)| *key != handle);
-        count(state) != before
+        state.unset(handle) | state.undefer(handle) | had_work
     })
 }
 
 /// An object is about to be deleted: if it is a timer, it is stopped, and a callback that runs comes to its end.
 pub(super) fn cancel_before_delete(handle: Handle) {
     let is_timer = with(|framework| {
-        framework.objects.get(&handle).is_some_and(|object| matches!(object.data, Data::Timer(_) | Data::Work { .. }))
+        framework.objects.get(&handle).is_some_and(|object| matches!(object.data, Data::Timer(_) | Data::Work(_)))
     });
     if is_timer {
         cancel(handle);
-        kernel().scheduler.wait(None, |state| (!state.active.contains(&handle)).then_some(()));
+        kernel().scheduler.wait_for_job(handle);
     }
 }

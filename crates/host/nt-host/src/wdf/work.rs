@@ -1,77 +1,73 @@
 //! Work items and deferred calls.
 
-use super::object::{self, Data, change, create, created, lookup};
-use super::{Handle, status, sync};
-use crate::kernel::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
+use etw_types::NtStatus;
+
+use super::object::{self, Data, create, created, lookup};
+use super::{Handle, sync};
 use crate::kernel::{call_back, kernel, submit};
-use crate::memory::guest;
+use crate::layout::WDF_WORK_CONFIG;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine("WdfWorkItemCreate", DISPATCH, create_work).fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfWorkItemEnqueue", DISPATCH, |call| {
+    routine!("WdfWorkItemCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
+    routine!("WdfWorkItemEnqueue", DISPATCH, |call| {
         let (handle, work) = (call.arg(1), work(call.arg(1)));
-        let queued = kernel().scheduler.look(|state| state.work.iter().any(|(key, _)| *key == handle));
-        if !queued {
-            submit(handle, move || run("EvtWorkItem", handle, work, PASSIVE));
+        if !kernel().scheduler.look(|state| state.has_work(handle)) {
+            submit(handle, move || work.run("EvtWorkItem", handle, PASSIVE));
         }
-        0
     }),
-    routine("WdfWorkItemGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
-    routine("WdfWorkItemFlush", PASSIVE, |call| {
+    routine!("WdfWorkItemGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
+    routine!("WdfWorkItemFlush", PASSIVE, |call| {
         let handle = call.arg(1);
-        kernel().scheduler.wait(None, |state| {
-            let queued = state.work.iter().any(|(key, _)| *key == handle);
-            (!queued && !state.active.contains(&handle)).then_some(())
-        });
-        0
+        kernel()
+            .scheduler
+            .wait(None, |state| (!state.has_work(handle) && !state.active.contains(&handle)).then_some(()));
     }),
-    routine("WdfDpcCreate", DISPATCH, create_work).fails(status::INSUFFICIENT_RESOURCES),
-    routine("WdfDpcEnqueue", DISPATCH, |call| {
+    routine!("WdfDpcCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
+    routine!("WdfDpcEnqueue", DISPATCH, |call| {
         let (handle, work) = (call.arg(1), work(call.arg(1)));
-        kernel().scheduler.change(|state| {
-            if state.deferred.iter().any(|(key, _)| *key == handle) {
-                return 0;
-            }
-            state.deferred.push_back((handle, Box::new(move || run("EvtDpcFunc", handle, work, DISPATCH))));
-            1
-        })
+        kernel().scheduler.change(|state| state.defer(handle, move || work.run("EvtDpcFunc", handle, DISPATCH)))
     }),
-    routine("WdfDpcCancel", DISPATCH, |call| {
+    routine!("WdfDpcCancel", DISPATCH, |call| {
         let (handle, wait) = (call.arg(1), call.is(2));
         object::needs_passive(wait);
-        let scheduler = &kernel().scheduler;
-        let removed = scheduler.change(|state| {
-            let before = state.deferred.len();
-            state.deferred.retain(|(key, _)| *key != handle);
-            state.deferred.len() != before
-        });
+        let removed = kernel().scheduler.change(|state| state.undefer(handle));
         if wait {
-            scheduler.wait(None, |state| (!state.active.contains(&handle)).then_some(()));
+            kernel().scheduler.wait_for_job(handle);
         }
-        removed.into()
+        removed
     }),
-    routine("WdfDpcGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
+    routine!("WdfDpcGetParentObject", DISPATCH, |call| lookup(call.arg(1), |object| object.parent)),
 ];
 
-/// Both configurations: callback at 8, automatic serialisation at 16.
-fn create_work(call: &Call) -> u64 {
-    let config = call.arg(1);
-    let data = Data::Work { callback: guest::read(config + 8), serialized: guest::read::<u8>(config + 16) != 0 };
-    created(create(call, call.arg(2), None, data), call.arg(3))
+/// A work item or a deferred call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    callback: GuestPtr<Code>,
+    /// It runs under its parent's lock.
+    serialized: bool,
 }
 
-/// The callback, and whether it runs under its parent's lock.
-fn work(handle: Handle) -> (u64, bool) {
-    let work = change(handle, |object| match object.data {
-        Data::Work { callback, serialized } => Some((callback, serialized)),
+/// Arguments: configuration, attributes, place for the handle.
+fn create_work(call: &Call) -> Outcome {
+    let config = call.ptr::<WDF_WORK_CONFIG>(1).read()?;
+    let work = Work { callback: config.EvtFunc, serialized: config.AutomaticSerialization != 0 };
+    created(create(call, call.ptr(2), None, Data::Work(work)), call.ptr(3))
+}
+
+fn work(handle: Handle) -> Work {
+    object::part(handle, |data| match data {
+        Data::Work(work) => Some(*work),
         _ => None,
-    });
-    work.unwrap_or_else(|| object::violation(handle))
+    })
 }
 
-fn run(name: &'static str, handle: Handle, (callback, serialized): (u64, bool), irql: u8) {
-    if object::exists(handle) {
-        let lock = if serialized { sync::holder_for(lookup(handle, |object| object.parent)) } else { None };
-        sync::locked(lock, irql, |irql| call_back(name, irql, callback, &[handle]));
+impl Work {
+    fn run(self, name: &'static str, handle: Handle, irql: u8) {
+        if object::exists(handle) {
+            let lock = if self.serialized { sync::holder_for(lookup(handle, |object| object.parent)) } else { None };
+            sync::locked(lock, irql, |irql| call_back(name, irql, self.callback, &[handle]));
+        }
     }
 }

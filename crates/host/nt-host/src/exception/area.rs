@@ -1,0 +1,78 @@
+//! An exception on the driver's stack: its record, the registers, and what handlers are told.
+//!
+//! It lies right below the code that raised it, as on Windows, so that handlers run further down and can look at it.
+
+use etw_types::NtStatus;
+
+use crate::cpu::{crossing, thread};
+use crate::layout::{EXCEPTION_AREA, EXCEPTION_RECORD};
+use crate::memory::{Fault, GuestPtr};
+use pe_image::unwind::Registers;
+
+/// What must be left of the stack for handlers to run.
+const ROOM: u64 = 0x800;
+
+/// `EXCEPTION_NONCONTINUABLE`.
+pub(super) const NONCONTINUABLE: u32 = 1;
+/// `EXCEPTION_UNWINDING` and `EXCEPTION_TARGET_UNWIND`.
+pub(super) const UNWINDING: u32 = 2;
+pub(super) const TARGET_UNWIND: u32 = 0x20;
+/// All flags that say that frames are being left: `EXCEPTION_UNWIND` of ntxcapi.
+pub(super) const ANY_UNWIND: u32 = 0x66;
+
+/// An exception on the driver's stack.
+pub(super) type Area = GuestPtr<EXCEPTION_AREA>;
+
+/// What is raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exception {
+    /// `ExceptionCode`.
+    pub(crate) code: NtStatus,
+    /// Whether the code that raised it may go on.
+    pub(crate) continuable: bool,
+    /// `ExceptionAddress`.
+    pub(crate) address: u64,
+    /// `ExceptionInformation`.
+    pub(crate) parameters: Option<[u64; 2]>,
+}
+
+impl Exception {
+    fn record(&self) -> EXCEPTION_RECORD {
+        let mut information = [0; 15];
+        let [first, second] = self.parameters.unwrap_or_default();
+        (information[0], information[1]) = (first, second);
+        EXCEPTION_RECORD {
+            ExceptionCode: self.code,
+            ExceptionFlags: if self.continuable { 0 } else { NONCONTINUABLE },
+            ExceptionRecord: GuestPtr::NULL,
+            ExceptionAddress: self.address,
+            NumberParameters: if self.parameters.is_some() { 2 } else { 0 },
+            Padding: 0,
+            ExceptionInformation: information,
+        }
+    }
+
+    /// Writes the exception below `rsp`; `None` if the stack has no room for it and its handlers.
+    pub(super) fn below(&self, rsp: u64, registers: &Registers, eflags: Option<u32>) -> Option<Area> {
+        let stack = thread::stack()?;
+        let area = Area::new(rsp.checked_sub(size_of::<EXCEPTION_AREA>() as u64)? & !15);
+        if rsp > stack.high() || area.address() < stack.low() + ROOM {
+            return None;
+        }
+        self.write(area, registers, eflags).ok().map(|()| area)
+    }
+
+    fn write(&self, area: Area, registers: &Registers, eflags: Option<u32>) -> Result<(), Fault> {
+        area.zero()?;
+        area.Crossing().Return().write(crossing::EXCEPTION)?;
+        area.Record().write(self.record())?;
+        area.Context().set(registers, eflags)
+    }
+}
+
+/// Takes over a record that a driver made, but for its address, which is that of the call.
+pub(super) fn copy_record(area: Area, record: GuestPtr<EXCEPTION_RECORD>) -> Result<(), Fault> {
+    let address = area.Record().ExceptionAddress().read()?;
+    area.Record().write(record.read()?)?;
+    area.Record().ExceptionAddress().write(address)
+}

@@ -1,0 +1,62 @@
+//! The names of mistakes that end in a fault.
+
+use super::explain_address;
+use super::fault::{PAGE_FAULT, Trap, code_at};
+use super::site::FaultSite;
+use crate::cpu::decode::{Instruction, decode};
+use crate::cpu::thread;
+use crate::image;
+use crate::verify::{self, Rule};
+use pe_image::unwind::Registers;
+
+/// Names the mistake.
+pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! {
+    let stop = |rule, detail: std::fmt::Arguments<'_>| -> ! { verify::stop(rule, site.routine, site.address, detail) };
+    let address = trap.address;
+    if trap.number == PAGE_FAULT {
+        if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
+            stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB is used up at {address:#x}"));
+        }
+        if let Some((rule, what)) = explain_address(address) {
+            stop(rule, format_args!("{what}"));
+        }
+        let verb = match trap.error {
+            error if error & 16 != 0 => "executes",
+            error if error & 2 != 0 => "writes to",
+            _ => "reads",
+        };
+        stop(Rule::AccessViolation, format_args!("{verb} {address:#x}"));
+    }
+    if image::is_loaded(registers.rip) {
+        match decode(&code_at(registers.rip)) {
+            Instruction::FastFail => {
+                let code = registers.get(1) as u32;
+                stop(Rule::FastFail, format_args!("__fastfail({code}): {}", fast_fail(code)));
+            }
+            Instruction::Assert => stop(Rule::BugCheck, format_args!("an assertion failed")),
+            Instruction::Privileged(name) => stop(Rule::IllegalInstruction, format_args!("{name}")),
+            Instruction::Interrupt(number) => stop(Rule::IllegalInstruction, format_args!("int {number:#x}")),
+            _ => {}
+        }
+    }
+    match trap.signal {
+        libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that the processor does not know")),
+        libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero or an overflow of one")),
+        libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint, with no debugger")),
+        _ => stop(Rule::AccessViolation, format_args!("uses an address that no processor accepts")),
+    }
+}
+
+/// Names of `FAST_FAIL_…` codes, from winnt.h.
+const fn fast_fail(code: u32) -> &'static str {
+    match code {
+        0 => "legacy stack cookie check",
+        2 => "stack cookie check",
+        3 => "corrupt list entry",
+        5 => "invalid argument",
+        7 => "fatal application exit",
+        8 => "range check",
+        10 => "guard check of an indirect call",
+        _ => "a check of the driver's own",
+    }
+}

@@ -1,0 +1,91 @@
+//! Routines by which a driver looks at its own stack.
+
+use crate::cpu::crossing::{Crossing, word};
+use crate::cpu::{thread, walk};
+use crate::image;
+use crate::layout::CONTEXT;
+use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
+use pe_image::unwind::Handler;
+
+/// `UNW_FLAG_EHANDLER` and `UNW_FLAG_UHANDLER`.
+const ON_EXCEPTION: u32 = 1;
+const ON_UNWIND: u32 = 2;
+/// Most addresses that are written, whatever the driver asks for: a count is 16 bits wide.
+const MOST: usize = 0xFFFF;
+
+pub(crate) const ROUTINES: &[Routine] = &[
+    // Arguments: frames to skip, frames to capture, place for the addresses, place for their hash.
+    routine!("RtlCaptureStackBackTrace", ANY, |call| {
+        let addresses = back_trace(call.u32(0), call.u32(1));
+        call.ptr(2).write_all(&addresses)?;
+        // The hash is the sum of the addresses, as the document says.
+        call.ptr(3).write_if(addresses.iter().fold(0, |sum: u32, address| sum.wrapping_add(*address as u32)))?;
+        done(addresses.len() as u64)
+    }),
+    // Arguments: place for the addresses, how many, flags. Those of user mode, which a flag asks for, are not there.
+    routine!("RtlWalkFrameChain", ANY, |call| {
+        let addresses = if call.u32(2) & 1 == 0 { back_trace(0, call.u32(1)) } else { Vec::new() };
+        call.ptr(0).write_all(&addresses)?;
+        done(addresses.len() as u64)
+    }),
+    routine!("RtlCaptureContext", ANY, |call| {
+        let Some(crossing) = Crossing::current() else { return Ok(()) };
+        let mut registers = crossing.all_registers();
+        // Of the registers that a routine may change, the arguments are known.
+        for (number, index) in [(1, 0), (2, 1), (8, 2), (9, 3)] {
+            registers.set(number, call.arg(index));
+        }
+        call.ptr::<CONTEXT>(0).set(&registers, None)
+    }),
+    routine!("RtlLookupFunctionEntry", ANY, |call| {
+        let Some(base) = image::base_of(call.arg(0)) else { return done(0) };
+        call.ptr(1).write_if(base)?;
+        let rva = (call.arg(0) - base) as u32;
+        let found = image::functions().and_then(|functions| functions.find(rva));
+        done(found.map_or(0, |(_, entry)| base + u64::from(entry)))
+    }),
+    routine!("RtlPcToFileHeader", ANY, |call| {
+        let base = image::base_of(call.arg(0)).unwrap_or_default();
+        call.ptr(1).write_if(base)?;
+        done(base)
+    }),
+    routine!("RtlVirtualUnwind", ANY, virtual_unwind),
+];
+
+/// Return addresses from the caller's on.
+fn back_trace(skip: u32, count: u32) -> Vec<u64> {
+    let (mut left, count, mut addresses) = (skip, (count as usize).min(MOST), Vec::new());
+    if let Some(registers) = walk::here() {
+        walk::walk(&registers, |address| {
+            if left != 0 {
+                left -= 1;
+            } else if addresses.len() < count {
+                addresses.push(address);
+            }
+            addresses.len() < count
+        });
+    }
+    addresses
+}
+
+/// Arguments: handler type, image base, control address, function entry, context, places for handler data, establisher
+/// frame and the addresses of registers. The last is for debuggers and left alone.
+fn virtual_unwind(call: &Call) -> Outcome<u64> {
+    let (kind, base, context) = (call.u32(0), call.arg(1), call.ptr::<CONTEXT>(4));
+    let (Some(functions), Some(stack)) = (image::functions(), thread::stack()) else { return Ok(0) };
+    let mut registers = context.registers()?;
+    registers.rip = call.arg(2);
+    let Ok(unwound) = functions.unwind(base, &mut registers, &mut |address| word(stack, address)) else {
+        // As at the end of a stack: there is no caller.
+        context.Rip().write(0)?;
+        return Ok(0);
+    };
+    context.update(&registers)?;
+    call.ptr(6).write_if(unwound.frame)?;
+    let wanted = |handler: &Handler| {
+        (handler.on_exception && kind & ON_EXCEPTION != 0) || (handler.on_unwind && kind & ON_UNWIND != 0)
+    };
+    let Some(handler) = unwound.handler.filter(wanted) else { return Ok(0) };
+    call.ptr(5).write_if(base + u64::from(handler.data))?;
+    Ok(base + u64::from(handler.address))
+}

@@ -1,0 +1,88 @@
+//! `__C_specific_handler`: `__try`, `__except` and `__finally` of C.
+//!
+//! Its data is a table of scopes: the addresses that each guards, the filter or the termination handler, and where an
+//! `__except` block begins. The layout is that of `SCOPE_TABLE_AMD64` in winnt.h, which LLVM and Microsoft's compiler
+//! write; what is done with it follows the documentation of the keywords.
+
+use super::area::{ANY_UNWIND, TARGET_UNWIND};
+use super::dispatch::{CONTINUE_EXECUTION, CONTINUE_SEARCH, Request, request};
+use crate::cpu::thread;
+use crate::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, Outcome};
+
+/// A filter that is no function: the exception is always taken.
+const ALWAYS: u32 = 1;
+
+impl SCOPE_RECORD {
+    const fn contains(&self, rva: u64) -> bool {
+        self.BeginAddress as u64 <= rva && rva < self.EndAddress as u64
+    }
+
+    /// Whether it is `__finally`: it has no block to go to.
+    const fn is_termination(&self) -> bool {
+        self.JumpTarget == 0
+    }
+}
+
+/// Arguments: record, establisher frame, context, dispatcher's context.
+pub(super) fn handle(call: &Call) -> Outcome<u32> {
+    let (record, frame, dispatcher) = (call.ptr::<EXCEPTION_RECORD>(0), call.arg(1), call.ptr::<DISPATCHER_CONTEXT>(3));
+    let DISPATCHER_CONTEXT { ControlPc, ImageBase: base, TargetIp, HandlerData: table, ScopeIndex, .. } =
+        dispatcher.read()?;
+    let (rva, target) = (ControlPc.wrapping_sub(base), TargetIp.wrapping_sub(base));
+    let flags = record.ExceptionFlags().read()?;
+    for index in ScopeIndex..table.read()? {
+        let scope = table.after::<SCOPE_RECORD>().at(index.into()).read()?;
+        if !scope.contains(rva) {
+            continue;
+        }
+        if flags & ANY_UNWIND == 0 {
+            if let Some(disposition) = filter(&scope, base, record, frame, call.ptr(2))? {
+                return Ok(disposition);
+            }
+            continue;
+        }
+        // The block that is gone to: whatever is around it stays entered.
+        let is_reached = scope.contains(target) || (!scope.is_termination() && u64::from(scope.JumpTarget) == target);
+        if flags & TARGET_UNWIND != 0 && is_reached {
+            break;
+        }
+        if scope.is_termination() {
+            // Left before it runs, so that it does not run again when it fails itself.
+            dispatcher.ScopeIndex().write(index + 1)?;
+            thread::call(base + u64::from(scope.HandlerAddress), &[1, frame]);
+        }
+    }
+    Ok(CONTINUE_SEARCH)
+}
+
+/// Asks the filter of a scope; `None` if it has none or declines.
+fn filter(
+    scope: &SCOPE_RECORD,
+    base: u64,
+    record: GuestPtr<EXCEPTION_RECORD>,
+    frame: u64,
+    context: GuestPtr<CONTEXT>,
+) -> Result<Option<u32>, Fault> {
+    if scope.is_termination() {
+        return Ok(None);
+    }
+    let verdict = if scope.HandlerAddress == ALWAYS {
+        1
+    } else {
+        // For the time of the call.
+        let pointers = EXCEPTION_POINTERS { ExceptionRecord: record, ContextRecord: context };
+        let pointers = std::ptr::from_ref(&pointers).expose_provenance() as u64;
+        thread::call(base + u64::from(scope.HandlerAddress), &[pointers, frame]) as i32
+    };
+    Ok(match verdict {
+        0 => None,
+        1.. => {
+            let value = record.ExceptionCode().read()?.as_int().into();
+            request(Request { frame, target: base + u64::from(scope.JumpTarget), value });
+            Some(CONTINUE_SEARCH)
+        }
+        _ => Some(CONTINUE_EXECUTION),
+    })
+}

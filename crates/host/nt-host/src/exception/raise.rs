@@ -1,0 +1,143 @@
+//! Raising exceptions: from a fault of driver code, from a routine that faults on its behalf, from a routine that it asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use etw_types::NtStatus;
+
+use super::area::{Area, Exception, copy_record};
+use super::dispatch::{Request, dispatch, is_guarded, leave};
+use super::{fault, language, resume};
+use crate::cpu::crossing::Crossing;
+use crate::cpu::thread;
+use crate::layout::EXCEPTION_RECORD;
+use crate::memory::{Fault, GuestPtr, OrStop as _, PAGE};
+use crate::routine::{ANY, APC, Call, Routine, done, routine};
+use crate::verify::{self, Rule};
+
+/// `MmUserProbeAddress` of x64.
+const HIGHEST_USER: u64 = 0x7FFF_FFFF_0000;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("__C_specific_handler", ANY, language::handle),
+    routine!("_local_unwind", ANY, local_unwind),
+    routine!("ExRaiseStatus", ANY, |call| raise_status(call, call.status(0))),
+    routine!("RtlRaiseStatus", ANY, |call| raise_status(call, call.status(0))),
+    routine!("ExRaiseAccessViolation", ANY, |call| raise_status(call, NtStatus::AccessViolation)),
+    routine!("ExRaiseDatatypeMisalignment", ANY, |call| raise_status(call, NtStatus::DatatypeMisalignment)),
+    routine!("RtlRaiseException", ANY, |call| {
+        let record = call.ptr::<EXCEPTION_RECORD>(0);
+        raise(call, record.ExceptionCode().read()?, true, Some(record))
+    }),
+    routine!("ProbeForRead", APC, probe).leavable(),
+    routine!("ProbeForWrite", APC, |call| {
+        probe(call)?;
+        let (start, length) = (call.arg(0), call.arg(1));
+        let pages = (start & !(PAGE - 1)..start + length).step_by(PAGE as usize).skip(1);
+        for place in [start].into_iter().chain(pages).take_while(|_| length != 0).map(GuestPtr::<u8>::new) {
+            place.change(|byte| byte)?;
+        }
+        done(())
+    })
+    .leavable(),
+];
+
+/// Prepares the handling of a fault in driver code. Answers what [`handle_fault`] is to be given; `None` where no
+/// handler is there or the stack has no room. Called by the signal handler.
+pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Registers, eflags: u32) -> Option<u64> {
+    if !is_guarded(registers) {
+        return None;
+    }
+    exception.below(registers.rsp(), registers, Some(eflags)).map(Area::address)
+}
+
+/// Handles a fault in driver code, on the host's stack. Answers the `CONTEXT` to go on with, or does not return.
+pub(super) extern "sysv64" fn handle_fault(area: u64) -> u64 {
+    let (area, pending) = (Area::new(area), fault::take_pending());
+    thread::set_fault(None);
+    if is_taken(|| dispatch(area)) {
+        return area.Context().address();
+    }
+    fault::give_up(pending.as_ref())
+}
+
+/// Has a handler of the driver take the fault of a routine. Returns if nobody takes it.
+pub(super) fn leave_faulting_routine(exception: &Exception) {
+    if let Some(crossing) = Crossing::current()
+        && is_guarded(&crossing.registers())
+    {
+        leave_routine(crossing, exception, dispatch);
+    }
+}
+
+/// Runs handlers. A panic of the host must not leave by way of the driver's frames.
+fn is_taken(run: impl FnOnce() -> Result<bool, Fault>) -> bool {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(taken) => taken.or_stop(),
+        Err(_) => verify::stop(Rule::Host, None, 0, format_args!("the host panicked in the handling of an exception")),
+    }
+}
+
+/// Handles an exception at the call of a routine. Returns where nobody takes it.
+fn leave_routine(crossing: Crossing, exception: &Exception, run: impl FnOnce(Area) -> Result<bool, Fault>) {
+    let registers = crossing.all_registers();
+    let (level, at) = (crossing.level(), thread::driver_stack());
+    let Some(area) = exception.below(at, &registers, None) else { return };
+    thread::set_driver_stack(area.address());
+    if is_taken(|| run(area)) {
+        thread::leave(None);
+        // SAFETY: the context was written for this call, or belongs to a frame of the driver around it; of the host's
+        // frames above it none holds anything: the routines that come here keep nothing, nor do those that lead here.
+        unsafe { resume::resume(area.Context().address(), level) };
+    }
+    thread::set_driver_stack(at);
+}
+
+/// Raises an exception at a call. Where a filter lets it go on, the call returns.
+fn raise(
+    call: &Call,
+    code: NtStatus,
+    continuable: bool,
+    record: Option<GuestPtr<EXCEPTION_RECORD>>,
+) -> Result<(), Fault> {
+    let exception = Exception { code, continuable, address: call.from, parameters: None };
+    if let Some(crossing) = Crossing::current() {
+        leave_routine(crossing, &exception, |area| {
+            if let Some(record) = record {
+                copy_record(area, record)?;
+            }
+            dispatch(area)
+        });
+    }
+    let rule = if code == NtStatus::AccessViolation { Rule::AccessViolation } else { Rule::BugCheck };
+    verify::stop(rule, Some(call.name()), call.from, format_args!("exception {:#010X} is not handled", code.as_int()))
+}
+
+fn raise_status(call: &Call, status: NtStatus) -> Result<(), Fault> {
+    raise(call, status, false, None)
+}
+
+/// Arguments: establisher frame, target.
+fn local_unwind(call: &Call) -> u64 {
+    let exception = Exception { code: NtStatus::Unwind, continuable: false, address: call.from, parameters: None };
+    let request = Request { frame: call.arg(0), target: call.arg(1), value: 0 };
+    if let Some(crossing) = Crossing::current() {
+        leave_routine(crossing, &exception, |area| leave(area, &area.Context().registers()?, request));
+    }
+    verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{:#x} is no frame", request.frame))
+}
+
+/// What both probes check: the address's alignment, and that the range lies in user mode's part. This host has no such
+/// part of its own, so that every address below its end is taken for one.
+fn probe(call: &Call) -> Result<(), Fault> {
+    let (start, length, alignment) = (call.arg(0), call.arg(1), u64::from(call.u32(2)));
+    if length == 0 {
+        return Ok(());
+    }
+    if start & alignment.saturating_sub(1) != 0 {
+        raise_status(call, NtStatus::DatatypeMisalignment)?;
+    }
+    if start.checked_add(length).is_none_or(|end| end > HIGHEST_USER) {
+        raise_status(call, NtStatus::AccessViolation)?;
+    }
+    Ok(())
+}

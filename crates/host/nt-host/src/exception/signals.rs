@@ -1,0 +1,74 @@
+//! Signal handlers: from a signal to [`super::fault`].
+
+use std::ffi::c_void;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use super::fault::{self, Trap};
+use super::interrupted::Context;
+
+/// What a fault of a driver, or of the host on its behalf, arrives as.
+const SIGNALS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
+
+/// Sent to a thread that does not come back, so that it says where it is.
+pub(crate) const ASK: i32 = libc::SIGUSR2;
+
+type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
+
+/// Installs the handlers for this process.
+pub(crate) fn install() -> io::Result<()> {
+    for signal in SIGNALS {
+        set_handler(signal, on_fault)?;
+    }
+    set_handler(ASK, on_ask)
+}
+
+fn set_handler(signal: i32, handler: Handler) -> io::Result<()> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: every byte is zero, which is a valid value for each field: integers, an empty set, no restorer.
+    let action = unsafe { action.assume_init_mut() };
+    action.sa_sigaction = (handler as *const ()).expose_provenance();
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    // SAFETY: the structure is complete; the handler has the form that the flags promise.
+    let result = unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes this structure to handlers of this form, for the time of the call.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    // SAFETY: likewise.
+    let info = unsafe { &*info };
+    // SAFETY: of the signals that come here, all have an address.
+    let address = unsafe { info.si_addr() };
+    let vectors = vectors(context);
+    let registers = &mut context.uc_mcontext.gregs;
+    let trap = Trap {
+        signal,
+        number: registers[libc::REG_TRAPNO as usize],
+        error: registers[libc::REG_ERR as usize],
+        address: address.addr() as u64,
+    };
+    fault::handle(trap, &mut Context::new(registers, vectors));
+}
+
+extern "C" fn on_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes this structure to handlers of this form, for the time of the call.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let vectors = vectors(context);
+    fault::asked(&Context::new(&mut context.uc_mcontext.gregs, vectors));
+}
+
+/// The vector registers of an interrupted thread; zero where the system did not save them.
+fn vectors(context: &libc::ucontext_t) -> [u128; 16] {
+    let mut vectors = [0; 16];
+    // SAFETY: NULL, or what the system saved for this signal, which lives as long as its context.
+    if let Some(saved) = unsafe { context.uc_mcontext.fpregs.as_ref() } {
+        for (vector, parts) in vectors.iter_mut().zip(&saved._xmm) {
+            let parts = parts.element.map(u128::from);
+            *vector = parts[0] | parts[1] << 32 | parts[2] << 64 | parts[3] << 96;
+        }
+    }
+    vectors
+}

@@ -1,0 +1,59 @@
+//! Which code of the driver a fault belongs to.
+
+use super::interrupted::Context;
+use crate::cpu::thread;
+use crate::image;
+use crate::memory::GuestPtr;
+use crate::verify::At;
+use pe_image::unwind::Registers;
+
+/// The driver's code that a fault belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FaultSite {
+    pub(crate) routine: Option<&'static str>,
+    pub(crate) address: At,
+}
+
+/// The faulting instruction where it is the driver's; else the call that the driver is making; else the innermost return
+/// address into the driver.
+pub(super) fn site_of(context: &Context<'_>) -> FaultSite {
+    if image::contains(context.rip()) {
+        return FaultSite { routine: None, address: At::Code(context.rip()) };
+    }
+    if thread::site().is_some() {
+        return site_without_context();
+    }
+    let address = return_address(context).map_or(0, |(_, address)| address);
+    FaultSite { routine: None, address: At::Call(address) }
+}
+
+/// The call that the driver is making.
+pub(super) fn site_without_context() -> FaultSite {
+    let site = thread::site();
+    FaultSite { routine: site.map(|site| site.routine), address: At::Call(site.map_or(0, |site| site.from)) }
+}
+
+/// Where the walk along the driver's calls begins: as [`site_of`] says it.
+pub(super) fn start_of_walk(context: &Context<'_>) -> Option<Registers> {
+    let mut registers = context.all();
+    if image::contains(registers.rip) {
+        return Some(registers);
+    }
+    if thread::site().is_some() {
+        return None;
+    }
+    let (place, address) = return_address(context)?;
+    registers.rip = address;
+    registers.set_rsp(place + 8);
+    Some(registers)
+}
+
+/// The innermost return address into the driver, and where it is.
+fn return_address(context: &Context<'_>) -> Option<(u64, u64)> {
+    let stack = thread::stack()?;
+    let top = context.rsp().max(stack.low()) & !7;
+    let words = (top..stack.high()).step_by(8).take(64);
+    words
+        .filter_map(|place| Some((place, GuestPtr::<u64>::new(place).read().ok()?)))
+        .find(|(_, word)| image::contains(*word))
+}

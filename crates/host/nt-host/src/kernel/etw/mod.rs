@@ -1,0 +1,12 @@
+//! ETW: the driver's calls reach the engine, and the engine's callbacks the driver.
+
+mod data;
+mod environment;
+mod routines;
+
+pub(crate) use environment::DriverView;
+pub(crate) use routines::{Writers, report_leaks};
+
+use crate::routine::Routine;
+
+pub(super) const ROUTINES: [&[Routine]; 1] = [routines::ROUTINES];

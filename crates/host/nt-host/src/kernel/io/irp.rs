@@ -1,0 +1,30 @@
+//! Memory for IRPs.
+
+use crate::kernel::{kernel, lock};
+use crate::layout::{IO_STACK_LOCATION, IRP};
+use crate::memory::{Fault, GuestPtr};
+
+/// `IO_TYPE_IRP`.
+const TYPE: u16 = 6;
+
+fn size(stack: u8) -> u64 {
+    size_of::<IRP>() as u64 + u64::from(stack) * size_of::<IO_STACK_LOCATION>() as u64
+}
+
+/// A new IRP with its stack locations; `None` if there is no memory.
+pub(super) fn new(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
+    let memory = lock(&kernel().pool).allocate(size(stack), *b"Irp ", false, from);
+    let Some(irp) = memory.map(GuestPtr::new) else { return Ok(None) };
+    initialize(irp, stack)?;
+    Ok(Some(irp))
+}
+
+/// Makes memory an IRP that nobody has sent.
+pub(super) fn initialize(irp: GuestPtr<IRP>, stack: u8) -> Result<(), Fault> {
+    irp.cast::<u8>().array(size(stack)).fill(0)?;
+    irp.Type().write(TYPE)?;
+    irp.Size().write(size(stack) as u16)?;
+    irp.StackCount().write(stack)?;
+    irp.CurrentLocation().write(stack.wrapping_add(1))?;
+    irp.CurrentStackLocation().write(irp.after::<IO_STACK_LOCATION>().at(stack.into()))
+}

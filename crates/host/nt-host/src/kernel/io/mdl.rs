@@ -1,0 +1,140 @@
+//! Memory descriptor lists. All memory is in the same address space here, so that mapping is remembering.
+
+use crate::kernel::pool::{self, paging};
+use crate::kernel::{kernel, lock};
+use crate::layout::{IRP, MDL};
+use crate::memory::{Fault, GuestPtr, PAGE};
+use crate::routine::{APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
+use crate::verify::{self, Rule};
+
+/// `MDL_MAPPED_TO_SYSTEM_VA`, `MDL_PAGES_LOCKED`, `MDL_SOURCE_IS_NONPAGED_POOL`, `MDL_PARTIAL`.
+const MAPPED_TO_SYSTEM: u16 = 1;
+const LOCKED: u16 = 2;
+const NON_PAGED: u16 = 4;
+const PARTIAL: u16 = 0x10;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("IoAllocateMdl", DISPATCH, allocate).fails_with_zero(),
+    routine!("IoFreeMdl", DISPATCH, |call| pool::free(call.arg(0), None)),
+    routine!("MmBuildMdlForNonPagedPool", DISPATCH, |call| map(call.ptr(0), NON_PAGED | MAPPED_TO_SYSTEM)),
+    routine!("MmProbeAndLockPages", DISPATCH, |call| map(call.ptr(0), LOCKED).map(drop)),
+    routine!("MmUnlockPages", DISPATCH, |call| {
+        call.ptr::<MDL>(0).MdlFlags().change(|flags| flags & !LOCKED).map(drop)
+    }),
+    routine!("MmMapLockedPagesSpecifyCache", DISPATCH, |call| map(call.ptr(0), MAPPED_TO_SYSTEM)).fails_with_zero(),
+    routine!("MmMapLockedPages", DISPATCH, |call| map(call.ptr(0), MAPPED_TO_SYSTEM)),
+    // Arguments: address, list.
+    routine!("MmUnmapLockedPages", DISPATCH, |call| {
+        call.ptr::<MDL>(1).MdlFlags().change(|flags| flags & !MAPPED_TO_SYSTEM).map(drop)
+    }),
+    routine!("IoBuildPartialMdl", DISPATCH, build_partial),
+    routine!("MmSizeOfMdl", DISPATCH, |call| size(call.ptr(0), call.arg(1))),
+    // Arguments: lowest, highest, skip, bytes, cache type, flags. The pages are the list's own.
+    routine!("MmAllocatePagesForMdlEx", DISPATCH, |call| {
+        let size = call.arg(3).next_multiple_of(PAGE);
+        let pages = GuestPtr::new(lock(&kernel().pool).object(size));
+        let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return done(None) };
+        list.zero()?;
+        set(list, pages, size as u32)?;
+        list.MdlFlags().write(LOCKED)?;
+        done(Some(list))
+    })
+    .fails_with_zero(),
+    routine!("MmFreePagesFromMdl", DISPATCH, |call| {
+        let list = call.ptr::<MDL>(0);
+        lock(&kernel().pool).free_object(start(list)?.address());
+        list.MdlFlags().write(0)?;
+        done(())
+    }),
+    routine!("MmMapIoSpace", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
+    routine!("MmMapIoSpaceEx", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
+    routine!("MmUnmapIoSpace", APC, |call| lock(&kernel().pool).free_object(call.arg(0))),
+    routine!("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)).fixed(),
+    // The handle of a section is an address inside of it.
+    routine!("MmLockPagableDataSection", APC, |call| {
+        paging::lock_section(call.arg(0), true);
+        call.arg(0)
+    }),
+    routine!("MmLockPagableSectionByHandle", APC, |call| paging::lock_section(call.arg(0), true)),
+    routine!("MmUnlockPagableImageSection", APC, |call| paging::lock_section(call.arg(0), false)),
+    // Sections that may be paged out are those that say so; a whole driver is never paged out here.
+    routine!("MmPageEntireDriver", APC, |call| call.arg(0)).fixed(),
+    fixed("MmResetDriverPaging", APC, 0),
+    fixed("MmQuerySystemSize", DISPATCH, 2),
+];
+
+/// Bytes of a list with the numbers of its pages.
+fn size(address: GuestPtr<u8>, length: u64) -> u64 {
+    let pages = (address.address() % PAGE).wrapping_add(length).div_ceil(PAGE);
+    (size_of::<MDL>() as u64).saturating_add(pages * 8)
+}
+
+fn allocate_list(address: GuestPtr<u8>, length: u64, from: u64) -> Option<GuestPtr<MDL>> {
+    lock(&kernel().pool).allocate(size(address, length), *b"Mdl ", false, from).map(GuestPtr::new)
+}
+
+/// Arguments: address, length, secondary, charge, IRP.
+fn allocate(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
+    let (address, length) = (call.ptr(0), call.u32(1));
+    let Some(list) = allocate_list(address, length.into(), call.from) else { return Ok(None) };
+    list.zero()?;
+    set(list, address, length)?;
+    if let Some(irp) = call.ptr::<IRP>(4).non_null() {
+        irp.MdlAddress().write(list)?;
+    }
+    Ok(Some(list))
+}
+
+/// Arguments: source, target, address, length.
+fn build_partial(call: &Call) -> Outcome {
+    let (source, target, address) = (call.ptr::<MDL>(0), call.ptr::<MDL>(1), call.arg(2));
+    let begin = start(source)?.address();
+    let end = begin.wrapping_add(source.ByteCount().read()?.into());
+    let length = match call.u32(3) {
+        0 => end.saturating_sub(address) as u32,
+        length => length,
+    };
+    if address < begin || address.saturating_add(length.into()) > end {
+        verify::find(Rule::BadArgument, format_args!("the part is not inside of the list"));
+    }
+    set(target, call.ptr(2), length)?;
+    let flags = source.MdlFlags().read()? & (NON_PAGED | LOCKED | MAPPED_TO_SYSTEM);
+    target.MdlFlags().write(flags | PARTIAL)?;
+    target.MappedSystemVa().write(call.ptr(2))?;
+    Ok(())
+}
+
+/// A list of the host's for memory that is there: locked and mapped.
+pub(crate) fn new(address: GuestPtr<u8>, length: u32) -> Result<GuestPtr<MDL>, Fault> {
+    let list = describe(address, length)?;
+    map(list, NON_PAGED | MAPPED_TO_SYSTEM)?;
+    Ok(list)
+}
+
+/// A list of the host's for memory that is not mapped yet.
+pub(crate) fn describe(address: GuestPtr<u8>, length: u32) -> Result<GuestPtr<MDL>, Fault> {
+    let list = GuestPtr::new(lock(&kernel().pool).object(size(address, length.into())));
+    set(list, address, length)?;
+    Ok(list)
+}
+
+/// Fills in a list.
+fn set(list: GuestPtr<MDL>, address: GuestPtr<u8>, length: u32) -> Result<(), Fault> {
+    let offset = address.address() % PAGE;
+    list.Size().write(size_of::<MDL>() as u16)?;
+    list.StartVa().write(address.before(offset))?;
+    list.ByteCount().write(length)?;
+    list.ByteOffset().write(offset as u32)
+}
+
+/// Where the memory of a list begins.
+fn start(list: GuestPtr<MDL>) -> Result<GuestPtr<u8>, Fault> {
+    Ok(list.StartVa().read()?.at(list.ByteOffset().read()?.into()))
+}
+
+fn map(list: GuestPtr<MDL>, flag: u16) -> Result<GuestPtr<u8>, Fault> {
+    list.MdlFlags().change(|flags| flags | flag)?;
+    let address = start(list)?;
+    list.MappedSystemVa().write(address)?;
+    Ok(address)
+}

@@ -1,0 +1,91 @@
+//! Work items, and the threads that run them at `PASSIVE_LEVEL`.
+
+use std::thread as std_thread;
+
+use crate::cpu::thread;
+use crate::kernel::pool;
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{IO_WORKITEM, WORK_QUEUE_ITEM};
+use crate::memory::GuestPtr;
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, routine};
+use crate::verify::{self, Rule};
+
+const SIZE: u64 = size_of::<IO_WORKITEM>() as u64;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("IoAllocateWorkItem", DISPATCH, |call| {
+        let memory = lock(&kernel().pool).allocate(SIZE, *b"IoWk", false, call.from);
+        let Some(item) = memory.map(GuestPtr::<IO_WORKITEM>::new) else { return done(None) };
+        item.Object().write(call.ptr(0))?;
+        done(Some(item))
+    })
+    .fails_with_zero(),
+    routine!("IoSizeofWorkItem", DISPATCH, |_| SIZE),
+    routine!("IoInitializeWorkItem", DISPATCH, |call| {
+        call.ptr::<IO_WORKITEM>(1).zero()?;
+        call.ptr::<IO_WORKITEM>(1).Object().write(call.ptr(0))
+    }),
+    routine!("IoUninitializeWorkItem", DISPATCH, |_| ()),
+    routine!("IoFreeWorkItem", DISPATCH, |call| {
+        let item = call.arg(0);
+        if kernel().scheduler.look(|state| state.has_work(item)) {
+            verify::find(Rule::TimerLeak, format_args!("a work item is freed while it is queued"));
+        }
+        pool::free(item, None);
+    }),
+    routine!("IoQueueWorkItem", DISPATCH, |call| queue_io(call, false)),
+    routine!("IoQueueWorkItemEx", DISPATCH, |call| queue_io(call, true)),
+    routine!("ExQueueWorkItem", DISPATCH, |call| {
+        let WORK_QUEUE_ITEM { WorkerRoutine: target, Parameter: context, .. } = call.ptr(0).read()?;
+        submit(call.arg(0), move || {
+            call_back("work item", PASSIVE, target, &[context]);
+        });
+        done(())
+    }),
+    routine!("ExInitializeWorkItem", APC, |call| {
+        let item = call.ptr::<WORK_QUEUE_ITEM>(0);
+        item.zero()?;
+        item.WorkerRoutine().write(call.ptr(1))?;
+        item.Parameter().write(call.arg(2))
+    })
+    .fails(NO_RESOURCES),
+];
+
+/// Arguments: item, routine, queue, context.
+fn queue_io(call: &Call, extended: bool) -> Outcome {
+    let (item, target, context) = (call.arg(0), call.ptr(1), call.arg(3));
+    let object = call.ptr::<IO_WORKITEM>(0).Object().read()?;
+    submit(item, move || {
+        let arguments = [object.address(), context, if extended { item } else { 0 }];
+        call_back("work item", PASSIVE, target, &arguments);
+    });
+    Ok(())
+}
+
+/// Has something run on a worker thread.
+pub(crate) fn submit(key: u64, job: impl FnOnce() + Send + 'static) {
+    let more = kernel().scheduler.change(|state| {
+        state.work.push_back((key, Box::new(job)));
+        state.idle_workers < state.work.len()
+    });
+    if more {
+        // Without the thread the item waits for another one.
+        let _ = std_thread::Builder::new().name("worker".into()).spawn(serve);
+    }
+}
+
+fn serve() {
+    let Ok(_attached) = thread::attach() else { return };
+    let scheduler = &kernel().scheduler;
+    loop {
+        scheduler.change(|state| state.idle_workers += 1);
+        let (key, job) = scheduler.serve(|state| {
+            let job = state.work.pop_front()?;
+            state.idle_workers -= 1;
+            state.begin_job(job.0);
+            Some(job)
+        });
+        job();
+        scheduler.change(|state| state.end_job(key));
+    }
+}

@@ -1,0 +1,112 @@
+//! Memory that may be paged out, and that nobody may use at `DISPATCH_LEVEL`.
+//!
+//! When a thread goes to `DISPATCH_LEVEL` all such memory is made inaccessible. An access below it brings the memory
+//! back, as a page fault would; one at or above it is the mistake that is looked for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::cpu::thread;
+use crate::exception::FaultSite;
+use crate::kernel::{kernel, lock};
+use crate::memory::{Protection, protect};
+use crate::routine::DISPATCH;
+use crate::verify::{self, Rule};
+
+struct Range {
+    start: u64,
+    size: u64,
+    /// When it is in.
+    rights: Protection,
+    /// Of the image, not of the pool.
+    section: bool,
+    out: bool,
+    /// How often the driver locked it.
+    locked: u32,
+}
+
+/// What may be paged out.
+#[derive(Default)]
+pub(crate) struct Paging {
+    /// No driver memory is touched while this is locked, so the fault handler may wait for it.
+    ranges: Mutex<Vec<Range>>,
+    any: AtomicBool,
+}
+
+fn ranges() -> MutexGuard<'static, Vec<Range>> {
+    lock(&kernel().paging.ranges)
+}
+
+fn is_any() -> bool {
+    kernel().paging.any.load(Ordering::SeqCst)
+}
+
+/// Sets the sections of the image that may be paged out.
+pub(crate) fn set_sections(sections: Vec<(u64, u64, Protection)>) {
+    let mut ranges = ranges();
+    ranges.retain(|range| !range.section);
+    ranges.extend(sections.into_iter().map(|(start, size, rights)| Range {
+        start,
+        size,
+        rights,
+        section: true,
+        out: false,
+        locked: 0,
+    }));
+    kernel().paging.any.store(!ranges.is_empty(), Ordering::SeqCst);
+}
+
+/// Adds paged pool.
+pub(crate) fn add(start: u64, size: u64) {
+    let range = Range { start, size, rights: Protection::ReadWrite, section: false, out: false, locked: 0 };
+    ranges().push(range);
+    kernel().paging.any.store(true, Ordering::SeqCst);
+}
+
+/// Forgets paged pool that was freed.
+pub(crate) fn remove(start: u64) {
+    ranges().retain(|range| range.start != start);
+}
+
+/// Locks a section of the image, so that it is not paged out, or takes a lock back. Whether there is such a section.
+pub(crate) fn lock_section(address: u64, locked: bool) -> bool {
+    let mut ranges = ranges();
+    let inside = |range: &&mut Range| range.section && address >= range.start && address - range.start < range.size;
+    let Some(range) = ranges.iter_mut().find(inside) else { return false };
+    range.locked = if locked { range.locked + 1 } else { range.locked.saturating_sub(1) };
+    if range.out {
+        range.out = false;
+        protect(range.start, range.size, range.rights);
+    }
+    true
+}
+
+/// Takes everything away that is in.
+pub(crate) fn page_out() {
+    if !is_any() {
+        return;
+    }
+    for range in ranges().iter_mut().filter(|range| !range.out && range.locked == 0) {
+        protect(range.start, range.size, Protection::None);
+        range.out = true;
+    }
+}
+
+/// Brings memory back that a fault asks for; whether it was such memory. Called by the fault handler.
+pub(crate) fn bring_in(address: u64, site: &FaultSite) -> bool {
+    if !is_any() {
+        return false;
+    }
+    let mut ranges = ranges();
+    let inside = |range: &&mut Range| range.out && address >= range.start && address - range.start < range.size;
+    let Some(range) = ranges.iter_mut().find(inside) else {
+        return false;
+    };
+    let irql = thread::irql();
+    if irql >= DISPATCH {
+        let what = format_args!("paged memory at {address:#x} is used at IRQL {irql}");
+        verify::find_at(Rule::PageableAtDispatch, site.routine, site.address, what);
+    }
+    range.out = false;
+    protect(range.start, range.size, range.rights)
+}

@@ -1,0 +1,86 @@
+//! The routines for pool. What they allocate is in [`super::blocks`].
+
+use super::blocks::text;
+use crate::cpu::thread;
+use crate::kernel::{kernel, lock};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, DISPATCH, Routine, routine};
+use crate::verify::{self, Rule};
+
+/// `POOL_FLAG_…`.
+const UNINITIALIZED: u64 = 0x2;
+const PAGED: u64 = 0x100;
+const KINDS: u64 = 0x40 | 0x80 | PAGED;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("ExAllocatePool2", DISPATCH, allocate_with_flags).fails_with_zero(),
+    routine!("ExAllocatePool3", DISPATCH, allocate_with_flags).fails_with_zero(),
+    routine!("ExAllocatePool", DISPATCH, |call| allocate_by_type(call, *b"None", false)).fails_with_zero(),
+    routine!("ExAllocatePoolWithTag", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false)).fails_with_zero(),
+    routine!("ExAllocatePoolZero", DISPATCH, |call| allocate_by_type(call, tag(call, 2), true)).fails_with_zero(),
+    routine!("ExAllocatePoolUninitialized", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
+        .fails_with_zero(),
+    routine!("ExAllocatePoolWithQuotaTag", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
+        .fails_with_zero(),
+    routine!("ExFreePool", DISPATCH, |call| free(call.arg(0), None)),
+    routine!("ExFreePoolWithTag", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
+    routine!("ExFreePool2", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
+    routine!("MmAllocateContiguousMemory", DISPATCH, |call| allocate_special(call, *b"MmCo")).fails_with_zero(),
+    routine!("MmFreeContiguousMemory", DISPATCH, |call| free(call.arg(0), None)),
+    routine!("MmAllocateNonCachedMemory", DISPATCH, |call| allocate_special(call, *b"MmNc")).fails_with_zero(),
+    routine!("MmFreeNonCachedMemory", DISPATCH, |call| free(call.arg(0), None)),
+];
+
+fn tag(call: &Call, index: u64) -> [u8; 4] {
+    call.u32(index).to_le_bytes()
+}
+
+/// Arguments: flags, size, tag.
+fn allocate_with_flags(call: &Call) -> Result<Option<GuestPtr<u8>>, Fault> {
+    let (flags, size, tag) = (call.arg(0), call.arg(1), tag(call, 2));
+    if size == 0 || flags & KINDS == 0 || tag == [0; 4] {
+        verify::find(Rule::BadArgument, format_args!("flags {flags:#x}, size {size}, tag {}", text(tag)));
+        return Ok(None);
+    }
+    allocate(call, tag, flags & PAGED != 0, flags & UNINITIALIZED == 0)
+}
+
+/// Arguments: pool type, size.
+fn allocate_by_type(call: &Call, tag: [u8; 4], zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+    allocate(call, tag, call.u32(0) & 1 != 0, zero)
+}
+
+/// Allocates as many bytes as the second argument says.
+fn allocate(call: &Call, tag: [u8; 4], paged: bool, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+    let irql = thread::irql();
+    if paged && irql >= DISPATCH {
+        verify::find(Rule::IrqlTooHigh, format_args!("paged pool at IRQL {irql}, allowed up to 1"));
+    }
+    let memory = lock(&kernel().pool).allocate(call.arg(1), tag, paged, call.from).map(GuestPtr::<u8>::new);
+    if let Some(memory) = memory.filter(|_| zero) {
+        memory.array(call.arg(1)).fill(0)?;
+    }
+    Ok(memory)
+}
+
+/// Allocates as many bytes as the first argument says.
+fn allocate_special(call: &Call, tag: [u8; 4]) -> u64 {
+    lock(&kernel().pool).allocate(call.arg(0), tag, false, call.from).unwrap_or_default()
+}
+
+/// Frees pool of the driver.
+pub(crate) fn free(address: u64, tag: Option<u32>) {
+    let range = lock(&kernel().pool).range(address);
+    if let Some((start, end)) = range {
+        let is_inside = |address: u64| address >= start && address < end;
+        let armed = kernel().scheduler.look(|state| {
+            state.timers.iter().any(|timer| timer.signals.is_some_and(|object| is_inside(object.address())))
+        });
+        if armed {
+            verify::find(Rule::TimerLeak, format_args!("memory is freed with a timer in it that is set"));
+            kernel().scheduler.change(|state| state.timers.retain(|timer| !is_inside(timer.key)));
+        }
+    }
+    let from = thread::site().map_or(0, |site| site.from);
+    lock(&kernel().pool).free(address, tag, from, false);
+}

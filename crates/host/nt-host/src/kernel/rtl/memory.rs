@@ -1,0 +1,57 @@
+//! Memory operations that compilers and drivers call by name.
+
+use std::cmp::Ordering;
+
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, Routine, done, routine};
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("memcpy", ANY, copy).leavable(),
+    routine!("memmove", ANY, copy).leavable(),
+    routine!("RtlCopyMemory", ANY, copy).leavable(),
+    routine!("RtlMoveMemory", ANY, copy).leavable(),
+    routine!("memset", ANY, |call| {
+        call.ptr::<u8>(0).array(call.arg(2)).fill(call.u8(1))?;
+        done(call.arg(0))
+    })
+    .leavable(),
+    routine!("RtlFillMemory", ANY, |call| call.ptr::<u8>(0).array(call.arg(1)).fill(call.u8(2))).leavable(),
+    routine!("RtlZeroMemory", ANY, |call| call.ptr::<u8>(0).array(call.arg(1)).fill(0)).leavable(),
+    routine!("RtlSecureZeroMemory", ANY, |call| {
+        call.ptr::<u8>(0).array(call.arg(1)).fill(0)?;
+        done(call.arg(0))
+    })
+    .leavable(),
+    routine!("memcmp", ANY, |call| {
+        let difference = difference(call)?;
+        done(difference.map_or(Ordering::Equal, |(_, order)| order))
+    })
+    .leavable(),
+    routine!("RtlCompareMemory", ANY, |call| {
+        let difference = difference(call)?;
+        done(difference.map_or(call.arg(2), |(index, _)| index))
+    })
+    .leavable(),
+    routine!("memchr", ANY, |call| {
+        let wanted = call.u8(1);
+        for place in call.ptr::<u8>(0).array(call.arg(2)).places() {
+            if place.read()? == wanted {
+                return done(place);
+            }
+        }
+        done(GuestPtr::NULL)
+    })
+    .leavable(),
+];
+
+fn copy(call: &Call) -> Result<u64, Fault> {
+    call.ptr::<u8>(0).array(call.arg(2)).copy_from(call.ptr(1))?;
+    Ok(call.arg(0))
+}
+
+/// The first byte in which two ranges differ, and how.
+fn difference(call: &Call) -> Result<Option<(u64, Ordering)>, Fault> {
+    let (a, b) = (call.ptr::<u8>(0).array(call.arg(2)).read()?, call.ptr::<u8>(1).array(call.arg(2)).read()?);
+    let mut orders = (0..).zip(a.iter().zip(&b).map(|(a, b)| a.cmp(b)));
+    Ok(orders.find(|(_, order)| order.is_ne()))
+}

@@ -1,0 +1,25 @@
+//! Synchronisation: time and the scheduler, the IRQL, dispatcher objects, deferred calls, locks, threads.
+
+pub(crate) mod dpc;
+pub(crate) mod event;
+pub(crate) mod irql;
+mod resource;
+pub(crate) mod scheduler;
+mod shared_lock;
+pub(crate) mod spinlock;
+mod state;
+pub(crate) mod thread;
+mod timer;
+
+use crate::routine::Routine;
+
+pub(super) const ROUTINES: [&[Routine]; 8] = [
+    dpc::ROUTINES,
+    event::ROUTINES,
+    irql::ROUTINES,
+    resource::ROUTINES,
+    shared_lock::ROUTINES,
+    spinlock::ROUTINES,
+    thread::ROUTINES,
+    timer::ROUTINES,
+];

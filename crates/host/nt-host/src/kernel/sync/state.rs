@@ -1,0 +1,183 @@
+//! What the scheduler knows: who waits, what runs later, and when something is due.
+
+use std::collections::VecDeque;
+
+use super::event::Waitable;
+use crate::memory::OrStop as _;
+
+/// Something to run.
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
+/// Something that a timer runs, maybe again and again.
+pub(crate) type Action = std::sync::Arc<dyn Fn() + Send + Sync>;
+
+/// A timer that is set.
+#[derive(Clone)]
+pub(crate) struct Timer {
+    /// Who it is: the address of a KTIMER, or of a framework's object.
+    pub(crate) key: u64,
+    pub(crate) due: u64,
+    /// 100 ns units until it is due again; 0 for once.
+    pub(crate) period: u64,
+    /// A dispatcher object to signal.
+    pub(crate) signals: Option<Waitable>,
+    pub(crate) action: Option<Action>,
+    /// The driver's code that set it.
+    pub(crate) from: u64,
+}
+
+/// A thread that waits.
+pub(super) struct Sleeper {
+    pub(super) thread: u32,
+    pub(super) deadline: Option<u64>,
+    /// The state that it looked at last.
+    pub(super) seen: u64,
+}
+
+/// What the lock guards.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(super) now: u64,
+    /// Somebody outside asked for something and waits for it. Without, virtual time stands still.
+    pub(super) asked: bool,
+    /// Counts changes that a waiting thread could be interested in.
+    pub(super) changes: u64,
+    /// Threads that are running driver code or are about to.
+    pub(super) running: usize,
+    pub(super) sleepers: Vec<Sleeper>,
+    pub(crate) timers: Vec<Timer>,
+    pub(crate) deferred: VecDeque<(u64, Job)>,
+    pub(crate) work: VecDeque<(u64, Job)>,
+    /// Jobs that are running, by their keys.
+    pub(crate) active: Vec<u64>,
+    /// Worker threads without a job.
+    pub(crate) idle_workers: usize,
+}
+
+impl State {
+    /// Whether a thread, a deferred call or a work item can go on at this moment.
+    pub(super) fn somebody_can_go_on(&self) -> bool {
+        !self.asked
+            || self.running != 0
+            || !self.deferred.is_empty()
+            || !self.work.is_empty()
+            || self.sleepers.iter().any(|sleeper| sleeper.seen != self.changes)
+    }
+
+    /// Moves the virtual clock to the next moment at which something is due; whether there is one.
+    pub(super) fn jump(&mut self) -> bool {
+        let timers = self.timers.iter().map(|timer| timer.due);
+        let next = timers.chain(self.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min();
+        self.now = next.map_or(self.now, |next| self.now.max(next));
+        next.is_some()
+    }
+
+    /// Whether every thread waits, for ever.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.running == 0
+            && !self.sleepers.is_empty()
+            && self.deferred.is_empty()
+            && self.work.is_empty()
+            && self.timers.is_empty()
+            && self.sleepers.iter().all(|sleeper| sleeper.deadline.is_none() && sleeper.seen == self.changes)
+    }
+
+    /// Makes timers that are due happen, the earliest first, and of two at the same moment the one that was set first.
+    /// Whether there was one.
+    pub(super) fn fire(&mut self, now: u64) -> bool {
+        let mut fired = false;
+        while let Some(index) = self.next_due(now) {
+            let Some(timer) = self.timers.get_mut(index) else { break };
+            let (key, signals, action) = (timer.key, timer.signals, timer.action.clone());
+            if timer.period == 0 {
+                self.timers.remove(index);
+            } else {
+                timer.due += timer.period;
+            }
+            if let Some(object) = signals {
+                object.SignalState().write(1).or_stop();
+            }
+            if let Some(action) = action {
+                self.deferred.push_back((key, Box::new(move || action())));
+            }
+            self.changes += 1;
+            fired = true;
+        }
+        fired
+    }
+
+    fn next_due(&self, now: u64) -> Option<usize> {
+        let due = self.timers.iter().enumerate().filter(|(_, timer)| timer.due <= now);
+        due.min_by_key(|(index, timer)| (timer.due, *index)).map(|(index, _)| index)
+    }
+
+    /// Takes a timer back; whether it was set.
+    pub(crate) fn unset(&mut self, key: u64) -> bool {
+        let before = self.timers.len();
+        self.timers.retain(|timer| timer.key != key);
+        self.timers.len() != before
+    }
+
+    /// Queues a deferred call unless it is queued; whether it was not.
+    pub(crate) fn defer(&mut self, key: u64, job: impl FnOnce() + Send + 'static) -> bool {
+        let is_new = self.deferred.iter().all(|(known, _)| *known != key);
+        if is_new {
+            self.deferred.push_back((key, Box::new(job)));
+        }
+        is_new
+    }
+
+    /// Takes a deferred call back; whether it was queued.
+    pub(crate) fn undefer(&mut self, key: u64) -> bool {
+        let before = self.deferred.len();
+        self.deferred.retain(|(known, _)| *known != key);
+        self.deferred.len() != before
+    }
+
+    /// Whether a work item is queued.
+    pub(crate) fn has_work(&self, key: u64) -> bool {
+        self.work.iter().any(|(known, _)| *known == key)
+    }
+
+    /// A job begins to run.
+    pub(crate) fn begin_job(&mut self, key: u64) {
+        self.active.push(key);
+        self.running += 1;
+    }
+
+    /// A job has run.
+    pub(crate) fn end_job(&mut self, key: u64) {
+        if let Some(index) = self.active.iter().position(|active| *active == key) {
+            self.active.swap_remove(index);
+        }
+        self.running -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{State, Timer};
+
+    fn timer(key: u64, due: u64, period: u64) -> Timer {
+        Timer { key, due, period, signals: None, action: Some(std::sync::Arc::new(|| {})), from: 0 }
+    }
+
+    #[test]
+    fn timers_fire_by_their_moments_and_then_as_they_were_set() {
+        let mut state = State { timers: vec![timer(1, 30, 0), timer(2, 10, 10), timer(3, 30, 0)], ..State::default() };
+        assert!(!state.fire(9));
+        assert!(state.fire(30));
+        let order: Vec<u64> = state.deferred.iter().map(|(key, _)| *key).collect();
+        assert_eq!(order, [2, 2, 1, 2, 3]);
+        assert_eq!(state.timers.len(), 1);
+    }
+
+    #[test]
+    fn the_clock_jumps_to_what_is_due_next_and_stands_still_without() {
+        let mut state = State { now: 5, timers: vec![timer(1, 30, 0)], ..State::default() };
+        assert!(state.jump());
+        assert_eq!(state.now, 30);
+        state.timers.clear();
+        assert!(!state.jump());
+        assert_eq!(state.now, 30);
+    }
+}

@@ -1,0 +1,207 @@
+//! Lists, bit maps, work items and what else the executive and the runtime library share with drivers.
+
+use etw_types::NtStatus;
+
+use super::device::DEVICE_OBJECT;
+use super::layout;
+use super::string::UNICODE_STRING;
+use super::sync::DISPATCHER_HEADER;
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+
+layout! {
+    LIST_ENTRY: 0x10 {
+        Flink: GuestPtr<LIST_ENTRY>,
+        Blink: GuestPtr<LIST_ENTRY>,
+    }
+
+    SINGLE_LIST_ENTRY: 8 {
+        Next: GuestPtr<SINGLE_LIST_ENTRY>,
+    }
+
+    /// The bits are Windows' own affair: only the size is Microsoft's.
+    SLIST_HEADER: 0x10 {
+        Depth: u16,
+        Unused: [u16; 3],
+        Next: GuestPtr<SINGLE_LIST_ENTRY>,
+    }
+
+    GUID: 0x10 {
+        Data: [u8; 16],
+    }
+
+    CLIENT_ID: 0x10 {
+        UniqueProcess: u64,
+        UniqueThread: u64,
+    }
+
+    RTL_BITMAP: 0x10 {
+        SizeOfBitMap: u32,
+        Padding: u32,
+        Buffer: GuestPtr<u32>,
+    }
+
+    WORK_QUEUE_ITEM: 0x20 {
+        List: LIST_ENTRY,
+        WorkerRoutine: GuestPtr<Code>,
+        Parameter: u64,
+    }
+
+    OBJECT_ATTRIBUTES: 0x30 {
+        Length: u32,
+        Padding1: u32,
+        RootDirectory: u64,
+        ObjectName: GuestPtr<UNICODE_STRING>,
+        Attributes: u32,
+        Padding2: u32,
+        SecurityDescriptor: GuestPtr<Opaque>,
+        SecurityQualityOfService: GuestPtr<Opaque>,
+    }
+
+    OSVERSIONINFOW: 0x114 {
+        dwOSVersionInfoSize: u32,
+        dwMajorVersion: u32,
+        dwMinorVersion: u32,
+        dwBuildNumber: u32,
+        dwPlatformId: u32,
+        szCSDVersion: [u16; 128],
+    }
+
+    TIME_FIELDS: 0x10 {
+        Year: u16,
+        Month: u16,
+        Day: u16,
+        Hour: u16,
+        Minute: u16,
+        Second: u16,
+        Milliseconds: u16,
+        Weekday: u16,
+    }
+
+    RTL_QUERY_REGISTRY_TABLE: 0x38 {
+        QueryRoutine: GuestPtr<Code>,
+        Flags: u32,
+        Padding1: u32,
+        Name: GuestPtr<u16>,
+        EntryContext: GuestPtr<u8>,
+        DefaultType: u32,
+        Padding2: u32,
+        DefaultData: GuestPtr<u8>,
+        DefaultLength: u32,
+        Padding3: u32,
+    }
+
+    /// `DumpData` and strings follow.
+    IO_ERROR_LOG_PACKET: 0x30 {
+        MajorFunctionCode: u8,
+        RetryCount: u8,
+        DumpDataSize: u16,
+        NumberOfStrings: u16,
+        StringOffset: u16,
+        EventCategory: u16,
+        Padding1: u16,
+        ErrorCode: NtStatus,
+        UniqueErrorValue: u32,
+        FinalStatus: NtStatus,
+        SequenceNumber: u32,
+        IoControlCode: u32,
+        DeviceOffset: u64,
+        DumpData: u32,
+        Padding2: u32,
+    }
+
+    /// What headers inline into drivers: list head, limits, counts, routines. Not in Microsoft's metadata.
+    GENERAL_LOOKASIDE: 0x80 {
+        ListHead: SLIST_HEADER,
+        Depth: u16,
+        MaximumDepth: u16,
+        TotalAllocates: u32,
+        AllocateMisses: u32,
+        TotalFrees: u32,
+        FreeMisses: u32,
+        Type: u32,
+        Tag: u32,
+        Size: u32,
+        Allocate: GuestPtr<Code>,
+        Free: GuestPtr<Code>,
+        ListEntry: LIST_ENTRY,
+        Unused: [u64; 6],
+    }
+
+    EVENT_DESCRIPTOR: 0x10 {
+        Id: u16,
+        Version: u8,
+        Channel: u8,
+        Level: u8,
+        Opcode: u8,
+        Task: u16,
+        Keyword: u64,
+    }
+
+    EVENT_DATA_DESCRIPTOR: 0x10 {
+        Ptr: GuestPtr<u8>,
+        Size: u32,
+        Type: u8,
+        Reserved: [u8; 3],
+    }
+
+    EVENT_FILTER_DESCRIPTOR: 0x10 {
+        Ptr: u64,
+        Size: u32,
+        Type: u32,
+    }
+
+    /// Opaque on Windows; also what `IoInitializeTimer` makes.
+    EX_TIMER: 0x20 {
+        Callback: GuestPtr<Code>,
+        Context: u64,
+        Unused: [u64; 2],
+    }
+
+    /// Opaque on Windows.
+    IO_WORKITEM: 0x60 {
+        Object: GuestPtr<DEVICE_OBJECT>,
+        Unused: [u64; 11],
+    }
+
+    /// Opaque on Windows: a thread or process that can be waited for.
+    THREAD: 0x100 {
+        Header: DISPATCHER_HEADER,
+        Unused: [u64; 29],
+    }
+}
+
+impl GuestPtr<LIST_ENTRY> {
+    /// `InitializeListHead`: an empty list leads to itself.
+    pub(crate) fn initialize(self) -> Result<(), Fault> {
+        self.Flink().write(self)?;
+        self.Blink().write(self)
+    }
+
+    /// Puts an entry right behind this one.
+    pub(crate) fn insert(self, entry: Self) -> Result<(), Fault> {
+        let after = self.Flink().read()?;
+        entry.Flink().write(after)?;
+        entry.Blink().write(self)?;
+        self.Flink().write(entry)?;
+        after.Blink().write(entry)
+    }
+
+    /// Takes an entry out of its list.
+    pub(crate) fn unlink(self) -> Result<(), Fault> {
+        let (after, before) = (self.Flink().read()?, self.Blink().read()?);
+        before.Flink().write(after)?;
+        after.Blink().write(before)
+    }
+}
+
+impl GuestPtr<GUID> {
+    /// The id.
+    pub(crate) fn id(self) -> Result<etw_types::Guid, Fault> {
+        self.Data().read().map(etw_types::Guid::from_bytes_le)
+    }
+
+    /// Stores an id.
+    pub(crate) fn set_id(self, id: etw_types::Guid) -> Result<(), Fault> {
+        self.Data().write(id.to_bytes_le())
+    }
+}

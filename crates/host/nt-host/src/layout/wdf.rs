@@ -1,0 +1,148 @@
+//! What drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of these; the sizes are those that
+//! drivers put into them, which the framework checks.
+
+use super::layout;
+use crate::memory::{Code, GuestPtr, Opaque};
+
+layout! {
+    WDF_BIND_INFO: 0x30 {
+        Size: u32,
+        Padding1: u32,
+        Component: GuestPtr<u16>,
+        Major: u32,
+        Minor: u32,
+        Build: u32,
+        FuncCount: u32,
+        FuncTable: GuestPtr<GuestPtr<GuestPtr<Code>>>,
+        Module: GuestPtr<Opaque>,
+    }
+
+    /// What newer drivers pass: the addresses of variables of theirs as well.
+    WDF_BIND_INFO2: 0x58 {
+        Info: WDF_BIND_INFO,
+        MinimumVersionRequired: GuestPtr<u32>,
+        ClientVersionHigher: GuestPtr<u8>,
+        FuncCountPtr: GuestPtr<u32>,
+        StructCount: GuestPtr<u32>,
+        StructTable: GuestPtr<GuestPtr<u64>>,
+    }
+
+    /// Here as far as the framework's stub in a driver looks into it.
+    WDF_DRIVER_GLOBALS: 0x38 {
+        Driver: u64,
+        Unused: [u64; 5],
+        DisplaceDriverUnload: u8,
+        Padding: [u8; 7],
+    }
+
+    WDF_OBJECT_ATTRIBUTES: 56 {
+        Size: u32,
+        Padding: u32,
+        EvtCleanupCallback: GuestPtr<Code>,
+        EvtDestroyCallback: GuestPtr<Code>,
+        ExecutionLevel: u32,
+        SynchronizationScope: u32,
+        ParentObject: u64,
+        ContextSizeOverride: u64,
+        ContextTypeInfo: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>,
+    }
+
+    WDF_OBJECT_CONTEXT_TYPE_INFO: 40 {
+        Size: u32,
+        Padding: u32,
+        ContextName: GuestPtr<u8>,
+        ContextSize: u64,
+        UniqueType: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>,
+        EvtDriverGetUniqueContextType: GuestPtr<Code>,
+    }
+
+    WDF_DRIVER_CONFIG: 32 {
+        Size: u32,
+        Padding: u32,
+        EvtDriverDeviceAdd: GuestPtr<Code>,
+        EvtDriverUnload: GuestPtr<Code>,
+        DriverInitFlags: u32,
+        DriverPoolTag: u32,
+    }
+
+    WDF_DRIVER_VERSION_AVAILABLE_PARAMS: 12 {
+        Size: u32,
+        MajorVersion: u32,
+        MinorVersion: u32,
+    }
+
+    /// `WDF_PNPPOWER_EVENT_CALLBACKS`.
+    WDF_DEVICE_PNP_CALLBACKS: 144 {
+        Size: u32,
+        Padding: u32,
+        Callbacks: [GuestPtr<Code>; 17],
+    }
+
+    WDF_FILEOBJECT_CONFIG: 40 {
+        Size: u32,
+        Padding1: u32,
+        EvtDeviceFileCreate: GuestPtr<Code>,
+        EvtFileClose: GuestPtr<Code>,
+        EvtFileCleanup: GuestPtr<Code>,
+        AutoForwardCleanupClose: u32,
+        FileObjectClass: u32,
+    }
+
+    /// The first members of `WDF_IO_TYPE_CONFIG`.
+    WDF_IO_TYPE_CONFIG: 12 {
+        Size: u32,
+        ReadWriteIoType: u32,
+        DeviceControlIoType: u32,
+    }
+
+    /// `EvtIo`: default, read, write, device control, internal device control.
+    WDF_IO_QUEUE_CONFIG: 96 {
+        Size: u32,
+        DispatchType: u32,
+        PowerManaged: u32,
+        AllowZeroLengthRequests: u8,
+        DefaultQueue: u8,
+        Padding1: u16,
+        EvtIo: [GuestPtr<Code>; 5],
+        EvtIoStop: GuestPtr<Code>,
+        EvtIoResume: GuestPtr<Code>,
+        EvtIoCanceledOnQueue: GuestPtr<Code>,
+        NumberOfPresentedRequests: u32,
+        Padding2: u32,
+        Driver: GuestPtr<Opaque>,
+    }
+
+    WDF_REQUEST_PARAMETERS: 40 {
+        Size: u16,
+        MinorFunction: u8,
+        Padding: u8,
+        Type: u32,
+        Parameters: [u64; 4],
+    }
+
+    /// Newer versions end in a member for a tolerable delay.
+    WDF_TIMER_CONFIG: 32 {
+        Size: u32,
+        Padding1: u32,
+        EvtTimerFunc: GuestPtr<Code>,
+        Period: u32,
+        AutomaticSerialization: u8,
+        Padding2: [u8; 3],
+        TolerableDelay: u32,
+        Padding3: u32,
+    }
+
+    /// `WDF_WORKITEM_CONFIG` and `WDF_DPC_CONFIG`.
+    WDF_WORK_CONFIG: 24 {
+        Size: u32,
+        Padding1: u32,
+        EvtFunc: GuestPtr<Code>,
+        AutomaticSerialization: u8,
+        Padding2: [u8; 7],
+    }
+
+    WDFMEMORY_OFFSET: 16 {
+        BufferOffset: u64,
+        BufferLength: u64,
+    }
+}

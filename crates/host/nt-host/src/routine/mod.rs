@@ -1,0 +1,277 @@
+//! What is known about a routine, and how a call reaches it.
+
+use etw_types::NtStatus;
+
+use crate::memory::OrStop as _;
+use crate::memory::{Fault, GuestPtr};
+
+/// IRQLs up to which a routine may be called.
+pub(crate) const PASSIVE: u8 = 0;
+pub(crate) const APC: u8 = 1;
+pub(crate) const DISPATCH: u8 = 2;
+pub(crate) const ANY: u8 = 15;
+
+/// What most routines fail with.
+pub(crate) const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
+
+/// How a routine tells that it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fails {
+    /// It cannot fail.
+    Never,
+    /// By a status; this one if a script names none.
+    Status(NtStatus),
+    /// By NULL or FALSE.
+    Zero,
+}
+
+/// What a call of a routine does.
+#[derive(Clone, Copy)]
+enum Body {
+    Run(fn(&Call) -> Result<u64, Fault>),
+    /// It returns a value and does nothing.
+    Fixed(u64),
+}
+
+/// A routine that this host has.
+pub(crate) struct Routine {
+    pub(crate) name: &'static str,
+    /// The highest IRQL at which it may be called.
+    pub(crate) irql: u8,
+    pub(crate) fails: Fails,
+    /// It returns the same whatever happened before, and changes nothing.
+    pub(crate) fixed: bool,
+    /// What it makes can be left behind, so the calls that lead to it are remembered.
+    pub(crate) keeps: bool,
+    /// It holds nothing while it uses the driver's memory: a handler of the driver may take its faults.
+    pub(crate) leavable: bool,
+    body: Body,
+}
+
+/// Declares a routine: its name, the highest IRQL, and a closure or function of the call. The body returns anything that
+/// is an [`IntoReply`]. The routine cannot fail, unless the methods of [`Routine`] say otherwise.
+macro_rules! routine {
+    ($name:expr, $irql:expr, $body:expr) => {
+        $crate::routine::Routine::new($name, $irql, |call| {
+            $crate::routine::IntoReply::into_reply($crate::routine::apply(call, $body))
+        })
+    };
+}
+pub(crate) use routine;
+
+/// Calls a body; tells the compiler the type of a closure's argument.
+pub(crate) fn apply<R>(call: &Call, body: impl FnOnce(&Call) -> R) -> R {
+    body(call)
+}
+
+/// A routine that returns a fixed value: enough for a driver that only wants to go on, and no imitation of Windows.
+pub(crate) const fn fixed(name: &'static str, irql: u8, value: u64) -> Routine {
+    Routine { body: Body::Fixed(value), fixed: true, ..Routine::new(name, irql, |_| Ok(0)) }
+}
+
+impl Routine {
+    pub(crate) const fn new(name: &'static str, irql: u8, run: fn(&Call) -> Result<u64, Fault>) -> Self {
+        Self { name, irql, fails: Fails::Never, fixed: false, keeps: false, leavable: false, body: Body::Run(run) }
+    }
+
+    /// It may return a failure status. What can fail makes something.
+    pub(crate) const fn fails(self, status: NtStatus) -> Self {
+        Self { fails: Fails::Status(status), keeps: true, ..self }
+    }
+
+    /// It may return NULL or FALSE. What can fail makes something.
+    pub(crate) const fn fails_with_zero(self) -> Self {
+        Self { fails: Fails::Zero, keeps: true, ..self }
+    }
+
+    /// It cannot fail, and takes or makes something that can be left behind.
+    pub(crate) const fn keeps(self) -> Self {
+        Self { keeps: true, ..self }
+    }
+
+    /// It can fail, and makes nothing.
+    pub(crate) const fn keeps_nothing(self) -> Self {
+        Self { keeps: false, ..self }
+    }
+
+    /// A handler of the driver may take its faults.
+    pub(crate) const fn leavable(self) -> Self {
+        Self { leavable: true, ..self }
+    }
+
+    /// It returns a fixed value and maybe stores one.
+    pub(crate) const fn fixed(self) -> Self {
+        Self { fixed: true, ..self }
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&self, call: &Call) -> Result<u64, Fault> {
+        match self.body {
+            Body::Run(run) => run(call),
+            Body::Fixed(value) => Ok(value),
+        }
+    }
+}
+
+/// Why a routine does not do what it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The driver's memory is not what the driver said.
+    Fault(Fault),
+    /// It returns this.
+    Status(NtStatus),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<NtStatus> for Failure {
+    fn from(status: NtStatus) -> Self {
+        Self::Status(status)
+    }
+}
+
+/// What comes of a part of a routine.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// A success whose failures are of both kinds.
+#[expect(clippy::unnecessary_wraps, reason = "the type of the error is the point")]
+pub(crate) const fn done<T>(value: T) -> Outcome<T> {
+    Ok(value)
+}
+
+/// A failure with a status.
+pub(crate) fn fail<T>(status: NtStatus) -> Outcome<T> {
+    Err(status.into())
+}
+
+/// The status of an outcome.
+pub(crate) fn status_of(outcome: Outcome) -> Result<NtStatus, Fault> {
+    match outcome {
+        Ok(()) => Ok(NtStatus::Success),
+        Err(Failure::Status(status)) => Ok(status),
+        Err(Failure::Fault(fault)) => Err(fault),
+    }
+}
+
+/// What a routine's body may return: it goes to rax, or a fault to the driver.
+pub(crate) trait IntoReply {
+    fn into_reply(self) -> Result<u64, Fault>;
+}
+
+macro_rules! replies {
+    ($($type:ty: $value:ident => $reply:expr;)*) => {
+        $(
+            impl IntoReply for $type {
+                fn into_reply(self) -> Result<u64, Fault> {
+                    let $value = self;
+                    Ok($reply)
+                }
+            }
+        )*
+    };
+}
+replies! {
+    (): _value => 0;
+    bool: value => value.into();
+    u8: value => value.into();
+    u16: value => value.into();
+    u32: value => value.into();
+    u64: value => value;
+    i32: value => value.cast_unsigned().into();
+    NtStatus: value => value.as_int().into();
+    std::cmp::Ordering: value => (value as i32).cast_unsigned().into();
+}
+
+impl<T> IntoReply for GuestPtr<T> {
+    fn into_reply(self) -> Result<u64, Fault> {
+        Ok(self.address())
+    }
+}
+
+/// NULL for none.
+impl<T> IntoReply for Option<GuestPtr<T>> {
+    fn into_reply(self) -> Result<u64, Fault> {
+        Ok(self.unwrap_or_default().address())
+    }
+}
+
+impl<R: IntoReply> IntoReply for Result<R, Fault> {
+    fn into_reply(self) -> Result<u64, Fault> {
+        self?.into_reply()
+    }
+}
+
+impl<R: IntoReply> IntoReply for Outcome<R> {
+    fn into_reply(self) -> Result<u64, Fault> {
+        match self {
+            Ok(value) => value.into_reply(),
+            Err(Failure::Status(status)) => status.into_reply(),
+            Err(Failure::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+/// A call of a routine: where its arguments are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    /// The arguments, which lie in a row.
+    slots: GuestPtr<u64>,
+    /// Where it returns to.
+    pub(crate) from: u64,
+    name: &'static str,
+}
+
+impl Call {
+    pub(crate) const fn new(name: &'static str, slots: GuestPtr<u64>, from: u64) -> Self {
+        Self { slots, from, name }
+    }
+
+    /// An argument, counted from 0.
+    pub(crate) fn arg(&self, index: u64) -> u64 {
+        self.slots.at(index).read().or_stop()
+    }
+
+    /// An address.
+    pub(crate) fn ptr<T>(&self, index: u64) -> GuestPtr<T> {
+        GuestPtr::new(self.arg(index))
+    }
+
+    pub(crate) fn u32(&self, index: u64) -> u32 {
+        self.arg(index) as u32
+    }
+
+    pub(crate) fn i32(&self, index: u64) -> i32 {
+        self.arg(index) as i32
+    }
+
+    pub(crate) fn u16(&self, index: u64) -> u16 {
+        self.arg(index) as u16
+    }
+
+    pub(crate) fn u8(&self, index: u64) -> u8 {
+        self.arg(index) as u8
+    }
+
+    pub(crate) fn status(&self, index: u64) -> NtStatus {
+        NtStatus::from_int(self.u32(index))
+    }
+
+    /// A `BOOLEAN`: only its lowest byte counts.
+    pub(crate) fn is(&self, index: u64) -> bool {
+        self.u8(index) != 0
+    }
+
+    /// The arguments from `index` on, for routines that take any number.
+    pub(crate) const fn rest(&self, index: u64) -> GuestPtr<u64> {
+        self.slots.at(index)
+    }
+
+    /// The name of the routine.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+}
