@@ -8,7 +8,7 @@ use crate::{Error, layout};
 
 /// Makes a folder that looks like the WDK at `wdk` to the stand-in and to clang; returns it.
 ///
-/// `wdk` is what `WDKContentRoot` is on Windows, with `Include` and `Lib`, or the folder of a NuGet package, which has them in
+/// `wdk` is what `WDKContentRoot` is on Windows, with `Include` and `Lib`, or the folder of a `NuGet` package, which has them in
 /// `c`. Folders are linked under the names that are looked for, libraries too, and an overlay makes clang find headers
 /// whatever the case of their names.
 ///

@@ -11,9 +11,8 @@ static BUILDING: Mutex<()> = Mutex::new(());
 
 const MODEL: &str = "[package.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n";
 const CDYLIB: &str = "[lib]\ncrate-type = [\"cdylib\"]\ntest = false\n";
-const DEPENDENCIES: &str =
-    "[dependencies]\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
-// As that of tests/drivers/wdm, so that what is compiled for it is used again.
+const DEPENDENCIES: &str = "[dependencies]\nwdk = \"0.5\"\nwdk-alloc = \"0.4\"\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
+// These and the profile are as in tests/drivers/wdm, so that what is compiled for it is used again.
 const PROFILE: &str = "[profile.dev]\npanic = \"abort\"\n[profile.release]\npanic = \"abort\"\nlto = true\n";
 const BUILD: &str =
     "fn main() -> Result<(), wdk_build::ConfigError> {\n    wdk_build::configure_wdk_binary_build()\n}\n";

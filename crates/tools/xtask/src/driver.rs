@@ -78,7 +78,7 @@ pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &O
         plan.take_over(group, &build, options.arch.triple())?;
         let tool = cargo(context, &toolchain, options, &plan, group, "build");
         let (artifacts, result) = run_and_explain(tool.args([JSON]));
-        plan.remember_macros(&build, &artifacts)?;
+        Plan::remember_macros(&build, &artifacts)?;
         result?;
         images.extend(files::collect(&artifacts, &plan.workspace, &folder)?);
     }
@@ -99,7 +99,7 @@ pub(crate) fn check(
         for verb in ["check"].iter().chain(verbs) {
             let tool = cargo(context, &toolchain, options, &plan, group, verb);
             let (artifacts, result) = run_and_explain(tool.args([JSON]));
-            plan.remember_macros(&build, &artifacts)?;
+            Plan::remember_macros(&build, &artifacts)?;
             result?;
         }
     }

@@ -21,6 +21,9 @@ use header::Text;
 use table::Table;
 use types::Speller;
 
+/// The file of `kit/metadata` with declarations in C.
+const RECORDS: &str = "records.h";
+
 /// A processor, as the metadata numbers it.
 #[derive(Clone, Copy)]
 pub(crate) struct Processor {
@@ -49,7 +52,7 @@ pub(crate) struct Generated {
 pub(crate) fn generate(folder: &Path, tables: &[(&str, &str)], written: &[&str]) -> Result<Generated, String> {
     let mut table = Table::default();
     for (name, text) in tables {
-        if name.ends_with(".h") {
+        if *name == RECORDS {
             table.records.extend(declared::records(text));
         } else {
             table.read(name, text)?;

@@ -45,18 +45,14 @@ fn member(speller: &Speller<'_>, path: &str, owner: TypeDef<'_>, field: Field<'_
         _ => None,
     };
     let shown = if name.starts_with("Anonymous") { "" } else { name };
-    match nested {
-        Some(inner) => {
-            let path = if shown.is_empty() { path.to_owned() } else { format!("{path}.{shown}") };
-            format!("{} {} {shown}{count}; ", keyword(inner), body(speller, &path, inner))
-        }
-        None => {
-            let place = format!("{path}.{name}");
-            let is_constant = field.has_attribute("ConstAttribute");
-            let alignment = if speller.table.aligned.contains(&place) { "DECLSPEC_ALIGN(8) " } else { "" };
-            format!("{alignment}{} {name}{count}; ", speller.spell(element, Place::Field(&place), is_constant))
-        }
+    if let Some(inner) = nested {
+        let path = if shown.is_empty() { path.to_owned() } else { format!("{path}.{shown}") };
+        return format!("{} {} {shown}{count}; ", keyword(inner), body(speller, &path, inner));
     }
+    let place = format!("{path}.{name}");
+    let is_constant = field.has_attribute("ConstAttribute");
+    let alignment = if speller.table.aligned.contains(&place) { "DECLSPEC_ALIGN(8) " } else { "" };
+    format!("{alignment}{} {name}{count}; ", speller.spell(element, Place::Field(&place), is_constant))
 }
 
 /// Bit fields of one integer; bits without a name keep their place.

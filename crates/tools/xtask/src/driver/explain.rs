@@ -9,7 +9,7 @@ pub(super) fn explain(messages: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
         let found = header(line).or_else(|| symbol(line)).or_else(|| library(line)).or_else(|| framework(line));
-        let found = found.or_else(|| defect(line)).map(|text| vec![text]).unwrap_or_else(|| bindings(line));
+        let found = found.or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
         for text in found {
             if !lines.contains(&text) {
                 lines.push(text);

@@ -130,7 +130,7 @@ impl Plan {
 
     /// Keeps where `wdk-macros` keeps it: in the folder of the build script of the package `scratch`, one for each profile
     /// and toolchain.
-    pub(super) fn remember_macros(&self, build: &Path, artifacts: &Artifacts) -> Result<(), Error> {
+    pub(super) fn remember_macros(build: &Path, artifacts: &Artifacts) -> Result<(), Error> {
         let path = build.join(MACROS);
         let mut folders = fs::read_to_string(&path).unwrap_or_default();
         for script in artifacts.scripts.iter().filter(|script| script.package.contains("#scratch@")) {

@@ -94,7 +94,7 @@ fn has_key(text: &str, table: &str, key: &str) -> bool {
     let mut section = String::new();
     text.lines().map(str::trim).any(|line| {
         if line.starts_with('[') {
-            section = line.trim_matches(['[', ']']).to_owned();
+            line.trim_matches(['[', ']']).clone_into(&mut section);
         }
         line.starts_with(&format!("{table}.{key}")) || (section == table && line.starts_with(key))
     })
