@@ -1,6 +1,6 @@
 <#
 .SYNOPSIS
-Gathers what Windows knows about this driver, for whoever has to find out why it does not work.
+Gathers what Windows knows about this driver, to find out why it does not work.
 .DESCRIPTION
 Writes into a folder and a .zip beside it: the sections of setupapi.dev.log that name the driver, the events of Code
 Integrity about it, events about devices and services, the state of the devices, and what the machine allows. Nothing is
@@ -16,13 +16,13 @@ param([string]$Output)
 function Get-SetupSection {
     param($Package)
     $file = Join-Path $env:windir 'INF\setupapi.dev.log'
-    if (-not (Test-Path $file)) {
+    if (-not (Test-Path -LiteralPath $file)) {
         return 'There is no setupapi.dev.log.'
     }
     $words = @($Package.Inf) + $Package.HardwareIds
     $section = @()
     $found = @()
-    foreach ($line in Get-Content $file -Tail 20000) {
+    foreach ($line in Get-Content -LiteralPath $file -Tail 20000) {
         if ($line.StartsWith('>>>  [')) {
             $section = @()
         }
@@ -56,16 +56,16 @@ function Save-Part {
     param([string]$Name, [scriptblock]$Script)
     $file = Join-Path $Output $Name
     try {
-        & $Script | Out-File -FilePath $file -Encoding utf8
+        & $Script | Out-File -LiteralPath $file -Encoding utf8
     }
     catch {
-        "not available: $_" | Out-File -FilePath $file -Encoding utf8
+        "not available: $_" | Out-File -LiteralPath $file -Encoding utf8
     }
 }
 
 $package = Read-Package
 if (-not $Output) {
-    $Output = Join-Path (Get-Location) ('collect-' + (Get-Date -Format 'yyyyMMdd-HHmmss'))
+    $Output = Join-Path (Get-Location).ProviderPath ('collect-' + (Get-Date -Format 'yyyyMMdd-HHmmss'))
 }
 New-Item -ItemType Directory -Force -Path $Output | Out-Null
 $words = @($package.Name, $package.Inf, $package.Image) + $package.Services
@@ -85,26 +85,27 @@ Save-Part 'services.txt' {
     }
 }
 Save-Part 'package.txt' {
-    Get-ChildItem $PSScriptRoot -File | Get-FileHash | ForEach-Object { "$($_.Hash) $(Split-Path -Leaf $_.Path)" }
+    Get-ChildItem -LiteralPath $PSScriptRoot -File | Get-FileHash | ForEach-Object { "$($_.Hash) $(Split-Path -Leaf $_.Path)" }
 }
 Save-Part 'signatures.txt' {
     foreach ($name in @($package.Image, $package.Catalog)) {
-        Get-AuthenticodeSignature (Join-Path $PSScriptRoot $name) | Format-List
+        Get-AuthenticodeSignature -LiteralPath (Join-Path $PSScriptRoot $name) | Format-List
     }
 }
 Save-Part 'machine.txt' {
-    "Windows:      $([Environment]::OSVersion.Version), $(Get-Architecture)"
+    "Windows:      build $(Get-WindowsBuild), $(Get-Architecture); the driver needs $($package.MinimumBuild)"
+    "KMDF:         $(Get-FrameworkVersion); the driver needs $($package.Kmdf)"
     "Test mode:    $(Test-TestSigning)"
     "Secure Boot:  $(Test-SecureBoot)"
-    foreach ($store in 'Root', 'TrustedPublisher') {
-        $trusted = Test-Path "Cert:\LocalMachine\$store\$($package.Thumbprint)"
+    foreach ($store in $package.Stores) {
+        $trusted = Test-Path -LiteralPath "Cert:\LocalMachine\$store\$($package.Thumbprint)"
         "Certificate:  in ${store}: $trusted"
     }
 }
 
 foreach ($name in 'setupapi.txt', 'code-integrity.txt') {
     Write-Host "--- $name"
-    Get-Content (Join-Path $Output $name) -Tail 40 | Out-Host
+    Get-Content -LiteralPath (Join-Path $Output $name) -Tail 40 | Out-Host
 }
-Compress-Archive -Path $Output -DestinationPath "$Output.zip" -Force
+Compress-Archive -LiteralPath $Output -DestinationPath "$Output.zip" -Force
 Write-Host "Everything is in $Output and in $Output.zip."

@@ -1,28 +1,37 @@
-# What the scripts of a driver package share. Dot-sourced by each of them; does nothing on its own.
+# What the scripts of a driver package share. Each script dot-sources it; it does nothing on its own.
 
 $ErrorActionPreference = 'Stop'
+
+# The first builds with the verbs of pnputil (Learn, "PnPUtil Command Syntax"): Windows 10 1607 for driver packages,
+# Windows 10 2004 for devices.
+$DriverVerbsBuild = 14393
+$DeviceVerbsBuild = 19041
 
 # The facts about this package, from the file that was made with it.
 function Read-Package {
     $file = Join-Path $PSScriptRoot 'package.psd1'
-    if (-not (Test-Path $file)) {
-        throw "package.psd1 is missing. Run the scripts in a folder that 'cargo xtask package' made."
+    if (-not (Test-Path -LiteralPath $file)) {
+        throw "package.psd1 is missing. Run the scripts in a folder that 'cargo xtask package' or 'driver-package adopt' made."
     }
-    Import-PowerShellDataFile $file
+    Import-PowerShellDataFile -LiteralPath $file
 }
 
+# An administrator, in a PowerShell for this machine's own processor: SetupAPI refuses to work for others.
 function Assert-Administrator {
     $identity = [Security.Principal.WindowsIdentity]::GetCurrent()
     $principal = New-Object Security.Principal.WindowsPrincipal $identity
     if (-not $principal.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
         throw 'This needs an administrator. Start PowerShell with "Run as administrator" and try again.'
     }
+    if (-not [Environment]::Is64BitProcess) {
+        throw 'This is a 32-bit PowerShell. Start the 64-bit one (C:\Windows\System32\WindowsPowerShell) and try again.'
+    }
 }
 
 # The processor of Windows, whatever this PowerShell was built for.
 function Get-Architecture {
-    $name = $env:PROCESSOR_ARCHITEW6432
-    if (-not $name) { $name = $env:PROCESSOR_ARCHITECTURE }
+    $key = 'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+    $name = (Get-ItemProperty -LiteralPath $key).PROCESSOR_ARCHITECTURE
     switch ($name) {
         'AMD64' { 'x64' }
         'ARM64' { 'arm64' }
@@ -30,14 +39,32 @@ function Get-Architecture {
     }
 }
 
+# The build of Windows. The registry has it, whatever this PowerShell was made for.
+function Get-WindowsBuild {
+    [int](Get-ItemProperty -LiteralPath 'HKLM:\SOFTWARE\Microsoft\Windows NT\CurrentVersion').CurrentBuildNumber
+}
+
+# The version of KMDF: that of its library's file, whose name is the same in every 1.N (Learn, "Framework Library
+# Versioning"). Nothing if there is no such file or its version is not 1.N.
+function Get-FrameworkVersion {
+    $file = Join-Path $env:windir 'System32\drivers\Wdf01000.sys'
+    if (Test-Path -LiteralPath $file) {
+        $version = [Diagnostics.FileVersionInfo]::GetVersionInfo($file)
+        if ($version.FileMajorPart -eq 1) {
+            New-Object Version @($version.FileMajorPart, $version.FileMinorPart)
+        }
+    }
+}
+
 # Whether Windows was started in test mode: asked of the running system, not of what the next start will be.
 function Test-TestSigning {
-    $options = (Get-ItemProperty 'HKLM:\SYSTEM\CurrentControlSet\Control').SystemStartOptions
+    $options = (Get-ItemProperty -LiteralPath 'HKLM:\SYSTEM\CurrentControlSet\Control').SystemStartOptions
     $options -match 'TESTSIGNING'
 }
 
 function Test-SecureBoot {
-    $state = Get-ItemProperty 'HKLM:\SYSTEM\CurrentControlSet\Control\SecureBoot\State' -ErrorAction SilentlyContinue
+    $key = 'HKLM:\SYSTEM\CurrentControlSet\Control\SecureBoot\State'
+    $state = Get-ItemProperty -LiteralPath $key -ErrorAction SilentlyContinue
     [bool]($state -and $state.UEFISecureBootEnabled -eq 1)
 }
 
@@ -56,7 +83,7 @@ function Invoke-Program {
     }
 }
 
-# The package's devices, those that are not there now included.
+# The package's devices, including those that are not present now.
 function Get-PackageDevice {
     param($Package)
     $ids = $Package.HardwareIds
@@ -74,8 +101,41 @@ function Get-PackageDriver {
         ForEach-Object { $_.Driver }
 }
 
-# Ends a recording of record.ps1; that there is none is no error.
-function Stop-Recording {
+# The provider to record: the one given, or the package's own.
+function Get-ProviderId {
+    param($Package, [string]$Given)
+    $id = $Given
+    if (-not $id) {
+        $id = $Package.ProviderId
+    }
+    if (-not $id) {
+        throw 'The package does not name a provider. Give its id: -ProviderId GUID'
+    }
+    '{' + ([Guid]$id).ToString() + '}'
+}
+
+# A path that no file has yet: nothing is overwritten.
+function Get-FreePath {
+    param([string]$Path)
+    if (-not (Test-Path -LiteralPath $Path)) {
+        return $Path
+    }
+    $folder = Split-Path -Parent $Path
+    $name = [IO.Path]::GetFileNameWithoutExtension($Path) + (Get-Date -Format '-yyyyMMdd-HHmmss')
+    Join-Path $folder ($name + [IO.Path]::GetExtension($Path))
+}
+
+# logman writes to standard error if there is no such session, which would end a script; cmd.exe keeps it away.
+function Test-Session {
     param([string]$Session)
-    & cmd.exe /c "logman stop $Session -ets >nul 2>&1"
+    & cmd.exe /c "logman query ""$Session"" -ets >nul 2>&1"
+    $LASTEXITCODE -eq 0
+}
+
+# Stops a session; that there is none is no error.
+function Stop-Session {
+    param([string]$Session)
+    if (Test-Session $Session) {
+        Invoke-Program logman @('stop', $Session, '-ets')
+    }
 }

@@ -1,5 +1,5 @@
-# Makes a root-enumerated device with SetupAPI, as devcon does; neither devcon nor devgen is needed.
-# Dot-sourced by install.ps1.
+# Devices: makes a root-enumerated one, removes and restarts any. Neither devcon nor devgen is needed.
+# Dot-sourced behind common.ps1.
 
 $source = @'
 using System;
@@ -7,14 +7,14 @@ using System.ComponentModel;
 using System.Runtime.InteropServices;
 using System.Text;
 
-public static class RootDevice
+public static class SetupDevice
 {
     const uint GenerateId = 1;          // DICD_GENERATE_ID
     const uint HardwareId = 1;          // SPDRP_HARDWAREID
     const uint Register = 0x19;         // DIF_REGISTERDEVICE
 
     [StructLayout(LayoutKind.Sequential)]
-    struct DeviceInfo
+    struct DeviceInfo                   // SP_DEVINFO_DATA
     {
         public int Size;
         public Guid Class;
@@ -25,9 +25,15 @@ public static class RootDevice
     [DllImport("setupapi.dll", SetLastError = true)]
     static extern IntPtr SetupDiCreateDeviceInfoList(ref Guid classId, IntPtr window);
 
+    [DllImport("setupapi.dll", SetLastError = true)]
+    static extern IntPtr SetupDiCreateDeviceInfoList(IntPtr anyClass, IntPtr window);
+
     [DllImport("setupapi.dll", CharSet = CharSet.Unicode, SetLastError = true)]
     static extern bool SetupDiCreateDeviceInfoW(IntPtr list, string name, ref Guid classId, string description,
         IntPtr window, uint flags, ref DeviceInfo device);
+
+    [DllImport("setupapi.dll", CharSet = CharSet.Unicode, SetLastError = true)]
+    static extern bool SetupDiOpenDeviceInfoW(IntPtr list, string id, IntPtr window, uint flags, ref DeviceInfo device);
 
     [DllImport("setupapi.dll", SetLastError = true)]
     static extern bool SetupDiSetDeviceRegistryPropertyW(IntPtr list, ref DeviceInfo device, uint property,
@@ -43,15 +49,17 @@ public static class RootDevice
     [DllImport("setupapi.dll", SetLastError = true)]
     static extern bool SetupDiDestroyDeviceInfoList(IntPtr list);
 
-    // Answers the device's instance id.
+    [DllImport("newdev.dll", SetLastError = true)]
+    static extern bool DiUninstallDevice(IntPtr window, IntPtr list, ref DeviceInfo device, uint flags,
+        out bool restart);
+
+    // Returns the device's instance id.
     public static string Create(string className, Guid classId, string hardwareId)
     {
-        IntPtr list = SetupDiCreateDeviceInfoList(ref classId, IntPtr.Zero);
-        if (list == new IntPtr(-1)) { throw new Win32Exception(); }
+        IntPtr list = Valid(SetupDiCreateDeviceInfoList(ref classId, IntPtr.Zero));
         try
         {
-            DeviceInfo device = new DeviceInfo();
-            device.Size = Marshal.SizeOf(typeof(DeviceInfo));
+            DeviceInfo device = NewInfo();
             Check(SetupDiCreateDeviceInfoW(list, className, ref classId, null, IntPtr.Zero, GenerateId, ref device));
             byte[] ids = Encoding.Unicode.GetBytes(hardwareId + "\0\0");
             Check(SetupDiSetDeviceRegistryPropertyW(list, ref device, HardwareId, ids, (uint)ids.Length));
@@ -66,6 +74,37 @@ public static class RootDevice
         }
     }
 
+    // Returns whether Windows has to be restarted to finish.
+    public static bool Remove(string instanceId)
+    {
+        IntPtr list = Valid(SetupDiCreateDeviceInfoList(IntPtr.Zero, IntPtr.Zero));
+        try
+        {
+            DeviceInfo device = NewInfo();
+            bool restart;
+            Check(SetupDiOpenDeviceInfoW(list, instanceId, IntPtr.Zero, 0, ref device));
+            Check(DiUninstallDevice(IntPtr.Zero, list, ref device, 0, out restart));
+            return restart;
+        }
+        finally
+        {
+            SetupDiDestroyDeviceInfoList(list);
+        }
+    }
+
+    static DeviceInfo NewInfo()
+    {
+        DeviceInfo device = new DeviceInfo();
+        device.Size = Marshal.SizeOf(typeof(DeviceInfo));
+        return device;
+    }
+
+    static IntPtr Valid(IntPtr list)
+    {
+        Check(list != new IntPtr(-1));
+        return list;
+    }
+
     static void Check(bool succeeded)
     {
         if (!succeeded) { throw new Win32Exception(); }
@@ -73,10 +112,36 @@ public static class RootDevice
 }
 '@
 
-function New-RootDevice {
-    param([string]$ClassName, [string]$ClassGuid, [string]$HardwareId)
-    if (-not ('RootDevice' -as [type])) {
+function Initialize-SetupDevice {
+    if (-not ('SetupDevice' -as [type])) {
         Add-Type -TypeDefinition $source
     }
-    [RootDevice]::Create($ClassName, [Guid]$ClassGuid, $HardwareId)
+}
+
+function New-RootDevice {
+    param([string]$ClassName, [string]$ClassGuid, [string]$HardwareId)
+    Initialize-SetupDevice
+    [SetupDevice]::Create($ClassName, [Guid]$ClassGuid, $HardwareId)
+}
+
+function Remove-Device {
+    param([string]$InstanceId)
+    if ((Get-WindowsBuild) -ge $DeviceVerbsBuild) {
+        Invoke-Program pnputil @('/remove-device', $InstanceId)
+        return
+    }
+    Initialize-SetupDevice
+    if ([SetupDevice]::Remove($InstanceId)) {
+        Write-Warning "Windows wants to be restarted to finish removing $InstanceId."
+    }
+}
+
+function Restart-Device {
+    param([string]$InstanceId)
+    if ((Get-WindowsBuild) -ge $DeviceVerbsBuild) {
+        Invoke-Program pnputil @('/restart-device', $InstanceId)
+        return
+    }
+    Disable-PnpDevice -InstanceId $InstanceId -Confirm:$false
+    Enable-PnpDevice -InstanceId $InstanceId -Confirm:$false
 }

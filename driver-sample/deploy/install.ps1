@@ -2,10 +2,14 @@
 .SYNOPSIS
 Installs this driver package on a test machine and starts its device.
 .DESCRIPTION
-Checks that the machine can load test-signed drivers and says what to do where it cannot. Trusts the package's
-certificate, adds the package to the driver store, makes a root device where the driver is for one and there is none,
-and starts it. Can be run again: what is there already stays. uninstall.ps1 takes everything back.
-When something fails, collect.ps1 gathers what Windows has logged about it.
+Checks first, and changes nothing until everything is right: the processor, the build of Windows, the version of KMDF,
+Secure Boot and test mode. It names every problem and its fix. Then it trusts the package's certificate, adds the package
+to the driver store, makes a root device if the driver is for one and there is none, and starts it. Can be run again:
+what is there already stays. uninstall.ps1 takes everything back. If a step fails, collect.ps1 gathers what Windows
+has logged about it.
+
+A test certificate goes to the machine's stores Root and TrustedPublisher. From then on Windows trusts all code that it
+signs, programs as well as drivers, in test mode or not, until uninstall.ps1 removes it. Use a virtual machine.
 .PARAMETER NoDevice
 Makes no root device: for a driver whose device is there, or is to be made by something else.
 #>
@@ -14,7 +18,7 @@ param([switch]$NoDevice)
 . "$PSScriptRoot\common.ps1"
 . "$PSScriptRoot\device.ps1"
 
-# Everything that is in the way, at once.
+# Everything that is in the way, at once. Changes nothing.
 function Assert-Machine {
     param($Package)
     $problems = @()
@@ -22,10 +26,26 @@ function Assert-Machine {
     if ($here -ne $Package.Arch) {
         $problems += "The package is for $($Package.Arch), this Windows is $here. Make one with: cargo xtask package --arch $here"
     }
-    if (Test-SecureBoot) {
+    $build = Get-WindowsBuild
+    if ($build -lt $Package.MinimumBuild) {
+        $problems += "The driver needs $($Package.MinimumWindows) (build $($Package.MinimumBuild)) or later, this is build $build."
+    }
+    if ($build -lt $DriverVerbsBuild) {
+        $problems += "This script needs 'pnputil /add-driver', which Windows has from 10 1607 (build $DriverVerbsBuild) on; this is build $build."
+    }
+    if ($Package.Kmdf) {
+        $framework = Get-FrameworkVersion
+        if (-not $framework) {
+            Write-Warning 'The version of KMDF could not be read from Wdf01000.sys; only the build of Windows was checked.'
+        }
+        elseif ($framework -lt [Version]$Package.Kmdf) {
+            $problems += "The driver needs KMDF $($Package.Kmdf), this Windows has $framework and would refuse the driver. KMDF is part of Windows and cannot be updated apart from it."
+        }
+    }
+    if ($Package.TestMode -and (Test-SecureBoot)) {
         $problems += 'Secure Boot is on, so test signing cannot be. Suspend BitLocker if it is used (manage-bde -protectors -disable C:), then switch Secure Boot off in the firmware or in the settings of the virtual machine.'
     }
-    if (-not (Test-TestSigning)) {
+    if ($Package.TestMode -and -not (Test-TestSigning)) {
         $problems += 'Windows is not in test mode. Run: bcdedit /set testsigning on   and restart.'
     }
     if ($problems.Count -gt 0) {
@@ -35,15 +55,20 @@ function Assert-Machine {
 
 function Install-Certificate {
     param($Package)
+    if (-not $Package.Stores) {
+        Write-Host 'Windows trusts the signature as it is; no certificate is installed.'
+        return
+    }
     $file = Join-Path $PSScriptRoot $Package.Certificate
-    foreach ($store in 'Root', 'TrustedPublisher') {
-        if (Test-Path "Cert:\LocalMachine\$store\$($Package.Thumbprint)") {
+    foreach ($store in $Package.Stores) {
+        if (Test-Path -LiteralPath "Cert:\LocalMachine\$store\$($Package.Thumbprint)") {
             Write-Host "The certificate is in $store already."
             continue
         }
         Import-Certificate -FilePath $file -CertStoreLocation "Cert:\LocalMachine\$store" | Out-Null
         Write-Host "The certificate is in $store now."
     }
+    Write-Warning 'This machine now trusts all code that the certificate signs, programs too, in test mode or not. uninstall.ps1 ends that.'
 }
 
 # A root device has no bus that would find it; it is there because somebody made it.
@@ -99,6 +124,7 @@ catch {
     catch {
         Write-Warning "Gathering the logs failed too: $_"
     }
+    Write-Warning 'What was done so far is still there, and the certificate may be trusted. Run uninstall.ps1 to take it back.'
     throw $failure
 }
 Write-Host "$($package.Name) $($package.DriverVer) is installed."

@@ -8,7 +8,7 @@ of it.
 .PARAMETER Seconds
 How long to record.
 .PARAMETER Output
-The file; without, NAME.etl in the current folder. A file that is there is replaced.
+The file; without, NAME.etl in the current folder, or one with the time in its name. No file is replaced.
 .PARAMETER ProviderId
 The id of another provider.
 .PARAMETER NoRestart
@@ -22,31 +22,26 @@ param(
 )
 
 . "$PSScriptRoot\common.ps1"
+. "$PSScriptRoot\device.ps1"
 
 Assert-Administrator
 $package = Read-Package
-if (-not $ProviderId) {
-    $ProviderId = $package.ProviderId
-}
-if (-not $ProviderId) {
-    throw 'The package does not say which provider its driver has. Name its id: .\record.ps1 -ProviderId GUID'
-}
+$provider = Get-ProviderId $package $ProviderId
 if (-not $Output) {
-    $Output = Join-Path (Get-Location) "$($package.Name).etl"
+    $Output = Get-FreePath (Join-Path (Get-Location).ProviderPath "$($package.Name).etl")
 }
-$provider = '{' + ([Guid]$ProviderId).ToString() + '}'
 $session = "$($package.Name)-record"
 
 # One that was left over from a recording that did not end.
-Stop-Recording $session
-if (Test-Path $Output) {
-    Remove-Item $Output
+Stop-Session $session
+if (Test-Path -LiteralPath $Output) {
+    throw "$Output is there already. Name another file, or delete it first."
 }
 Invoke-Program logman @('create', 'trace', $session, '-p', $provider, '0xffffffffffffffff', '0xff', '-o', $Output, '-ets')
 try {
     if (-not $NoRestart) {
         foreach ($device in @(Get-PackageDevice $package)) {
-            Invoke-Program pnputil @('/restart-device', $device.InstanceId)
+            Restart-Device $device.InstanceId
         }
     }
     Write-Host "Recording $($package.Provider) $provider for $Seconds seconds."

@@ -31,12 +31,12 @@ impl DriverEvents for Sample {
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, registry_path: PCUNICODE_STRING) -> NTSTATUS {
     // First, so that everything below is traced.
     // SAFETY: shut down in `unload`, or below where that will not be called.
-    let startup = unsafe { events::start_up() };
+    unsafe { events::start_up() };
     // SAFETY: the arguments are the system's, and this is `DriverEntry`.
     let created = unsafe { create_driver::<Sample>(driver, registry_path) };
     let status = created.err().unwrap_or(NtStatus::Success);
     // SAFETY: the system's path is valid during this call.
-    unsafe { events::driver_entry(&startup, registry_path, status) };
+    unsafe { events::driver_entry(registry_path, status) };
     if created.is_err() {
         events::shut_down();
     }

@@ -3,17 +3,21 @@
 //! Events are functions so that the rest of the driver reads as what it does. They inline to the test of the enable
 //! state, so an event that nobody wants costs a load, a compare and a branch.
 
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use wdk_etw::{
     ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, write_event,
 };
 use wdk_sys::PCUNICODE_STRING;
 
 use crate::devices::{self, Device};
+use crate::ioctl::Statuses;
 
 define_provider!(
     /// This driver's provider. Its id follows from its name: `tracelog -guid *WdkEtw.DriverSample` finds it.
     ///
-    /// `EtwSetInformation` is looked up at run time (the default), so the driver also loads where Windows lacks it.
+    /// `EtwSetInformation` is looked up at run time (the default). Every Windows that can load this driver has it; a driver
+    /// without the framework can meet one that does not.
     PROVIDER,
     "WdkEtw.DriverSample",
     group_id("5d2b7c3f-0a7e-4f0a-9c39-0f6f6e1f1b52")
@@ -28,30 +32,48 @@ const REQUESTS: u64 = 0x4;
 /// The timer.
 const TIMER: u64 = 0x8;
 
-/// How the provider came up: every status, for `DriverEntry`'s event.
-pub(crate) struct Startup {
-    register: NtStatus,
-    traits: NtStatus,
-    descriptor_types: NtStatus,
-    binary: NtStatus,
-}
+/// The statuses of starting the provider: register, traits, descriptor types, binary tracking.
+///
+/// They are kept because no event can report a registration that failed: a control request returns them, and a
+/// capture-state request gets them with the state of the devices.
+static STATUSES: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 /// Registers the provider, switches descriptor types on, and has sessions told where this image is: every operation of
 /// set-information once.
 ///
-/// A failure to trace is not a failure of the driver: the statuses are reported, and it goes on.
+/// A failure to trace is not a failure of the driver: the statuses are printed for a debugger and kept, and the driver
+/// continues.
 ///
 /// # Safety
 ///
 /// [`shut_down`] is called before the driver unloads, when nothing else of it runs.
-pub(crate) unsafe fn start_up() -> Startup {
+pub(crate) unsafe fn start_up() {
     // SAFETY: by this function's contract the provider is unregistered before the image goes, with no writer left.
     let register = unsafe { PROVIDER.register_with_callback(on_enable, 0) };
-    Startup {
-        register,
-        traits: PROVIDER.traits_status().unwrap_or(register),
-        descriptor_types: PROVIDER.use_descriptor_type(true),
-        binary: PROVIDER.track_binary(),
+    let traits = PROVIDER.traits_status().unwrap_or(register);
+    let descriptor_types = PROVIDER.use_descriptor_type(true);
+    let binary = PROVIDER.track_binary();
+    for (place, status) in STATUSES.iter().zip([register, traits, descriptor_types, binary]) {
+        place.store(status.as_int(), Ordering::Relaxed);
+    }
+    wdk::println!(
+        "driver_sample: EtwRegister {register}; EtwSetInformation: traits {traits}, descriptor types {descriptor_types}, \
+         binary tracking {binary}"
+    );
+    if !register.is_success() {
+        wdk::println!("driver_sample: the provider is not registered; the driver continues without tracing");
+    }
+}
+
+/// The statuses of starting the provider.
+pub(crate) fn statuses() -> Statuses {
+    let [register, traits, descriptor_types, binary] = &STATUSES;
+    let load = |status: &AtomicU32| status.load(Ordering::Relaxed);
+    Statuses {
+        register: load(register),
+        traits: load(traits),
+        descriptor_types: load(descriptor_types),
+        binary: load(binary),
     }
 }
 
@@ -65,7 +87,8 @@ pub(crate) fn shut_down() {
 /// # Safety
 ///
 /// `registry_path` is null or a valid string.
-pub(crate) unsafe fn driver_entry(startup: &Startup, registry_path: PCUNICODE_STRING, status: NtStatus) {
+pub(crate) unsafe fn driver_entry(registry_path: PCUNICODE_STRING, status: NtStatus) {
+    let statuses = statuses();
     // SAFETY: `unicode_string` reads the string, which is null or valid by this function's contract.
     unsafe {
         write_event!(
@@ -75,10 +98,10 @@ pub(crate) unsafe fn driver_entry(startup: &Startup, registry_path: PCUNICODE_ST
             keyword(LIFECYCLE),
             str8("Version", env!("CARGO_PKG_VERSION")),
             unicode_string("RegistryPath", registry_path),
-            ntstatus("Register", &startup.register),
-            ntstatus("SetTraits", &startup.traits),
-            ntstatus("UseDescriptorType", &startup.descriptor_types),
-            ntstatus("TrackBinary", &startup.binary),
+            ntstatus("Register", &NtStatus::from_int(statuses.register)),
+            ntstatus("SetTraits", &NtStatus::from_int(statuses.traits)),
+            ntstatus("UseDescriptorType", &NtStatus::from_int(statuses.descriptor_types)),
+            ntstatus("TrackBinary", &NtStatus::from_int(statuses.binary)),
             ntstatus("Status", &status),
         );
     }
@@ -164,6 +187,7 @@ pub(crate) fn tick(device: &Device, ticks: u64) {
 /// A session came, went, or asks for the driver's state.
 fn on_enable(request: &EnableRequest<'_>) {
     if request.control() == ControlCode::CaptureState {
+        provider_state();
         devices::all().for_each(rundown);
         return;
     }
@@ -176,6 +200,22 @@ fn on_enable(request: &EnableRequest<'_>) {
         u8("Level", &request.level().as_int()),
         u64_hex("MatchAny", &request.match_any().bits()),
         u64_hex("MatchAll", &request.match_all().bits()),
+    );
+}
+
+/// How the provider was started, as a capture-state request sees it.
+fn provider_state() {
+    let statuses = statuses();
+    write_event!(
+        PROVIDER,
+        "ProviderState",
+        level(Informational),
+        keyword(LIFECYCLE),
+        opcode(DC_Start),
+        ntstatus("Register", &NtStatus::from_int(statuses.register)),
+        ntstatus("SetTraits", &NtStatus::from_int(statuses.traits)),
+        ntstatus("UseDescriptorType", &NtStatus::from_int(statuses.descriptor_types)),
+        ntstatus("TrackBinary", &NtStatus::from_int(statuses.binary)),
     );
 }
 

@@ -22,6 +22,8 @@ pub(crate) const ECHO: u32 = control_code(0x800, READ_ACCESS | WRITE_ACCESS);
 pub(crate) const GET_STATISTICS: u32 = control_code(0x801, READ_ACCESS);
 /// Sets the timer's interval: a `u32` of milliseconds.
 pub(crate) const SET_INTERVAL: u32 = control_code(0x802, WRITE_ACCESS);
+/// Returns [`Statuses`].
+pub(crate) const GET_STATUSES: u32 = control_code(0x803, READ_ACCESS);
 
 /// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     GetStatistics,
     /// [`SET_INTERVAL`].
     SetInterval(Duration),
+    /// [`GET_STATUSES`].
+    GetStatuses,
 }
 
 /// Why a request is refused.
@@ -56,6 +60,8 @@ impl Command {
             ECHO => Ok(Self::Echo),
             GET_STATISTICS if output_length < Statistics::SIZE => Err(Refusal::BufferTooSmall),
             GET_STATISTICS => Ok(Self::GetStatistics),
+            GET_STATUSES if output_length < Statuses::SIZE => Err(Refusal::BufferTooSmall),
+            GET_STATUSES => Ok(Self::GetStatuses),
             SET_INTERVAL => {
                 let milliseconds = input.first_chunk().ok_or(Refusal::BufferTooSmall)?;
                 let milliseconds = u32::from_le_bytes(*milliseconds);
@@ -89,6 +95,35 @@ impl Statistics {
     pub(crate) fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         for (place, value) in bytes.chunks_exact_mut(8).zip([self.requests, self.bytes, self.ticks]) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+}
+
+/// What [`GET_STATUSES`] returns: the statuses of starting the provider, which no event can report if registration
+/// failed. Each is an `NTSTATUS`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statuses {
+    /// `EtwRegister`.
+    pub(crate) register: u32,
+    /// Set-information, class 2: name and group.
+    pub(crate) traits: u32,
+    /// Set-information, class 3: descriptor types.
+    pub(crate) descriptor_types: u32,
+    /// Set-information, class 0: binary tracking.
+    pub(crate) binary: u32,
+}
+
+impl Statuses {
+    /// Bytes of the encoded form.
+    pub(crate) const SIZE: usize = 16;
+
+    /// Four little-endian integers.
+    pub(crate) fn encode(&self) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        let values = [self.register, self.traits, self.descriptor_types, self.binary];
+        for (place, value) in bytes.chunks_exact_mut(4).zip(values) {
             place.copy_from_slice(&value.to_le_bytes());
         }
         bytes

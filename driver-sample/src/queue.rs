@@ -47,6 +47,7 @@ impl SampleDevice {
                 Ok(length)
             }
             Command::GetStatistics => request.reply(&self.device.statistics().encode()),
+            Command::GetStatuses => request.reply(&events::statuses().encode()),
             Command::SetInterval(interval) => {
                 self.device.set_interval(interval);
                 self.restart_timer();

@@ -37,13 +37,11 @@
 //! - `wdk-sys`: `unicode_string` and `ansi_string` fields take that crate's `UNICODE_STRING` and `ANSI_STRING`.
 #![no_std]
 #![deny(
+    // A panic in a driver is a bugcheck.
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing,
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_sign_loss
+    clippy::indexing_slicing
 )]
 
 #[doc(hidden)]

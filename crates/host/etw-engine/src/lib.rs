@@ -58,18 +58,7 @@
 //! ```
 #![forbid(unsafe_code)]
 #![expect(clippy::must_use_candidate, reason = "a caller may ignore a status, as callers of the real routines do")]
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing,
-        clippy::cast_possible_truncation,
-        clippy::cast_possible_wrap,
-        clippy::cast_sign_loss
-    )
-)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod activity;
 mod binaries;

@@ -27,7 +27,7 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// Reads everything there is to read. Answers the number of events.
 fn exhaust(bytes: &[u8]) -> u64 {
     let Ok(mut reader) = Reader::new(Cursor::new(bytes), ReaderOptions { memory: 100_000 }) else { return 0 };
-    let formats = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
+    let formats = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html, Format::Table];
     let mut exporters = formats.map(|format| Exporter::new(Vec::new(), format).unwrap());
     let mut events = 0;
     let mut previous = 0;
@@ -48,6 +48,9 @@ fn exhaust(bytes: &[u8]) -> u64 {
     }
     serde_json::from_str::<serde_json::Value>(&lines[3]).unwrap();
     assert_eq!(lines[4].matches("</script>").count(), 2, "text became an element of the page");
+    for text in [&lines[0], &lines[5]] {
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "a control character reached the terminal");
+    }
     assert_eq!(events, reader.report().events);
     assert!(reader.report().to_string().contains("events in"));
     events

@@ -5,6 +5,9 @@ use etw_types::NtStatus;
 
 use crate::Os;
 
+/// 100 ns units between 1601 and the moment at which the machine's clock starts: 2026-01-01.
+pub(crate) const EPOCH: u64 = 134_117_856_000_000_000;
+
 /// A failure to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

@@ -18,6 +18,8 @@ pub enum Error {
     Image(PathBuf, ImageError),
     /// Something in the description of the run makes no sense.
     Usage(String),
+    /// This Windows does not load the driver: the status, and the reason.
+    NotLoaded(NtStatus, String),
     /// `DriverEntry` failed.
     DriverEntry(NtStatus, Box<Report>),
     /// A callback of the driver failed.
@@ -36,7 +38,8 @@ impl fmt::Display for Error {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Image(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Usage(reason) | Self::Host(reason) => f.write_str(reason),
-            Self::DriverEntry(status, _) => write!(f, "DriverEntry answered {status}"),
+            Self::NotLoaded(status, reason) => write!(f, "not loaded, {status}: {reason}"),
+            Self::DriverEntry(status, _) => write!(f, "DriverEntry returned {status}"),
             Self::Status(status) => write!(f, "the driver answered {status}"),
             Self::Stopped(report) => match report.findings().last() {
                 Some(finding) => write!(f, "the driver stopped the machine: {finding}"),

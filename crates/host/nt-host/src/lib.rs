@@ -8,7 +8,7 @@
 //! use nt_host::{NtHost, Os, event};
 //! use etw_types::{Guid, Level};
 //!
-//! let host = NtHost::builder().os(Os::Win10).driver("driver_sample.sys").start()?;
+//! let host = NtHost::builder().os(Os::Win10_22H2).driver("driver_sample.sys").start()?;
 //! let trace = host.session("test")?.enable(Guid::from_name("WdkEtw.DriverSample"), Level::Verbose, !0)?;
 //! let device = host.add_device()?;
 //! let answer = device.ioctl(0x0022_E000, b"hello", 64)?;
@@ -39,29 +39,27 @@ mod error;
 mod kernel;
 mod loader;
 mod memory;
-mod os;
 mod report;
 mod seh;
-mod symbols;
-mod unwind;
 mod verify;
 mod wdf;
 mod wire;
 
 pub use api::{
-    Answer, Broken, Builder, Device, Event, Expectation, Expected, Matrix, NtHost, PendingRequest, Storm, Survey,
-    Trace, TraceSession, event,
+    Answer, Broken, Builder, Device, Expectation, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
 };
 pub use config::{Failure, RegistryValue};
 pub use error::Error;
+pub use etw_etl::Event;
+pub use etw_etl::expect::{Expected, event};
 pub use kernel::{Known, known};
-pub use loader::{Guard, ImageError, Import, ImportName, Layout, Section};
-pub use os::Os;
+pub use loader::{ImageError, ImportName, Layout, plan};
+use pe_image::unwind;
 pub use report::Report;
-pub use unwind::{Function, Functions, Handler, ReadStack, Registers, UnwindError, Unwound};
 pub use verify::{Finding, Place, Rule};
+pub use windows_releases::Release as Os;
 
 /// The README's example, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -39,7 +41,7 @@ fn a_driver_entry_that_fails_ends_with_1_and_its_status() {
 fn bad_usage_and_bad_files_end_with_2() {
     let driver = common::broken("pool_leak");
     for (arguments, reason) in [
-        (&["run", "--os", "dos"][..], "`dos` is none of win7, win8.1, win10, win11"),
+        (&["run", "--os", "dos"][..], "unknown Windows release `dos`: expected one of win7, win8, win8.1, win10-1507"),
         (&["run", "--fail", "DbgPrint"], "DbgPrint is not a routine that can fail"),
         (&["run", "--fail", "ExAllocatePool2=0"], "`0` is no status of a failure"),
         (&["run", "--ioctl", "222000:0"], "`0` is no data in hexadecimal"),
@@ -72,9 +74,9 @@ fn findings_end_with_3_and_name_rule_routine_and_line() {
 fn a_list_says_which_imports_are_here() {
     let output = nt_host(&["list", "--os", "win7"], &common::broken("pool_leak"));
     assert_eq!(code(&output), Some(0));
-    assert!(text(&output).contains("since win10  ntoskrnl.exe!ExAllocatePool2"), "{}", text(&output));
+    assert!(text(&output).contains("since win10-2004 ntoskrnl.exe!ExAllocatePool2"), "{}", text(&output));
     let output = nt_host(&["list"], &common::broken("not_implemented"));
-    assert!(text(&output).contains("trapped      ntoskrnl.exe!KeFooBar"), "{}", text(&output));
+    assert!(text(&output).contains("trapped          ntoskrnl.exe!KeFooBar"), "{}", text(&output));
 }
 
 #[test]
@@ -130,4 +132,71 @@ fn an_interrupt_ends_the_run_keeps_the_trace_and_leaves_no_process() {
     let events = etw_etl::Reader::open(&path).expect("a trace file").filter(etw_etl::Event::is_trace_logging).count();
     fs::remove_file(&path).expect("the file is there");
     assert!(events > 3, "{events}");
+}
+
+#[test]
+fn without_a_reader_the_run_ends_quietly_and_the_trace_is_written() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (arguments, is_traced) in [(&["run", "--json"][..], true), (&["run"], true), (&["list"], false)] {
+        let trace = folder.join(format!("unread-{}.etl", arguments.len()));
+        let _ = fs::remove_file(&trace);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+        command.args(&arguments[..1]).arg(common::clean("pool_leak")).args(&arguments[1..]);
+        if is_traced {
+            command.arg("--etl").arg(&trace);
+        }
+        let output =
+            command.stdout(writer).stderr(Stdio::piped()).spawn().and_then(std::process::Child::wait_with_output);
+        let output = output.expect("the command");
+        assert_eq!((code(&output), text(&output)), (Some(0), String::new()), "{arguments:?}");
+        assert_eq!(trace.exists(), is_traced, "{arguments:?}");
+    }
+}
+
+#[test]
+fn files_may_have_names_that_are_not_valid_utf_8() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (driver, trace) =
+        (folder.join(OsStr::from_bytes(b"odd\xFF.sys")), folder.join(OsStr::from_bytes(b"odd\xFF.etl")));
+    fs::copy(common::broken("pool_leak"), &driver).expect("a copy of the driver");
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--etl").arg(&trace).output();
+    let output = output.expect("the command");
+    assert_eq!(code(&output), Some(3), "{}", text(&output));
+    assert!(trace.exists());
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--os").arg(&driver).output();
+    let output = output.expect("the command");
+    assert_eq!(code(&output), Some(2));
+    assert!(text(&output).contains("is not valid UTF-8"), "{}", text(&output));
+}
+
+#[test]
+fn a_failure_of_registering_is_shown_and_so_is_that_the_driver_went_on() {
+    let sample = common::built("driver_sample.sys");
+    let output = nt_host(&["run", "--fail", "EtwRegister=C000009A@1"], &sample);
+    let shown = text(&output);
+    assert_eq!(code(&output), Some(0), "{shown}");
+    let status = "0xC000009A STATUS_INSUFFICIENT_RESOURCES";
+    for line in [
+        format!("  driver_sample: EtwRegister {status};"),
+        "  driver_sample: the provider is not registered; the driver continues without tracing\n".into(),
+        format!("\nEtwRegister returned {status}; the driver continued without tracing\n"),
+    ] {
+        assert!(shown.contains(&line), "no `{line}` in {shown}");
+    }
+    let quiet = text(&nt_host(&["run", "--no-debug-output"], &sample));
+    assert!(!quiet.contains("driver_sample: EtwRegister") && !quiet.contains("debug output"), "{quiet}");
+    let shown = text(&nt_host(&["run"], &sample));
+    assert!(shown.contains("debug output\n  driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
+    let never = text(&nt_host(&["run", "--fail", "EtwRegister@2"], &sample));
+    assert!(never.contains("EtwRegister did not fail: it was called 1 times"), "{never}");
+}
+
+#[test]
+fn the_help_lists_every_release_of_windows() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("--help").output().expect("the command");
+    for name in nt_host::Os::NAMES {
+        assert!(text(&output).contains(&format!("\n  {name} ")), "{name}");
+    }
 }

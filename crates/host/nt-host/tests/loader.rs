@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::time::Duration;
 
-use nt_host::{Error, Layout, NtHost};
+use nt_host::{Error, NtHost, plan};
 
 /// A driver's file.
 fn image() -> Vec<u8> {
@@ -25,15 +25,15 @@ impl Random {
 }
 
 fn field(bytes: &[u8]) -> String {
-    Layout::parse(bytes).expect_err("refused").field().to_owned()
+    plan(bytes).expect_err("refused").field().to_owned()
 }
 
 #[test]
 fn a_file_that_is_cut_off_anywhere_is_refused_with_a_field() {
     let image = image();
-    let end = Layout::parse(&image).expect("whole").bytes.len().min(image.len());
+    let end = plan(&image).expect("whole").bytes.len().min(image.len());
     for length in (0..end).filter(|length| *length < 0x600 || length % 64 == 0) {
-        if let Err(error) = Layout::parse(&image[..length]) {
+        if let Err(error) = plan(&image[..length]) {
             assert!(!error.field().is_empty() && !error.reason().is_empty(), "cut to {length}");
         }
     }
@@ -75,7 +75,7 @@ fn an_import_table_without_an_end_is_refused() {
     let mut image = image();
     let directory = header(&image) + 24 + 112 + 8;
     image[directory..directory + 4].copy_from_slice(&0x1000_u32.to_le_bytes());
-    assert!(Layout::parse(&image).is_err());
+    assert!(plan(&image).is_err());
 }
 
 /// Changes four bytes of a header.
@@ -93,8 +93,8 @@ const DIRECTORIES: usize = OPTIONAL + 112;
 #[test]
 fn every_part_of_a_header_is_named_when_it_is_wrong() {
     let image = image();
-    let layout = Layout::parse(&image).expect("whole");
-    let data = layout.sections.iter().find(|section| section.writable).expect("data").rva;
+    let layout = plan(&image).expect("whole");
+    let data = layout.sections.iter().find(|section| section.is_writable()).expect("data").rva;
     for (what, offset, value, expected) in [
         ("relocations that were stripped", 22, 0x020B_0023, "relocatable"),
         ("an entry point outside of the image", OPTIONAL + 16, 0x00F0_0000, "entry-point"),
@@ -106,7 +106,7 @@ fn every_part_of_a_header_is_named_when_it_is_wrong() {
         ("relocations outside of the image", DIRECTORIES + 5 * 8, 0xFFFF_0000, "relocation directory"),
         ("imports outside of the image", DIRECTORIES + 8, 0xFFFF_0000, "import table"),
     ] {
-        let error = Layout::parse(&with(&image, offset, value)).expect_err(what);
+        let error = plan(&with(&image, offset, value)).expect_err(what);
         assert_eq!(error.field(), expected, "{what}: {}", error.reason());
     }
 }
@@ -125,7 +125,7 @@ fn guarded() -> (Vec<u8>, usize) {
 #[test]
 fn pointers_of_the_load_configuration_are_checked() {
     let (image, at) = guarded();
-    let layout = Layout::parse(&image).expect("whole");
+    let layout = plan(&image).expect("whole");
     assert!(layout.guard.cookie.is_some() && layout.guard.check.is_some() && layout.guard.dispatch.is_some());
     for (offset, field_name) in
         [(0x58, "SecurityCookie"), (0x70, "GuardCFCheckFunctionPointer"), (0x78, "GuardCFDispatchFunctionPointer")]
@@ -168,7 +168,7 @@ fn random_damage_never_panics() {
             damaged[place] = u8::try_from(random.below(256)).unwrap_or_default();
         }
         damaged.truncate(damaged.len() - random.below(8) * random.below(64));
-        let _ = Layout::parse(&damaged);
+        let _ = plan(&damaged);
     }
 }
 

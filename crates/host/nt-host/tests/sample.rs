@@ -6,10 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use etw_types::{Guid, Level, NtStatus};
-use nt_host::{Builder, NtHost, Os, Storm, event};
+use nt_host::{Builder, Device, NtHost, Storm, event};
 
 const ECHO: u32 = 0x0022_E000;
 const GET_STATISTICS: u32 = 0x0022_6004;
+const GET_STATUSES: u32 = 0x0022_600C;
 
 fn provider() -> Guid {
     Guid::from_name("WdkEtw.DriverSample")
@@ -17,6 +18,13 @@ fn provider() -> Guid {
 
 fn sample() -> Builder {
     NtHost::builder().driver(common::built("driver_sample.sys"))
+}
+
+/// What the driver says about starting its provider: register, set-traits, use-descriptor-type, track-binary.
+fn statuses(device: &Device) -> Vec<u32> {
+    let answer = device.ioctl(GET_STATUSES, &[], 16).expect("an answer");
+    assert_eq!(answer.status, NtStatus::Success);
+    answer.output.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
 }
 
 #[test]
@@ -61,18 +69,30 @@ fn buffers_that_are_too_small_and_codes_that_are_unknown_get_their_status() {
 
 #[test]
 fn a_windows_without_set_information_is_reported_and_survived() {
-    for builder in [sample().hide("EtwSetInformation"), sample().os(Os::Win7)] {
-        let host = builder.trace_all().start().expect("DriverEntry");
-        host.unload().expect("unload").assert_clean();
-        let status = NtStatus::NotSupported.as_int();
-        host.trace().expect(event("DriverEntry").field("SetTraits", status).field("Status", 0)).in_order();
-    }
+    let host = sample().hide("EtwSetInformation").trace_all().start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let status = NtStatus::NotSupported.as_int();
+    assert_eq!(statuses(&device), [0, status, status, status]);
+    host.trace().session().capture_state(provider()).expect("state");
+    host.unload().expect("unload").assert_clean();
+    host.trace()
+        .expect(event("DriverEntry").field("SetTraits", status).field("Status", 0))
+        .expect(event("ProviderState").field("Register", 0).field("SetTraits", status).field("TrackBinary", status))
+        .in_order();
+    assert!(
+        host.report().output().contains("EtwRegister 0x00000000 STATUS_SUCCESS; EtwSetInformation: traits 0xC00000BB")
+    );
 }
 
 #[test]
 fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
     let host = sample().fail_call("EtwRegister", NtStatus::NoMemory, 1).trace_all().start().expect("DriverEntry");
+    let output = host.report().output().to_owned();
+    assert!(output.contains("EtwRegister 0xC0000017 STATUS_NO_MEMORY"), "{output}");
+    assert!(output.contains("the driver continues without tracing"), "{output}");
     let device = host.add_device().expect("a device");
+    let (register, handle) = (NtStatus::NoMemory.as_int(), NtStatus::InvalidHandle.as_int());
+    assert_eq!(statuses(&device), [register, register, handle, handle]);
     assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").output, b"x");
     host.unload().expect("unload").assert_clean();
     assert!(host.trace().events().expect("a trace").is_empty());
@@ -86,7 +106,9 @@ fn capture_state_gives_a_rundown_of_the_devices() {
     session.enable(provider(), Level::Verbose, !0).expect("enabled");
     let before = session.trace().events().expect("a trace").len();
     session.capture_state(provider()).expect("state");
-    assert_eq!(session.trace().events().expect("a trace").len(), before + 1);
+    let events = session.trace().events().expect("a trace");
+    let names: Vec<String> = events.iter().skip(before).filter_map(|event| event.decode().event).collect();
+    assert_eq!(names, ["ProviderState", "DeviceState"]);
     host.unload().expect("unload").assert_clean();
 }
 
@@ -154,7 +176,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     let trace = host.trace();
     let events = trace.events().expect("a trace");
     let lost = trace.events_lost().expect("a trace");
-    let count = |name: &str| events.iter().filter(|event| event.name().as_deref() == Some(name)).count() as u64;
+    let count = |name: &str| events.iter().filter(|event| event.decode().event.as_deref() == Some(name)).count() as u64;
     println!("{written} written, {} recorded, {lost} lost", events.len());
     assert_eq!(written, events.len() as u64 + lost);
     // All of it was there at the same time: state that was asked for, sessions that came and went, requests.

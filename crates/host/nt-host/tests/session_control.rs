@@ -120,7 +120,7 @@ fn a_file_a_consumer_and_the_hosts_own_session_see_the_same_events() {
     let received = names_until_end(&mut consumer);
     assert_eq!(to_file.stop().expect("stopped").events_lost, 0);
     let recorded = file.names();
-    let own: Vec<String> = trace.events().expect("a trace").iter().filter_map(nt_host::Event::name).collect();
+    let own: Vec<String> = trace.events().expect("a trace").iter().filter_map(|event| event.decode().event).collect();
     assert!(file.is_closed());
     assert!(own.iter().any(|name| name == "DriverEntry") && own.iter().any(|name| name == "Request"), "{own:?}");
     assert_eq!(recorded, own);
@@ -184,7 +184,7 @@ fn enabling_late_disabling_and_asking_for_state_reach_the_driver() {
 
 #[test]
 fn information_classes_are_those_of_the_windows_that_is_imitated() {
-    let host = sample().os(Os::Win11).prepare().expect("the sample");
+    let host = sample().os(Os::NEWEST).prepare().expect("the sample");
     let machine = host.machine();
     assert!(!machine.query::<ProfileSources>().expect("sources").0.is_empty());
     assert_eq!(machine.query::<MaxSessions>().expect("a number"), MaxSessions(64));
@@ -202,7 +202,7 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
 fn the_host_answers_what_an_engine_answers() {
     let host = sample().prepare().expect("the sample");
     let (remote, machine) = (host.system(), host.machine());
-    let options = EngineOptions { os_build: Os::default().version().2, ..EngineOptions::default() };
+    let options = EngineOptions { os_build: Os::default().build(), ..EngineOptions::default() };
     let local: Arc<dyn System> = Arc::new(EngineSystem::new(Engine::with_options(options)));
     let beside = Machine::with(Arc::clone(&local));
     let properties = Properties::new("classes").real_time().system_logger(1);

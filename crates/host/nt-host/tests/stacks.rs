@@ -40,10 +40,10 @@ fn an_event_names_its_callers_in_order() {
         let image = build_at(level, "stacks", 0, "DriverEntry", &["ntoskrnl"]);
         let host = NtHost::builder().driver(image).trace_all().stacks().start().expect("DriverEntry");
         let events = host.trace().events().expect("events");
-        let stacks: Vec<_> = events.iter().map(|event| functions(&host, &event.stack)).collect();
+        let stacks: Vec<_> = events.iter().map(|event| functions(&host, &event.stack().unwrap_or_default())).collect();
         assert_eq!(stacks, [CALLBACK.to_vec(), ENTRY.to_vec()], "{level}");
         assert_eq!(written(&host, level), stacks, "{level}");
-        let write = host.locate(events[0].stack[0]).expect("an address of the image");
+        let write = host.locate(events[0].stack().expect("a stack")[0]).expect("an address of the image");
         let source = include_str!("../drivers/c/stacks.c");
         let line = (1..).zip(source.lines()).find(|(_, line)| line.contains("EtwWrite(")).map(|(number, _)| number);
         assert_eq!(write.line, line, "{level}");
@@ -59,7 +59,7 @@ fn no_event_has_a_stack_unless_it_was_asked_for() {
     let host = NtHost::builder().driver(image).trace_all().start().expect("DriverEntry");
     let events = host.trace().events().expect("events");
     assert_eq!(events.len(), 2);
-    assert!(events.iter().all(|event: &Event| event.stack.is_empty()));
+    assert!(events.iter().all(|event: &Event| event.stack().is_none()));
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn the_samples_events_lead_back_to_what_the_kernel_calls() {
     for (name, outermost) in
         [("DriverEntry", "FxDriverEntry"), ("Request", "device_control"), ("DeviceAdd", "device_add")]
     {
-        let event = events.iter().find(|event| event.name().as_deref() == Some(name)).expect("the event");
-        let stack = functions(&host, &event.stack);
+        let event = events.iter().find(|event| event.decode().event.as_deref() == Some(name)).expect("the event");
+        let stack = functions(&host, &event.stack().unwrap_or_default());
         assert!(stack.last().is_some_and(|function| function.contains(outermost)), "{name}: {stack:?}");
         assert!(stack[0].starts_with("driver_sample::events::"), "{name}: {stack:?}");
     }

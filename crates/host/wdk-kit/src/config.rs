@@ -8,7 +8,10 @@ use std::str::FromStr;
 
 use crate::kit::{self, VERSION};
 use crate::metadata::Wdk;
-use crate::{ConfigError, DriverConfig, manifest};
+use crate::{ConfigError, DriverConfig, KmdfConfig, manifest};
+
+/// `WDF_FIRST_VERSION_SUPPORTING_CLIENT_VERSION_HIGHER_THAN_FRAMEWORK`
+const OLDEST_MINIMUM: u8 = 25;
 
 const CFG: &str = "driver_model__driver_type";
 
@@ -123,7 +126,9 @@ impl Config {
         let driver_config = Wdk::try_from(&manifest::workspace()?)?.driver_model;
         match &driver_config {
             DriverConfig::Wdm => {}
-            DriverConfig::Kmdf(kmdf) if (kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor) == (1, 33) => {}
+            DriverConfig::Kmdf(kmdf) if (kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor) == (1, 33) => {
+                check_minimum(*kmdf)?;
+            }
             DriverConfig::Kmdf(kmdf) => {
                 let version = format!("{}.{}", kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor);
                 return Err(ConfigError::KmdfVersionNotInKit { version });
@@ -265,9 +270,20 @@ impl Config {
     }
 }
 
+/// The rule of the WDK's `wdffuncenum.h`, which rejects other minimums with `#error`.
+fn check_minimum(kmdf: KmdfConfig) -> Result<(), ConfigError> {
+    let target = kmdf.target_kmdf_version_minor;
+    match kmdf.minimum_kmdf_version_minor {
+        Some(minimum) if !(OLDEST_MINIMUM..=target).contains(&minimum) => {
+            Err(ConfigError::KmdfMinimumOutOfRange { minimum, target })
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ApiSubset, Config, CpuArchitecture};
+    use super::{ApiSubset, Config, CpuArchitecture, check_minimum};
     use crate::{DriverConfig, KmdfConfig};
 
     fn kmdf() -> Config {
@@ -303,5 +319,18 @@ mod tests {
         let config = Config::for_model(DriverConfig::Kmdf(model), CpuArchitecture::Amd64);
         let minimum = ("KMDF_MINIMUM_VERSION_REQUIRED".to_owned(), Some("25".to_owned()));
         assert!(config.preprocessor_definitions().any(|definition| definition == minimum));
+    }
+
+    #[test]
+    fn a_minimum_that_the_wdk_rejects_is_rejected() {
+        for (minimum, allowed) in
+            [(None, true), (Some(24), false), (Some(25), true), (Some(33), true), (Some(34), false)]
+        {
+            let model = KmdfConfig { minimum_kmdf_version_minor: minimum, ..KmdfConfig::default() };
+            assert_eq!(check_minimum(model).is_ok(), allowed, "{minimum:?}");
+        }
+        let model = KmdfConfig { minimum_kmdf_version_minor: Some(9), ..KmdfConfig::default() };
+        let error = check_minimum(model).unwrap_err().to_string();
+        assert!(error.contains("minimum-kmdf-version-minor = 9") && error.contains("25 to 33"), "{error}");
     }
 }

@@ -44,6 +44,17 @@ pub enum ConfigError {
         version: String,
     },
 
+    /// The framework allows a minimum between 1.25 and the version that the driver is built for.
+    #[error(
+        "minimum-kmdf-version-minor = {minimum} is out of range: the framework allows 25 to {target}, the target version"
+    )]
+    KmdfMinimumOutOfRange {
+        /// The minimum asked for.
+        minimum: u8,
+        /// The version that the driver is built for.
+        target: u8,
+    },
+
     /// UMDF drivers are user-mode programs, which the kit does not build.
     #[error("the kit builds WDM and KMDF drivers; UMDF needs Windows and the WDK")]
     UmdfNotInKit,

@@ -5,10 +5,11 @@
 
 use std::env;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::{ApiSubset, Config, ConfigError, CpuArchitecture, DriverConfig};
 
-const ARGUMENTS: [&str; 10] = [
+const ARGUMENTS: [&str; 9] = [
     "/DRIVER",
     "/NODEFAULTLIB",
     "/SUBSYSTEM:NATIVE",
@@ -16,11 +17,13 @@ const ARGUMENTS: [&str; 10] = [
     "/DYNAMICBASE",
     "/INTEGRITYCHECK",
     "/OPT:REF,ICF",
-    "/MAP",
     "/MANIFEST:NO",
     // The same sources give the same image, whenever they are built.
     "/Brepro",
 ];
+
+/// The linker's map in the folder of the driver's build script, where `cargo xtask build` looks for it.
+const MAP: &str = "driver.map";
 
 impl Config {
     /// The `#[link]` attributes that generated bindings carry.
@@ -65,6 +68,9 @@ impl Config {
             DriverConfig::Kmdf(_) => "/ENTRY:FxDriverEntry",
             DriverConfig::Wdm | DriverConfig::Umdf(_) => "/ENTRY:DriverEntry",
         };
+        if let Some(folder) = env::var_os("OUT_DIR") {
+            println!("cargo::rustc-cdylib-link-arg=/MAP:{}", Path::new(&folder).join(MAP).display());
+        }
         for argument in ARGUMENTS.iter().chain([&entry]) {
             println!("cargo::rustc-cdylib-link-arg={argument}");
         }

@@ -8,14 +8,13 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use support::metadata::Metadata;
 use support::module::Module;
+use test_images::{Toolchain, is_without};
 use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
 
 /// Where the metadata is known to be wrong for 64-bit drivers, by the beginning of what is compared, and why.
@@ -115,25 +114,20 @@ fn assertions(kit: &Module, metadata: &Metadata) -> (String, [usize; 3]) {
     (text, counts)
 }
 
-/// Checks the crate with the toolchain that `cargo xtask test` found, else with the one that runs the tests.
+/// Checks the crate for a target; returns what the compiler said if it failed.
 fn check(folder: &Path, triple: &str) -> String {
-    let lines = |name: &str| env::var(name).unwrap_or_default().lines().map(String::from).collect::<Vec<_>>();
-    let cargo = env::var("WDK_ETW_WINDOWS_CARGO").unwrap_or_else(|_| env!("CARGO").to_owned());
-    let mut command = Command::new(cargo);
-    command.current_dir(folder).args(["check", "--offline", "--quiet", "--target", triple]);
-    command.args(lines("WDK_ETW_WINDOWS_ARGS")).env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR");
-    for line in lines("WDK_ETW_WINDOWS_ENV") {
-        if let Some((name, value)) = line.split_once('=') {
-            command.env(name, value);
-        }
-    }
-    let output = command.output().unwrap();
+    let toolchain = Toolchain::find_for(triple).unwrap_or_else(|reason| panic!("{reason}"));
+    let mut command = toolchain.command("check", "dev", &folder.join("Cargo.toml"), &folder.join("target"));
+    let output = command.current_dir(folder).args(["--offline", "--quiet"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { String::new() } else { said }
 }
 
 fn compare(architecture: CpuArchitecture, processor: &str) {
     let triple = format!("{processor}-pc-windows-msvc");
+    if is_without(&triple) {
+        return;
+    }
     let bindings = bindings(architecture, &triple);
     let kit = Module::parse(&bindings, |_| true);
     let metadata = Metadata::read(processor);

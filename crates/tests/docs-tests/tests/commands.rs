@@ -1,17 +1,20 @@
 //! Commands that the pages mention exist, with the flags that they are mentioned with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use docs_tests::markdown::{Page, pages, repository};
+use test_images::{built, named};
 
 /// The programs of this repository that pages mention, and how the mention may begin.
-const PROGRAMS: [(&str, &[&str]); 4] = [
+const PROGRAMS: [(&str, &[&str]); 5] = [
     ("xtask", &["cargo xtask"]),
     ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
+    ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
     ("demo", &["cargo run -p demo --"]),
 ];
 /// Flags of cargo itself, which `--help` of our programs does not list.
@@ -56,20 +59,17 @@ fn mentions() -> Vec<Mention> {
 }
 
 /// Our programs, built as the tests are.
-fn build() -> PathBuf {
+fn build() -> Vec<PathBuf> {
     let packages = PROGRAMS.iter().flat_map(|(program, _)| ["--package", program]);
-    let built =
-        Command::new(env!("CARGO")).current_dir(repository()).args(["build", "--quiet"]).args(packages).status();
-    assert!(built.expect("cargo").success());
-    // The folder of this test is `…/target/debug/deps`.
-    let test = std::env::current_exe().expect("this test");
-    test.ancestors().nth(2).expect("the build folder").to_owned()
+    let mut cargo = Command::new(env!("CARGO"));
+    built(cargo.current_dir(repository()).args(["build", "--quiet"]).args(packages)).expect("our programs")
 }
 
 /// What a program says about a command: its explanation, or `None` where it does not know it.
-fn help(folder: &std::path::Path, program: &str, command: &[&str]) -> Option<String> {
+fn help(programs: &[PathBuf], program: &str, command: &[&str]) -> Option<String> {
+    let program = named(programs, &format!("{program}{EXE_SUFFIX}")).expect("one of our programs");
     let output =
-        Command::new(folder.join(program)).current_dir(repository()).args(command).arg("--help").output().ok()?;
+        Command::new(program).current_dir(repository()).args(command).arg("--help").output().expect("a program");
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -93,14 +93,15 @@ fn command(mention: &Mention) -> Vec<&str> {
 
 #[test]
 fn commands_and_their_flags_exist() {
-    let folder = build();
+    let programs = build();
     let mut known: BTreeMap<(&str, Vec<&str>), Option<String>> = BTreeMap::new();
     let mentions = mentions();
     let mut mistakes = Vec::new();
     for mention in &mentions {
         let command = command(mention);
-        let help =
-            known.entry((mention.program, command.clone())).or_insert_with(|| help(&folder, mention.program, &command));
+        let help = known
+            .entry((mention.program, command.clone()))
+            .or_insert_with(|| help(&programs, mention.program, &command));
         let Some(help) = help else {
             mistakes.push(format!("{}: {} has no command {}", mention.place, mention.program, command.join(" ")));
             continue;
@@ -133,8 +134,8 @@ fn a_command_is_recognised_and_one_that_is_not_there_is_noticed() {
     assert!(found.words.contains(&"--session".into()) && !found.words.contains(&"comment".into()));
     assert!(mention(String::new(), "cargo test").is_none());
     assert!(mention(String::new(), "etwctl-like").is_none());
-    let folder = build();
-    assert!(help(&folder, "xtask", &["fly"]).is_none());
-    assert!(help(&folder, "etwctl", &["fly"]).is_none());
-    assert!(!flags(&help(&folder, "xtask", &["test"]).expect("a command")).contains("--fly"));
+    let programs = build();
+    assert!(help(&programs, "xtask", &["fly"]).is_none());
+    assert!(help(&programs, "etwctl", &["fly"]).is_none());
+    assert!(!flags(&help(&programs, "xtask", &["test"]).expect("a command")).contains("--fly"));
 }

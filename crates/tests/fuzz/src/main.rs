@@ -4,7 +4,8 @@
 
 mod args;
 
-use std::io;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
@@ -13,8 +14,10 @@ use etw_fuzz::engine::{Ending, Options, libfuzzer, supervise, worker};
 use etw_fuzz::{TARGETS, Target};
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let args = match Args::parse(&words) {
+    let words = std::env::args_os().skip(1).map(OsString::into_string).collect::<Result<Vec<_>, _>>();
+    let words =
+        words.map_err(|word| format!("the argument `{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii()));
+    let args = match words.and_then(|words| Args::parse(&words)) {
         Ok(args) => args,
         Err(text) => {
             eprintln!("error: {text}");
@@ -38,7 +41,9 @@ fn run(args: &Args) -> io::Result<Ending> {
             for target in &TARGETS {
                 let seeds = target.corpus()?;
                 let bytes: usize = seeds.iter().map(|seed| seed.bytes.len()).sum();
-                println!("{:<13} {} ({} seeds, {bytes} bytes)", target.name, target.summary, seeds.len());
+                let out = &mut io::stdout();
+                // Nothing is lost if nobody reads it.
+                let _ = writeln!(out, "{:<13} {} ({} seeds, {bytes} bytes)", target.name, target.summary, seeds.len());
             }
             Ok(Ending::Clean)
         }

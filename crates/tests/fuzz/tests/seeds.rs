@@ -5,6 +5,9 @@
 // The images are linked as those of driver-package's own tests.
 #[path = "../../../tools/driver-package/tests/common/mod.rs"]
 mod linker;
+// And the symbols written as those of pe-image's.
+#[path = "../../../host/pe-image/tests/common/mod.rs"]
+mod symbols;
 
 use std::fs;
 use std::path::Path;
@@ -274,7 +277,7 @@ fn infs() -> Vec<Made> {
     vec![("driver", DRIVER_INF.into()), ("wide", wide), ("odd", odd)]
 }
 
-fn all() -> [(&'static str, Vec<Made>); 7] {
+fn all() -> [(&'static str, Vec<Made>); 8] {
     [
         ("record", records()),
         ("inf", infs()),
@@ -283,6 +286,7 @@ fn all() -> [(&'static str, Vec<Made>); 7] {
         ("guid", guids()),
         ("pe", images()),
         ("unwind", tables()),
+        ("pdb", vec![("small", symbols::pdb())]),
     ]
 }
 
@@ -318,12 +322,13 @@ fn seeds_reach_what_lies_behind_the_first_check() {
         while let Next::Record(_, size) = next(rest) {
             rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
         }
-        assert_eq!(rest, [], "{name}");
+        assert!(rest.is_empty(), "{name}");
     }
     for (name, inf) in infs() {
         let text = driver_package::inf::Text::decode(&inf).unwrap();
         assert!(driver_package::inf::Inf::parse(&text.text).is_ok(), "{name}");
     }
+    assert_eq!(pe_image::pdb::Msf::parse(&symbols::pdb()).unwrap().id(), Some(symbols::ID));
     for (name, image) in images() {
         assert!(driver_package::Image::parse(&image).is_ok(), "{name}");
     }

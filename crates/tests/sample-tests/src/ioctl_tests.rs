@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::ioctl::{Command, ECHO, GET_STATISTICS, Refusal, SET_INTERVAL, Statistics};
+use crate::ioctl::{Command, ECHO, GET_STATISTICS, GET_STATUSES, Refusal, SET_INTERVAL, Statistics, Statuses};
 
 #[test]
 fn codes_have_the_values_that_clients_compute() {
-    assert_eq!((ECHO, GET_STATISTICS, SET_INTERVAL), (0x0022_E000, 0x0022_6004, 0x0022_A008));
+    assert_eq!((ECHO, GET_STATISTICS), (0x0022_E000, 0x0022_6004));
+    assert_eq!((SET_INTERVAL, GET_STATUSES), (0x0022_A008, 0x0022_600C));
 }
 
 #[test]
@@ -25,6 +26,17 @@ fn statistics_need_their_size() {
     let encoded = Statistics { requests: 1, bytes: 0x0102, ticks: u64::MAX }.encode();
     assert_eq!(encoded[..10], [1, 0, 0, 0, 0, 0, 0, 0, 2, 1]);
     assert_eq!(encoded[16..], [0xFF; 8]);
+}
+
+#[test]
+fn statuses_need_their_size() {
+    assert_eq!(Command::parse(GET_STATUSES, b"", Statuses::SIZE), Ok(Command::GetStatuses));
+    for room in 0..Statuses::SIZE {
+        assert_eq!(Command::parse(GET_STATUSES, b"", room), Err(Refusal::BufferTooSmall));
+    }
+    let statuses = Statuses { register: 0xC000_009A, traits: 1, descriptor_types: 2, binary: 0xC000_00BB };
+    let expected = [0x9A, 0, 0, 0xC0, 1, 0, 0, 0, 2, 0, 0, 0, 0xBB, 0, 0, 0xC0];
+    assert_eq!(statuses.encode(), expected);
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::cargo;
 use crate::image::Image;
-use crate::toolchain::{TARGET, Toolchain};
+use crate::toolchain::Toolchain;
 
 static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 
@@ -35,7 +36,8 @@ fn build() -> Result<PathBuf, String> {
     build_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("images"), "images", true)
 }
 
-/// Builds every image of a workspace for Windows, below `target/NAME`, and answers the folder where the images are.
+/// Builds every image of a workspace for Windows, with `target/NAME` as cargo's folder, and returns the folder with copies of
+/// the images and their symbols: `target/built/NAME`.
 ///
 /// # Errors
 ///
@@ -46,14 +48,10 @@ pub fn build_all(workspace: &Path, name: &str, release: bool) -> Result<PathBuf,
     let root = here.ancestors().nth(3).unwrap_or(here);
     let target_dir = root.join("target").join(name);
     let profile = if release { "release" } else { "dev" };
-    let output = toolchain
-        .command("build", profile, &workspace.join("Cargo.toml"), &target_dir)
-        .arg("--locked")
-        .output()
-        .map_err(|error| format!("{} could not be started: {error}", toolchain.cargo()))?;
-    if output.status.success() {
-        Ok(target_dir.join(TARGET).join(if release { "release" } else { "debug" }))
-    } else {
-        Err(format!("cargo build of {} failed:\n{}", workspace.display(), String::from_utf8_lossy(&output.stderr)))
-    }
+    let mut command = toolchain.command("build", profile, &workspace.join("Cargo.toml"), &target_dir);
+    let files = cargo::built(command.arg("--locked"))
+        .map_err(|said| format!("cargo build of {} failed:\n{said}", workspace.display()))?;
+    let folder = root.join("target/built").join(name);
+    cargo::copy(&files, &folder)?;
+    Ok(folder)
 }

@@ -4,9 +4,11 @@
 //! path of it ends in a panic. Nothing here runs an image.
 
 mod build;
+mod cargo;
 mod image;
 mod toolchain;
 
 pub use build::{build_all, image};
+pub use cargo::{built, named};
 pub use image::Image;
-pub use toolchain::{TARGET, Toolchain};
+pub use toolchain::{TARGET, Toolchain, is_without};

@@ -8,32 +8,44 @@ use std::process::Command;
 /// The target of every image.
 pub const TARGET: &str = "x86_64-pc-windows-msvc";
 
-/// A cargo that can build for [`TARGET`], with what it needs to be told.
+/// A cargo that can build for a target, with what it needs to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
+    target: String,
     cargo: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
 }
 
 impl Toolchain {
+    /// One for [`TARGET`].
+    ///
+    /// # Errors
+    ///
+    /// Says how to get one if there is none.
+    pub fn find() -> Result<Self, String> {
+        Self::find_for(TARGET)
+    }
+
     /// What set-up left in the environment, or the toolchain in use if it has the target.
     ///
     /// # Errors
     ///
-    /// Says how to get one where there is none.
-    pub fn find() -> Result<Self, String> {
-        if let Some(told) = Self::from_variables(|name| env::var(name).ok()) {
+    /// Says how to get one if there is none.
+    pub fn find_for(target: &str) -> Result<Self, String> {
+        if let Some(told) = Self::from_variables(target, |name| env::var(name).ok()) {
             return Ok(told);
         }
-        if has_target() {
+        if has_target(target) {
+            let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
             return Ok(Self {
+                target: target.to_owned(),
                 cargo: env::var("CARGO").unwrap_or_else(|_| String::from("cargo")),
                 args: Vec::new(),
-                env: vec![(String::from("CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER"), String::from("rust-lld"))],
+                env: vec![(linker, String::from("rust-lld"))],
             });
         }
-        Err(format!("this machine cannot compile for {TARGET} yet; run `cargo xtask test`, which sets it up"))
+        Err(format!("this machine cannot compile for {target} yet; run `cargo xtask test`, which sets it up"))
     }
 
     /// `cargo VERB --profile PROFILE` for the target, with this manifest and this folder for what is built.
@@ -41,7 +53,7 @@ impl Toolchain {
     pub fn command(&self, verb: &str, profile: &str, manifest: &Path, target_dir: &Path) -> Command {
         let mut command = Command::new(&self.cargo);
         command
-            .args([verb, "--profile", profile, "--target", TARGET])
+            .args([verb, "--profile", profile, "--target", &self.target])
             .args(&self.args)
             .arg("--manifest-path")
             .arg(manifest)
@@ -55,19 +67,14 @@ impl Toolchain {
         command
     }
 
-    /// What it is called in messages.
-    #[must_use]
-    pub fn cargo(&self) -> &str {
-        &self.cargo
-    }
-
     /// Reads the variables that `cargo xtask test` sets; lists have one item a line.
-    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+    fn from_variables(target: &str, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let lines = |name: &str| -> Vec<String> {
             let text = variable(name).unwrap_or_default();
             text.lines().map(String::from).collect()
         };
         Some(Self {
+            target: target.to_owned(),
             cargo: variable("WDK_ETW_WINDOWS_CARGO")?,
             args: lines("WDK_ETW_WINDOWS_ARGS"),
             env: lines("WDK_ETW_WINDOWS_ENV")
@@ -79,10 +86,20 @@ impl Toolchain {
     }
 }
 
+/// Whether set-up found that a target cannot be had for this toolchain; says that a test is skipped for it.
+#[must_use]
+pub fn is_without(target: &str) -> bool {
+    let without = env::var("WDK_ETW_WITHOUT").is_ok_and(|list| list.lines().any(|line| line == target));
+    if without {
+        eprintln!("skipped: the Rust target {target} could not be installed for this toolchain");
+    }
+    without
+}
+
 /// Whether the compiler in use comes with `core` for the target.
-fn has_target() -> bool {
+fn has_target(target: &str) -> bool {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     let folder = match &output {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout),
         _ => return false,
@@ -93,11 +110,11 @@ fn has_target() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Toolchain;
+    use super::{TARGET, Toolchain};
 
     #[test]
     fn variables_of_the_set_up_are_understood() {
-        let told = Toolchain::from_variables(|name| {
+        let told = Toolchain::from_variables(TARGET, |name| {
             let value = match name {
                 "WDK_ETW_WINDOWS_CARGO" => "/usr/bin/cargo",
                 "WDK_ETW_WINDOWS_ARGS" => "-Zbuild-std=core\n--verbose",
@@ -108,6 +125,7 @@ mod tests {
         });
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let expected = Toolchain {
+            target: TARGET.into(),
             cargo: "/usr/bin/cargo".into(),
             args: vec!["-Zbuild-std=core".into(), "--verbose".into()],
             env: vec![pair("RUSTC", "/usr/bin/rustc"), pair("FLAGS", "-C x=y")],
@@ -116,7 +134,20 @@ mod tests {
     }
 
     #[test]
+    fn a_target_is_there_if_its_libraries_are() {
+        assert!(!super::has_target("mips-no-such-target"));
+        assert!(super::has_target(&host()));
+    }
+
+    fn host() -> String {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let output = std::process::Command::new(rustc).arg("-vV").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+    }
+
+    #[test]
     fn without_a_cargo_nothing_was_told() {
-        assert_eq!(Toolchain::from_variables(|_| None), None);
+        assert_eq!(Toolchain::from_variables(TARGET, |_| None), None);
     }
 }

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use object::pe::{IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE, IMAGE_DLLCHARACTERISTICS_NX_COMPAT};
-use object::pe::{IMAGE_SUBSYSTEM_NATIVE, IMAGE_SUBSYSTEM_WINDOWS_CUI};
+use pe_image::{DllCharacteristics, Machine, Section, Subsystem};
 use test_images::{Image, image};
 
 const KERNEL: &str = "ntoskrnl.exe";
@@ -19,21 +18,24 @@ const FOLDERS: [&str; 4] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/sr
 fn assert_imports(image: &Image, expected: &[(&str, &str)]) {
     let expected: BTreeSet<String> = expected.iter().map(|(module, routine)| format!("{module}!{routine}")).collect();
     let own = COMPILERS_OWN.map(|routine| format!("{KERNEL}!{routine}"));
-    let mut found = image.imports.clone();
+    let mut found = image.imports();
     found.retain(|import| !own.contains(import));
     assert_eq!(found, expected);
 }
 
 fn assert_mapped_safely(image: &Image) {
-    let wanted = IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE | IMAGE_DLLCHARACTERISTICS_NX_COMPAT;
-    assert_eq!(image.dll_characteristics & wanted, wanted);
-    assert_eq!(image.writable_code, Vec::<String>::new());
+    let header = &image.model.header;
+    assert_eq!(header.machine, Machine::X64);
+    assert!(header.dll_characteristics.contains(DllCharacteristics::DYNAMIC_BASE));
+    assert!(header.dll_characteristics.contains(DllCharacteristics::NX_COMPAT));
+    let writable_code = |section: &&Section| section.is_writable() && section.is_executable();
+    assert_eq!(image.model.sections.iter().find(writable_code), None);
 }
 
 /// What holds for every driver: it is one, it cannot panic, and it imports exactly these routines of the kernel.
 fn assert_driver(name: &str, routines: &[&str]) {
     let image = image(name);
-    assert_eq!(image.subsystem, IMAGE_SUBSYSTEM_NATIVE);
+    assert_eq!(image.model.header.subsystem, Subsystem::Native);
     assert_mapped_safely(&image);
     let expected: Vec<_> = routines.iter().map(|routine| (KERNEL, *routine)).collect();
     assert_imports(&image, &expected);
@@ -93,7 +95,7 @@ fn manifest_style_writing_imports_what_it_calls() {
 #[test]
 fn a_user_mode_provider_imports_nothing_of_the_kernel() {
     let image = image("user");
-    assert_eq!(image.subsystem, IMAGE_SUBSYSTEM_WINDOWS_CUI);
+    assert_eq!(image.model.header.subsystem, Subsystem::WindowsConsole);
     assert_mapped_safely(&image);
     assert_imports(
         &image,

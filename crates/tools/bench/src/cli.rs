@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use nt_host::cli::print;
+
 use crate::part::{Findings, Images, Settings, decode, engine, host, instructions, setup, size};
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
@@ -82,7 +84,7 @@ pub fn main(words: &[String]) -> ExitCode {
     }
     let options = match Options::parse(words) {
         Ok(options) if options.help => {
-            print!("{HELP}");
+            print(HELP);
             return ExitCode::SUCCESS;
         }
         Ok(options) => options,
@@ -112,13 +114,13 @@ fn run(options: &Options) -> Result<bool, String> {
     }
     let settings = Settings { root: root.clone(), quick: options.quick };
     let report = measure(&settings, options);
-    println!("{}", text(&report));
+    print(&(text(&report) + "\n"));
     let json = serde_json::to_string_pretty(&to_json(&report)).map_err(|error| error.to_string())?;
     write(&root.join(REPORT), &(json + "\n"))?;
-    println!("the report is in {REPORT}");
+    print(&format!("the report is in {REPORT}\n"));
     if options.only.is_none() {
         publish(&root, &report)?;
-        println!("{DOCUMENT} and {CHART} are made from it");
+        print(&format!("{DOCUMENT} and {CHART} are made from it\n"));
     }
     let failures = if options.check { report.failures() } else { Vec::new() };
     for goal in &failures {

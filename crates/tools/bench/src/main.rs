@@ -10,6 +10,12 @@ fn main() -> ExitCode {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    bench::cli::main(&words)
+    let words = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect::<Result<Vec<_>, _>>();
+    match words {
+        Ok(words) => bench::cli::main(&words),
+        Err(word) => {
+            eprintln!("the argument `{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii());
+            ExitCode::from(2)
+        }
+    }
 }

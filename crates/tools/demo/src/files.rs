@@ -3,7 +3,7 @@
 //! An export takes its place in one step, so that a run that is interrupted leaves the one before or the whole new one.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use etw_etl::{About, Exporter, Format};
@@ -26,26 +26,34 @@ impl Files {
         File::create(&etl).map_err(cannot)?;
         // A driver's process has a folder of its own, so the session is told the whole path.
         let etl = fs::canonicalize(etl).map_err(cannot)?;
+        if etl.to_str().is_none() {
+            let name = etl.as_os_str().as_encoded_bytes().escape_ascii();
+            return Err(format!("cannot write to `{name}`: the name of a session's file must be valid UTF-8"));
+        }
         Ok(Self { etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
     }
 
     /// Writes the exports.
     pub(crate) fn write(&self, trace: &Trace, os: &str) -> Result<(), String> {
-        export(&self.json, Format::JsonLines, trace, About::default())?;
+        replace(&self.json, Format::JsonLines, trace, About::default())?;
         let title = format!("WdkEtw.DriverSample on {os}, run by nt-host");
-        export(&self.html, Format::Html, trace, About { title, ..trace.about.clone() })
+        replace(&self.html, Format::Html, trace, About { title, ..trace.about.clone() })
     }
 }
 
-fn export(path: &Path, format: Format, trace: &Trace, about: About) -> Result<(), String> {
+/// Writes the trace in a format.
+pub(crate) fn export<W: Write>(out: W, format: Format, trace: &Trace, about: About) -> io::Result<W> {
+    let mut exporter = Exporter::new(out, format)?;
+    exporter.about(about);
+    trace.events.iter().try_for_each(|event| exporter.event(event))?;
+    exporter.finish()
+}
+
+fn replace(path: &Path, format: Format, trace: &Trace, about: About) -> Result<(), String> {
     let fresh = path.with_extension("new");
-    let written = (|| {
-        let mut exporter = Exporter::new(BufWriter::new(File::create(&fresh)?), format)?;
-        exporter.about(about);
-        trace.events.iter().try_for_each(|event| exporter.event(&event.event))?;
-        exporter.finish()?;
-        fs::rename(&fresh, path)
-    })();
+    let written = File::create(&fresh)
+        .and_then(|file| export(BufWriter::new(file), format, trace, about))
+        .and_then(|_| fs::rename(&fresh, path));
     written.map_err(|error| {
         // What is half written is of no use.
         let _ = fs::remove_file(&fresh);

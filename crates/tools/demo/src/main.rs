@@ -12,17 +12,18 @@ mod files;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod run;
 mod show;
-mod table;
 mod trace;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use args::{Command, HELP, parse};
+use args::{Command, help, parse};
 
 fn main() -> ExitCode {
-    match parse(std::env::args().skip(1)) {
+    match parse(std::env::args_os().skip(1)) {
         Ok(Command::Help) => {
-            println!("{HELP}");
+            // Nothing is lost if nobody reads it.
+            let _ = write!(io::stdout(), "{}", help());
             ExitCode::SUCCESS
         }
         Ok(Command::Run(options)) => match demo(&options) {
@@ -45,8 +46,8 @@ fn demo(options: &args::Options) -> Result<(), String> {
     let files = files::Files::prepare(&options.output)?;
     let outcome = run::run(options, &files.etl)?;
     let trace = trace::Trace::read(&files.etl)?;
-    files.write(&trace, &options.os)?;
-    show::all(&outcome, &trace, &files);
+    files.write(&trace, options.os.name())?;
+    nt_host::cli::print(&show::all(&outcome, &trace, &files));
     if outcome.findings.is_empty() { Ok(()) } else { Err("the driver did something wrong".into()) }
 }
 

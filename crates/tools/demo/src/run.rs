@@ -25,6 +25,8 @@ const REQUESTS: [(&str, u32, &[u8], u32); 8] = [
     ("set interval 0 ms", 0x0022_A008, &[0, 0, 0, 0], 0),
     ("unknown code", 0x0022_E03C, &[], 0),
 ];
+/// Returns the statuses of starting the provider: register and three operations of set-information.
+const GET_STATUSES: u32 = 0x0022_600C;
 /// Time that passes behind every fourth request, so that the timer ticks among them.
 const PAUSE: Duration = Duration::from_millis(1);
 /// How long to wait for the end of the live events: nothing takes so long.
@@ -33,6 +35,8 @@ const LONG: Duration = Duration::from_secs(20);
 /// What came of the run besides the trace.
 pub(crate) struct Outcome {
     pub(crate) os: Os,
+    /// What the driver returned about starting its provider: the statuses that are there even without a trace.
+    pub(crate) statuses: Vec<NtStatus>,
     /// Requests with their code and what the driver answered.
     pub(crate) requests: Vec<(&'static str, u32, NtStatus)>,
     /// What session control was asked, and its answer.
@@ -49,7 +53,7 @@ pub(crate) struct Outcome {
 
 /// Runs the driver, with the session's trace going to `etl`.
 pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, String> {
-    let os: Os = options.os.parse()?;
+    let os = options.os;
     // Real time, as the page is to show how long things take.
     let host = NtHost::builder().driver(&options.image).os(os).real_time().prepare().map_err(text)?;
     let machine = host.machine();
@@ -68,7 +72,9 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, String> {
     provider.enable(&Enable::new(Level::Verbose).stacks()).map_err(text)?;
     host.load().map_err(text)?;
     let device = host.add_device().map_err(text)?;
-    let requests = send(&host, &device)?;
+    let (answer, statuses) = statuses(&device)?;
+    let mut requests = vec![("statuses", GET_STATUSES, answer)];
+    requests.extend(send(&host, &device)?);
     provider.capture().map_err(text)?;
     let controls = control(&machine, &session);
     device.remove().map_err(text)?;
@@ -77,6 +83,7 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, String> {
     let live = live.join().map_err(|_| "the consumer of live events failed")?;
     Ok(Outcome {
         os,
+        statuses,
         requests,
         controls,
         session,
@@ -84,6 +91,13 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, String> {
         findings: report.findings().iter().map(ToString::to_string).collect(),
         output: report.output().to_owned(),
     })
+}
+
+/// Asks the driver how its provider was started.
+fn statuses(device: &Device) -> Result<(NtStatus, Vec<NtStatus>), String> {
+    let answer = device.ioctl(GET_STATUSES, &[], 16).map_err(text)?;
+    let words = answer.output.chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
+    Ok((answer.status, words.map(|bytes| NtStatus::from_int(u32::from_le_bytes(bytes))).collect()))
 }
 
 fn send(host: &NtHost, device: &Device) -> Result<Vec<(&'static str, u32, NtStatus)>, String> {

@@ -1,9 +1,11 @@
 //! The demo as a user runs it, on the driver that `cargo xtask build` made.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use etw_etl::{Event, Reader};
 use serde_json::Value;
@@ -34,7 +36,7 @@ fn line<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_statuses_the_events_and_the_files_are_there() {
-    let folder = folder("win10");
+    let folder = folder("newest");
     let output = run(&image(), &folder, &[]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -72,17 +74,23 @@ fn the_statuses_the_events_and_the_files_are_there() {
 }
 
 #[test]
-fn a_windows_without_set_information_is_reported_and_survived() {
-    let output = run(&image(), &folder("win7"), &["--os", "win7"]);
+fn the_oldest_windows_that_loads_the_sample_shows_the_same() {
+    let output = run(&image(), &folder("win10-1803"), &["--os", "win10-1803"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    for name in ["SetTraits", "UseDescriptorType", "TrackBinary"] {
-        assert_eq!(line(&text, name)[1..3], ["0xC00000BB", "STATUS_NOT_SUPPORTED"], "{name}");
-    }
-    for name in ["Register", "Status"] {
+    assert!(text.contains("run by nt-host as on win10-1803"), "{text}");
+    for name in ["Register", "SetTraits", "Status"] {
         assert_eq!(line(&text, name)[1..3], ["0x00000000", "STATUS_SUCCESS"], "{name}");
     }
     assert!(text.contains("DriverUnload") && text.contains("kept every rule"), "{text}");
+}
+
+#[test]
+fn a_windows_that_does_not_load_the_sample_is_named_with_the_reason() {
+    let output = run(&image(), &folder("win7"), &["--os", "win7"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("needs KMDF 1.25 or later, win7 has KMDF 1.9"), "{text}");
 }
 
 #[test]
@@ -100,5 +108,32 @@ fn what_cannot_be_done_is_said() {
 
     let output = run(&image(), &folder("vista"), &["--os", "vista"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("`vista` is none of"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unknown Windows release `vista`"), "{output:?}");
+}
+
+#[test]
+fn without_a_reader_the_files_are_written() {
+    let folder = folder("unread");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
+    let demo = command.arg(image()).arg("--output").arg(&folder).stdout(writer).stderr(Stdio::piped()).spawn();
+    let output = demo.and_then(Child::wait_with_output).expect("the demo");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert!(Reader::open(folder.join("demo.etl")).expect("a trace").report().is_whole());
+    assert!(folder.join("demo.json").is_file() && folder.join("demo.html").is_file());
+}
+
+#[test]
+fn names_that_are_not_valid_utf_8_work_for_drivers_and_are_rejected_for_traces() {
+    let folder = folder("odd");
+    fs::create_dir_all(&folder).expect("a folder");
+    let odd: &OsStr = OsStrExt::from_bytes(b"odd\xFF");
+    fs::copy(image(), folder.join(odd)).expect("a copy of the driver");
+    let output = run(&folder.join(odd), &folder, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let output = run(&image(), &folder.join(OsStr::from_bytes(b"out\xFF")), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(r"out\xff/demo.etl`: the name of a session's file must be valid UTF-8"), "{said}");
 }

@@ -49,9 +49,9 @@ fn the_page_shows_what_the_demo_traced() {
     let json = fs::read_to_string(folder.join("demo.json")).expect("JSON Lines");
     let events: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let Some(dom) = browse(&folder, "", "light.png", "1") else { return };
-    assert!(dom.contains("<h1 id=\"title\">WdkEtw.DriverSample on win10, run by nt-host</h1>"));
+    assert!(dom.contains("<h1 id=\"title\">WdkEtw.DriverSample on win11-24h2, run by nt-host</h1>"));
     assert!(dom.contains(&format!("aria-rowcount=\"{}\"", events.len() + 1)), "not a row for each event");
-    assert!(dom.contains("<b>8</b> activities"), "the activities of the requests");
+    assert!(dom.contains("<b>9</b> activities"), "the activities of the requests");
 
     let refused = events.iter().position(|event| event["event"] == "RequestRefused").expect("a refused request");
     let address = format!("#filter=level%3Awarning&event={}", refused + 1);

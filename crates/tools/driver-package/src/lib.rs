@@ -1,54 +1,39 @@
 //! Driver images as files: what is in them, whether Windows would load them, and the packages they are installed from.
 //!
-//! [`Image`] is the model of a PE file, read from bytes that nobody vouches for: whatever they are, the answer is a
-//! model or an [`Error`] that names the damaged field, never a panic and never unbounded work. [`Image::verdict`] holds
-//! the model against [`rules`], each of which says what Windows does about it and where that is written.
+//! [`Image`] is the model of a PE file, which the crate `pe-image` reads. [`Verdict::of`] holds it against [`rules`]: each
+//! rule says what Windows does about it and where that is written.
 //! [`report`] turns both into a table for people or JSON for programs.
 //!
 //! [`inf`] stamps and lints how a driver is installed, [`sign`] puts an Authenticode signature into an image,
-//! [`catalog`] vouches for every file of a package, and [`package`] makes one of an image and an `.inx`. What is wrong
+//! [`catalog`] vouches for every file of a package, and [`package`] makes one of an image and an `.inx`, or completes one that the WDK made. What is wrong
 //! with an input is a [`Problem`] with file, line and rule.
 //!
 //! This crate has no `unsafe` code, loads nothing and runs nothing of what it reads.
 //!
 //! ```
-//! use driver_package::{Image, Target};
+//! use driver_package::{Image, Target, Verdict};
 //!
 //! let error = Image::parse(b"MZ, but nothing more").unwrap_err();
 //! assert_eq!(error.field(), "DOS header");
 //!
 //! # let bytes = b"";
 //! if let Ok(image) = Image::parse(bytes) {
-//!     for finding in image.verdict(Target::default()).findings() {
+//!     for finding in Verdict::of(&image, Target::default()).findings() {
 //!         println!("{}: {}", finding.rule.id, finding.found);
 //!     }
 //! }
 //! ```
 #![forbid(unsafe_code)]
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing,
-        clippy::cast_possible_truncation,
-        clippy::cast_possible_wrap,
-        clippy::cast_sign_loss
-    )
-)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod catalog;
-mod error;
 pub mod inf;
 pub mod package;
-pub mod pe;
 pub mod problem;
 pub mod report;
 pub mod rules;
 pub mod sign;
 
-pub use error::Error;
-pub use pe::Image;
+pub use pe_image::{self as pe, Error, Image};
 pub use problem::{Level, Problem, Problems};
 pub use rules::{Finding, Severity, Target, Verdict};

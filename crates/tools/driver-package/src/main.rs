@@ -19,6 +19,7 @@ Commands:
   inspect  shows what is in driver images and whether Windows would load them
   lint     holds INF files against rules of infverif
   package  makes a test-signed driver package of an image and an .inx
+  adopt    adds scripts and a description to a package that the WDK made
 
 `driver-package <command> --help` tells more about one of them.
 ";
@@ -47,7 +48,7 @@ fn run(words: &[OsString]) -> commands::Outcome {
     // Behind `--` are files only.
     let mut flags = rest.iter().take_while(|word| *word != "--");
     if flags.any(|word| word == "--help" || word == "-h") {
-        return Ok(print(command.help));
+        return Ok(print(&(command.help)()));
     }
     (command.run)(rest)
 }

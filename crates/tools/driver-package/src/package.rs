@@ -1,10 +1,15 @@
 //! A driver package: from an image and an `.inx` to a folder that Windows installs.
 //!
 //! Everything is made in memory and checked there; the folder appears as a whole at its place, or nothing does. The
-//! same inputs, key and time give the same bytes.
+//! same inputs, key and time give the same bytes. [`Adoption`] adds what the WDK does not make to a package of the WDK.
+//! No private key gets into a package.
 
+mod adopt;
 mod clock;
+mod extras;
 mod image;
+mod profile;
+mod requirements;
 mod setup;
 mod texts;
 mod write;
@@ -13,12 +18,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use adopt::{Adopted, Adoption};
 pub use clock::Clock;
+
+use extras::{ETWCTL, File};
+use requirements::Requirements;
+use texts::{Etwctl, Facts};
 
 use crate::catalog::{Catalog, Member, Version, systems};
 use crate::inf::Arch;
 use crate::problem::{Problem, Problems};
-use crate::sign::Identity;
+use crate::sign::{Identity, Signer, sign_image};
 
 /// What to make a package of.
 #[derive(Clone, Debug)]
@@ -29,14 +39,16 @@ pub struct Request {
     pub inx: PathBuf,
     /// The processor; none means that of the image.
     pub arch: Option<Arch>,
-    /// The framework's version, like `1.33`.
+    /// The framework's version, like `1.33`; none means that of the image.
     pub kmdf: Option<String>,
     /// The catalog's generation.
     pub catalog: Version,
     /// A folder with PowerShell scripts that go along.
     pub scripts: Option<PathBuf>,
-    /// The name of the driver's ETW provider, for the script that records it.
+    /// The name of the driver's ETW provider, for the scripts that record it and the recording profile.
     pub provider: Option<String>,
+    /// `etwctl.exe`, which is signed and goes along.
+    pub etwctl: Option<PathBuf>,
     /// The name of the certificate's file, without its extension.
     pub certificate: String,
     /// What the package says about when it was made, since 1970.
@@ -49,7 +61,7 @@ pub struct Package {
     /// The processor it is for.
     pub arch: Arch,
     /// Name and bytes, by name.
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<File>,
     /// What is not right, and did not matter.
     pub warnings: Vec<Problem>,
 }
@@ -61,9 +73,12 @@ impl Request {
     ///
     /// Everything that is wrong with the image, or with the `.inx`, each with file, line and rule.
     pub fn make(&self, identity: &Identity) -> Result<Package, Problems> {
-        let (image, arch, mut warnings) = image::prepare(self, identity)?;
-        let setup = setup::prepare(self, arch, &mut warnings)?;
-        let mut files = vec![(self.image_name(), image), (self.named("inf"), setup.bytes.clone())];
+        for path in [&self.image, &self.inx] {
+            name_of(path)?;
+        }
+        let image::Prepared { bytes, image, arch, mut warnings } = image::prepare(self, identity)?;
+        let setup = setup::prepare(self, &image, arch, &mut warnings)?;
+        let mut files = vec![(self.image_name(), bytes), (self.named("inf"), setup.bytes.clone())];
         files.extend(setup.read_others(self)?);
         let catalog = Catalog {
             version: self.catalog,
@@ -77,16 +92,36 @@ impl Request {
             move |error: der::Error| Problem::error(&file, "encoding", error.to_string())
         };
         files.push((self.named("cat"), catalog.sign(identity).map_err(failed("cat"))?));
-        let facts = texts::Facts {
-            request: self,
-            setup: &setup,
+        let certificate = identity.to_cer().map_err(failed("cer"))?;
+        let wrong = |text: String| Problem::error(Path::new(&self.certificate), "certificate-file", text);
+        let signer = Signer::of_file(&certificate).map_err(wrong)?;
+        let requirements = Requirements::of(&setup.inf, &image, arch);
+        warnings.extend(requirements.warning(&self.inx));
+        let facts = Facts {
+            name: &self.name(),
+            inf: &setup.inf,
+            catalog: &self.named("cat"),
+            image: &self.image_name(),
+            certificate: &format!("{}.cer", self.certificate),
             arch,
-            thumbprint: identity.thumbprint().map_err(failed("cer"))?,
+            signer: &signer,
+            version: &setup.version.to_string(),
+            provider: self.provider.as_deref(),
+            requirements: &requirements,
+            has_scripts: self.scripts.is_some(),
+            etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),
         };
-        files.push((format!("{}.cer", self.certificate), identity.to_cer().map_err(failed("cer"))?));
-        files.push((String::from("package.psd1"), facts.data_file().into_bytes()));
-        files.push((String::from("README.txt"), facts.read_me().into_bytes()));
-        files.extend(self.read_scripts()?);
+        files.push((facts.certificate.to_owned(), certificate));
+        files.extend(facts.files());
+        if let Some(path) = &self.etwctl {
+            let program = extras::etwctl(path, arch)?;
+            let result = sign_image(&program, identity);
+            files.push((ETWCTL.into(), result.map_err(|error| Problem::error(path, error.field(), error.reason()))?));
+        }
+        if let Some(folder) = &self.scripts {
+            files.extend(extras::scripts_in(folder)?);
+        }
+        extras::refuse_keys(Path::new(""), &files)?;
         files.sort();
         Ok(Package { arch, files, warnings })
     }
@@ -105,22 +140,6 @@ impl Request {
     fn image_name(&self) -> String {
         format!("{}.sys", self.image.file_stem().unwrap_or_default().to_string_lossy())
     }
-
-    fn read_scripts(&self) -> Result<Vec<(String, Vec<u8>)>, Problem> {
-        let Some(folder) = &self.scripts else {
-            return Ok(Vec::new());
-        };
-        let unreadable = |error: std::io::Error| Problem::error(folder, "package-file", error.to_string());
-        let mut scripts = Vec::new();
-        for entry in fs::read_dir(folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ps1")) {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                scripts.push((name, read(&path)?));
-            }
-        }
-        Ok(scripts)
-    }
 }
 
 impl Package {
@@ -138,6 +157,18 @@ impl Package {
     pub fn write(&self, folder: &Path) -> Result<(), Problem> {
         write::replace(folder, &self.files)
     }
+}
+
+/// The name of a file that goes into the package: INF and catalog hold it as text.
+fn name_of(path: &Path) -> Result<&str, Problem> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.ok_or_else(|| {
+        Problem::error(
+            path,
+            "package-file",
+            format!("`{}` has no name in valid UTF-8", path.as_os_str().as_encoded_bytes().escape_ascii()),
+        )
+    })
 }
 
 /// A file that has to be there.

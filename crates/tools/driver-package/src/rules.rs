@@ -6,12 +6,15 @@
 
 mod binding;
 mod header;
+mod release;
 mod sections;
 mod signature;
 
 use std::fmt;
 
-use crate::pe::{Image, Version};
+use windows_releases::Release;
+
+use crate::pe::Image;
 
 /// How much a rule matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,17 +57,10 @@ impl fmt::Debug for Rule {
 }
 
 /// The Windows that is to load the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// Its version; 10.0 is also that of Windows 11.
-    pub version: Version,
-}
-
-impl Default for Target {
-    /// Windows 10 and 11.
-    fn default() -> Self {
-        Self { version: Version { major: 10, minor: 0 } }
-    }
+    /// The newest one unless something else is said.
+    pub release: Release,
 }
 
 /// A violation.
@@ -79,16 +75,25 @@ pub struct Finding {
 /// All violations of an image, the serious ones first.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
+    target: Target,
     findings: Vec<Finding>,
 }
 
 impl Verdict {
-    pub(crate) fn of(image: &Image, target: Target) -> Self {
+    /// What Windows would object to.
+    #[must_use]
+    pub fn of(image: &Image, target: Target) -> Self {
         let mut findings: Vec<Finding> = all()
             .flat_map(|rule| (rule.check)(image, target).into_iter().map(move |found| Finding { rule, found }))
             .collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.rule.severity));
-        Self { findings }
+        Self { target, findings }
+    }
+
+    /// The Windows that was asked about.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.target
     }
 
     /// Every violation.
@@ -111,7 +116,13 @@ impl Verdict {
 
 /// Every rule, in the order in which the loader gets to see the parts.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [header::RULES, sections::RULES, binding::RULES, signature::RULES].into_iter().flatten()
+    [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES].into_iter().flatten()
+}
+
+/// The oldest Windows release that has everything the image needs; none if no known release has it.
+#[must_use]
+pub fn oldest_release(image: &Image) -> Option<Release> {
+    release::oldest(image)
 }
 
 /// Documents that several rules rest on.

@@ -11,6 +11,7 @@ mod image;
 pub(crate) mod oid;
 mod pem;
 mod pkcs7;
+mod signer;
 pub(crate) mod spc;
 
 pub use certificate::{TEST_NAME, test_identity};
@@ -19,3 +20,4 @@ pub use digest::{Digests, image_digests};
 pub use identity::Identity;
 pub use image::sign_image;
 pub(crate) use pkcs7::sign;
+pub use signer::{Signer, Trust};

@@ -4,9 +4,10 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use common::{Driver, tools};
+use windows_releases::{Client, Release};
 
 fn inspect(folder: &Path, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_driver-package");
@@ -33,7 +34,7 @@ fn a_good_driver_is_described_and_accepted() {
         "good.sys\n  machine          x64 (0x8664), PE32+\n",
         "  entry            0x1010 in .text (r-x): FxDriverEntry (by its exports)\n",
         "    WDFLDR.SYS (2)\n      WdfVersionBind\n",
-        "  Windows would load it\n    nothing to object to\n",
+        "  Windows would load it (win11-24h2)\n    nothing to object to\n",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
@@ -102,7 +103,7 @@ fn wrong_usage_is_exit_code_2_and_help_is_not() {
     for (arguments, text) in [
         (&["--jsn", "a.sys"][..], "unknown flag `--jsn`"),
         (&[], "no file given"),
-        (&["--windows", "eleven", "a.sys"], "`eleven` is no version"),
+        (&["--windows", "eleven", "a.sys"], "unknown Windows release `eleven`"),
         (&["a.sys", "--windows"], "`--windows` needs a value"),
         (&["--map", "a.map", "a.sys", "b.sys"], "single file"),
     ] {
@@ -123,5 +124,62 @@ fn an_older_windows_can_be_asked_for() {
     fs::write(folder.join("a.sys"), Driver::default().build()).unwrap();
     let output = inspect(&folder, &["--windows", "6.1", "a.sys"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(out(&output).contains("subsystem-version: it needs 10.0, Windows is 6.1"));
+    assert!(out(&output).contains("subsystem-version: it needs 10.0, win7 is 6.1"));
+}
+
+#[test]
+fn every_release_of_windows_can_be_asked_for() {
+    let folder = tools::folder("command-releases");
+    let framework = Some(Client { major: 1, minor: 33, functions: 458, minimum: Some(25) });
+    let driver = Driver { framework, subsystem_version: (6, 0), ..Driver::default() };
+    fs::write(folder.join("a.sys"), driver.build()).unwrap();
+    let help = out(&inspect(&folder, &["--help"]));
+    for release in Release::ALL {
+        assert!(help.contains(&format!("\n  {release} ")), "{release}: {help}");
+        for name in [release.name()].iter().chain(release.aliases()) {
+            let output = inspect(&folder, &["--windows", name, "a.sys"]);
+            let expected = i32::from(release < Release::Win10_1803);
+            assert_eq!(output.status.code(), Some(expected), "{name}: {}", out(&output));
+            assert!(out(&output).contains(&format!("it ({release})")), "{name}: {}", out(&output));
+        }
+    }
+    let text = out(&inspect(&folder, &["a.sys"]));
+    assert!(text.contains("KMDF 1.33 with 458 functions, runs on 1.25 and later"), "{text}");
+    assert!(text.contains("from win10-1803 (Windows 10 1803, build 17134) on"), "{text}");
+    let json = out(&inspect(&folder, &["--json", "a.sys"]));
+    for part in ["\"oldest_windows\": \"win10-1803\"", "\"oldest_build\": 17134", "\"windows\": \"win11-24h2\""] {
+        assert!(json.contains(part), "{part} is not in {json}");
+    }
+}
+
+#[test]
+fn without_a_reader_it_ends_quietly() {
+    let folder = tools::folder("command-unread");
+    fs::write(folder.join("good.sys"), Driver::default().build()).unwrap();
+    for arguments in [&["--help"][..], &["inspect", "good.sys"], &["inspect", "--json", "good.sys"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driver-package"));
+        let child = command.current_dir(&folder).args(arguments).stdout(writer).stderr(Stdio::piped()).spawn();
+        let output = child.and_then(Child::wait_with_output).unwrap();
+        assert_eq!((output.status.code(), messages(&output)), (Some(0), String::new()), "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn images_may_have_names_that_are_not_valid_utf_8_but_not_in_a_package() {
+    let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.sys");
+    let folder = tools::folder("command-odd");
+    fs::write(folder.join(odd), Driver::default().build()).unwrap();
+    let program = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driver-package"));
+        command.current_dir(&folder);
+        command
+    };
+    let output = program().arg("inspect").arg(odd).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", messages(&output));
+    let output = program().args(["package", "--inx", "a.inx", "--out", "out", "--image"]).arg(odd).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(messages(&output).contains("`odd\\xff.sys` has no name in valid UTF-8"), "{}", messages(&output));
 }

@@ -12,7 +12,8 @@ use driver_package::catalog::Version;
 use driver_package::inf::Arch;
 use driver_package::package::Package;
 use driver_package::sign::{Identity, image_digests, sign_image, test_identity};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
+use windows_releases::{Client, Release};
 
 fn file<'a>(package: &'a Package, name: &str) -> &'a [u8] {
     let found = package.files().iter().find(|(each, _)| each == name);
@@ -41,15 +42,58 @@ fn a_package_has_its_files_and_they_say_what_they_should() {
         let signed = Image::parse(file(&package, "driver.sys")).unwrap();
         assert!(signed.header.checksum.is_right());
         assert!(signed.signature.as_ref().is_some_and(|signature| signature.problems.is_empty()));
-        assert!(signed.verdict(Target::default()).findings().is_empty());
+        assert!(Verdict::of(&signed, Target::default()).findings().is_empty());
         assert_eq!(file(&package, "signer.cer"), signer().to_cer().unwrap());
 
         let data = text(&package, "package.psd1");
-        assert!(data.contains("HardwareIds = @('Root\\Example', 'Root\\Other')\r\n"), "{data}");
-        assert!(data.contains("Services    = @('driver')\r\n"), "{data}");
-        assert!(data.contains(&format!("Arch        = '{}'\r\n", arch.name())), "{data}");
+        assert!(data.contains("HardwareIds    = @('Root\\Example', 'Root\\Other')\r\n"), "{data}");
+        assert!(data.contains("Services       = @('driver')\r\n"), "{data}");
+        assert!(data.contains(&format!("Arch           = '{}'\r\n", arch.name())), "{data}");
         assert!(text(&package, "README.txt").contains("A device (Root\\Example, Root\\Other)\r\n"));
     }
+}
+
+#[test]
+fn the_oldest_windows_and_framework_are_those_that_the_image_needs() {
+    let folder = tools::folder("package-minimum");
+    let driver = |minimum| {
+        let framework = Some(Client { major: 1, minor: 33, functions: 458, minimum: Some(minimum) });
+        Driver { framework, subsystem_version: (6, 0), ..image(Arch::X64) }.build()
+    };
+    for (minimum, decoration, expected, warns) in [
+        (25, "17134", ("17134", "Windows 10 1803", "1.25"), false),
+        (25, "16299", ("17134", "Windows 10 1803", "1.25"), true),
+        (25, "19041", ("19041", "Windows 10 2004", "1.25"), false),
+        (33, "17134", ("20348", "Windows Server 2022 or Windows 11 21H2", "1.33"), true),
+    ] {
+        let inx = INX.replace("16299", decoration);
+        let mut request = request(&folder, &driver(minimum), inx.as_bytes());
+        // The image says which framework it was built for.
+        request.kmdf = None;
+        let package = request.make(&signer()).unwrap();
+        assert!(text(&package, "driver.inf").contains("KmdfLibraryVersion = 1.33\n"));
+        let (build, windows, kmdf) = expected;
+        let data = text(&package, "package.psd1");
+        for line in [
+            format!("MinimumBuild   = {build}\r\n"),
+            format!("MinimumWindows = '{windows}'\r\n"),
+            format!("Kmdf           = '{kmdf}'\r\n"),
+        ] {
+            assert!(data.contains(&line), "{line} is not in {data}");
+        }
+        assert!(text(&package, "README.txt").contains(&format!("for {windows} (build {build}) and later")));
+        let warnings: Vec<String> = package.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings.len(), usize::from(warns), "{warnings:?}");
+        let says = |warning: &String| warning.contains("driver.inx:20: warning minimum-build: ");
+        assert!(warnings.iter().all(says), "{warnings:?}");
+    }
+    let mut other = request(&folder, &driver(25), INX.as_bytes());
+    other.kmdf = Some("1.31".into());
+    let problem = other.make(&signer()).unwrap_err().to_string();
+    assert!(
+        problem.contains("kmdf-version: it was built for KMDF 1.33, the package is to be for KMDF 1.31"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -106,8 +150,65 @@ fn other_files_of_a_driver_and_scripts_come_along() {
     assert_eq!(file(&package, "install.ps1"), b"exit 0");
     assert!(!package.files().iter().any(|(name, _)| name == "notes.txt"));
     // Microsoft's own example of a name and its id, in the documentation of TRACELOGGING_DEFINE_PROVIDER.
-    assert!(text(&package, "package.psd1").contains("ProviderId  = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
+    assert!(text(&package, "package.psd1").contains("ProviderId     = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
     assert!(text(&package, "README.txt").contains(".\\install.ps1"));
+}
+
+#[test]
+fn etwctl_comes_along_with_a_signature() {
+    let folder = tools::folder("package-etwctl");
+    let program = Driver { subsystem: 3, ..image(Arch::X64) }.build();
+    fs::write(folder.join("etwctl.exe"), &program).unwrap();
+    let mut request = usual(&folder, Arch::Arm64);
+    let without = request.make(&signer()).unwrap();
+    assert!(!text(&without, "README.txt").contains("etwctl.exe               records"));
+    request.etwctl = Some(folder.join("etwctl.exe"));
+    let package = request.make(&signer()).unwrap();
+    assert_eq!(file(&package, "etwctl.exe"), sign_image(&program, &signer()).unwrap());
+    assert!(text(&package, "README.txt").contains("etwctl.exe               records"));
+    fs::write(folder.join("etwctl.exe"), "#!/bin/sh").unwrap();
+    assert!(request.make(&signer()).unwrap_err().to_string().contains("etwctl.exe"));
+}
+
+#[test]
+fn a_private_key_among_the_files_is_refused() {
+    let folder = tools::folder("package-with-key");
+    let inx = INX.replace("driver.sys = 1\n", "driver.sys = 1\nfirmware.bin = 1\n");
+    let request = request(&folder, &image(Arch::X64).build(), inx.as_bytes());
+    fs::copy(common::inputs::data("signer.pem"), folder.join("firmware.bin")).unwrap();
+    assert_eq!(request.make(&signer()).unwrap_err().0[0].rule, "private-key");
+}
+
+#[test]
+fn a_package_says_which_windows_it_needs() {
+    let folder = tools::folder("package-needs");
+    let data = |kmdf: &str| {
+        let mut request = usual(&folder, Arch::X64);
+        request.kmdf = Some(kmdf.into());
+        text(&request.make(&signer()).unwrap(), "package.psd1")
+    };
+    // The INF is for 16299 and later, which is Windows 10 1709.
+    for release in Release::ALL {
+        let kmdf = release.kmdf();
+        let first = Release::first_with_kmdf(kmdf.minor).unwrap().max(Release::Win10_1709);
+        let data = data(&kmdf.to_string());
+        assert!(data.contains(&format!("MinimumBuild   = {}\r\n", first.build())), "{data}");
+        assert!(data.contains(&format!("MinimumWindows = '{}", first.title())), "{data}");
+        assert!(data.contains(&format!("Kmdf           = '{kmdf}'\r\n")), "{data}");
+    }
+    assert!(data("1.33").contains("MinimumWindows = 'Windows Server 2022 or Windows 11 21H2'\r\n"));
+    let mut request = usual(&folder, Arch::X64);
+    request.kmdf = Some("1.99".into());
+    let warnings = request.make(&signer()).unwrap().warnings;
+    assert!(warnings.iter().any(|warning| warning.rule == "kmdf-version"), "{warnings:?}");
+}
+
+#[test]
+fn the_certificate_is_described_as_what_it_is() {
+    let folder = tools::folder("package-trust");
+    let text = text(&usual(&folder, Arch::X64).make(&signer()).unwrap(), "README.txt").replace("\r\n", " ");
+    assert!(text.contains("trusts all code that it signs") && text.contains("in test mode or not, until"), "{text}");
+    assert!(!text.contains("only while they"), "{text}");
 }
 
 #[test]

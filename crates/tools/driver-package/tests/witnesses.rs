@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use common::{ARM64, Driver, X64, tools};
 use driver_package::pe::{ExportTarget, Imported, LinkerMap};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
 
 /// Made images of every shape and those that a linker left in the target folder.
 fn images(name: &str) -> Vec<(PathBuf, Image)> {
@@ -66,7 +66,7 @@ fn facts(image: &Image) -> String {
             let _ = writeln!(text, "export {name} {} {rva:#x}", export.ordinal);
         }
     }
-    let fixups = image.relocations.as_ref().map_or(0, |relocations| relocations.fixups);
+    let fixups = image.relocations.as_ref().map_or(0, |relocations| relocations.fixups.len());
     let _ = writeln!(text, "relocations {fixups}");
     for pdb in image.debug.iter().filter_map(|entry| entry.pdb.as_ref()) {
         let _ = writeln!(text, "pdb {}", pdb.path);
@@ -124,7 +124,7 @@ fn llvm_readobj_sees_the_same() {
             assert_eq!(theirs.split_whitespace().next(), Some(name.as_str()));
         }
         let fixups = field("Type").iter().filter(|kind| *kind == "DIR64").count();
-        assert_eq!(fixups, image.relocations.as_ref().map_or(0, |relocations| relocations.fixups));
+        assert_eq!(fixups, image.relocations.as_ref().map_or(0, |relocations| relocations.fixups.len()));
         if let Some(cookie) = image.load_config.as_ref().and_then(|config| config.security_cookie) {
             assert_eq!(field("SecurityCookie"), [format!("{cookie:#X}")]);
         }
@@ -196,7 +196,7 @@ fn the_linker_of_rust_writes_the_checksum_that_is_computed_and_a_map_that_is_und
         assert!(ours.header.checksum.is_right(), "{:x?}", ours.header.checksum);
         ours.name_entry(LinkerMap::new(&fs::read_to_string(image.with_extension("map")).unwrap()));
         assert_eq!(ours.entry.symbol.as_ref().map(|symbol| symbol.name.as_str()), Some("DriverEntry"));
-        assert!(ours.verdict(Target::default()).is_loadable(), "{:?}", ours.verdict(Target::default()));
+        assert!(Verdict::of(&ours, Target::default()).is_loadable(), "{:?}", Verdict::of(&ours, Target::default()));
     }
 }
 

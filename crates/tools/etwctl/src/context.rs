@@ -6,7 +6,7 @@ use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
 
 use crate::cli::Line;
-use crate::output::{Json, Table, paint, table};
+use crate::output::{Json, Table, object, paint, table};
 use crate::suggest::nearest;
 
 /// The machine, and how to write.
@@ -30,7 +30,7 @@ impl<'a> Context<'a> {
 
     /// Writes names and values.
     pub(crate) fn record(&self, members: Vec<(&'static str, Json)>) -> Result<(), Failure> {
-        let text = if self.is_json { format!("{}\n", Json::Object(members)) } else { table::record(&members) };
+        let text = if self.is_json { format!("{}\n", object(members)) } else { table::record(&members) };
         Self::write(&text)
     }
 

@@ -13,6 +13,7 @@ mod select;
 mod suggest;
 mod values;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -22,9 +23,13 @@ use context::{Context, Failure};
 use etw_session::Machine;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments = std::env::args_os().skip(1).map(OsString::into_string).collect::<Result<Vec<_>, _>>();
     let machine = Machine::local();
-    let result = match cli::parse(&arguments) {
+    let parsed = match &arguments {
+        Ok(arguments) => cli::parse(arguments),
+        Err(word) => Err(format!("the argument `{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii())),
+    };
+    let result = match parsed {
         Ok(Parsed::Run(line)) => Context::new(&machine, &line).and_then(|context| commands::run(&context, &line)),
         Ok(Parsed::Help(command)) => {
             let text = command.map_or_else(|| help::overview(machine.description(), machine.caveat()), help::of);

@@ -57,6 +57,7 @@ mod tests {
             ("stack-trac", Some("stack-tracing")),
             ("stream-cont", Some("stream-count")),
             ("prov", Some("providers")),
+            ("st", None),
             ("frobnicate", None),
             ("", None),
         ] {

@@ -66,7 +66,7 @@ fn the_windows_that_the_driver_finds_can_be_chosen_and_time_can_stand_still() {
         assert_eq!(run.code, 0, "{}", run.err);
         lines(&run.out).iter().filter(|line| line["event"] == event).count()
     };
-    assert_eq!(count("--os win7", "DriverEntry"), 1);
+    assert_eq!(count("--os win10-1803", "DriverEntry"), 1);
     assert_eq!((count("--advance 0", "Tick"), count("--advance 10.5", "Tick")), (0, 10));
     assert_eq!(count("--level warning", "DriverEntry"), 0);
 }
@@ -88,7 +88,7 @@ fn mistakes_about_drivers_are_named() {
         (format!("record --driver {path}"), 2, "record needs a provider"),
         (format!("record P --driver {path} --demo"), 2, "--demo and --driver exclude each other"),
         (format!("record P --driver {path} --ioctl me"), 2, "'me' is not a control code in hexadecimal"),
-        (format!("record P --driver {path} --os vista"), 2, "`vista` is none of win7"),
+        (format!("record P --driver {path} --os vista"), 2, "unknown Windows release `vista`: expected one of win7"),
         ("record P --driver no-such.sys".to_owned(), 1, "no-such.sys: "),
         ("record P --driver Cargo.toml".to_owned(), 1, "Cargo.toml: "),
         ("record P --ioctl 222000".to_owned(), 2, "--ioctl is about a driver: name one with --driver"),

@@ -3,7 +3,9 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::process::{Child, Command, Stdio};
 
 use common::{demo_trace, etwctl, scratch};
 use serde_json::Value;
@@ -90,6 +92,9 @@ fn every_format_is_written_and_colours_only_when_asked_for() {
             && page.contains("formats.etl")
             && page.contains("ReadFailed")
     );
+    let table = run("--table").out;
+    assert!(table.starts_with("  provider Etwctl-Demo\n"), "{table}");
+    assert!(table.contains(" ReadFailed ") && table.contains(" start ") && !table.contains("Etwctl-Demo/"), "{table}");
     let text = run("--text");
     assert!(text.out.contains("Etwctl-Demo/ReadFailed Request=5") && !text.out.contains('\x1b'));
     assert!(run("--color always").out.contains("\x1b[31m"));
@@ -128,4 +133,38 @@ fn a_damaged_trace_is_decoded_as_far_as_it_goes_and_has_exit_code_3() {
     assert!(!lines(&run.out).is_empty());
     assert_eq!(etwctl(&format!("stats {}", path.display())).code, 3);
     fs::remove_file(path).unwrap();
+}
+
+/// Runs the command with an output that nobody reads.
+fn unread(words: &[&OsStr]) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let child = Command::new(env!("CARGO_BIN_EXE_etwctl")).args(words).stdout(writer).stderr(Stdio::piped()).spawn();
+    let output = child.and_then(Child::wait_with_output).unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn without_a_reader_the_file_of_a_recording_is_whole() {
+    let path = scratch("unread.etl");
+    let words = ["record", "--demo", "--live", "--json", "--etl"].map(OsStr::new);
+    let (code, said) = unread(&[&words[..], &[path.as_os_str()]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("0 events and 0 buffers lost"), "{said}");
+    let decoded = etwctl(&format!("decode {} --json --provider Etwctl-Demo", path.display()));
+    assert_eq!(lines(&decoded.out).len(), 43);
+    assert_eq!(
+        unread(&["decode", "--json"].map(OsStr::new).into_iter().chain([path.as_os_str()]).collect::<Vec<_>>()).0,
+        Some(0)
+    );
+    assert_eq!(unread(&[OsStr::new("--help")]), (Some(0), String::new()));
+    fs::remove_file(path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_valid_utf_8_is_rejected_by_name() {
+    let odd: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.etl");
+    let (code, said) = unread(&[OsStr::new("decode"), odd]);
+    assert_eq!((code, said.as_str()), (Some(2), "etwctl: the argument `odd\\xff.etl` is not valid UTF-8\n"));
 }

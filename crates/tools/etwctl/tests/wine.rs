@@ -50,14 +50,14 @@ impl Wine {
         }
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wine");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        let build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build
             .args(["build", "--quiet", "--package", "etwctl", "--target", TARGET, "--target-dir"])
             .arg(folder.join("target"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .map_err(|error| error.to_string())?;
-        assert!(build.status.success(), "the build for Windows failed: {}", String::from_utf8_lossy(&build.stderr));
-        fs::copy(folder.join("target").join(TARGET).join("debug/etwctl.exe"), folder.join("etwctl.exe"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        let files =
+            test_images::built(&mut build).unwrap_or_else(|said| panic!("the build for Windows failed: {said}"));
+        fs::copy(test_images::named(&files, "etwctl.exe")?, folder.join("etwctl.exe"))
             .map_err(|error| error.to_string())?;
         let source = folder.join("random.c");
         fs::write(&source, RANDOM).map_err(|error| error.to_string())?;

@@ -4,16 +4,21 @@
 //! failed, 2 when the command line is wrong or something is missing that cannot be installed from here.
 //! The program has no dependency, so that it builds in a second on a fresh machine.
 
+mod artifacts;
 mod cli;
 mod commands;
 mod context;
 mod driver;
 mod error;
+mod output;
 mod process;
 mod setup;
 mod steps;
+#[expect(dead_code, reason = "a module of etwctl, which xtask needs less of")]
+#[path = "../../etwctl/src/suggest.rs"]
 mod suggest;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use cli::Invocation;
@@ -21,9 +26,7 @@ use context::Context;
 use error::Error;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> =
-        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
-    match run(&arguments) {
+    match arguments().and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if !matches!(error, Error::Said(_)) {
@@ -34,10 +37,18 @@ fn main() -> ExitCode {
     }
 }
 
+/// The command line. Cargo and the drivers' manifests take text only, so a name that is none is rejected here.
+fn arguments() -> Result<Vec<String>, Error> {
+    let words = std::env::args_os().skip(1).map(OsString::into_string);
+    words.collect::<Result<_, _>>().map_err(|word| {
+        Error::Usage(format!("the argument `{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii()))
+    })
+}
+
 fn run(arguments: &[String]) -> Result<(), Error> {
     match cli::parse(arguments)? {
         Invocation::Help(text) => {
-            print!("{text}");
+            output::print(&text);
             Ok(())
         }
         Invocation::Run { command, flags, words } => (command.run)(&Context::new(flags).with_words(words)),

@@ -4,11 +4,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::process::{ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::thread;
 
 use crate::error::Error;
+use crate::output;
 
 /// A program with its arguments and environment.
 pub(crate) struct Tool {
@@ -39,7 +41,7 @@ impl Tool {
     }
 
     /// An environment variable the reader need not see.
-    pub(crate) fn hidden_env(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn hidden_env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
         self
     }
@@ -52,7 +54,7 @@ impl Tool {
 
     /// Runs with our own standard streams.
     pub(crate) fn run(mut self) -> Result<(), Error> {
-        let result = self.command.status();
+        let result = self.status();
         match result {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(self.failure(status, "")),
@@ -62,7 +64,7 @@ impl Tool {
 
     /// Runs with our own standard streams a program whose exit codes 1 and 2 mean the same as ours.
     pub(crate) fn run_ours(mut self) -> Result<(), Error> {
-        let result = self.command.status();
+        let result = self.status();
         match result.as_ref().map(ExitStatus::code) {
             Ok(Some(0)) => Ok(()),
             Ok(Some(1)) => Err(Error::Said(1)),
@@ -87,17 +89,30 @@ impl Tool {
         self.run_ours()
     }
 
-    /// Runs with our own standard output; standard error goes to `reader`, which has to read all of it.
-    pub(crate) fn run_with_errors(mut self, reader: impl FnOnce(&mut ChildStderr)) -> Result<(), Error> {
-        let child = self.command.stderr(Stdio::piped()).spawn();
-        let mut child = child.map_err(|error| self.not_started(&error))?;
+    /// Runs and returns standard output, also that of a program that fails; standard error goes to `reader`, which has
+    /// to read all of it.
+    pub(crate) fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
+        let mut child = match self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+            Ok(child) => child,
+            Err(error) => return (String::new(), Err(self.not_started(&error))),
+        };
+        let stdout = child.stdout.take();
+        let stdout = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut bytes)).map(|_| bytes)
+        });
         if let Some(stream) = &mut child.stderr {
             reader(stream);
         }
-        match child.wait() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(self.failure(status, "")),
-            Err(error) => Err(self.not_started(&error)),
+        let result = match (child.wait(), stdout.join()) {
+            (Ok(status), Ok(Ok(bytes))) => Ok((status, String::from_utf8_lossy(&bytes).into_owned())),
+            (Err(error), _) | (_, Ok(Err(error))) => Err(error),
+            (_, Err(_)) => Err(io::Error::other("its output could not be read")),
+        };
+        match result {
+            Ok((status, text)) if status.success() => (text, Ok(())),
+            Ok((status, text)) => (text, Err(self.failure(status, ""))),
+            Err(error) => (String::new(), Err(Error::Failed(format!("`{self}`: {error}")))),
         }
     }
 
@@ -122,6 +137,14 @@ impl Tool {
     /// Whether the program can be started and ends with success; its output is dropped.
     pub(crate) fn succeeds(mut self) -> bool {
         self.output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Runs with our own standard streams. A program must not fail because nobody reads our output any more.
+    fn status(&mut self) -> io::Result<ExitStatus> {
+        if output::is_closed() {
+            self.command.stdout(Stdio::null());
+        }
+        self.command.status()
     }
 
     fn output(&mut self) -> io::Result<Output> {

@@ -10,6 +10,7 @@ use std::env;
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::output;
 use crate::process::Tool;
 pub(crate) use verifiers::ensure as ensure_verifiers;
 
@@ -17,6 +18,9 @@ use plan::{Decision, Rights, Route, decide};
 
 /// The target every driver image is built for.
 pub(crate) const TARGET: &str = "x86_64-pc-windows-msvc";
+
+/// The targets of drivers.
+pub(crate) const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
 
 /// The variable that forces a route.
 const FORCE: &str = "WDK_ETW_TOOLCHAIN";
@@ -48,25 +52,49 @@ impl WindowsToolchain {
         self.env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
     }
 
-    /// The same for tests that build images themselves: they read these variables. Lists have one item a line.
-    pub(crate) fn to_env(&self) -> [(&'static str, String); 3] {
+    /// The same for tests that build images themselves: they read these variables. Lists have one item a line. The last one
+    /// is of targets that could not be installed: tests that need them are skipped.
+    pub(crate) fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
         let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
         [
             ("WDK_ETW_WINDOWS_CARGO", self.cargo.clone()),
             ("WDK_ETW_WINDOWS_ARGS", self.args.join("\n")),
             ("WDK_ETW_WINDOWS_ENV", pairs.join("\n")),
+            ("WDK_ETW_WITHOUT", without.join("\n")),
         ]
+    }
+
+    /// A toolchain of rustup's by its name; installed if it is not there.
+    pub(crate) fn installed(context: &Context, name: &str) -> Result<Self, Error> {
+        let cargo = system::ensure_toolchain(context, name)?;
+        let mut toolchain = Self::rustup(&cargo, "rust-lld");
+        // What cargo and tests start by its plain name is rustup's proxy.
+        toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
+        toolchain.ensure_target(context, TARGET)?;
+        Ok(toolchain)
+    }
+
+    /// Cargo of this toolchain for the host, at the repository's root.
+    pub(crate) fn host_cargo(&self, context: &Context) -> Tool {
+        self.env.iter().fold(context.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
+    }
+
+    /// Installs the libraries of all targets of drivers; returns the targets for which that is not possible.
+    pub(crate) fn ensure_driver_targets(&self, context: &Context) -> Vec<&'static str> {
+        let mut without = DRIVER_TARGETS.to_vec();
+        without.retain(|target| match self.ensure_target(context, target) {
+            Ok(()) => false,
+            Err(error) => {
+                note(&format!("tests go on without {target}: {error}"));
+                true
+            }
+        });
+        without
     }
 
     /// Installs another target's libraries where they are not compiled with every build.
     pub(crate) fn ensure_target(&self, context: &Context, target: &str) -> Result<(), Error> {
-        if self.builds_core() || system::has_target(context, target) {
-            return Ok(());
-        }
-        note(&format!("installing the Rust target {target} with rustup"));
-        system::add_target(context, target).map_err(|error| {
-            Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
-        })
+        if self.builds_core() { Ok(()) } else { ensure_target(context, &self.env, target) }
     }
 
     /// Whether the linker is LLVM's own and not the toolchain's.
@@ -109,7 +137,7 @@ impl WindowsToolchain {
 }
 
 fn linker_variables(linker: &str) -> [(String, String); 2] {
-    [TARGET, "aarch64-pc-windows-msvc"].map(|target| {
+    DRIVER_TARGETS.map(|target| {
         let key = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
         (key, linker.to_owned())
     })
@@ -131,8 +159,8 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
             Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
             Decision::AddTarget => {
                 note(&format!("installing the Rust target {TARGET} with rustup"));
-                match system::add_target(context, TARGET) {
-                    Ok(()) => facts.target_installed = system::has_target(context, TARGET),
+                match system::add_target(context, &[], TARGET) {
+                    Ok(()) => facts.target_installed = system::has_target(context, &[], TARGET),
                     Err(error) => note(&format!("that did not work: {error}")),
                 }
                 facts.rustup = false;
@@ -152,13 +180,24 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
     }
 }
 
+/// Installs a target's libraries for the toolchain that these variables select; without any, the installed one.
+pub(crate) fn ensure_target(context: &Context, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    if system::has_target(context, env, target) {
+        return Ok(());
+    }
+    note(&format!("installing the Rust target {target} with rustup"));
+    system::add_target(context, env, target).map_err(|error| {
+        Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
+    })
+}
+
 /// Installs Debian packages, or says how to.
 pub(crate) fn ensure_packages(context: &Context, packages: &[&'static str]) -> Result<(), Error> {
     let list = packages.join(" ");
     let rights = system::rights(context);
     if rights == Rights::None || !system::has_apt(context) {
         return Err(Error::Missing(format!(
-            "drivers need {list} (the names of Debian's packages); run: \
+            "this needs {list} (the names of Debian's packages); run: \
              sudo apt-get update && sudo apt-get install --yes {list}"
         )));
     }
@@ -184,7 +223,7 @@ pub(crate) fn ensure_component(context: &Context, name: &str, probe: Tool) -> Re
 /// Tells what is going on inside a step, indented below its title.
 pub(crate) fn note(text: &str) {
     for line in text.lines() {
-        println!("      {line}");
+        output::print_line(&format!("      {line}"));
     }
 }
 
@@ -194,7 +233,9 @@ mod tests {
 
     #[test]
     fn tests_are_told_how_to_build_with_the_installed_toolchain() {
-        let [cargo, args, env] = WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env();
+        let [cargo, args, env, without] =
+            WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env(&["aarch64-pc-windows-msvc"]);
+        assert_eq!(without, ("WDK_ETW_WITHOUT", "aarch64-pc-windows-msvc".into()));
         assert_eq!(cargo, ("WDK_ETW_WINDOWS_CARGO", "/bin/cargo".into()));
         assert_eq!(args, ("WDK_ETW_WINDOWS_ARGS", String::new()));
         let linkers = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld\n\
@@ -204,7 +245,7 @@ mod tests {
 
     #[test]
     fn tests_are_told_to_build_core_with_debians_compiler() {
-        let [cargo, args, env] = WindowsToolchain::debian().to_env();
+        let [cargo, args, env, _] = WindowsToolchain::debian().to_env(&[]);
         assert_eq!(cargo.1, "/usr/bin/cargo");
         assert_eq!(args.1, "-Zbuild-std=core,alloc,panic_abort");
         assert!(env.1.contains("RUSTC=/usr/bin/rustc\nRUSTC_BOOTSTRAP=1\n"));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::output;
 
 /// How a step that did not fail ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,23 +46,38 @@ struct Record {
     took: Duration,
 }
 
-/// Runs the steps and prints the summary; fails when one of them failed.
+/// Runs the steps and prints the summary; fails when one of them failed. The work goes on if nobody reads the output.
 pub(crate) fn run_all(context: &Context, steps: &[Step]) -> Result<(), Error> {
+    run(context, steps, || false)
+}
+
+/// The same for steps whose only result is what they print: without a reader the rest is not run.
+pub(crate) fn check_all(context: &Context, steps: &[Step]) -> Result<(), Error> {
+    run(context, steps, output::is_closed)
+}
+
+/// What shells report for a program that was ended because its output was closed: 128 and the number of SIGPIPE.
+const UNREAD: u8 = 141;
+
+fn run(context: &Context, steps: &[Step], is_in_vain: fn() -> bool) -> Result<(), Error> {
     let mut records = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         let title = format!("[{}/{}] {}: {}", index + 1, steps.len(), step.name, step.what);
-        println!("{}", bold(&title));
+        output::print_line(&bold(&title));
         let started = Instant::now();
         let result = (step.run)(context);
         let took = started.elapsed();
-        println!("{}\n", closing_line(&result, took));
+        output::print_line(&format!("{}\n", closing_line(&result, took)));
+        if is_in_vain() {
+            return Err(Error::Said(UNREAD));
+        }
         let stop = step.required && result.is_err();
         records.push(Record { name: step.name, result, took });
         if stop {
             break;
         }
     }
-    print!("{}", summary(&records, steps.len()));
+    output::print(&summary(&records, steps.len()));
     verdict(records)
 }
 
@@ -134,7 +150,7 @@ fn bold(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, Error, Outcome, Record, Step, run_all, summary};
+    use super::{Context, Error, Outcome, Record, Step, UNREAD, run, run_all, summary};
     use std::time::Duration;
 
     fn step(run: fn(&Context) -> Result<Outcome, Error>) -> Step {
@@ -162,6 +178,13 @@ mod tests {
         let never = step(|_| unreachable!("runs after a failed requirement"));
         let error = run_all(&context, &[first, never]).unwrap_err();
         assert_eq!(error, Error::Missing("no tool".into()));
+    }
+
+    #[test]
+    fn checks_that_nobody_reads_end_after_the_step_that_runs() {
+        let context = Context::new(Vec::new());
+        let never = step(|_| unreachable!("runs although nobody reads"));
+        assert_eq!(run(&context, &[step(failing), never], || true), Err(Error::Said(UNREAD)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Names in the list of commands.
 fn commands() -> Vec<String> {
@@ -41,9 +41,38 @@ fn makefile_and_workflows_use_commands_that_exist() {
 }
 
 #[test]
+fn cargo_wdk_comes_before_cargo_make_and_both_packages_are_adopted() {
+    for file in [".github/workflows/windows.yml", "driver-sample/README.md", "docs/packaging.md"] {
+        let text = read(file);
+        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{file}: no `{words}`"));
+        assert!(place("cargo wdk build") < place("cargo make"), "{file}");
+        assert!(place("cargo wdk build") < place("cargo xtask package --adopt"), "{file}");
+    }
+    assert!(read("driver-sample/Makefile.toml").contains("extend = \"target/rust-driver-makefile.toml\""));
+}
+
+#[test]
 fn the_linux_workflow_runs_the_commands_of_the_readme() {
     let workflow = read(".github/workflows/linux.yml");
     for command in ["cargo xtask demo", "cargo xtask test"] {
         assert!(read("README.md").contains(command) && workflow.contains(&format!("run: {command}\n")), "{command}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_valid_utf_8_is_rejected_by_name() {
+    let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.sys");
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("inspect").arg(odd).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "error: the argument `odd\\xff.sys` is not valid UTF-8\n");
+}
+
+#[test]
+fn without_a_reader_it_ends_quietly() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let xtask = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("--help").stdout(writer).stderr(Stdio::piped()).spawn();
+    let output = xtask.and_then(std::process::Child::wait_with_output).unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }

@@ -179,6 +179,7 @@ impl Pool {
 
     fn allocate(&self) -> Option<usize> {
         let most = self.maximum.load(Ordering::Relaxed);
+        #[allow(deprecated, reason = "loom knows only this name of what later became `try_update`")]
         let claimed = self
             .allocated
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < most).then_some(count + 1))

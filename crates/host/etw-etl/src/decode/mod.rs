@@ -4,6 +4,7 @@
 //! of it and says how each value is shown ([`Scalar`]). Nothing is lost: what could not be decoded stays as bytes. Manifest,
 //! MOF and WPP events need files that a trace does not contain, so they are header and bytes.
 
+mod find;
 mod reencode;
 mod tree;
 mod value;

@@ -1,15 +1,17 @@
-//! Events for other tools and for people: text, JSON Lines, CSV, the trace format of Chrome and Perfetto, and a page for a
+//! Events for other tools and for people: text, a table, JSON Lines, CSV, the trace format of Chrome and Perfetto, and a page for a
 //! browser.
 //!
-//! Every export is streamed: an event goes out when it comes in. None of them changes an event; JSON and CSV lose nothing
+//! Every export is streamed: an event goes out when it comes in, or in a table with those of its page. None of them changes an event; JSON and CSV lose nothing
 //! of an event's values.
 
 mod chrome;
+mod columns;
 mod csv;
 mod digits;
 mod html;
 mod json;
 mod jsonl;
+mod table;
 mod text;
 
 use std::io::{self, Write};
@@ -18,7 +20,10 @@ use std::str::FromStr;
 use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
 use chrome::Chrome;
+pub use columns::Columns;
+use columns::printable;
 use html::Html;
+use table::Table;
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +31,8 @@ use html::Html;
 pub enum Format {
     /// A line for a reader.
     Text,
+    /// A table for a reader: relative times, activities with brackets, fields.
+    Table,
     /// A JSON object in a line, always with the same keys.
     JsonLines,
     /// Comma-separated values with a line of column names; fields are JSON.
@@ -43,11 +50,12 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "text" => Ok(Self::Text),
+            "table" => Ok(Self::Table),
             "json" | "jsonl" => Ok(Self::JsonLines),
             "csv" => Ok(Self::Csv),
             "chrome" | "perfetto" => Ok(Self::Chrome),
             "html" => Ok(Self::Html),
-            _ => Err("the formats are text, json, csv, chrome and html"),
+            _ => Err("the formats are text, table, json, csv, chrome and html"),
         }
     }
 }
@@ -83,6 +91,7 @@ pub struct Exporter<W> {
     format: Format,
     chrome: Chrome,
     html: Html,
+    table: Table,
     line: String,
 }
 
@@ -97,10 +106,17 @@ impl<W: Write> Exporter<W> {
             Format::Csv => csv::COLUMNS.to_owned(),
             Format::Chrome => chrome::START.to_owned(),
             Format::Html => Html::start(),
-            Format::Text | Format::JsonLines => String::new(),
+            Format::Text | Format::Table | Format::JsonLines => String::new(),
         };
         out.write_all(start.as_bytes())?;
-        Ok(Self { out, format, chrome: Chrome::default(), html: Html::default(), line: String::new() })
+        Ok(Self {
+            out,
+            format,
+            chrome: Chrome::default(),
+            html: Html::default(),
+            table: Table::default(),
+            line: String::new(),
+        })
     }
 
     /// Says what the trace is; any time before the end.
@@ -126,7 +142,14 @@ impl<W: Write> Exporter<W> {
         let decoded = event.decode();
         self.line.clear();
         match self.format {
-            Format::Text => text::line(&mut self.line, event, &decoded),
+            Format::Text => {
+                text::line(&mut self.line, event, &decoded);
+                // Names may have any characters; the last one is the end of the line.
+                self.line.pop();
+                self.line = printable(std::mem::take(&mut self.line));
+                self.line.push('\n');
+            }
+            Format::Table => self.table.event(&mut self.line, event, &decoded),
             Format::JsonLines => jsonl::line(&mut self.line, event, &decoded),
             Format::Csv => csv::line(&mut self.line, event, &decoded),
             Format::Chrome => self.chrome.event(&mut self.line, event, &decoded),
@@ -141,6 +164,9 @@ impl<W: Write> Exporter<W> {
     ///
     /// What the output answered.
     pub fn flush(&mut self) -> io::Result<()> {
+        self.line.clear();
+        self.table.flush(&mut self.line);
+        self.out.write_all(self.line.as_bytes())?;
         self.out.flush()
     }
 
@@ -154,6 +180,7 @@ impl<W: Write> Exporter<W> {
         match self.format {
             Format::Chrome => self.chrome.finish(&mut self.line),
             Format::Html => self.html.finish(&mut self.line),
+            Format::Table => self.table.flush(&mut self.line),
             Format::Text | Format::JsonLines | Format::Csv => {}
         }
         self.out.write_all(self.line.as_bytes())?;

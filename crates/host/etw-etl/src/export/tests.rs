@@ -168,6 +168,29 @@ fn activity(opcode: Opcode, activity: u128, task: u16, thread_id: u32, timestamp
 }
 
 #[test]
+fn a_table_shows_relative_times_and_brackets() {
+    let mut events = vec![
+        trace_logging("Open", |builder| builder.ntstatus("Status", 0xC000_00BB).str8("File", "a b")),
+        activity(Opcode::Start, 7, 0, 10, 10_015_001),
+        activity(Opcode::Stop, 7, 0, 10, 10_004_001),
+    ];
+    let table = export(Format::Table, &events);
+    let expected = [
+        "  provider TestProvider\n",
+        "      ms    delta  level  activity  event          fields\n",
+        "  0.0000   0.0000  info             Open           Status=STATUS_NOT_SUPPORTED File=\"a b\"\n",
+        "  1.5000   1.5000  info   ┌ 1       P/Begin start\n",
+        "  0.4000  -1.1000  info   └ 1       P/Ended stop\n",
+    ];
+    assert_eq!(table, expected.concat());
+    assert_eq!(export(Format::Table, &[]), "");
+    events.extend(std::iter::repeat_n(event_of(b"\xFF\x00\x00E\0", &[0xEE; 70]), 1000));
+    let table = export(Format::Table, &events);
+    assert_eq!(table.matches("raw=").count(), 1000, "pages join");
+    assert!(table.ends_with("ee…(+38 bytes)\n"), "{table}");
+}
+
+#[test]
 fn activities_are_spans_on_the_track_of_the_thread_that_started_them() {
     let text = export(
         Format::Chrome,

@@ -103,7 +103,26 @@ impl Writer {
     /// [`Error::EventTooLarge`], and nothing changed; or the buffer could not be written: its events are then counted as
     /// lost, the new one is taken.
     pub fn write(&mut self, cpu: u16, event: &EventData<'_>) -> Result<(), Error> {
-        let (size, limit) = (event.encoded_len(), self.options.room().min(MAX_RECORD));
+        self.take(cpu, event.encoded_len(), |buffer| buffer.push(event))
+    }
+
+    /// Takes a record as it stands in another trace, such as [`Event::record`](crate::Event::record), with its time stamp in the
+    /// clock of this one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Writer::write`].
+    pub fn write_record(&mut self, cpu: u16, record: &[u8], stamp: u64) -> Result<(), Error> {
+        self.take(cpu, record.len(), |buffer| buffer.push_record(record, stamp))
+    }
+
+    fn take(
+        &mut self,
+        cpu: u16,
+        size: usize,
+        push: impl Fn(&mut Buffer) -> Result<(), buffer::Full>,
+    ) -> Result<(), Error> {
+        let limit = self.options.room().min(MAX_RECORD);
         if size > limit {
             return Err(Error::EventTooLarge { size, limit });
         }
@@ -112,16 +131,13 @@ impl Writer {
         let buffer_size = self.options.buffer_size;
         self.buffers.extend((from..=number).map(|index| Buffer::new(buffer_size, index.try_into().unwrap_or(cpu))));
         let mut result = Ok(());
-        if self.push(number, event).is_err() {
+        let push = |writer: &mut Self| writer.buffers.get_mut(number).ok_or(buffer::Full).and_then(&push);
+        if push(self).is_err() {
             result = self.flush_cpu(cpu).map(drop);
             // The buffer is empty now, and the event is not larger than that.
-            let _ = self.push(number, event);
+            let _ = push(self);
         }
         result
-    }
-
-    fn push(&mut self, number: usize, event: &EventData<'_>) -> Result<(), buffer::Full> {
-        self.buffers.get_mut(number).ok_or(buffer::Full)?.push(event)
     }
 
     /// Writes out what the buffer of one processor holds.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
+use pe_image::{Image, Symbols};
 
 use super::NtHost;
 use super::host::Inner;
 use crate::child::Process;
 use crate::config::{Config, Failure, RegistryValue};
-use crate::loader::Layout;
-use crate::symbols::Symbols;
+use crate::loader::plan_image;
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
@@ -29,7 +29,7 @@ impl Builder {
         self
     }
 
-    /// The Windows that is imitated; Windows 10 unless this says otherwise.
+    /// The Windows release that is imitated; the newest one unless this says otherwise.
     #[must_use]
     pub const fn os(mut self, os: Os) -> Self {
         self.config.os = os;
@@ -78,7 +78,7 @@ impl Builder {
         self
     }
 
-    /// Has events carry the calls that led to them: see [`Event::stack`](crate::Event::stack) and [`NtHost::locate`].
+    /// Has events carry the calls that led to them: see [`Event::stack`](etw_etl::Event::stack) and [`NtHost::locate`].
     #[must_use]
     pub const fn stacks(mut self) -> Self {
         self.config.stacks = true;
@@ -126,7 +126,9 @@ impl Builder {
     /// As for [`Builder::start`], but for what the driver does.
     pub fn prepare(mut self) -> Result<NtHost, Error> {
         let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
-        let layout = Layout::parse(&file).map_err(|error| Error::Image(self.path.clone(), error))?;
+        let bad = |error| Error::Image(self.path.clone(), error);
+        let image = Image::parse(&file).map_err(bad)?;
+        let layout = plan_image(&file, &image).map_err(bad)?;
         for failure in &self.config.failures {
             if !crate::kernel::can_fail(&failure.routine) {
                 return Err(Error::Usage(format!("{} is not a routine that can fail", failure.routine)));
@@ -134,7 +136,7 @@ impl Builder {
         }
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
-        let symbols = Symbols::beside(&self.path, layout.pdb.as_deref());
+        let symbols = Symbols::beside(&self.path, image.pdb());
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
         Ok(NtHost::new(Arc::new(Inner { process, symbols, exports: layout.exports, size })))

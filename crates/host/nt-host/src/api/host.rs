@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::{Guid, NtStatus};
+use pe_image::Symbols;
 
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
 use crate::report::Report;
-use crate::symbols::Symbols;
 use crate::verify::{Finding, Place, Record};
 use crate::wire::{Reply, Request, StormPlan};
 
@@ -73,11 +73,12 @@ impl NtHost {
     ///
     /// # Errors
     ///
-    /// When `DriverEntry` fails or stops the machine.
+    /// When this Windows does not load the driver, when `DriverEntry` fails or stops the machine.
     pub fn load(&self) -> Result<(), Error> {
         match self.ask(&Request::Load {})? {
             Reply::Status { status } if status.is_success() => Ok(()),
             Reply::Status { status } => Err(Error::DriverEntry(status, Box::new(self.report()))),
+            Reply::NotLoaded { status, reason } => Err(Error::NotLoaded(status, reason)),
             reply => Err(self.unexpected(reply)),
         }
     }
@@ -196,11 +197,13 @@ impl NtHost {
 
     /// What is known about a place; `inside` is an address within its instruction.
     fn place(&self, rva: u64, inside: u64) -> Place {
-        let mut place = self.inner.symbols.locate(inside);
-        place.rva = rva;
-        if place.symbol.is_none() {
-            place.symbol = self.exported(rva);
+        let mut place = Place { rva, ..Place::default() };
+        if let Ok(inside) = u32::try_from(inside) {
+            let symbols = &self.inner.symbols;
+            place.symbol = symbols.function(inside);
+            (place.file, place.line) = symbols.line(inside).map(|(file, line)| (file.to_owned(), line)).unzip();
         }
+        place.symbol = place.symbol.or_else(|| self.exported(rva));
         place
     }
 
@@ -241,6 +244,7 @@ impl NtHost {
         match reply {
             Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
             Reply::Failed { reason } => Error::Host(reason),
+            Reply::NotLoaded { status, reason } => Error::NotLoaded(status, reason),
             Reply::Completed { status, .. } | Reply::Status { status } => Error::Status(status),
             Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } | Reply::Control { .. } => {
                 Error::Status(NtStatus::InvalidParameter)

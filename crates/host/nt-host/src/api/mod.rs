@@ -2,7 +2,6 @@
 
 mod builder;
 mod device;
-mod event;
 mod expect;
 mod host;
 mod matrix;
@@ -11,8 +10,7 @@ mod trace;
 
 pub use builder::Builder;
 pub use device::{Answer, Device, PendingRequest};
-pub use event::Event;
-pub use expect::{Expectation, Expected, event};
+pub use expect::Expectation;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Survey};
 pub use trace::{Trace, TraceSession};

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use etw_etl::expect::Expected;
+use etw_etl::{Clock, ClockKind, Event, FileTime, Writer, WriterOptions};
 use etw_types::{Guid, Level};
 
-use super::{Event, Expectation, Expected, NtHost};
+use super::{Expectation, NtHost};
+use crate::Error;
+use crate::config::EPOCH;
 use crate::wire::{Reply, Request};
-use crate::{Error, report};
 
 /// A session that was started.
 #[derive(Clone, Debug)]
@@ -126,13 +129,41 @@ impl Trace {
     pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let (events, lost) = self.read()?;
         let path = path.as_ref();
-        report::etl(path, &events, lost).map_err(|error| Error::Host(format!("{}: {error}", path.display())))
+        write_etl(path, &events, lost).map_err(|error| Error::Host(format!("{}: {error}", path.display())))
     }
 
     fn read(&self) -> Result<(Vec<Event>, u64), Error> {
         match self.host.ask(&Request::Events { session: self.number })? {
-            Reply::Events { events, lost } => Ok((events, lost)),
+            Reply::Events { records, lost } => {
+                let event = |record: &Vec<u8>| Event::from_record(record, 0, &CLOCK);
+                Ok((records.iter().filter_map(event).collect(), lost))
+            }
             reply => Err(self.host.unexpected(reply)),
         }
     }
+}
+
+/// Time stamps count from the start of the machine, whose clock begins at the same moment in every run.
+const CLOCK: Clock = Clock {
+    kind: ClockKind::PerformanceCounter,
+    frequency: 10_000_000,
+    start: FileTime(EPOCH.cast_signed()),
+    start_stamp: 0,
+};
+
+/// Writes events to a file that tools for Windows read.
+fn write_etl(path: &Path, events: &[Event], lost: u64) -> Result<(), etw_etl::Error> {
+    let options = WriterOptions {
+        session_name: "nt-host".into(),
+        clock: CLOCK,
+        boot_time: CLOCK.start,
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(path, options)?;
+    for event in events {
+        writer.write_record(0, event.record(), event.header.stamp)?;
+    }
+    writer.add_lost(lost, 0);
+    let end = events.last().map_or(CLOCK.start, |event| event.header.time);
+    writer.close_at(end).map(drop)
 }

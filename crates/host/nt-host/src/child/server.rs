@@ -9,7 +9,6 @@ use etw_engine::Session;
 
 use super::notify::{self, News};
 use super::worker::Worker;
-use crate::api::Event;
 use crate::config::Config;
 use crate::cpu::signals;
 use crate::kernel::{self, kernel};
@@ -80,7 +79,9 @@ impl Server {
         };
         let events = session.as_ref().map(Session::events).unwrap_or_default();
         let lost = session.map_or(0, |session| session.events_lost());
-        Reply::Events { events: events.into_iter().map(Event::from).collect(), lost }
+        let records: Vec<Vec<u8>> = events.iter().filter_map(wire::record).collect();
+        let too_large = (events.len() - records.len()) as u64;
+        Reply::Events { records, lost: lost + too_large }
     }
 
     /// Has the worker do it, and looks after the worker.

@@ -9,7 +9,7 @@ use etw_types::NtStatus;
 
 use crate::cpu::thread;
 use crate::kernel::plug;
-use crate::kernel::{kernel, unload};
+use crate::kernel::{kernel, lock, unload};
 use crate::loader::Layout;
 use crate::wire::{Reply, StormPlan};
 
@@ -32,7 +32,10 @@ pub(super) fn run(layout: &Layout, plan: &StormPlan) -> Reply {
 fn round(layout: &Layout, plan: &StormPlan) -> Result<(), String> {
     match unload::load(layout) {
         Ok(status) if status.is_success() => {}
-        Ok(status) => return Err(format!("DriverEntry answered {status}")),
+        Ok(status) => {
+            let reason = lock(&kernel().refusal).take();
+            return Err(reason.unwrap_or_else(|| format!("DriverEntry returned {status}")));
+        }
         Err(error) => return Err(error.to_string()),
     }
     if let Ok(device) = plug::add_device() {

@@ -77,7 +77,10 @@ fn serve(layout: &Layout, requests: &Receiver<(Request, Sessions)>, replies: &Mu
 fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
     match request {
         Request::Load {} => match unload::load(layout) {
-            Ok(status) => Reply::Status { status },
+            Ok(status) => match kernel::lock(&kernel().refusal).take() {
+                Some(reason) if !status.is_success() => Reply::NotLoaded { status, reason },
+                _ => Reply::Status { status },
+            },
             Err(error) => Reply::Failed { reason: error.to_string() },
         },
         Request::Unload {} => {

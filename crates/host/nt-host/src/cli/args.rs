@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,7 +8,12 @@ use etw_types::NtStatus;
 
 use crate::{Failure, Os};
 
-pub(super) const HELP: &str = "\
+/// The help text, with the releases of Windows.
+pub(super) fn help() -> String {
+    format!("{HELP}\n\nreleases of Windows for --os, by any of these names or by the build:\n{}", Os::list())
+}
+
+const HELP: &str = "\
 Runs a Windows kernel driver natively, and says what it does wrong.
 
 usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
@@ -15,7 +21,7 @@ usage: nt-host run FILE.sys [options]     load it, give it a device, send reques
        nt-host list FILE.sys [--os OS]    say which of its imports are here
 
 options:
-  --os win7|win8.1|win10|win11   the Windows that is imitated (win10)
+  --os RELEASE                   the Windows that is imitated, from the list below (win11-24h2)
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
@@ -26,10 +32,11 @@ options:
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
   --no-device                    load and unload only
+  --no-debug-output              leave out what the driver printed with DbgPrint
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
 
-exit codes: 0 clean; 1 DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
 
 /// A control request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +60,7 @@ pub(super) struct Options {
     pub(super) races: bool,
     pub(super) stacks: bool,
     pub(super) device: bool,
+    pub(super) debug_output: bool,
     pub(super) etl: Option<PathBuf>,
     pub(super) json: bool,
 }
@@ -66,26 +74,25 @@ pub(super) enum Command {
     Matrix(Options),
 }
 
-pub(super) fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.peekable();
     let command = arguments.next().unwrap_or_default();
-    if matches!(command.as_str(), "" | "help" | "-h" | "--help")
-        || arguments.peek().is_some_and(|next| next == "--help")
-    {
+    let command = text(&command)?;
+    if matches!(command, "" | "help" | "-h" | "--help") || arguments.peek().is_some_and(|next| next == "--help") {
         return Ok(Command::Help);
     }
-    if !matches!(command.as_str(), "run" | "list" | "matrix") {
+    if !matches!(command, "run" | "list" | "matrix") {
         return Err(format!("unknown command `{command}`"));
     }
     let options = options(arguments)?;
-    Ok(match command.as_str() {
+    Ok(match command {
         "run" => Command::Run(options),
         "matrix" => Command::Matrix(options),
         _ => Command::List(options.path, options.os),
     })
 }
 
-fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
     let mut options = Options {
         path: PathBuf::new(),
         os: Os::default(),
@@ -99,13 +106,16 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         races: false,
         stacks: false,
         device: true,
+        debug_output: true,
         etl: None,
         json: false,
     };
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
-        match argument.as_str() {
-            "--os" => options.os = value()?.parse()?,
+        let word = argument.to_string_lossy();
+        let mut path = || arguments.next().ok_or_else(|| format!("`{word}` needs a value"));
+        let mut value = || path().and_then(|value| text(&value).map(String::from));
+        match word.as_ref() {
+            "--os" => options.os = os(&value()?)?,
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
             "--seed" => options.seed = Some(number(&value()?)?),
@@ -116,14 +126,24 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,
-            "--etl" => options.etl = Some(value()?.into()),
+            "--no-debug-output" => options.debug_output = false,
+            "--etl" => options.etl = Some(path()?.into()),
             "--json" => options.json = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
-            _ if options.path.as_os_str().is_empty() => options.path = argument.into(),
-            _ => return Err(format!("`{argument}` is one file too many")),
+            _ if options.path.as_os_str().is_empty() => options.path = PathBuf::from(&argument),
+            _ => return Err(format!("`{word}` is one file too many")),
         }
     }
     if options.path.as_os_str().is_empty() { Err("no file given".into()) } else { Ok(options) }
+}
+
+/// What is no name of a file has to be text.
+fn text(word: &OsStr) -> Result<&str, String> {
+    word.to_str().ok_or_else(|| format!("`{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii()))
+}
+
+fn os(text: &str) -> Result<Os, String> {
+    text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string())
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -174,9 +194,23 @@ mod tests {
     use super::{Command, Ioctl, parse};
     use crate::Failure;
     use etw_types::NtStatus;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
 
-    fn words(line: &str) -> impl Iterator<Item = String> {
-        line.split_whitespace().map(String::from).collect::<Vec<_>>().into_iter()
+    fn words(line: &str) -> impl Iterator<Item = OsString> {
+        line.split_whitespace().map(OsString::from).collect::<Vec<_>>().into_iter()
+    }
+
+    #[test]
+    fn files_may_have_names_that_are_no_text() {
+        let odd = |name: &[u8]| OsString::from_vec(name.to_vec());
+        let line = words("run").chain([odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
+        let Ok(Command::Run(options)) = parse(line) else { panic!("a run") };
+        assert_eq!(options.path.as_os_str(), odd(b"a\xFF.sys"));
+        assert_eq!(options.etl.unwrap_or_default().as_os_str(), odd(b"b\xFF.etl"));
+        for line in [words("run a --hide"), words("")] {
+            assert_eq!(parse(line.chain([odd(b"X\xFF")])), Err("`X\\xff` is not valid UTF-8".into()));
+        }
     }
 
     #[test]
@@ -196,7 +230,6 @@ mod tests {
             ("fly", "unknown command `fly`"),
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
-            ("run a --os vista", "`vista` is none of win7, win8.1, win10, win11"),
             ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
             ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
             ("run a --fail X@0", "`X@0` names no call"),

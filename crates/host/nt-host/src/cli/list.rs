@@ -1,10 +1,11 @@
 //! `nt-host list`: which imports are implemented, answer a fixed value, end the run when they are called (trapped), or
 //! come from modules that this host does not know.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{CLEAN, USAGE};
-use crate::{ImportName, Known, Layout, Os, known};
+use super::{CLEAN, USAGE, print};
+use crate::{ImportName, Known, Os, known, plan};
 
 pub(super) fn list(path: &Path, os: Os) -> u8 {
     let file = match std::fs::read(path) {
@@ -14,7 +15,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
             return USAGE;
         }
     };
-    let layout = match Layout::parse(&file) {
+    let layout = match plan(&file) {
         Ok(layout) => layout,
         Err(error) => {
             eprintln!("error: {}: {error}", path.display());
@@ -22,6 +23,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         }
     };
     let mut counts = [0_usize; 4];
+    let mut text = String::new();
     for import in &layout.imports {
         let (word, index) = match &import.name {
             ImportName::Ordinal(_) => ("unknown".to_owned(), 3),
@@ -36,12 +38,14 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
-        println!("{word:<12} {}!{}", import.module, import.name);
+        let _ = writeln!(text, "{word:<16} {}!{}", import.module, import.name);
     }
     let [here, fixed, trapped, unknown] = counts;
-    println!(
+    let _ = writeln!(
+        text,
         "{here} implemented, {fixed} with a fixed answer, {trapped} trapped or missing on {os}, {unknown} unknown"
     );
+    print(&text);
     CLEAN
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::Options;
 use super::run::{Progress, builder, drive};
-use super::{CLEAN, FINDINGS, USAGE};
+use super::{CLEAN, FINDINGS, USAGE, print};
 use crate::Matrix;
 
 /// Runs with failures at random, unless the command says otherwise.
@@ -12,8 +12,7 @@ pub(super) fn matrix(options: &Options) -> u8 {
     let matrix = Matrix::new(builder(options)).seeds(options.seed.unwrap_or(SEEDS));
     match matrix.run(|host| drive(host, options, &mut Progress::silent())) {
         Ok(survey) => {
-            println!("{survey}");
-            println!("{}", options.path.display());
+            print(&format!("{survey}\n{}\n", options.path.display()));
             if survey.broken.is_empty() { CLEAN } else { FINDINGS }
         }
         Err(error) => {

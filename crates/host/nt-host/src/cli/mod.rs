@@ -1,21 +1,24 @@
 //! The command `nt-host`.
 //!
-//! Exit codes: 0 clean; 1 `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check; 130 an
+//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check; 130 an
 //! interrupt.
 
 mod args;
 mod interrupt;
 mod list;
 mod matrix;
+mod output;
 mod run;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::{Command, HELP};
+use args::Command;
+pub use output::print;
 
 /// Everything went well.
 const CLEAN: u8 = 0;
-/// `DriverEntry` failed.
+/// This Windows does not load the driver, or `DriverEntry` failed.
 const ENTRY_FAILED: u8 = 1;
 /// Bad usage or a bad file.
 const USAGE: u8 = 2;
@@ -26,10 +29,10 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs the command with its arguments.
 #[must_use]
-pub fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let code = match args::parse(arguments) {
         Ok(Command::Help) => {
-            println!("{HELP}");
+            print(&args::help());
             CLEAN
         }
         Ok(Command::Run(options)) => run::run(&options),

@@ -7,8 +7,8 @@ use std::time::Instant;
 use etw_types::{Guid, NtStatus};
 
 use super::args::Options;
-use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt};
-use crate::{Builder, Error, NtHost, Report, report};
+use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt, print};
+use crate::{Builder, Error, Failure, NtHost, Report, report};
 
 /// Room for the output of a control request.
 const OUTPUT: u32 = 4096;
@@ -55,21 +55,26 @@ pub(super) fn run(options: &Options) -> u8 {
     let mut progress = Progress::new(!options.json);
     let result = drive(&host, options, &mut progress);
     progress.end();
+    let loaded = !matches!(result, Err(Error::NotLoaded(..) | Error::DriverEntry(..)));
     let report = host.report();
     let outcome = judge(result, &report);
     let trace = host.trace();
     let events = trace.events().unwrap_or_default();
     let lost = trace.events_lost().unwrap_or_default();
+    // The trace comes first: a reader of the report may keep us waiting, or go away.
+    let written =
+        options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
-        println!("{}", report::json(&outcome.text, &progress.requests, &report, &events, lost));
+        print(&(report::json(&outcome.text, &progress.requests, &report, &events, lost) + "\n"));
     } else {
-        print!("{}", report::text(&report, &events, lost));
-        println!("{}: {} ({} ms)", options.path.display(), outcome.text, started.elapsed().as_millis());
+        print(&report::text(&report, &events, lost, options.debug_output));
+        for note in scripted(&host, options, loaded) {
+            print(&format!("{note}\n"));
+        }
+        print(&format!("{}: {} ({} ms)\n", options.path.display(), outcome.text, started.elapsed().as_millis()));
     }
-    if let Some(path) = &options.etl
-        && let Err(error) = report::etl(path, &events, lost)
-    {
-        eprintln!("error: {}: {error}", path.display());
+    if let Err(error) = written {
+        eprintln!("{error}");
         return USAGE;
     }
     outcome.code
@@ -112,15 +117,38 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
 /// Asks every provider that was heard of for its state.
 fn capture_state(host: &NtHost) -> Result<(), Error> {
     let events = host.trace().events()?;
-    let providers: BTreeSet<Guid> = events.iter().map(|event| event.provider).collect();
+    let providers: BTreeSet<Guid> = events.iter().filter_map(|event| event.header.provider).collect();
     providers.into_iter().try_for_each(|provider| host.trace().session().capture_state(provider).map(drop))
+}
+
+/// What came of the failures that were asked for: which calls failed, and how the driver went on.
+fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
+    let calls = host.fallible_calls().unwrap_or_default();
+    let describe = |failure: &Failure| {
+        let routine = &failure.routine;
+        let count = calls.iter().find(|(name, _)| name == routine).map_or(0, |(_, count)| *count);
+        if count < failure.call.unwrap_or(1) {
+            return format!("{routine} did not fail: it was called {count} times");
+        }
+        let status = failure.status.map_or_else(|| "failed".to_owned(), |status| format!("returned {status}"));
+        let then = match (loaded, routine.as_str()) {
+            (false, _) => "; the driver was not loaded",
+            (true, "EtwRegister") if host.events_written().is_ok_and(|events| events == 0) => {
+                "; the driver continued without tracing"
+            }
+            (true, _) => "; the driver continued",
+        };
+        format!("{routine} {status}{then}")
+    };
+    options.fail.iter().map(describe).collect()
 }
 
 fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
     match result {
         Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
+        Err(error @ Error::NotLoaded(..)) => Outcome { code: ENTRY_FAILED, text: error.to_string() },
         Err(Error::DriverEntry(status, _)) if report.is_clean() => {
-            Outcome { code: ENTRY_FAILED, text: format!("DriverEntry answered {status}") }
+            Outcome { code: ENTRY_FAILED, text: format!("DriverEntry returned {status}") }
         }
         Err(error @ (Error::Process(_) | Error::Host(_))) => {
             Outcome { code: FINDINGS, text: format!("the run ended early: {error}") }
@@ -162,7 +190,7 @@ impl Progress {
     fn say(&mut self, what: &str) {
         self.end();
         if self.talk {
-            println!("{what}");
+            print(&format!("{what}\n"));
         }
     }
 

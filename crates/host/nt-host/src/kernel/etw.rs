@@ -11,7 +11,6 @@ use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus}
 use super::event_data::EventData;
 use super::routine::{ANY, APC, Call, PASSIVE, Routine, routine};
 use super::{call_back, kernel, lock};
-use crate::Os;
 use crate::cpu::thread;
 use crate::memory::guest;
 use crate::verify::{self, Rule};
@@ -19,7 +18,7 @@ use crate::verify::{self, Rule};
 pub(super) const ROUTINES: &[Routine] = &[
     routine("EtwRegister", PASSIVE, register).fails(0xC000_0017),
     routine("EtwUnregister", PASSIVE, unregister),
-    routine("EtwSetInformation", PASSIVE, set_information).since(Os::Win10).fails(0xC000_00BB),
+    routine("EtwSetInformation", PASSIVE, set_information).fails(0xC000_00BB),
     routine("EtwEventEnabled", ANY, |call| {
         let enabled = kernel().engine.event_enabled(call.arg(0), &descriptor(call.arg(1)));
         told(u64::from(enabled))

@@ -6,7 +6,6 @@
 
 use super::routine::{APC, Call, DISPATCH, NO_RESOURCES, Routine, routine};
 use super::{kernel, lock, pool};
-use crate::Os;
 use crate::memory::guest;
 
 /// Offsets in `GENERAL_LOOKASIDE`, which has 0x80 bytes.
@@ -38,7 +37,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("ExFlushLookasideListEx", DISPATCH, |_| 0),
     routine("ExAllocateFromNPagedLookasideList", DISPATCH, allocate).fails_with_zero(),
     routine("ExAllocateFromPagedLookasideList", APC, allocate).fails_with_zero(),
-    routine("ExAllocateFromLookasideListEx", DISPATCH, allocate).fails_with_zero().since(Os::Win7),
+    routine("ExAllocateFromLookasideListEx", DISPATCH, allocate).fails_with_zero(),
     routine("ExFreeToNPagedLookasideList", DISPATCH, free),
     routine("ExFreeToPagedLookasideList", APC, free),
     routine("ExFreeToLookasideListEx", DISPATCH, free),

@@ -8,9 +8,16 @@ use crate::memory::guest;
 
 static SEED: AtomicU64 = AtomicU64::new(0x2545_F491_4F6C_DD1D);
 
+/// Major and minor version and build number.
+fn version() -> (u32, u32, u32) {
+    let os = kernel().config.os;
+    let nt = os.nt_version();
+    (nt.major.into(), nt.minor.into(), os.build())
+}
+
 pub(super) const ROUTINES: &[Routine] = &[
     routine("RtlGetVersion", PASSIVE, |call| {
-        let (major, minor, build) = kernel().config.os.version();
+        let (major, minor, build) = version();
         let information = call.arg(0);
         guest::write(information + 4, major);
         guest::write(information + 8, minor);
@@ -20,11 +27,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         0
     }),
     routine("RtlIsNtDdiVersionAvailable", PASSIVE, |call| {
-        let (major, minor, _) = kernel().config.os.version();
+        let (major, minor, _) = version();
         u64::from((major << 24 | minor << 16) >= call.u32(0) & 0xFFFF_0000)
     }),
     routine("PsGetVersion", PASSIVE, |call| {
-        let (major, minor, build) = kernel().config.os.version();
+        let (major, minor, build) = version();
         guest::write_if(call.arg(0), major);
         guest::write_if(call.arg(1), minor);
         guest::write_if(call.arg(2), build);

@@ -86,6 +86,8 @@ pub(crate) struct Kernel {
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) registry: Mutex<registry_keys::Registry>,
     pub(crate) framework: Mutex<crate::wdf::Framework>,
+    /// Why this Windows does not load the driver.
+    pub(crate) refusal: Mutex<Option<String>>,
 }
 
 static KERNEL: OnceLock<Kernel> = OnceLock::new();
@@ -111,7 +113,7 @@ pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Kernel {
     fn new(config: Config) -> Self {
         // Information classes that came later than this Windows are unknown to it.
-        let (_, _, os_build) = config.os.version();
+        let os_build = config.os.build();
         let environment = Arc::new(environment::Machine);
         let options = EngineOptions { record_calls: false, environment, os_build, ..EngineOptions::default() };
         let engine = Engine::with_options(options);
@@ -126,6 +128,7 @@ impl Kernel {
             locks: Mutex::default(),
             registry: Mutex::new(registry_keys::Registry::new(&config)),
             framework: Mutex::default(),
+            refusal: Mutex::default(),
             engine,
             config,
         }
@@ -147,6 +150,11 @@ fn run(index: u32, slots: u64, from: u64) -> u64 {
     let kernel = kernel();
     let entry = kernel.table.entry(index);
     let outer = thread::enter(Site { routine: entry.name, from });
+    if kernel.table.is_too_new(index) {
+        let (name, os) = (entry.name, kernel.config.os);
+        let detail = format_args!("{name} is not in KMDF {} of {os}; WdfFunctionCount says what is", os.kmdf());
+        verify::stop(Rule::FrameworkMisuse, Some(name), from, detail);
+    }
     let Some(routine) = entry.routine else {
         verify::stop(Rule::NotImplemented, Some(entry.name), from, format_args!("{} is not in this host", entry.name));
     };

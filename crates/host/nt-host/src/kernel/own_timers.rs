@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::routine::{Call, DISPATCH, PASSIVE, Routine, routine};
 use super::scheduler::Timer;
 use super::{call_back, kernel, lock, pool};
-use crate::Os;
 use crate::memory::guest;
 
 /// An `EX_TIMER`, which is opaque; here: callback at 0, context at 8.
@@ -25,16 +24,14 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         timer
     })
-    .fails_with_zero()
-    .since(Os::Win81),
+    .fails_with_zero(),
     // Arguments: timer, due time, period, parameters.
     routine("ExSetTimer", DISPATCH, |call| {
         let timer = call.arg(0);
         let (callback, context): (u64, u64) = (guest::read(timer), guest::read(timer + 8));
         set(call, timer, call.arg(1).cast_signed(), call.arg(2), "timer callback", callback, vec![timer, context])
-    })
-    .since(Os::Win81),
-    routine("ExCancelTimer", DISPATCH, |call| cancel(call.arg(0)).into()).since(Os::Win81),
+    }),
+    routine("ExCancelTimer", DISPATCH, |call| cancel(call.arg(0)).into()),
     // Arguments: timer, whether to cancel, whether to wait, parameters.
     routine("ExDeleteTimer", DISPATCH, |call| {
         let timer = call.arg(0);
@@ -44,8 +41,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         pool::free(timer, None);
         was_set.into()
-    })
-    .since(Os::Win81),
+    }),
     // Arguments: device, routine, context.
     routine("IoInitializeTimer", PASSIVE, |call| {
         let timer = lock(&kernel().pool).object(SIZE);

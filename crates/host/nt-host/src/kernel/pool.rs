@@ -3,7 +3,6 @@
 use super::pool_blocks::text;
 use super::routine::{Call, DISPATCH, Routine, routine};
 use super::{kernel, lock};
-use crate::Os;
 use crate::memory::guest;
 use crate::verify::{self, Rule};
 
@@ -17,13 +16,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         let (flags, tag) = (call.arg(0), call.u32(2).to_le_bytes());
         allocate_with_flags(call, flags, call.arg(1), tag)
     })
-    .since(Os::Win10)
     .fails_with_zero(),
     routine("ExAllocatePool3", DISPATCH, |call| {
         let (flags, tag) = (call.arg(0), call.u32(2).to_le_bytes());
         allocate_with_flags(call, flags, call.arg(1), tag)
     })
-    .since(Os::Win10)
     .fails_with_zero(),
     routine("ExAllocatePool", DISPATCH, |call| old(call, *b"None", false)).fails_with_zero(),
     routine("ExAllocatePoolWithTag", DISPATCH, |call| old(call, call.u32(2).to_le_bytes(), false)).fails_with_zero(),
@@ -43,8 +40,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("ExFreePool2", DISPATCH, |call| {
         free(call.arg(0), Some(call.u32(1)));
         0
-    })
-    .since(Os::Win10),
+    }),
     routine("MmAllocateContiguousMemory", DISPATCH, |call| {
         lock(&kernel().pool).allocate(call.arg(0), *b"MmCo", false, call.from).unwrap_or_default()
     })

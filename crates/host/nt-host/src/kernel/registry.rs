@@ -43,7 +43,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("RtlWriteRegistryValue", PASSIVE, registry_query::write).fails(0xC000_009A),
     routine("RtlDeleteRegistryValue", PASSIVE, registry_query::delete).fails(0xC000_0034),
     routine("RtlQueryRegistryValues", PASSIVE, registry_query::query).fails(0xC000_0034),
-    routine("RtlQueryRegistryValuesEx", PASSIVE, registry_query::query).fails(0xC000_0034).since(crate::Os::Win81),
+    routine("RtlQueryRegistryValuesEx", PASSIVE, registry_query::query).fails(0xC000_0034),
     // Arguments: device, kind of key, access, place for the handle.
     routine("IoOpenDeviceRegistryKey", PASSIVE, |call| {
         guest::write(call.arg(3), open_device(call.u32(1), call.from));
@@ -54,7 +54,6 @@ pub(super) const ROUTINES: &[Routine] = &[
         guest::write(call.arg(4), open_parameters(call.from));
         0
     })
-    .since(crate::Os::Win10)
     .fails(0xC000_0034),
 ];
 

@@ -1,6 +1,5 @@
 //! The table of routines: what is known about each, and how a call reaches it.
 
-use crate::Os;
 use crate::memory::guest;
 
 /// IRQLs up to which a routine may be called.
@@ -25,8 +24,6 @@ pub(crate) struct Routine {
     pub(crate) name: &'static str,
     /// The highest IRQL at which it may be called.
     pub(crate) irql: u8,
-    /// The first Windows that has it.
-    pub(crate) since: Os,
     pub(crate) fails: Fails,
     /// It answers the same whatever happened before, and changes nothing.
     pub(crate) fixed: bool,
@@ -39,9 +36,9 @@ pub(crate) const NO_RESOURCES: u32 = 0xC000_009A;
 /// How the names begin of what cannot fail and leaves something behind.
 const KEPT: [&str; 6] = ["KeSetTimer", "KeAcquire", "ExAcquire", "KfRaise", "KeRaise", "WdfSpinLockAcquire"];
 
-/// A routine that exists since Windows 7 and cannot fail.
+/// A routine that cannot fail.
 pub(crate) const fn routine(name: &'static str, irql: u8, run: fn(&Call) -> u64) -> Routine {
-    Routine { name, irql, since: Os::Win7, fails: Fails::Never, fixed: false, run }
+    Routine { name, irql, fails: Fails::Never, fixed: false, run }
 }
 
 impl Routine {
@@ -67,11 +64,6 @@ impl Routine {
     /// It answers a fixed value: enough for a driver that only wants to go on, and no imitation of what Windows does.
     pub(crate) const fn fixed(self) -> Self {
         Self { fixed: true, ..self }
-    }
-
-    /// Older versions of Windows lack it.
-    pub(crate) const fn since(self, os: Os) -> Self {
-        Self { since: os, ..self }
     }
 }
 

@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 use super::lock;
 use super::scheduler_state::Sleeper;
 pub(crate) use super::scheduler_state::{Action, State, Timer};
+use crate::config::EPOCH;
 use crate::cpu::thread;
 use crate::verify;
-
-/// 100 ns units between 1601 and the moment at which a virtual clock starts: 2026-01-01.
-const EPOCH: u64 = 134_117_856_000_000_000;
 
 /// The scheduler.
 pub(crate) struct Scheduler {

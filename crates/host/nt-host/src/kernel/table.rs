@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use windows_releases::first_with_routine;
+
 use super::routine::{Fails, Routine};
 use super::{
     bitmap, bugcheck, build_packets, crt, debug, devices, dpc, etw, events, executive, files, interfaces, io, irql,
@@ -76,7 +78,7 @@ pub enum Known {
     Implemented,
     /// It answers a fixed value, whatever was done before, and does nothing.
     Fixed,
-    /// It has it, and this version of Windows has not.
+    /// This release of Windows does not have it: the first one that does.
     Newer(Os),
     /// A call of it ends the run, with its name.
     Trapped,
@@ -85,8 +87,10 @@ pub enum Known {
 /// Whether this host has a routine of ntoskrnl.exe, hal.dll or WDFLDR.SYS.
 #[must_use]
 pub fn known(name: &str, os: Os) -> Known {
+    if let Some(first) = first_with_routine(name).filter(|first| *first > os) {
+        return Known::Newer(first);
+    }
     match find(name) {
-        Some(routine) if routine.since > os => Known::Newer(routine.since),
         Some(routine) if routine.fixed => Known::Fixed,
         Some(_) => Known::Implemented,
         None if name == "__chkstk" => Known::Implemented,
@@ -111,6 +115,7 @@ pub(crate) struct Table {
     calls: Vec<AtomicU64>,
     unknown: Mutex<Vec<&'static str>>,
     first_unknown: u32,
+    os: Os,
     hidden: Vec<String>,
     random: AtomicU64,
 }
@@ -123,7 +128,6 @@ impl Table {
         entries.extend(wdf::functions());
         let first_unknown = entries.len() as u32;
         entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
-        let older = all().filter(|routine| routine.since > config.os).map(|routine| routine.name.to_owned());
         Self {
             numbers,
             stubs: Stubs::new(entries.len() as u32).ok(),
@@ -131,7 +135,8 @@ impl Table {
             entries,
             unknown: Mutex::default(),
             first_unknown,
-            hidden: older.chain(config.hidden.iter().cloned()).collect(),
+            os: config.os,
+            hidden: config.hidden.clone(),
             random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
         }
     }
@@ -147,7 +152,7 @@ impl Table {
 
     /// Whether this Windows is to lack a routine.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
-        self.hidden.iter().any(|hidden| hidden == name)
+        !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
     }
 
     /// The address of a routine, as a lookup finds it.
@@ -186,6 +191,12 @@ impl Table {
     pub(crate) fn framework(&self, index: u32) -> u64 {
         let first = self.first_of_framework();
         self.stubs.map_or(0, |stubs| stubs.address(first + index))
+    }
+
+    /// Whether a number is that of a function that the framework of this Windows does not have.
+    pub(crate) fn is_too_new(&self, number: u32) -> bool {
+        number < self.first_unknown
+            && number.checked_sub(self.first_of_framework()).is_some_and(|index| index >= self.os.kmdf().functions)
     }
 
     /// The number of the framework's first function: they stand behind the kernel's routines.
@@ -258,9 +269,9 @@ mod tests {
 
     #[test]
     fn older_systems_lack_what_came_later() {
-        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10));
-        assert_eq!(known("EtwSetInformation", Os::Win10), Known::Implemented);
-        assert_eq!(known("KeFooBar", Os::Win11), Known::Trapped);
-        assert_eq!(known("KeQueryActiveGroupCount", Os::Win10), Known::Fixed);
+        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10_1507));
+        assert_eq!(known("EtwSetInformation", Os::Win10_1507), Known::Implemented);
+        assert_eq!(known("KeFooBar", Os::NEWEST), Known::Trapped);
+        assert_eq!(known("KeQueryActiveGroupCount", Os::NEWEST), Known::Fixed);
     }
 }

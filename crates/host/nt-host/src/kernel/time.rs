@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::kernel;
 use super::routine::{ANY, APC, Call, DISPATCH, Routine, routine};
 use super::scheduler::Timer;
-use crate::Os;
 use crate::memory::guest;
 
 /// 100 ns units of a millisecond.
@@ -34,10 +33,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine("KeQueryInterruptTimePrecise", ANY, |call| {
         guest::write_if(call.arg(0), kernel().scheduler.now());
         kernel().scheduler.now()
-    })
-    .since(Os::Win81),
+    }),
     routine("KeQuerySystemTime", ANY, store_system_time),
-    routine("KeQuerySystemTimePrecise", ANY, store_system_time).since(Os::Win81),
+    routine("KeQuerySystemTimePrecise", ANY, store_system_time),
     routine("KeQueryTickCount", ANY, |call| {
         guest::write(call.arg(0), kernel().scheduler.now() / TICK);
         0

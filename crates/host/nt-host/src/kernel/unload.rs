@@ -17,18 +17,33 @@ pub(crate) const ENTRY_NOT_FOUND: NtStatus = NtStatus::from_int(0xC000_0263);
 /// What Windows' loader replaces: the value that a linker puts into the security cookie.
 const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
 
-/// Maps the driver and calls its entry point. Answers its status.
+/// `STATUS_INVALID_IMAGE_FORMAT`
+const INVALID_IMAGE: NtStatus = NtStatus::from_int(0xC000_007B);
+
+/// Why this Windows does not even map the driver.
+fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
+    let (os, needed) = (kernel().config.os, layout.subsystem_version);
+    let nt = os.nt_version();
+    if needed > (nt.major, nt.minor) {
+        return Some((INVALID_IMAGE, format!("it needs {}.{}, {os} is {nt}", needed.0, needed.1)));
+    }
+    layout.imports.iter().find_map(|import| match &import.name {
+        ImportName::Name(name) if kernel().table.is_hidden(name) => {
+            let hidden = || format!("{name}, which the driver imports, is hidden");
+            Some((ENTRY_NOT_FOUND, os.lacks(name).unwrap_or_else(hidden)))
+        }
+        _ => None,
+    })
+}
+
+/// Maps the driver and calls its entry point. Returns its status. If this Windows does not load the driver, the reason is
+/// in [`Kernel::refusal`](super::Kernel::refusal).
 pub(crate) fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let table = &kernel().table;
-    for import in &layout.imports {
-        if let ImportName::Name(name) = &import.name
-            && table.is_hidden(name)
-        {
-            if let Some(arena) = verify::arena() {
-                arena.print(format!("nt-host: this Windows has no {name}, which the driver imports\n").as_bytes());
-            }
-            return Ok(ENTRY_NOT_FOUND);
-        }
+    *lock(&kernel().refusal) = None;
+    if let Some((status, reason)) = refused(layout) {
+        *lock(&kernel().refusal) = Some(reason);
+        return Ok(status);
     }
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
     let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;

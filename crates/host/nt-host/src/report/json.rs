@@ -1,11 +1,11 @@
 //! A report for programs.
 
-use std::fmt::Write as _;
-
+use etw_etl::{Event, Format};
 use etw_types::NtStatus;
+use serde_json::{Value, json};
 
 use super::Report;
-use crate::api::Event;
+use super::text::export;
 use crate::verify::{Finding, Place};
 
 /// One object: the outcome, the requests, the findings, the events, the debug output.
@@ -16,96 +16,47 @@ pub(crate) fn json(
     events: &[Event],
     lost: u64,
 ) -> String {
-    let requests: Vec<String> = requests.iter().map(request).collect();
-    let findings: Vec<String> = report.findings().iter().map(finding).collect();
-    let events: Vec<String> = events.iter().map(event).collect();
-    format!(
-        "{{\"outcome\":{},\"requests\":[{}],\"findings\":[{}],\"events\":[{}],\"lost\":{lost},\"output\":{}}}",
-        string(outcome),
-        requests.join(","),
-        findings.join(","),
-        events.join(","),
-        string(report.output())
-    )
+    // One object for each event, as trace files are exported.
+    let events = export(events, Format::JsonLines);
+    let events: Vec<Value> = events.lines().map(|line| line.parse().unwrap_or_else(|_| line.into())).collect();
+    let value = json!({
+        "outcome": outcome,
+        "requests": requests.iter().map(request).collect::<Vec<_>>(),
+        "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
+        "events": events,
+        "lost": lost,
+        "output": report.output(),
+    });
+    value.to_string()
 }
 
-fn request((code, status, output): &(u32, NtStatus, String)) -> String {
-    let status = status.as_int();
-    format!("{{\"code\":\"0x{code:08X}\",\"status\":\"0x{status:08X}\",\"output\":{}}}", string(output))
+fn request((code, status, output): &(u32, NtStatus, String)) -> Value {
+    json!({ "code": format!("0x{code:08X}"), "status": format!("0x{:08X}", status.as_int()), "output": output })
 }
 
-fn finding(finding: &Finding) -> String {
-    let stack: Vec<String> = finding.stack.iter().map(|place| format!("{{{}}}", members(Some(place)))).collect();
-    format!(
-        "{{\"rule\":{},\"routine\":{},\"irql\":{},\"detail\":{},{},\"stack\":[{}]}}",
-        string(finding.rule.id()),
-        text(finding.routine.as_ref()),
-        finding.irql,
-        string(&finding.detail),
-        members(finding.place.as_ref()),
-        stack.join(","),
-    )
-}
-
-/// The members of an object that say where.
-fn members(place: Option<&Place>) -> String {
-    format!(
-        "\"rva\":{},\"symbol\":{},\"file\":{},\"line\":{}",
-        place.map_or_else(|| "null".into(), |place| place.rva.to_string()),
-        text(place.and_then(|place| place.symbol.as_ref())),
-        text(place.and_then(|place| place.file.as_ref())),
-        place.and_then(|place| place.line).map_or_else(|| "null".into(), |line| line.to_string()),
-    )
-}
-
-fn text(value: Option<&String>) -> String {
-    value.map_or_else(|| "null".into(), |value| string(value))
-}
-
-fn event(event: &Event) -> String {
-    let fields: Vec<String> =
-        event.fields().iter().map(|(name, value)| format!("{}:{}", string(name), string(value))).collect();
-    format!(
-        "{{\"provider\":{},\"name\":{},\"level\":{},\"opcode\":{},\"time\":{},\"activity\":{},\"fields\":{{{}}}}}",
-        string(&event.provider_name().unwrap_or_else(|| event.provider.to_string())),
-        string(&event.name().unwrap_or_default()),
-        event.descriptor.level.as_int(),
-        event.descriptor.opcode.as_int(),
-        event.timestamp,
-        string(&event.activity.to_string()),
-        fields.join(",")
-    )
-}
-
-/// A JSON string.
-pub(crate) fn string(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if u32::from(c) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+fn finding(finding: &Finding) -> Value {
+    let place = finding.place.as_ref();
+    let caller =
+        |place: &Place| json!({ "rva": place.rva, "symbol": place.symbol, "file": place.file, "line": place.line });
+    json!({
+        "rule": finding.rule.id(),
+        "routine": finding.routine,
+        "irql": finding.irql,
+        "detail": finding.detail,
+        "rva": place.map(|place| place.rva),
+        "symbol": place.map(|place| &place.symbol),
+        "file": place.map(|place| &place.file),
+        "line": place.map(|place| place.line),
+        "stack": finding.stack.iter().map(caller).collect::<Vec<_>>(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use etw_types::NtStatus;
 
-    use super::{json, string};
+    use super::json;
     use crate::{Finding, Place, Report, Rule};
-
-    #[test]
-    fn strings_are_escaped() {
-        assert_eq!(string("a\"b\\c\n\u{1}"), r#""a\"b\\c\n\u0001""#);
-    }
 
     #[test]
     fn a_report_becomes_one_object() {

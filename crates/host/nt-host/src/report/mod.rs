@@ -1,10 +1,8 @@
 //! What came of a run, for people and for programs.
 
-mod etl;
 mod json;
 mod text;
 
-pub(crate) use etl::etl;
 pub(crate) use json::json;
 pub(crate) use text::text;
 

@@ -1,24 +1,23 @@
 //! A report to read.
 
 use std::fmt::Write as _;
+use std::io;
+
+use etw_etl::{Event, Exporter, Format};
 
 use super::Report;
-use crate::api::Event;
 
 /// Events, output and findings, one line each.
-pub(crate) fn text(report: &Report, events: &[Event], lost: u64) -> String {
+pub(crate) fn text(report: &Report, events: &[Event], lost: u64, debug_output: bool) -> String {
     let mut out = String::new();
     if !events.is_empty() {
         let _ = writeln!(out, "events ({})", events.len());
-        for event in events {
-            let milliseconds = event.timestamp / 10_000;
-            let _ = writeln!(out, "  {milliseconds:>6} ms  {:>2}  {event}", event.descriptor.level.as_int());
-        }
+        out.push_str(&export(events, Format::Table));
     }
     if lost != 0 {
         let _ = writeln!(out, "{lost} events were lost");
     }
-    if !report.output().is_empty() {
+    if debug_output && !report.output().is_empty() {
         let _ = writeln!(out, "debug output");
         for line in report.output().lines() {
             let _ = writeln!(out, "  {line}");
@@ -43,4 +42,15 @@ pub(crate) fn text(report: &Report, events: &[Event], lost: u64) -> String {
         }
     }
     out
+}
+
+/// Events in one of the formats of traces.
+pub(super) fn export(events: &[Event], format: Format) -> String {
+    let write = || -> io::Result<Vec<u8>> {
+        let mut exporter = Exporter::new(Vec::new(), format)?;
+        events.iter().try_for_each(|event| exporter.event(event))?;
+        exporter.finish()
+    };
+    // Memory takes everything, and every format is text.
+    String::from_utf8(write().unwrap_or_default()).unwrap_or_default()
 }

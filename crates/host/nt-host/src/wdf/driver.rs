@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine("WdfDriverIsVersionAvailable", PASSIVE, |call| {
         let parameters = call.arg(2);
         let (major, minor): (u32, u32) = (guest::read(parameters + 4), guest::read(parameters + 8));
-        u64::from(major == 1 && minor <= 33)
+        u64::from(major == 1 && minor <= kernel().config.os.kmdf().minor)
     }),
     routine("WdfDriverErrorReportApiMissing", DISPATCH, |_| 0xC000_00BB).fixed(),
 ];

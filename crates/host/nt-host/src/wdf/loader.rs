@@ -1,19 +1,20 @@
-//! Binding a driver to the framework.
+//! Binding a driver to the framework, as the one of the imitated Windows does.
 
-use super::{Framework, with};
+use windows_releases::Client;
+
+use super::{Framework, structures, with};
 use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
 use crate::kernel::{self, kernel};
 use crate::memory::guest;
 use crate::verify::{self, Rule};
 
 /// `WDF_BIND_INFO`: component at 8, version at 16, 20, 24, count of functions at 28, place for the table at 32.
+/// `WDF_BIND_INFO2` adds addresses of variables of the driver: the oldest version at 48, whether the driver is newer than
+/// the framework at 56, the count of functions at 64, the count of structures at 72, the table of their sizes at 80.
 const SIZES: [u32; 2] = [0x30, 0x58];
 const COMPONENT: &str = "KmdfLibrary";
-/// The version that is imitated: 1.33.
-const MINOR: u32 = 33;
 
 const OBJECT_NAME_NOT_FOUND: u64 = 0xC000_0034;
-const REVISION_MISMATCH: u64 = 0xC000_0059;
 const INVALID_PARAMETER: u64 = 0xC000_000D;
 
 /// `WDF_DRIVER_GLOBALS`: driver at 0, `DisplaceDriverUnload` at 0x30.
@@ -40,7 +41,10 @@ pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     pub(super) globals: u64,
-    pub(super) table: u64,
+    /// None if the functions were copied into the driver's own table.
+    pub(super) table: Option<u64>,
+    /// The sizes of structures, for a driver that knows how to ask.
+    pub(super) structures: Option<u64>,
 }
 
 /// Arguments: driver object, registry path, bind information, place for the globals.
@@ -57,21 +61,54 @@ fn bind(call: &Call) -> u64 {
     if component != COMPONENT {
         return OBJECT_NAME_NOT_FOUND;
     }
-    let functions = kernel().table.framework_functions();
-    if major != 1 || minor > MINOR || count > functions {
-        return REVISION_MISMATCH;
-    }
-    let (globals, table) = {
-        let mut pool = kernel::lock(&kernel().pool);
-        (pool.object(GLOBALS_SIZE), pool.object(u64::from(functions) * 8))
+    let extended = size == SIZES[1];
+    let minimum = extended.then(|| guest::read(guest::read::<u64>(info + 48)));
+    let client = Client { major, minor, functions: count, minimum };
+    let os = kernel().config.os;
+    let binding = match os.kmdf().bind(client) {
+        Ok(binding) => binding,
+        Err(refusal) => {
+            *kernel::lock(&kernel().refusal) = Some(refusal.explain(client, os));
+            return INVALID_PARAMETER;
+        }
     };
+    let place_of_table = guest::read::<u64>(info + 32);
+    let mut pool = kernel::lock(&kernel().pool);
+    let globals = pool.object(GLOBALS_SIZE);
+    let table = if binding.copies_table {
+        fill(place_of_table, binding.functions);
+        None
+    } else {
+        // Functions that this framework lacks are there as well: a call of one is a finding with its name.
+        let functions = kernel().table.framework_functions();
+        let table = pool.object(u64::from(functions) * 8);
+        fill(table, functions);
+        guest::write(place_of_table, table);
+        Some(table)
+    };
+    let sizes: Vec<u64> = structures::sizes(os.kmdf()).collect();
+    let structures = extended.then(|| pool.object(sizes.len() as u64 * 8));
+    drop(pool);
+    if let Some(structures) = structures {
+        for (place, size) in (structures..).step_by(8).zip(&sizes) {
+            guest::write(place, *size);
+        }
+        guest::write(guest::read::<u64>(info + 72), sizes.len() as u32);
+        guest::write(guest::read::<u64>(info + 80), structures);
+        guest::write(info + 28, binding.functions);
+        guest::write(guest::read::<u64>(info + 56), u8::from(binding.client_is_newer));
+        guest::write(guest::read::<u64>(info + 64), binding.functions);
+    }
+    guest::write(place, globals);
+    with(|framework| framework.bound = Some(Bound { globals, table, structures }));
+    0
+}
+
+/// Puts the first functions of the framework into a table.
+fn fill(table: u64, functions: u32) {
     for index in 0..functions {
         guest::write(table + u64::from(index) * 8, kernel().table.framework(index));
     }
-    guest::write(guest::read::<u64>(info + 32), table);
-    guest::write(place, globals);
-    with(|framework| framework.bound = Some(Bound { globals, table }));
-    0
 }
 
 fn unbind() {
@@ -83,7 +120,9 @@ fn unbind() {
     if let Some(bound) = bound {
         let mut pool = kernel::lock(&kernel().pool);
         pool.free_object(bound.globals);
-        pool.free_object(bound.table);
+        for table in [bound.table, bound.structures].into_iter().flatten() {
+            pool.free_object(table);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Kernel-Mode Driver Framework, version 1.33.
+//! The Kernel-Mode Driver Framework: the functions of 1.33. An older Windows offers those that its framework has.
 //!
 //! A driver is bound to it by [`loader`], which gives it a table of functions. Objects are entries of one map, known by
 //! handles that are no addresses: a driver that follows one faults. The map's lock is never held while driver code runs.
@@ -29,6 +29,7 @@ mod queue_state;
 mod registry;
 mod request;
 mod retrieve;
+mod structures;
 mod sync;
 mod timer;
 mod work;

@@ -4,6 +4,7 @@ use super::device::with_device;
 use super::object::created;
 use super::{memory, misc, status};
 use crate::kernel::interfaces::property;
+use crate::kernel::kernel;
 use crate::kernel::routine::{Call, PASSIVE, Routine, routine};
 use crate::memory::guest;
 
@@ -28,7 +29,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(status::INSUFFICIENT_RESOURCES),
     routine("WdfDriverRetrieveVersionString", PASSIVE, |call| {
-        misc::set_string(call.arg(2), &"Kernel Mode Driver Framework 1.33".encode_utf16().collect::<Vec<u16>>());
+        let text = format!("Kernel Mode Driver Framework {}", kernel().config.os.kmdf());
+        misc::set_string(call.arg(2), &text.encode_utf16().collect::<Vec<u16>>());
         status::SUCCESS
     })
     .fails(status::INSUFFICIENT_RESOURCES),

@@ -1,6 +1,6 @@
 //! Values as bytes.
 
-use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, NtStatus, Opcode};
+use etw_types::{Guid, NtStatus};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
@@ -98,25 +98,5 @@ impl Wire for NtStatus {
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
         u32::get(from).map(Self::from_int)
-    }
-}
-
-impl Wire for EventDescriptor {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.id.put(out);
-        out.extend([self.version, self.channel.as_int(), self.level.as_int(), self.opcode.as_int()]);
-        self.task.put(out);
-        self.keyword.bits().put(out);
-    }
-    fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            id: u16::get(from)?,
-            version: u8::get(from)?,
-            channel: Channel::from_int(u8::get(from)?),
-            level: Level::from_int(u8::get(from)?),
-            opcode: Opcode::from_int(u8::get(from)?),
-            task: u16::get(from)?,
-            keyword: Keyword::from_bits(u64::get(from)?),
-        })
     }
 }

@@ -4,7 +4,6 @@ use etw_types::{Guid, NtStatus};
 
 use super::Wire;
 use super::control::{Answer, Control};
-use crate::api::Event;
 
 /// Makes an enum of messages that can be sent.
 macro_rules! messages {
@@ -95,8 +94,8 @@ messages! {
         Completed { status: NtStatus, information: u64, output: Vec<u8> } = 2,
         /// A device or a session.
         Number { number: u64 } = 3,
-        /// Events, and how many were lost.
-        Events { events: Vec<Event>, lost: u64 } = 4,
+        /// The records of events, and how many were lost.
+        Events { records: Vec<Vec<u8>>, lost: u64 } = 4,
         /// Routines with the number of their calls.
         Calls { calls: Vec<(String, u64)> } = 5,
         /// The run ended with a bug check.
@@ -105,6 +104,8 @@ messages! {
         Failed { reason: String } = 7,
         /// What came of a call of session control.
         Control { answer: Answer } = 8,
+        /// This Windows does not load the driver.
+        NotLoaded { status: NtStatus, reason: String } = 9,
     }
 }
 

@@ -10,10 +10,12 @@
 mod codec;
 mod control;
 mod messages;
+mod record;
 
 pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};
 pub(crate) use messages::{Reply, Request, StormPlan};
+pub(crate) use record::record;
 
 use std::io::{self, Read, Write};
 

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 /// Little memory, so that buffers are dropped and read again.
 const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000 };
-const FORMATS: [Format; 5] = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
+const FORMATS: [Format; 6] =
+    [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
 
 /// Reads a file and exports every event.
 pub(super) fn run(bytes: &[u8]) {
@@ -28,10 +29,12 @@ pub(super) fn run(bytes: &[u8]) {
     }
     assert_eq!(events, reader.report().events, "the report counts other events than came");
     assert!(!reader.report().to_string().is_empty());
-    let [_, lines, _, chrome, page] = exporters.map(|exporter| {
+    let [text, table, lines, _, chrome, page] = exporters.map(|exporter| {
         let bytes = exporter.finish().expect("memory takes everything");
         String::from_utf8(bytes).expect("an export is not UTF-8")
     });
+    let control = |c: char| c.is_control() && c != '\n';
+    assert!(!text.contains(control) && !table.contains(control), "a control character reached the terminal");
     assert_eq!(u64::try_from(lines.lines().count()), Ok(events), "not one line for each event");
     for line in lines.lines() {
         let value: Value = serde_json::from_str(line).expect("a line is not JSON");

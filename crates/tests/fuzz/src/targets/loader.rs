@@ -4,9 +4,7 @@
 /// Plans an image and follows the plan.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(super) fn run(bytes: &[u8]) {
-    use nt_host::Layout;
-
-    let layout = match Layout::parse(bytes) {
+    let layout = match nt_host::plan(bytes) {
         Ok(layout) => layout,
         Err(error) => {
             assert!(!error.field().is_empty() && !error.reason().is_empty());
@@ -18,13 +16,13 @@ pub(super) fn run(bytes: &[u8]) {
     let mut end = u64::from(layout.headers);
     for section in &layout.sections {
         assert!(u64::from(section.rva) >= end, "{} overlaps what is before it", section.name);
-        end = u64::from(section.rva) + u64::from(section.size);
+        end = u64::from(section.rva) + u64::from(section.memory_size());
         assert!(end <= size, "{} leaves the image", section.name);
         assert!(section.rva.is_multiple_of(0x1000), "{} shares a page", section.name);
-        assert!(!(section.writable && section.executable), "{} is writable code", section.name);
+        assert!(!(section.is_writable() && section.is_executable()), "{} is writable code", section.name);
     }
-    let entry = layout.section_of(layout.entry.into()).expect("the entry point is in no section");
-    assert!(entry.executable, "the entry point is not in code");
+    let entry = layout.section_of(layout.entry).expect("the entry point is in no section");
+    assert!(entry.is_executable(), "the entry point is not in code");
     let guard = [layout.guard.cookie, layout.guard.check, layout.guard.dispatch];
     let pointers = layout.relocations.iter().copied().chain(guard.into_iter().flatten());
     for rva in pointers.chain(layout.imports.iter().map(|import| import.slot)) {
@@ -35,8 +33,8 @@ pub(super) fn run(bytes: &[u8]) {
 
 /// Unwinds the first functions of an image, from their first instruction, their last and one between.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn unwind(layout: &nt_host::Layout) {
-    use nt_host::{Functions, Registers};
+fn unwind(layout: &pe_image::Layout) {
+    use pe_image::unwind::{Functions, Registers};
 
     let functions = Functions::of(layout);
     for function in functions.iter().take(64) {

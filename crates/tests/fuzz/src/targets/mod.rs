@@ -7,6 +7,7 @@ mod etl;
 mod guid;
 mod inf;
 mod loader;
+mod pdb;
 mod pe;
 mod record;
 mod tracelogging;
@@ -29,7 +30,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target {
         name: "etl",
         summary: "trace files: reader, decoder and all exports",
@@ -79,6 +80,13 @@ pub const TARGETS: [Target; 9] = [
         seeds: &[],
         max_len: 2048,
         run: unwind::run,
+    },
+    Target {
+        name: "pdb",
+        summary: "PDBs: streams, functions and lines",
+        seeds: &[],
+        max_len: 16 * 1024,
+        run: pdb::run,
     },
     Target {
         name: "inf",

@@ -2,7 +2,7 @@
 //! and JSON is JSON.
 
 use driver_package::report::{json, table};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
 use serde_json::Value;
 
 /// Parses, judges and reports.
@@ -14,7 +14,7 @@ pub(super) fn run(bytes: &[u8]) {
             return;
         }
     };
-    let verdict = image.verdict(Target::default());
+    let verdict = Verdict::of(&image, Target::default());
     assert!(verdict.is_loadable() == (verdict.refusals().count() == 0));
     if let Some(section) = image.entry_section() {
         assert!(image.sections.contains(section));

@@ -4,7 +4,7 @@
 use etw_etl::format::record::{Next, next};
 use etw_etl::{Clock, ClockKind, Event, EventRef, Exporter, FileTime, Format};
 
-const FORMATS: [Format; 4] = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome];
+const FORMATS: [Format; 5] = [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome];
 
 /// Takes records from the front as long as there are any.
 pub(super) fn run(bytes: &[u8]) {

@@ -3,11 +3,10 @@
 //! The first bytes say where the instruction is (two), how many entries the table has and what the stack looks like (one
 //! each); the rest is the image, which begins with the table.
 
-/// Unwinds some frames by the tables.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub(super) fn run(bytes: &[u8]) {
-    use nt_host::{Functions, Registers};
+use pe_image::unwind::{Functions, Registers};
 
+/// Unwinds some frames by the tables.
+pub(super) fn run(bytes: &[u8]) {
     /// No function does more: 255 codes in each of 32 parts, two words each, and an epilog's pops.
     const MOST_READS: usize = 32 * 255 * 2 + 32;
     /// Where the image lies.
@@ -39,7 +38,3 @@ pub(super) fn run(bytes: &[u8]) {
         assert!(function.is_none_or(|function| function.begin < function.end), "a function without an address");
     }
 }
-
-/// Driver images are loaded on Linux for x86-64 only.
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub(super) fn run(_: &[u8]) {}

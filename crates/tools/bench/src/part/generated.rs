@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use test_images::{TARGET, Toolchain};
+use test_images::{Toolchain, built, named};
 
 use super::Settings;
 use super::images::SIDES;
@@ -65,21 +65,20 @@ impl Generated {
         Ok(Spent { wall: started.elapsed().as_secs_f64(), processor: children() - before })
     }
 
-    /// Builds all of them.
-    pub(super) fn build(&self) -> Result<(), String> {
-        run(&mut self.command("build"))
+    /// Builds all of them and returns their images.
+    pub(super) fn build(&self) -> Result<Vec<PathBuf>, String> {
+        built(&mut self.command("build"))
     }
 
     fn command(&self, verb: &str) -> Command {
         self.toolchain.command(verb, "release", &self.workspace.join("Cargo.toml"), &self.target)
     }
+}
 
-    /// The image of one crate.
-    pub(super) fn image(&self, side: &str, count: u32) -> Result<Vec<u8>, String> {
-        let file = format!("{}.dll", name(side, count).replace('-', "_"));
-        let path = self.target.join(TARGET).join("release").join(file);
-        fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
-    }
+/// The image of one crate, among those that were built.
+pub(super) fn image(built: &[PathBuf], side: &str, count: u32) -> Result<Vec<u8>, String> {
+    let path = named(built, &format!("{}.dll", name(side, count).replace('-', "_")))?;
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Seconds of a compilation.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use test_images::{TARGET, Toolchain};
+use test_images::{Toolchain, built, named};
 
 use super::Settings;
 
@@ -16,7 +16,7 @@ const SOURCES: &str = "crates/tools/bench/images";
 /// The images, built.
 #[derive(Clone, Debug)]
 pub struct Images {
-    folder: PathBuf,
+    files: Vec<PathBuf>,
 }
 
 impl Images {
@@ -29,12 +29,8 @@ impl Images {
         let toolchain = Toolchain::find()?;
         let manifest = settings.root.join(SOURCES).join("Cargo.toml");
         let target = settings.folder("images");
-        let output = toolchain.command("build", "release", &manifest, &target).arg("--locked").output();
-        let output = output.map_err(|error| format!("{} could not be started: {error}", toolchain.cargo()))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        Ok(Self { folder: target.join(TARGET).join("release") })
+        let files = built(toolchain.command("build", "release", &manifest, &target).arg("--locked"))?;
+        Ok(Self { files })
     }
 
     /// The bytes of an image.
@@ -43,7 +39,7 @@ impl Images {
     ///
     /// When it cannot be read.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, String> {
-        let path = self.folder.join(format!("{name}.dll"));
-        fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+        let path = named(&self.files, &format!("{name}.dll"))?;
+        fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
     }
 }

@@ -1,9 +1,10 @@
 //! Bytes of an event in an image, compile time of a thousand, and panics in the images.
 
-use nt_host::Layout;
+use std::path::PathBuf;
+
 use test_images::Image;
 
-use super::generated::{COUNTS, Generated, Spent, TABLE};
+use super::generated::{COUNTS, Generated, Spent, TABLE, image};
 use super::images::SIDES;
 use super::{Findings, Images, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
@@ -31,8 +32,7 @@ const FOLDERS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/sr
 /// When one cannot be built or read.
 pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
     let generated = Generated::new(settings)?;
-    generated.build()?;
-    let mut findings = bytes(&generated)?;
+    let mut findings = bytes(&generated.build()?)?;
     let times = compile(settings, &generated)?;
     let panics = panics(images)?;
     for part in [times, panics] {
@@ -44,20 +44,20 @@ pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
 
 /// Size of the read-only sections and of the file.
 fn weigh(file: &[u8]) -> Result<(f64, f64), String> {
-    let layout = Layout::parse(file).map_err(|error| error.to_string())?;
-    let counted =
-        layout.sections.iter().filter(|section| !section.writable && section.name != TABLE && section.name != ".reloc");
-    let bytes: u32 = counted.map(|section| section.size).sum();
+    let image = pe_image::Image::parse(file).map_err(|error| error.to_string())?;
+    let counted = image.sections.iter().filter(|section| !section.is_writable());
+    let counted = counted.filter(|section| section.name != TABLE && section.name != ".reloc");
+    let bytes: u32 = counted.map(pe_image::Section::memory_size).sum();
     #[expect(clippy::cast_precision_loss, reason = "files here are far smaller than 2^53 bytes")]
     Ok((f64::from(bytes), file.len() as f64))
 }
 
-fn bytes(generated: &Generated) -> Result<Findings, String> {
+fn bytes(built: &[PathBuf]) -> Result<Findings, String> {
     let mut sides = Vec::new();
     for (side, _) in SIDES {
         let mut weights = Vec::new();
         for count in COUNTS {
-            weights.push(weigh(&generated.image(side, count)?)?);
+            weights.push(weigh(&image(built, side, count)?)?);
         }
         sides.push(weights);
     }

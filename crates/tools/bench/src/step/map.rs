@@ -2,7 +2,7 @@
 
 use std::io;
 
-use nt_host::Layout;
+use pe_image::Layout;
 
 use super::memory::Shared;
 
@@ -62,8 +62,8 @@ impl Mapped {
             *place = gate.address(index).to_le_bytes();
         }
         pages.write(base, &bytes);
-        for section in layout.sections.iter().filter(|section| section.executable) {
-            pages.allow_execution(section.rva as usize, section.size as usize)?;
+        for section in layout.sections.iter().filter(|section| section.is_executable()) {
+            pages.allow_execution(section.rva as usize, section.memory_size() as usize)?;
         }
         Ok(Self { pages })
     }

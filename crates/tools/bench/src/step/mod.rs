@@ -12,7 +12,7 @@ mod trace;
 
 use std::io;
 
-use nt_host::{ImportName, Layout};
+use pe_image::Layout;
 
 use map::{Gate, Mapped};
 use memory::Shared;
@@ -117,9 +117,8 @@ impl Stepper {
         let image = Mapped::new(&layout, &gate).map_err(text)?;
         let stack = Shared::new(STACK).map_err(text)?;
         let arena = Shared::new(ARENA).map_err(text)?;
-        let name = |name: &ImportName| name.to_string();
         Ok(Self {
-            imports: layout.imports.iter().map(|import| name(&import.name)).collect(),
+            imports: layout.imports.iter().map(|import| import.name.to_string()).collect(),
             exports: layout.exports.clone(),
             child: Child::new().map_err(text)?,
             image,

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use driver_package::pe::{LinkerMap, Version};
+use driver_package::pe::LinkerMap;
 use driver_package::report::{json, table};
-use driver_package::{Image, Target};
+use driver_package::{Image, Target, Verdict};
+use windows_releases::Release;
 
 use super::{Command, Outcome, print};
 
-pub(crate) const COMMAND: Command = Command { name: "inspect", help: HELP, run };
+pub(crate) const COMMAND: Command = Command { name: "inspect", help, run };
 
 const HELP: &str = "\
 Shows what is in driver images and whether Windows would load them
@@ -25,14 +26,18 @@ Flags:
   --json             prints a JSON list with one object for each file
   --map FILE         takes the name of the entry point from this linker map;
                      without, from the one beside the image
-  --windows MAJ.MIN  the version of Windows that is to load it (10.0, which is
-                     also that of Windows 11)
+  --windows RELEASE  the Windows that is to load it: a name from the list below
+                     or a build number (win11-24h2)
   --rules            prints every rule with its reason and its source
   --help             prints this text (also -h)
 
 Exit codes: 0 Windows would load every image; 1 it would refuse one, the
 reasons are printed; 2 wrong usage, or a file that is no intact image.
 ";
+
+fn help() -> String {
+    format!("{HELP}\nReleases of Windows:\n{}", Release::list())
+}
 
 /// Larger than any driver; the file is held in memory.
 const LARGEST_FILE: u64 = 256 << 20;
@@ -69,11 +74,11 @@ fn parse(words: &[OsString]) -> Result<Request, String> {
         }
         let mut value = || words.next().ok_or_else(|| format!("`{text}` needs a value"));
         match text.as_ref() {
-            "--help" | "-h" => return Ok(Request::Print(HELP.into())),
+            "--help" | "-h" => return Ok(Request::Print(help())),
             "--rules" => return Ok(Request::Print(table::rule_list())),
             "--json" => options.json = true,
             "--map" => options.map = Some(value()?.into()),
-            "--windows" => options.target.version = version(&value()?.to_string_lossy())?,
+            "--windows" => options.target.release = release(&value()?.to_string_lossy())?,
             "--" => only_files = true,
             _ => return Err(format!("unknown flag `{text}`")),
         }
@@ -86,10 +91,8 @@ fn parse(words: &[OsString]) -> Result<Request, String> {
     }
 }
 
-fn version(text: &str) -> Result<Version, String> {
-    let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    let (major, minor) = parts.ok_or_else(|| format!("`{text}` is no version like 10.0"))?;
-    Ok(Version { major, minor })
+fn release(text: &str) -> Result<Release, String> {
+    text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string())
 }
 
 /// Looks at every file, whatever the others are; the worst of them decides the exit code.
@@ -101,7 +104,7 @@ fn inspect(options: &Options) -> u8 {
         let name = file.to_string_lossy();
         match load(file, options) {
             Ok(image) => {
-                let verdict = image.verdict(options.target);
+                let verdict = Verdict::of(&image, options.target);
                 worst = worst.max(u8::from(!verdict.is_loadable()));
                 reports.push(if options.json {
                     json::image(&name, &image, &verdict)

@@ -13,7 +13,7 @@ use driver_package::{Level, Problem};
 
 use super::{Command, Outcome, print};
 
-pub(crate) const COMMAND: Command = Command { name: "lint", help: HELP, run };
+pub(crate) const COMMAND: Command = Command { name: "lint", help: || HELP.into(), run };
 
 const HELP: &str = "\
 Holds INF files against rules of infverif, under its numbers

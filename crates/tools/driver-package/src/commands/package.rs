@@ -15,7 +15,7 @@ use driver_package::{Problem, Problems};
 
 use super::{Command, Outcome, print};
 
-pub(crate) const COMMAND: Command = Command { name: "package", help: HELP, run };
+pub(crate) const COMMAND: Command = Command { name: "package", help: || HELP.into(), run };
 
 const HELP: &str = "\
 Makes a test-signed driver package of an image and an .inx
@@ -34,7 +34,8 @@ Flags:
                      (target/signing)
   --catalog v1|v2    the catalog's generation (v2)
   --scripts FOLDER   PowerShell scripts that go into the package
-  --provider NAME    the driver's ETW provider, for the scripts
+  --provider NAME    the driver's ETW provider, for scripts and the profile
+  --etwctl FILE      etwctl.exe, which is signed and goes into the package
   --help             prints this text (also -h)
 
 Environment: SOURCE_DATE_EPOCH, seconds since 1970, is the time that DriverVer
@@ -88,26 +89,32 @@ fn summary(package: &Package, out: &Path) -> String {
 }
 
 fn parse(words: &[OsString], clock: Clock) -> Result<Options, String> {
-    let (mut image, mut inx, mut out, mut cert, mut scripts) = (None, None, None, None, None);
+    let (mut image, mut inx, mut out, mut cert, mut scripts, mut etwctl) = (None, None, None, None, None, None);
     let (mut arch_asked, mut kmdf, mut provider, mut keys) = (None, None, None, PathBuf::from("target/signing"));
     let mut catalog = Version::V2;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let flag = word.to_string_lossy();
         let mut value = || words.next().ok_or_else(|| format!("`{flag}` needs a value"));
-        let text = |value: &OsString| value.to_string_lossy().into_owned();
+        let text = |value: &OsString| {
+            value
+                .to_str()
+                .map(String::from)
+                .ok_or_else(|| format!("`{flag}`: `{}` is not valid UTF-8", value.as_encoded_bytes().escape_ascii()))
+        };
         match flag.as_ref() {
             "--image" => image = Some(PathBuf::from(value()?)),
             "--inx" => inx = Some(PathBuf::from(value()?)),
             "--out" => out = Some(PathBuf::from(value()?)),
             "--cert" => cert = Some(PathBuf::from(value()?)),
             "--scripts" => scripts = Some(PathBuf::from(value()?)),
+            "--etwctl" => etwctl = Some(PathBuf::from(value()?)),
             "--keys" => keys = PathBuf::from(value()?),
             "--arch" => arch_asked = Some(arch(words.next())?),
-            "--kmdf" => kmdf = Some(text(value()?)),
-            "--provider" => provider = Some(text(value()?)),
+            "--kmdf" => kmdf = Some(text(value()?)?),
+            "--provider" => provider = Some(text(value()?)?),
             "--catalog" => {
-                catalog = match text(value()?).as_str() {
+                catalog = match text(value()?)?.as_str() {
                     "v1" => Version::V1,
                     "v2" => Version::V2,
                     other => return Err(format!("`--catalog {other}` is neither `v1` nor `v2`")),
@@ -128,6 +135,7 @@ fn parse(words: &[OsString], clock: Clock) -> Result<Options, String> {
             catalog,
             scripts,
             provider,
+            etwctl,
             certificate: stem.unwrap_or_else(|| TEST_NAME.into()),
             time: clock.stamp,
         },

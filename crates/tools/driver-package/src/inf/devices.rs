@@ -1,5 +1,7 @@
 //! What a file installs on one processor: devices, their install sections, their services.
 
+use windows_releases::Release;
+
 use super::{Entry, Inf, Section};
 
 /// A processor that packages are made for.
@@ -109,6 +111,13 @@ impl Inf {
         models
     }
 
+    /// The lowest build of Windows that a models section for a processor is for, with the line that says so.
+    #[must_use]
+    pub fn lowest_build(&self, arch: Arch) -> Option<(u32, usize)> {
+        let builds = self.models(arch).into_iter().map(|(name, entry)| (lowest_build(&name), entry.line));
+        builds.min_by_key(|(build, _)| *build)
+    }
+
     /// The devices, in the file's order.
     #[must_use]
     pub fn devices(&self, arch: Arch) -> Vec<Device> {
@@ -169,6 +178,21 @@ impl Inf {
     }
 }
 
+/// The lowest build that the decoration of a models section allows: `Models.NTamd64.10.0...16299`, with product type and
+/// suite before the build.
+fn lowest_build(models: &str) -> u32 {
+    let lower = models.to_ascii_lowercase();
+    let version = lower.split_once(".nt").and_then(|(_, rest)| rest.split_once('.')).map_or("", |(_, version)| version);
+    let part = |index| version.split('.').nth(index).and_then(|part| part.parse::<u32>().ok());
+    let kernel = (part(0).unwrap_or_default(), part(1).unwrap_or_default());
+    let has_kernel = |release: &Release| {
+        let nt = release.nt_version();
+        (u32::from(nt.major), u32::from(nt.minor)) >= kernel
+    };
+    let first = Release::ALL.into_iter().find(has_kernel).unwrap_or(Release::NEWEST).build();
+    part(4).unwrap_or_default().max(first)
+}
+
 /// A number as INF files write it.
 pub(super) fn number(text: &str) -> Option<u32> {
     let text = text.trim();
@@ -201,5 +225,20 @@ mod tests {
         assert_eq!(services.iter().map(|service| service.is_function).collect::<Vec<_>>(), [true, false]);
         assert_eq!(inf.install_section("i", Arch::Arm64).unwrap().name, "I.NTarm64.10.0");
         assert_eq!(inf.models(Arch::X64).len(), 2);
+        assert_eq!(inf.lowest_build(Arch::X64), Some((7601, 2)), "[Dev.NT.6.1] is for every processor");
+    }
+
+    #[test]
+    fn the_build_of_a_decoration_is_the_lowest_that_fits() {
+        for (models, build) in [
+            ("Dev", 7601),
+            ("Dev.NTamd64", 7601),
+            ("Dev.NTamd64.6.2", 9200),
+            ("Dev.NT.10.0", 10240),
+            ("Dev.NTarm64.10.0...17134", 17134),
+            ("Dev.ntx86.10.0.1", 10240),
+        ] {
+            assert_eq!(super::lowest_build(models), build, "{models}");
+        }
     }
 }

@@ -4,11 +4,22 @@ use super::{Request, read};
 use crate::inf::Arch;
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
-use crate::rules::{Severity, Target};
+use crate::rules::{Severity, Target, Verdict};
 use crate::sign::{Identity, sign_image};
 
-/// The signed image, its processor, and what is not right with it but does not matter.
-pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<(Vec<u8>, Arch, Vec<Problem>), Problems> {
+/// An image that is ready for its package.
+pub(super) struct Prepared {
+    /// The signed file.
+    pub(super) bytes: Vec<u8>,
+    /// What it is.
+    pub(super) image: Image,
+    /// Its processor.
+    pub(super) arch: Arch,
+    /// What is not right with it but does not matter.
+    pub(super) warnings: Vec<Problem>,
+}
+
+pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared, Problems> {
     let file = &request.image;
     let damaged = |error: crate::Error| Problem::error(file, error.field(), error.reason());
     let bytes = read(file)?;
@@ -22,7 +33,15 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<(Vec<u8>
         return Err(Problem::error(file, "machine", text).into());
     }
     let signed = sign_image(&bytes, identity).map_err(damaged)?;
-    let verdict = Image::parse(&signed).map_err(damaged)?.verdict(Target::default());
+    let image = Image::parse(&signed).map_err(damaged)?;
+    let built_for = image.framework.map(windows_releases::Client::version);
+    if let (Some(asked), Some(built_for)) = (&request.kmdf, built_for)
+        && *asked != built_for
+    {
+        let text = format!("it was built for KMDF {built_for}, the package is to be for KMDF {asked}");
+        return Err(Problem::error(file, "kmdf-version", text).into());
+    }
+    let verdict = Verdict::of(&image, Target::default());
     let problem = |finding: &crate::Finding| {
         let level = match finding.rule.severity {
             Severity::Refused => Level::Error,
@@ -30,6 +49,9 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<(Vec<u8>
         };
         Problem { level, ..Problem::error(file, finding.rule.id, &finding.found) }
     };
-    let problems: Vec<Problem> = verdict.findings().iter().map(problem).collect();
-    if verdict.is_loadable() { Ok((signed, arch, problems)) } else { Err(Problems(problems)) }
+    let warnings: Vec<Problem> = verdict.findings().iter().map(problem).collect();
+    if !verdict.is_loadable() {
+        return Err(Problems(warnings));
+    }
+    Ok(Prepared { bytes: signed, image, arch, warnings })
 }

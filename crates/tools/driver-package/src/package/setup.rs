@@ -2,9 +2,12 @@
 
 use std::path::{Component, Path};
 
+use windows_releases::Release;
+
 use super::{Request, read};
 use crate::inf::lint::{Rule, lint};
 use crate::inf::{Arch, DriverVersion, Fault, Inf, Stamp, Text, stamp};
+use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
 
 /// The finished INF.
@@ -16,19 +19,29 @@ pub(super) struct Setup {
     others: Vec<(String, usize)>,
 }
 
-pub(super) fn prepare(request: &Request, arch: Arch, warnings: &mut Vec<Problem>) -> Result<Setup, Problems> {
+pub(super) fn prepare(
+    request: &Request,
+    image: &Image,
+    arch: Arch,
+    warnings: &mut Vec<Problem>,
+) -> Result<Setup, Problems> {
     let file = &request.inx;
     let text = Text::decode(&read(file)?).map_err(|fault| describe(file, &fault))?;
     let date = der::DateTime::from_unix_duration(request.time)
         .map_err(|error| Problem::error(file, "time", error.to_string()))?;
     let version = DriverVersion::of_time(date);
-    let what = Stamp { arch, kmdf: request.kmdf.clone(), version, catalog: request.named("cat") };
+    let kmdf = request.kmdf.clone().or_else(|| image.framework.map(windows_releases::Client::version));
+    let what = Stamp { arch, kmdf, version, catalog: request.named("cat") };
     let stamped = stamp(&text, &what).map_err(|fault| describe(file, &fault))?;
     let inf = Inf::parse(&stamped.text.text).map_err(|fault| describe(file, &fault))?;
 
     let faults = lint(&inf, arch).into_iter();
     let at_source = faults.map(|fault| Fault { line: stamped.source_line(fault.line), ..fault });
     let mut problems: Vec<Problem> = at_source.map(|fault| describe(file, &fault)).collect();
+    let (lowest_build, line) = inf.lowest_build(arch).unwrap_or((0, 1));
+    if let Some(oldest) = crate::rules::oldest_release(image).filter(|oldest| oldest.build() > lowest_build) {
+        problems.push(too_low(request, arch, lowest_build, oldest).at(stamped.source_line(line)));
+    }
     let (image, mut listed, mut others) = (request.image_name(), false, Vec::new());
     for (name, line) in sources(&inf, arch) {
         let line = stamped.source_line(line);
@@ -52,6 +65,16 @@ pub(super) fn prepare(request: &Request, arch: Arch, warnings: &mut Vec<Problem>
     Ok(Setup { inf, bytes: stamped.text.encode(), version, others })
 }
 
+/// The INF lets a Windows install the driver that cannot load it.
+fn too_low(request: &Request, arch: Arch, lowest_build: u32, oldest: Release) -> Problem {
+    let (name, nt, build) = (arch.inf_name(), oldest.nt_version(), oldest.build());
+    let text = format!(
+        "the INF is for build {lowest_build} of Windows and later, the driver needs {}: write `NT{name}.{nt}...{build}`",
+        oldest.described()
+    );
+    Problem { level: Level::Warning, ..Problem::error(&request.inx, "minimum-build", text) }
+}
+
 impl Setup {
     /// The package's other files, from beside the `.inx` or the image.
     pub(super) fn read_others(&self, request: &Request) -> Result<Vec<(String, Vec<u8>)>, Problems> {
@@ -71,7 +94,7 @@ impl Setup {
 }
 
 /// Names and lines of the files that the package consists of on a processor.
-fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
+pub(super) fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
     let decorated = format!("SourceDisksFiles.{}", arch.inf_name());
     let sections = [decorated.as_str(), "SourceDisksFiles"].into_iter().filter_map(|name| inf.section(name));
     let entries = sections.flat_map(|section| &section.entries);
@@ -83,7 +106,7 @@ fn is_plain(name: &str) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['\\', ':'])
 }
 
-fn describe(file: &Path, fault: &Fault) -> Problem {
+pub(super) fn describe(file: &Path, fault: &Fault) -> Problem {
     let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
     Problem { level, ..Problem::error(file, fault.rule.to_string(), &fault.text).at(fault.line) }
 }

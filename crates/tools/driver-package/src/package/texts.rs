@@ -2,92 +2,137 @@
 //!
 //! Both files are for Windows: plain ASCII wherever the INF is, and its line ends.
 
+use std::fmt::Write as _;
+
 use etw_types::Guid;
 
-use super::Request;
-use super::setup::Setup;
-use crate::inf::{Arch, Device};
+use super::extras::{ETWCTL, File};
+use super::profile::profile;
+use super::requirements::Requirements;
+use crate::inf::{Arch, Device, Inf};
+use crate::sign::Signer;
+
+/// The program that goes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Etwctl {
+    Signed,
+    Unsigned,
+}
 
 /// What is known about the finished package.
 pub(super) struct Facts<'a> {
-    pub(super) request: &'a Request,
-    pub(super) setup: &'a Setup,
+    /// The package's name; the INF and the profile have it.
+    pub(super) name: &'a str,
+    pub(super) inf: &'a Inf,
+    /// Names of files.
+    pub(super) catalog: &'a str,
+    pub(super) image: &'a str,
+    pub(super) certificate: &'a str,
     pub(super) arch: Arch,
-    pub(super) thumbprint: String,
+    pub(super) signer: &'a Signer,
+    pub(super) version: &'a str,
+    pub(super) provider: Option<&'a str>,
+    pub(super) requirements: &'a Requirements,
+    pub(super) has_scripts: bool,
+    /// Whether there is a program, and whether it is signed.
+    pub(super) etwctl: Option<Etwctl>,
 }
 
 impl Facts<'_> {
+    /// The files about the package.
+    pub(super) fn files(&self) -> Vec<File> {
+        let mut files = vec![
+            (String::from("package.psd1"), self.data_file().into_bytes()),
+            (String::from("README.txt"), self.read_me().into_bytes()),
+        ];
+        if let Some(provider) = self.provider {
+            files.push((format!("{}.wprp", self.name), profile(self.name, provider).into_bytes()));
+        }
+        files
+    }
+
     /// `package.psd1`, which the scripts read, so that they need no changes for another driver.
-    pub(super) fn data_file(&self) -> String {
-        let inf = &self.setup.inf;
-        let version = |key: &str| {
-            let entry = inf.section("Version").and_then(|section| section.first(key));
-            quoted(&entry.and_then(|entry| entry.field(0)).map(|value| inf.expand(value)).unwrap_or_default())
-        };
+    fn data_file(&self) -> String {
+        let inf = self.inf;
+        let version = |key: &str| quoted(&version_entry(inf, key).unwrap_or_default());
         let ids: Vec<String> = self.devices().into_iter().flat_map(|device| device.ids).collect();
-        let provider = self.request.provider.as_deref().unwrap_or_default();
+        let provider = self.provider.unwrap_or_default();
         let id = if provider.is_empty() { String::new() } else { Guid::from_name(provider).to_string() };
         let values = [
-            ("Name", quoted(&self.request.name())),
+            ("Name", quoted(self.name)),
             ("Arch", quoted(self.arch.name())),
-            ("Inf", quoted(&self.request.named("inf"))),
-            ("Catalog", quoted(&self.request.named("cat"))),
-            ("Image", quoted(&self.request.image_name())),
-            ("Certificate", quoted(&format!("{}.cer", self.request.certificate))),
-            ("Thumbprint", quoted(&self.thumbprint)),
-            ("DriverVer", quoted(&self.setup.version.to_string())),
+            ("Inf", quoted(&format!("{}.inf", self.name))),
+            ("Catalog", quoted(self.catalog)),
+            ("Image", quoted(self.image)),
+            ("Certificate", quoted(self.certificate)),
+            ("Thumbprint", quoted(&self.signer.thumbprint())),
+            ("Stores", list(self.signer.trust().stores())),
+            ("TestMode", boolean(self.signer.trust().needs_test_mode())),
+            ("DriverVer", quoted(self.version)),
+            ("MinimumBuild", self.requirements.build.to_string()),
+            ("MinimumWindows", quoted(&self.requirements.windows)),
+            ("Kmdf", quoted(self.requirements.kmdf.as_deref().unwrap_or_default())),
             ("ClassName", version("Class")),
             ("ClassGuid", version("ClassGuid")),
-            ("OwnClass", if inf.section("ClassInstall32").is_some() { "$true" } else { "$false" }.into()),
+            ("OwnClass", boolean(inf.section("ClassInstall32").is_some())),
             ("HardwareIds", list(&ids)),
             ("Services", list(&self.services())),
             ("Provider", quoted(provider)),
             ("ProviderId", quoted(&id)),
         ];
-        let lines = values.map(|(key, value)| format!("    {key:<11} = {value}\r\n"));
+        let lines = values.map(|(key, value)| format!("    {key:<14} = {value}\r\n"));
         format!("# What the scripts beside this file work on.\r\n@{{\r\n{}}}\r\n", lines.concat())
     }
 
     /// `README.txt`
-    pub(super) fn read_me(&self) -> String {
-        let (request, arch) = (self.request, self.arch.name());
+    fn read_me(&self) -> String {
+        let (name, requirements, trust) = (self.name, self.requirements, self.signer.trust());
+        let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
         let devices: Vec<String> =
             self.devices().iter().map(|d| format!("    {} ({})", d.description, d.ids.join(", "))).collect();
+        let framework = requirements.kmdf.as_ref().map(|version| format!(", KMDF {version}")).unwrap_or_default();
         let mut text = format!(
-            "{name}: a driver package for {arch}, signed for tests\n\
-             \n\
-             Version {version}. Devices:\n{devices}\n\
-             \n\
-             {image:<24} the driver\n\
-             {inf:<24} how it is installed\n\
-             {cat:<24} the digests of both, signed\n\
-             {cer:<24} the certificate of both signatures, to be trusted first\n\
-             {psd:<24} what the scripts read\n\
-             \n\
-             The certificate is trusted by machines that were told to, and only while they\n\
-             are in test mode. Use a virtual machine that holds nothing you need.\n",
-            name = request.name(),
-            version = self.setup.version,
+            "{name}: a driver package for {arch}, {signed}\n\nVersion {version}, for {windows} \
+             (build {build}) and later{framework}. Devices:\n{devices}\n\n",
+            arch = self.arch.name(),
+            version = self.version,
+            windows = requirements.windows,
+            build = requirements.build,
             devices = devices.join("\n"),
-            image = request.image_name(),
-            inf = request.named("inf"),
-            cat = request.named("cat"),
-            cer = format!("{}.cer", request.certificate),
-            psd = "package.psd1",
         );
-        text.push_str(if request.scripts.is_some() { WITH_SCRIPTS } else { BY_HAND });
+        let mut file = |name: &str, what: &str| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{name:<24} {what}");
+        };
+        file(self.image, "the driver");
+        file(&format!("{name}.inf"), "how it is installed");
+        file(self.catalog, "the digests of both, signed");
+        if !trust.stores().is_empty() {
+            file(self.certificate, "the certificate of the signatures, to be trusted first");
+        }
+        file("package.psd1", "what the scripts read");
+        if self.provider.is_some() {
+            file(&format!("{name}.wprp"), "records the driver's events with Windows Performance Recorder");
+        }
+        match self.etwctl {
+            Some(Etwctl::Signed) => file(ETWCTL, "records and decodes events; for x64, signed"),
+            Some(Etwctl::Unsigned) => file(ETWCTL, "records and decodes events; for x64, not signed"),
+            None => {}
+        }
+        text.push_str(if trust.stores().is_empty() { SIGNED } else { TRUST });
+        text.push_str(if self.has_scripts { WITH_SCRIPTS } else { BY_HAND });
         text.push_str("\nThumbprint of the certificate: ");
-        text.push_str(&self.thumbprint);
+        text.push_str(&self.signer.thumbprint());
         text.push('\n');
         text.replace('\n', "\r\n")
     }
 
     fn devices(&self) -> Vec<Device> {
-        self.setup.inf.devices(self.arch)
+        self.inf.devices(self.arch)
     }
 
     fn services(&self) -> Vec<String> {
-        let inf = &self.setup.inf;
+        let inf = self.inf;
         let mut names = Vec::new();
         for device in self.devices() {
             let install = inf.install_section(&device.install, self.arch);
@@ -101,17 +146,32 @@ impl Facts<'_> {
     }
 }
 
+const TRUST: &str = "
+A machine that trusts the certificate trusts all code that it signs, programs as
+well as drivers, in test mode or not, until the certificate is removed. Test mode
+only decides whether Windows loads such a driver. Use a virtual machine that
+holds nothing you need. The driver and the catalog are signed; scripts and text
+files are not.
+";
+
+const SIGNED: &str = "
+Windows trusts the signature as it is: no certificate is installed, and test mode
+is not needed. Scripts and text files are not signed.
+";
+
 const WITH_SCRIPTS: &str = "
 On the machine, in a PowerShell that runs as administrator, in this folder:
 
     Set-ExecutionPolicy -Scope Process Bypass
     .\\install.ps1          checks the machine, installs, starts the device
     .\\record.ps1           records the driver's events into a .etl
+    .\\boot-trace.ps1       records them while Windows starts: Enable, Collect, Remove
     .\\collect.ps1          gathers logs when something went wrong
-    .\\uninstall.ps1        takes everything back
+    .\\uninstall.ps1        takes everything back, the certificate first
 
-install.ps1 says what to do first where Secure Boot or test signing is in the
-way. Every script can be run again; Get-Help .\\install.ps1 tells more.
+install.ps1 changes nothing if the processor, the build of Windows, KMDF, Secure
+Boot or test mode is not right, and says what to do. Every script can be run
+again; Get-Help .\\install.ps1 tells more.
 ";
 
 const BY_HAND: &str = "
@@ -121,13 +181,29 @@ On the machine, as administrator, with Secure Boot off:
     certutil -addstore -f Root FILE.cer
     certutil -addstore -f TrustedPublisher FILE.cer
     pnputil /add-driver FILE.inf /install
+
+To take it back, first:
+
+    certutil -delstore Root THUMBPRINT
+    certutil -delstore TrustedPublisher THUMBPRINT
 ";
+
+/// A directive of `[Version]`.
+pub(super) fn version_entry(inf: &Inf, key: &str) -> Option<String> {
+    let entry = inf.section("Version")?.first(key)?;
+    // DriverVer has a comma of its own.
+    Some(inf.expand(&entry.fields.join(","))).filter(|value| !value.is_empty())
+}
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn list(items: &[String]) -> String {
-    let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+fn boolean(value: bool) -> String {
+    String::from(if value { "$true" } else { "$false" })
+}
+
+fn list(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<String> = items.iter().map(|item| quoted(item.as_ref())).collect();
     format!("@({})", items.join(", "))
 }

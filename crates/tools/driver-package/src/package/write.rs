@@ -33,6 +33,38 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
     result.map_err(|(path, error)| problem(&path, &error))
 }
 
+/// Adds files to a folder, in place of those of the same name: all of them, or none.
+pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
+    let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
+    let mut placed = Vec::new();
+    let result = fill(&draft, files).and_then(|()| {
+        let _ = fs::remove_dir_all(&old);
+        fs::create_dir(&old).map_err(|error| (old.clone(), error))?;
+        for (name, _) in files {
+            let path = folder.join(name);
+            let failed = |error| (path.clone(), error);
+            if path.exists() {
+                fs::rename(&path, old.join(name)).map_err(failed)?;
+            }
+            placed.push(name);
+            fs::rename(draft.join(name), &path).map_err(failed)?;
+        }
+        Ok(())
+    });
+    if result.is_err() {
+        // Back to what was there; a name is in `placed` before its file is moved.
+        for name in placed {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        for entry in fs::read_dir(&old).into_iter().flatten().flatten() {
+            let _ = fs::rename(entry.path(), folder.join(entry.file_name()));
+        }
+    }
+    let _ = fs::remove_dir_all(&draft);
+    let _ = fs::remove_dir_all(&old);
+    result.map_err(|(path, error)| Problem::error(&path, "package-folder", error.to_string()))
+}
+
 fn fill(draft: &Path, files: &[(String, Vec<u8>)]) -> Result<(), (PathBuf, io::Error)> {
     let _ = fs::remove_dir_all(draft);
     fs::create_dir_all(draft).map_err(|error| (draft.to_path_buf(), error))?;
@@ -64,7 +96,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use super::{MARK, replace};
+    use super::{MARK, add, replace};
 
     /// A folder of the test's own below the system's, emptied first.
     fn place(name: &str) -> PathBuf {
@@ -109,6 +141,24 @@ mod tests {
         fs::write(place.join("thesis.txt"), "").unwrap();
         assert_eq!(replace(&place, &[(MARK.into(), vec![])]).unwrap_err().rule, "package-folder");
         assert_eq!(names(&place), ["thesis.txt"]);
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn files_are_added_all_or_none() {
+        let place = place("add");
+        let folder = place.join("x_package");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("b"), "old").unwrap();
+        let file = |name: &str| (name.to_owned(), b"new".to_vec());
+        let bad = [file("a"), file("b"), file("no/such/folder")];
+        assert!(add(&folder, &bad).unwrap_err().file.ends_with("no/such/folder"));
+        assert_eq!((names(&folder), names(&place)), (vec!["b".to_owned()], vec!["x_package".to_owned()]));
+        assert_eq!(fs::read_to_string(folder.join("b")).unwrap(), "old");
+        add(&folder, &[file("a"), file("b")]).unwrap();
+        assert_eq!(names(&folder), ["a", "b"]);
+        assert_eq!(fs::read_to_string(folder.join("b")).unwrap(), "new");
+        assert_eq!(names(&place), ["x_package"]);
         fs::remove_dir_all(place).unwrap();
     }
 }

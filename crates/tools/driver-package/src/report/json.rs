@@ -1,246 +1,148 @@
 //! JSON, one object for an image. Addresses and flags are numbers.
 
-use std::fmt::Write as _;
+use serde_json::{Value, json};
 
 use crate::pe::{Export, ExportTarget, Image, Imported, SymbolSource};
-use crate::rules::Verdict;
-
-/// A JSON value under construction.
-enum Json {
-    Null,
-    Bool(bool),
-    Number(u64),
-    Text(String),
-    List(Vec<Json>),
-    Object(Vec<(&'static str, Json)>),
-}
+use crate::rules::{Verdict, oldest_release};
 
 /// The description of an image and what Windows would say to it.
 #[must_use]
 pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
     let header = &image.header;
     let signature = image.signature.as_ref().map(|signature| {
-        Json::Object(vec![
-            ("offset", signature.offset.into()),
-            ("size", signature.size.into()),
-            ("certificates", count(signature.certificates.len())),
-            ("problems", list(&signature.problems, |problem| problem.as_str().into())),
-        ])
+        json!({
+            "offset": signature.offset,
+            "size": signature.size,
+            "certificates": signature.certificates.len(),
+            "problems": signature.problems,
+        })
     });
-    let relocations = image.relocations.as_ref().map(|relocations| {
-        Json::Object(vec![("pages", count(relocations.blocks)), ("addresses", count(relocations.fixups))])
-    });
+    let relocations = image.relocations.as_ref();
     let load_config = image.load_config.as_ref().map(|config| {
-        Json::Object(vec![
-            ("size", config.size.into()),
-            ("security_cookie", config.security_cookie.map(Json::Number).into()),
-            ("guard_flags", config.guard_flags.map(Json::from).into()),
-            ("guard_functions", config.guard_functions.map(Json::Number).into()),
-        ])
+        json!({
+            "size": config.size,
+            "security_cookie": config.security_cookie,
+            "guard_flags": config.guard_flags,
+            "guard_functions": config.guard_functions,
+        })
     });
-    let value = Json::Object(vec![
-        ("file", name.into()),
-        ("size", Json::Number(image.file_size)),
-        ("machine", Json::Number(header.machine.0.into())),
-        ("machine_name", header.machine.name().map(Json::from).into()),
-        ("pe32_plus", Json::Bool(header.is_pe32_plus)),
-        ("timestamp", header.timestamp.into()),
-        ("subsystem", Json::Number(header.subsystem.0.into())),
-        ("subsystem_name", header.subsystem.name().map(Json::from).into()),
-        ("subsystem_version", header.subsystem_version.to_string().as_str().into()),
-        ("entry", entry(image)),
-        ("characteristics", Json::Number(header.characteristics.0.into())),
-        ("dll_characteristics", Json::Number(header.dll_characteristics.0.into())),
-        ("image_base", Json::Number(header.image_base)),
-        ("size_of_image", header.size_of_image.into()),
-        ("section_alignment", header.section_alignment.into()),
-        ("file_alignment", header.file_alignment.into()),
-        (
-            "checksum",
-            Json::Object(vec![
-                ("stored", header.checksum.stored.into()),
-                ("computed", header.checksum.computed.into()),
-            ]),
-        ),
-        ("sections", sections(image)),
-        ("imports", imports(image)),
-        ("delay_imports", list(&image.imports.delayed, |name| name.as_str().into())),
-        ("exports", image.exports.as_ref().map(|exports| list(&exports.symbols, export)).into()),
-        ("relocations", relocations.into()),
-        ("load_config", load_config.into()),
-        ("signature", signature.into()),
-        ("debug", debug(image)),
-        ("tls", Json::Bool(image.has_tls)),
-        ("clr", Json::Bool(image.has_clr)),
-        ("loadable", Json::Bool(verdict.is_loadable())),
-        ("findings", findings(verdict)),
-    ]);
-    let mut text = String::new();
-    value.write(&mut text, 0);
-    text
+    let framework = image.framework.map(|client| {
+        json!({
+            "version": client.version(),
+            "functions": client.functions,
+            "oldest_version": format!("{}.{}", client.major, client.oldest_framework()),
+        })
+    });
+    let oldest = oldest_release(image);
+    let value = json!({
+        "file": name,
+        "size": image.file_size,
+        "machine": header.machine.0,
+        "machine_name": header.machine.name(),
+        "pe32_plus": header.is_pe32_plus,
+        "timestamp": header.timestamp,
+        "subsystem": header.subsystem.0,
+        "subsystem_name": header.subsystem.name(),
+        "subsystem_version": header.subsystem_version.to_string(),
+        "entry": entry(image),
+        "characteristics": header.characteristics.0,
+        "dll_characteristics": header.dll_characteristics.0,
+        "image_base": header.image_base,
+        "size_of_image": header.size_of_image,
+        "section_alignment": header.section_alignment,
+        "file_alignment": header.file_alignment,
+        "checksum": { "stored": header.checksum.stored, "computed": header.checksum.computed },
+        "sections": sections(image),
+        "imports": imports(image),
+        "delay_imports": image.imports.delayed,
+        "exports": image.exports.as_ref().map(|exports| exports.symbols.iter().map(export).collect::<Vec<_>>()),
+        "relocations": relocations.map(|found| json!({ "pages": found.blocks, "addresses": found.fixups.len() })),
+        "load_config": load_config,
+        "signature": signature,
+        "framework": framework,
+        "oldest_windows": oldest.map(|release| release.name()),
+        "oldest_build": oldest.map(|release| release.build()),
+        "debug": debug(image),
+        "tls": image.has_tls,
+        "clr": image.has_clr,
+        "windows": verdict.target().release.name(),
+        "loadable": verdict.is_loadable(),
+        "findings": findings(verdict),
+    });
+    format!("{value:#}")
 }
 
-fn entry(image: &Image) -> Json {
+fn entry(image: &Image) -> Value {
     let symbol = image.entry.symbol.as_ref();
     let source = symbol.map(|symbol| match symbol.source {
-        SymbolSource::Exports => Json::from("exports"),
-        SymbolSource::Map => "map".into(),
+        SymbolSource::Exports => "exports",
+        SymbolSource::Map => "map",
     });
-    Json::Object(vec![
-        ("rva", image.entry.rva.into()),
-        ("section", image.entry_section().map(|section| section.name.as_str().into()).into()),
-        ("symbol", symbol.map(|symbol| symbol.name.as_str().into()).into()),
-        ("symbol_source", source.into()),
-    ])
-}
-
-fn sections(image: &Image) -> Json {
-    list(&image.sections, |section| {
-        Json::Object(vec![
-            ("name", section.name.as_str().into()),
-            ("rva", section.rva.into()),
-            ("virtual_size", section.virtual_size.into()),
-            ("file_offset", section.file_offset.into()),
-            ("file_size", section.file_size.into()),
-            ("flags", section.flags.0.into()),
-            ("rights", section.rights().as_str().into()),
-        ])
+    json!({
+        "rva": image.entry.rva,
+        "section": image.entry_section().map(|section| &section.name),
+        "symbol": symbol.map(|symbol| &symbol.name),
+        "symbol_source": source,
     })
 }
 
-fn imports(image: &Image) -> Json {
-    list(&image.imports.modules, |module| {
-        let routines = list(&module.routines, |routine| match routine {
-            Imported::Name(name) => name.as_str().into(),
-            Imported::Ordinal(ordinal) => Json::Number((*ordinal).into()),
-        });
-        Json::Object(vec![("module", module.name.as_str().into()), ("routines", routines)])
-    })
-}
-
-fn export(export: &Export) -> Json {
-    let (rva, forward) = match &export.target {
-        ExportTarget::Address(rva) => (Some(Json::from(*rva)), None),
-        ExportTarget::Forward(to) => (None, Some(Json::from(to.as_str()))),
+fn sections(image: &Image) -> Vec<Value> {
+    let section = |section: &crate::pe::Section| {
+        json!({
+            "name": section.name,
+            "rva": section.rva,
+            "virtual_size": section.virtual_size,
+            "file_offset": section.file_offset,
+            "file_size": section.file_size,
+            "flags": section.flags.0,
+            "rights": section.rights(),
+        })
     };
-    Json::Object(vec![
-        ("name", export.name.as_deref().map(Json::from).into()),
-        ("ordinal", export.ordinal.into()),
-        ("rva", rva.into()),
-        ("forward", forward.into()),
-    ])
+    image.sections.iter().map(section).collect()
 }
 
-fn debug(image: &Image) -> Json {
-    list(&image.debug, |entry| {
+fn imports(image: &Image) -> Vec<Value> {
+    let routine = |routine: &Imported| match routine {
+        Imported::Name(name) => json!(name),
+        Imported::Ordinal(ordinal) => json!(ordinal),
+    };
+    let module = |module: &crate::pe::Module| json!({ "module": module.name, "routines": module.routines.iter().map(routine).collect::<Vec<_>>() });
+    image.imports.modules.iter().map(module).collect()
+}
+
+fn export(export: &Export) -> Value {
+    let (rva, forward) = match &export.target {
+        ExportTarget::Address(rva) => (Some(rva), None),
+        ExportTarget::Forward(to) => (None, Some(to)),
+    };
+    json!({ "name": export.name, "ordinal": export.ordinal, "rva": rva, "forward": forward })
+}
+
+fn debug(image: &Image) -> Vec<Value> {
+    let entry = |entry: &crate::pe::DebugEntry| {
         let pdb = entry.pdb.as_ref();
-        Json::Object(vec![
-            ("type", entry.kind.into()),
-            ("pdb", pdb.map(|pdb| pdb.path.as_str().into()).into()),
-            ("id", pdb.map(|pdb| pdb.id.as_str().into()).into()),
-            ("age", pdb.map(|pdb| pdb.age.into()).into()),
-        ])
-    })
+        json!({
+            "type": entry.kind,
+            "pdb": pdb.map(|pdb| &pdb.path),
+            "id": pdb.map(|pdb| &pdb.id),
+            "age": pdb.map(|pdb| pdb.age),
+        })
+    };
+    image.debug.iter().map(entry).collect()
 }
 
-fn findings(verdict: &Verdict) -> Json {
-    list(verdict.findings(), |finding| {
-        Json::Object(vec![
-            ("rule", finding.rule.id.into()),
-            ("severity", finding.rule.severity.to_string().as_str().into()),
-            ("found", finding.found.as_str().into()),
-            ("asked", finding.rule.what.into()),
-            ("why", finding.rule.why.into()),
-            ("source", finding.rule.source.into()),
-        ])
-    })
-}
-
-fn list<T>(items: &[T], value: impl Fn(&T) -> Json) -> Json {
-    Json::List(items.iter().map(value).collect())
-}
-
-fn count(number: usize) -> Json {
-    Json::Number(u64::try_from(number).unwrap_or(u64::MAX))
-}
-
-impl From<u32> for Json {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<&str> for Json {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<Option<Json>> for Json {
-    fn from(value: Option<Json>) -> Self {
-        value.unwrap_or(Self::Null)
-    }
-}
-
-impl Json {
-    fn write(&self, text: &mut String, depth: usize) {
-        match self {
-            Self::Null => text.push_str("null"),
-            Self::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
-            Self::Number(value) => {
-                let _ = write!(text, "{value}");
-            }
-            Self::Text(value) => write_text(text, value),
-            Self::List(items) => {
-                let items = items.iter().map(|item| (None, item));
-                write_all(text, depth, ['[', ']'], items);
-            }
-            Self::Object(members) => {
-                let members = members.iter().map(|(name, value)| (Some(*name), value));
-                write_all(text, depth, ['{', '}'], members);
-            }
-        }
-    }
-}
-
-fn write_all<'a>(
-    text: &mut String,
-    depth: usize,
-    [open, close]: [char; 2],
-    items: impl Iterator<Item = (Option<&'static str>, &'a Json)>,
-) {
-    let mut empty = true;
-    text.push(open);
-    for (name, value) in items {
-        text.push_str(if empty { "\n" } else { ",\n" });
-        empty = false;
-        text.push_str(&"  ".repeat(depth + 1));
-        if let Some(name) = name {
-            write_text(text, name);
-            text.push_str(": ");
-        }
-        value.write(text, depth + 1);
-    }
-    if !empty {
-        text.push('\n');
-        text.push_str(&"  ".repeat(depth));
-    }
-    text.push(close);
-}
-
-fn write_text(text: &mut String, value: &str) {
-    text.push('"');
-    for character in value.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            control if control.is_control() => {
-                let _ = write!(text, "\\u{:04x}", u32::from(control));
-            }
-            other => text.push(other),
-        }
-    }
-    text.push('"');
+fn findings(verdict: &Verdict) -> Vec<Value> {
+    let finding = |finding: &crate::Finding| {
+        json!({
+            "rule": finding.rule.id,
+            "severity": finding.rule.severity.to_string(),
+            "found": finding.found,
+            "asked": finding.rule.what,
+            "why": finding.rule.why,
+            "source": finding.rule.source,
+        })
+    };
+    verdict.findings().iter().map(finding).collect()
 }
 
 /// Several reports as one list.
@@ -249,18 +151,5 @@ pub fn list_of(reports: &[String]) -> String {
     match reports {
         [] => "[]".into(),
         reports => format!("[\n{}\n]", reports.join(",\n")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Json;
-
-    #[test]
-    fn text_is_escaped_and_empty_lists_stay_on_their_line() {
-        let value = Json::Object(vec![("a", "q\"\\\n".into()), ("b", Json::List(vec![])), ("c", Json::Null)]);
-        let mut text = String::new();
-        value.write(&mut text, 0);
-        assert_eq!(text, "{\n  \"a\": \"q\\\"\\\\\\u000a\",\n  \"b\": [],\n  \"c\": null\n}");
     }
 }

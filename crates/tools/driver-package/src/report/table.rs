@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::pe::{ExportTarget, Image, Imported, SymbolSource};
+use crate::pe::{ExportTarget, Image, SymbolSource};
 use crate::rules::{self, Severity, Verdict};
 
 /// How to decorate.
@@ -37,7 +37,7 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict, style: Style) -> Stri
         part(format!("exports of {} ({})", exports.module, exports.symbols.len()), export_lines(image));
     }
     let conclusion = if verdict.is_loadable() { "Windows would load it" } else { "Windows would refuse it" };
-    part(conclusion.into(), findings(verdict));
+    part(format!("{conclusion} ({})", verdict.target().release), findings(verdict));
     text
 }
 
@@ -76,6 +76,8 @@ fn summary(image: &Image) -> Vec<(&'static str, String)> {
         ("relocations", relocations(image)),
         ("load config", load_config(image)),
         ("signature", signature(image)),
+        ("framework", framework(image)),
+        ("Windows", windows(image)),
     ];
     for entry in &image.debug {
         let pdb = entry.pdb.as_ref().map(|pdb| format!(": {} {{{}}} age {}", pdb.path, pdb.id, pdb.age));
@@ -114,7 +116,7 @@ fn counted(number: usize, noun: &str) -> String {
 fn relocations(image: &Image) -> String {
     match &image.relocations {
         Some(relocations) => {
-            format!("{} in {}", counted(relocations.fixups, "address"), counted(relocations.blocks, "page"))
+            format!("{} in {}", counted(relocations.fixups.len(), "address"), counted(relocations.blocks, "page"))
         }
         None => "none".into(),
     }
@@ -145,6 +147,22 @@ fn signature(image: &Image) -> String {
     }
 }
 
+fn framework(image: &Image) -> String {
+    let Some(client) = image.framework else {
+        return "none".into();
+    };
+    let oldest = client.oldest_framework();
+    let from = if oldest == client.minor { String::new() } else { format!(", runs on 1.{oldest} and later") };
+    format!("KMDF {} with {} functions{from}", client.version(), client.functions)
+}
+
+fn windows(image: &Image) -> String {
+    match rules::oldest_release(image) {
+        Some(release) => format!("from {} on", release.described()),
+        None => "no known release has what it needs".into(),
+    }
+}
+
 fn sections(image: &Image) -> Vec<String> {
     let width = image.sections.iter().map(|section| section.name.chars().count()).max().unwrap_or(0).max(4);
     let title =
@@ -168,10 +186,7 @@ fn imports(image: &Image) -> Vec<String> {
     let mut lines = Vec::new();
     for module in &image.imports.modules {
         lines.push(format!("{} ({})", module.name, module.routines.len()));
-        lines.extend(module.routines.iter().map(|routine| match routine {
-            Imported::Name(name) => format!("  {name}"),
-            Imported::Ordinal(ordinal) => format!("  #{ordinal}"),
-        }));
+        lines.extend(module.routines.iter().map(|routine| format!("  {routine}")));
     }
     lines.extend(image.imports.delayed.iter().map(|name| format!("{name} (delayed)")));
     lines

@@ -174,7 +174,7 @@ fn relocations(image: &Image, _: Target) -> Vec<String> {
 }
 
 fn no_relocations(image: &Image, _: Target) -> Vec<String> {
-    let none = image.relocations.as_ref().is_none_or(|relocations| relocations.fixups == 0);
+    let none = image.relocations.as_ref().is_none_or(|found| found.fixups.is_empty() && found.problem.is_none());
     when(none && !is_stripped(image), || "there are none".into())
 }
 

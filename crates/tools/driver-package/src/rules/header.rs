@@ -48,14 +48,6 @@ pub(super) static RULES: &[Rule] = &[
         check: subsystem,
     },
     Rule {
-        id: "subsystem-version",
-        severity: Refused,
-        what: "the subsystem's version is at most that of Windows",
-        why: "the image says that it needs a newer Windows",
-        source: PE_FORMAT,
-        check: subsystem_version,
-    },
-    Rule {
         id: "checksum",
         severity: Refused,
         what: "the checksum is that of the file",
@@ -135,11 +127,6 @@ fn one_processor(image: &Image, _: Target) -> Vec<String> {
 fn subsystem(image: &Image, _: Target) -> Vec<String> {
     let subsystem = image.header.subsystem;
     when(subsystem != Subsystem::Native, || format!("it is {subsystem} ({})", subsystem.0))
-}
-
-fn subsystem_version(image: &Image, target: Target) -> Vec<String> {
-    let needed = image.header.subsystem_version;
-    when(needed > target.version, || format!("it needs {needed}, Windows is {}", target.version))
 }
 
 fn checksum(image: &Image, _: Target) -> Vec<String> {

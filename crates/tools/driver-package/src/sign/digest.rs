@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use crate::error::Error;
-use crate::pe::Layout;
+use crate::Error;
+use crate::pe::SigningOffsets;
 
 /// Both digests that catalogs use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +52,15 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 ///
 /// Names the field when the bytes are no image that can be signed.
 pub fn image_digests(image: &[u8]) -> Result<Digests, Error> {
-    let layout = Layout::of(image)?;
+    let offsets = SigningOffsets::of(image)?;
     let part = |range: std::ops::Range<usize>| image.get(range).unwrap_or_default();
-    let end = layout.signed_end(image.len());
+    let end = offsets.signed_end(image.len());
     let padding = [0; 8];
     let missing = end.next_multiple_of(8) - end;
     Ok(Digests::of_parts([
-        part(0..layout.checksum),
-        part(layout.checksum + 4..layout.security),
-        part(layout.security + 8..end),
+        part(0..offsets.checksum),
+        part(offsets.checksum + 4..offsets.security),
+        part(offsets.security + 8..end),
         padding.get(..missing).unwrap_or_default(),
     ]))
 }

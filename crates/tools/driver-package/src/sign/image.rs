@@ -6,8 +6,8 @@ use super::digest::image_digests;
 use super::identity::Identity;
 use super::spc::{IndirectData, Subject};
 use super::{oid, pkcs7};
-use crate::error::Error;
-use crate::pe::{Layout, checksum};
+use crate::Error;
+use crate::pe::{SigningOffsets, write_checksum};
 
 /// `WIN_CERT_REVISION_2_0`, then `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
 const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
@@ -18,14 +18,14 @@ const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
 ///
 /// Names the field when the bytes are no image that can be signed.
 pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
-    let layout = Layout::of(image)?;
+    let offsets = SigningOffsets::of(image)?;
     let digest = image_digests(image)?.sha256;
     let failed = |error: der::Error| Error::new("signature", error.to_string());
     let data = IndirectData::new(Subject::SignedImage, oid::SHA256, &digest).map_err(failed)?;
     let data = data.to_der().map_err(failed)?;
     let envelope = pkcs7::sign(identity, oid::INDIRECT_DATA, &data).map_err(failed)?;
 
-    let mut signed = image.get(..layout.signed_end(image.len())).unwrap_or_default().to_vec();
+    let mut signed = image.get(..offsets.signed_end(image.len())).unwrap_or_default().to_vec();
     signed.resize(signed.len().next_multiple_of(8), 0);
     let size = (envelope.len() + 8).next_multiple_of(8);
     let too_large = |_| Error::new("signature", "the file is larger than an image can be");
@@ -38,9 +38,8 @@ pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
     signed.extend_from_slice(&envelope);
     signed.resize(signed.len().next_multiple_of(8), 0);
     let place = [start.to_le_bytes(), size.to_le_bytes()].concat();
-    write(&mut signed, layout.security, &place);
-    let sum = checksum(&signed, u64::try_from(layout.checksum).unwrap_or(u64::MAX));
-    write(&mut signed, layout.checksum, &sum.to_le_bytes());
+    write(&mut signed, offsets.security, &place);
+    write_checksum(&mut signed).ok_or_else(|| Error::new("PE signature", "it is not where the header says"))?;
     Ok(signed)
 }
 

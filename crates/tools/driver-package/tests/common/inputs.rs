@@ -96,6 +96,7 @@ pub(crate) fn request(folder: &Path, image: &[u8], inx: &[u8]) -> Request {
         catalog: Version::V2,
         scripts: None,
         provider: None,
+        etwctl: None,
         certificate: "signer".into(),
         time: TIME,
     }

@@ -10,6 +10,8 @@ pub(crate) mod verifiers;
 
 use std::ops::Range;
 
+use windows_releases::Client;
+
 pub(crate) const X64: u16 = 0x8664;
 pub(crate) const ARM64: u16 = 0xaa64;
 
@@ -59,6 +61,8 @@ pub(crate) struct Driver {
     pub(crate) addresses_in_code: bool,
     pub(crate) tls: bool,
     pub(crate) clr: bool,
+    /// What is passed to the framework's loader.
+    pub(crate) framework: Option<Client>,
 }
 
 impl Default for Driver {
@@ -91,6 +95,7 @@ impl Default for Driver {
             addresses_in_code: false,
             tls: false,
             clr: false,
+            framework: None,
         }
     }
 }
@@ -109,12 +114,36 @@ impl Driver {
         file
     }
 
+    /// `.data`: the cookie, and for a driver of the framework its bind information, the oldest version and the name.
+    fn data(&self) -> Vec<u8> {
+        let mut data = vec![0x11; 0x40];
+        let Some(client) = self.framework else { return data };
+        let size: u32 = if client.minimum.is_some() { 0x58 } else { 0x30 };
+        let mut info = vec![0; 0x58];
+        put(&mut info, 0, &size.to_le_bytes());
+        put(&mut info, 8, &(BASE + u64::from(DATA_RVA) + 0xa0).to_le_bytes());
+        put(&mut info, 16, &client.major.to_le_bytes());
+        put(&mut info, 20, &client.minor.to_le_bytes());
+        put(&mut info, 28, &client.functions.to_le_bytes());
+        if let Some(minimum) = client.minimum {
+            put(&mut info, 48, &(BASE + u64::from(DATA_RVA) + 0x98).to_le_bytes());
+            data.extend(info);
+            data.extend(minimum.to_le_bytes());
+            data.extend([0; 4]);
+        } else {
+            data.extend(info);
+            data.extend([0; 8]);
+        }
+        data.extend("KmdfLibrary\0".encode_utf16().flat_map(u16::to_le_bytes));
+        data
+    }
+
     fn link(&self) -> Vec<u8> {
         let names = [".text", ".rdata", ".data", "INIT", ".reloc"];
         let mut directories = [(0_u32, 0_u32); 16];
         let mut text = vec![0xcc_u8; 0x200];
         let rdata = self.read_only_data(&mut text, &mut directories);
-        let bodies = [text, rdata, vec![0x11; 0x40], vec![0xcc; 0x20], self.relocation_blocks()];
+        let bodies = [text, rdata, self.data(), vec![0xcc; 0x20], self.relocation_blocks()];
         if !self.relocations.is_empty() {
             directories[5] = (RELOC, u32_of(bodies[4].len()));
         }

@@ -36,9 +36,8 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 /// Images that a real linker made in earlier builds of this repository.
 pub(crate) fn linked_images() -> Vec<PathBuf> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let folders =
-        ["images/x86_64-pc-windows-msvc/release", "driver/x64", "driver/arm64"].map(|folder| target.join(folder));
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap().join("target");
+    let folders = ["built/images", "driver/x64", "driver/arm64"].map(|folder| target.join(folder));
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let is_image = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "exe" || extension == "sys");
     let mut images: Vec<_> = entries.map(|entry| entry.path()).filter(is_image).collect();

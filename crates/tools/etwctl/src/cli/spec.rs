@@ -1,5 +1,7 @@
 //! What can be said: commands, their arguments and their options.
 
+use windows_releases::Release;
+
 use crate::values::LEVELS;
 
 /// What an argument or an option's value is, for the completions.
@@ -250,7 +252,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             switch("demo", "run a demonstration provider in this process, repeated until --for (not on Windows)"),
             path("driver", "load this driver, give it a device and the requests, and unload it (Linux only)"),
             option("ioctl", "CODE[:HEX]", "send the driver a control request; repeatable"),
-            choice("os", &["win7", "win8.1", "win10", "win11"], "the Windows that the driver finds (default: win10)"),
+            choice("os", &Release::NAMES, "the Windows release that the driver finds (default: win11-24h2)"),
             option("advance", "SECONDS", "time that passes for the driver before it is unloaded (default: 2.5)"),
         ],
         details: "Stops at --for, --count, Enter on a terminal, Ctrl-C, or when the demonstration or the driver is done; the file is\n\
@@ -264,6 +266,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: &[file("FILE", "an .etl file")],
         options: &[
             switch("text", "a line for each event (default)"),
+            switch("table", "relative times, activities with brackets, fields in columns"),
             switch("csv", "comma-separated values"),
             switch("chrome", "one document for Chrome's and Perfetto's viewers"),
             switch("html", "a page that shows the trace in a browser; the first 20,000 events"),

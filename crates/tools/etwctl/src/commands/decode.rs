@@ -18,6 +18,7 @@ pub(super) fn format(context: &Context<'_>, line: &Line) -> Result<Format, Strin
         ("chrome", Format::Chrome),
         ("html", Format::Html),
         ("text", Format::Text),
+        ("table", Format::Table),
     ];
     let mut asked = asked.into_iter().filter(|(name, _)| line.has(name) || (*name == "json" && context.is_json));
     match (asked.next(), asked.next()) {

@@ -10,7 +10,7 @@ use etw_types::session::{HandleKind, PmcCounterOwner};
 use super::providers;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
-use crate::output::{Json, Table};
+use crate::output::Table;
 use crate::suggest::hint;
 use crate::values;
 
@@ -76,7 +76,7 @@ pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         3 => {
             let mut table = Table::new(&["class", "type"]);
             for event in of_session::<StackTracing>(context, line)?.0 {
-                table.row(vec![event.guid.into(), u32::from(event.event_type).into()]);
+                table.row(vec![event.guid.to_string().into(), u32::from(event.event_type).into()]);
             }
             context.table(table)
         }
@@ -136,16 +136,13 @@ fn raw(context: &Context<'_>, line: &Line, facts: &Facts) -> Result<(), Failure>
             if matches!(facts.class.as_int(), 5 | 25) { [of.to_le_bytes(), [0; 4]].concat() } else { Vec::new() };
         context.machine.query_raw(handle(context, line, facts)?, facts.class, &start)?
     };
-    context.record(vec![
-        ("length", Json::Number(i128::try_from(bytes.len()).unwrap_or_default())),
-        ("bytes", values::hex(&bytes).into()),
-    ])
+    context.record(vec![("length", bytes.len().into()), ("bytes", values::hex(&bytes).into())])
 }
 
 fn guids(context: &Context<'_>, guids: Vec<etw_types::Guid>) -> Result<(), Failure> {
     let mut table = Table::new(&["guid"]);
     for guid in guids {
-        table.row(vec![guid.into()]);
+        table.row(vec![guid.to_string().into()]);
     }
     context.table(table)
 }

@@ -5,7 +5,7 @@ use etw_types::session::TraceEnableInfo;
 
 use crate::cli::Line;
 use crate::context::{Context, Failure};
-use crate::output::{Json, Table};
+use crate::output::{Json, Table, object};
 use crate::values;
 
 /// Lists providers or groups, or shows who enabled one.
@@ -27,7 +27,7 @@ fn providers(context: &Context<'_>, of_this_process: bool) -> Result<(), Failure
         let instances = context.machine.provider(guid).unwrap_or_default().0;
         let sessions: usize = instances.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
         let registered = instances.iter().filter(|instance| instance.is_registered()).count();
-        table.row(vec![guid.into(), count(registered), count(sessions)]);
+        table.row(vec![guid.to_string().into(), count(registered), count(sessions)]);
     }
     context.table(table)
 }
@@ -36,7 +36,7 @@ fn groups(context: &Context<'_>) -> Result<(), Failure> {
     let mut table = Table::new(&["group", "members", "sessions"]);
     for guid in context.machine.groups()? {
         let group = context.machine.group(guid).unwrap_or_default();
-        table.row(vec![guid.into(), count(group.members.len()), count(group.enabled.len())]);
+        table.row(vec![guid.to_string().into(), count(group.members.len()), count(group.enabled.len())]);
     }
     context.table(table)
 }
@@ -69,10 +69,11 @@ fn group(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
         .iter()
         .map(|request| {
             let names = ["session", "level", "any", "all", "properties"];
-            Json::Object(names.into_iter().zip(cells(request)).collect())
+            object(names.into_iter().zip(cells(request)))
         })
         .collect();
-    context.record(vec![("group", guid.into()), ("members", group.members.into()), ("enabled", Json::List(requests))])
+    let members: Vec<String> = group.members.iter().map(ToString::to_string).collect();
+    context.record(vec![("group", guid.to_string().into()), ("members", members.into()), ("enabled", requests.into())])
 }
 
 /// Session, level, masks and properties of a request.
@@ -87,7 +88,7 @@ fn cells(request: &TraceEnableInfo) -> [Json; 5] {
 }
 
 fn count(number: usize) -> Json {
-    Json::Number(i128::try_from(number).unwrap_or(i128::MAX))
+    number.into()
 }
 
 /// The GUID that a class is about.

@@ -14,7 +14,7 @@ use super::requests::request;
 use super::sessions::counts;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
-use crate::output::Meter;
+use crate::output::{Meter, Unread};
 use crate::platform::{Demo, Driver, Plan, interrupted};
 use crate::values;
 
@@ -152,7 +152,9 @@ fn run(
         driver: driver.as_deref(),
         pressed: wait_for_enter(),
     };
-    let printer = Printer::new(BufWriter::new(io::stdout()), format, context.has_colour)?;
+    // The file is what was asked for; without one, nothing is left to do when nobody reads.
+    let out = Unread::new(io::stdout(), line.has("etl"));
+    let printer = Printer::new(BufWriter::new(out), format, context.has_colour)?;
     let (shown, status) = follow(session, consumer, printer, &end, Meter::new(line.value("color")))?;
     let counts = counts(&status);
     let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));

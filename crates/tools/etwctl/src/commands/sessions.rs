@@ -81,7 +81,7 @@ pub(super) fn members(status: &SessionStatus) -> Vec<(&'static str, Json)> {
     vec![
         ("name", status.properties.name.as_str().into()),
         ("handle", status.handle.into()),
-        ("guid", status.properties.guid.into()),
+        ("guid", status.properties.guid.to_string().into()),
         ("file", file(status)),
         ("modes", status.mode_names().into()),
         ("mode_bits", format!("{:#x}", status.properties.mode).into()),

@@ -4,7 +4,9 @@ pub(crate) mod json;
 mod meter;
 pub(crate) mod paint;
 pub(crate) mod table;
+mod unread;
 
-pub(crate) use json::Json;
+pub(crate) use json::{Json, object};
 pub(crate) use meter::Meter;
 pub(crate) use table::Table;
+pub(crate) use unread::Unread;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Json;
+use super::json::{Json, object, plain};
 
 /// Rows under names.
 #[derive(Clone, Debug, Default)]
@@ -23,22 +23,21 @@ impl Table {
     /// One JSON array of objects.
     pub(crate) fn json(self) -> Json {
         let columns = self.columns;
-        let object = |row: Vec<Json>| Json::Object(columns.iter().copied().zip(row).collect());
-        Json::List(self.rows.into_iter().map(object).collect())
+        self.rows.into_iter().map(|row| object(columns.iter().copied().zip(row))).collect()
     }
 
     /// Columns as wide as they need to be; numbers stand to the right.
     pub(crate) fn text(&self) -> String {
-        let plain: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(Json::plain).collect()).collect();
+        let cells: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(plain).collect()).collect();
         let width = |column: usize, name: &str| {
-            let cells = plain.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            let cells = cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
             cells.chain([name.chars().count()]).max().unwrap_or_default()
         };
         let widths: Vec<usize> = self.columns.iter().enumerate().map(|(column, name)| width(column, name)).collect();
         let mut text = String::new();
         let header = self.columns.iter().map(|name| (name.to_uppercase(), false));
         line(&mut text, header, &widths);
-        for (row, cells) in self.rows.iter().zip(plain) {
+        for (row, cells) in self.rows.iter().zip(cells) {
             line(
                 &mut text,
                 cells.into_iter().zip(row).map(|(cell, value)| (cell, matches!(value, Json::Number(_)))),
@@ -64,7 +63,7 @@ fn line(text: &mut String, cells: impl Iterator<Item = (String, bool)>, widths: 
 pub(crate) fn record(members: &[(&'static str, Json)]) -> String {
     let width = members.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     members.iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "{name:width$}  {}", value.plain());
+        let _ = writeln!(text, "{name:width$}  {}", plain(value));
         text
     })
 }

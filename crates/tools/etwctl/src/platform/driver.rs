@@ -32,7 +32,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Reads the driver's file. Nothing of it runs yet.
     pub(crate) fn prepare(path: &str, os: Option<&str>) -> Result<Self, Failure> {
-        let os = os.map_or(Ok(Os::default()), str::parse)?;
+        let os = os.map_or(Ok(Os::default()), str::parse).map_err(|error| error.to_string())?;
         let prepared = NtHost::builder().driver(path).os(os).prepare();
         let host = prepared.map_err(|error| io::Error::other(error.to_string()))?;
         let machine = host.machine();

@@ -82,7 +82,7 @@ fn peers(context: &Context) -> Result<Outcome, Error> {
 fn measure(context: &Context) -> Result<Outcome, Error> {
     let mut bench =
         context.cargo().args(["run", "--quiet", "--release", "--package", "bench", "--"]).args(context.words());
-    for (key, value) in context.windows.get().map(crate::setup::WindowsToolchain::to_env).into_iter().flatten() {
+    for (key, value) in context.windows.get().map(|toolchain| toolchain.to_env(&[])).into_iter().flatten() {
         bench = bench.hidden_env(key, &value);
     }
     bench.run_ours()?;

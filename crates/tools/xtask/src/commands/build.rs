@@ -2,13 +2,16 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
+use std::process::ChildStderr;
 
+use crate::artifacts::{Artifacts, JSON};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::driver::{self, Arch, Options};
 use crate::error::Error;
-use crate::setup::{self, TARGET, note};
+use crate::setup::{self, note};
 use crate::steps::{Outcome, Step, run_all};
 
 pub(super) const COMMAND: Command = Command {
@@ -16,9 +19,10 @@ pub(super) const COMMAND: Command = Command {
     summary: "Builds the sample driver, or yours",
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
-KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit stands in
-for wdk-build and the WDK. The driver's folder is not written to. The image, its
-debug information and its map go to target/driver/x64 or target/driver/arm64.
+KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit takes
+the place of wdk-build and the WDK. The driver's folder is not written to. The
+image, its debug information and its map go to target/driver/x64 or arm64; a
+missing one of the last two is reported.
 Without flags the small images that the tests inspect are built as well, into
 target/images.
 ",
@@ -29,8 +33,6 @@ target/images.
     ],
     run,
 };
-
-const SAMPLE: &str = "driver-sample/Cargo.toml";
 
 /// The images have a workspace of their own, with their own profile and lock file.
 pub(super) const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
@@ -60,7 +62,7 @@ fn run(context: &Context) -> Result<(), Error> {
 
 /// What the command line asks for; its shape has been checked.
 pub(super) fn options(context: &Context) -> Result<Options, Error> {
-    let mut options = Options { manifest: context.path(SAMPLE), arch: Arch::X64, debug: context.has_flag("--debug") };
+    let mut options = Options { debug: context.has_flag("--debug"), ..Options::sample(context) };
     let mut words = context.words().iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {
@@ -107,32 +109,22 @@ fn images(context: &Context) -> Result<Outcome, Error> {
     let Some(toolchain) = context.windows.get() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
-    toolchain
+    let (account, result) = toolchain
         .cargo(context, "build")
         .args(["--release", "--locked", "--manifest-path", IMAGES_MANIFEST])
-        .args(["--target-dir", IMAGES_TARGET_DIR])
-        .run()?;
-    let folder = format!("{IMAGES_TARGET_DIR}/{TARGET}/release");
-    for (name, size) in executables(context, &folder) {
-        note(&format!("{folder}/{name} ({size} bytes)"));
+        .args(["--target-dir", IMAGES_TARGET_DIR, JSON])
+        .run_reading(pass_on);
+    result?;
+    let mut targets = Artifacts::parse(&account).targets;
+    targets.sort_by(|one, other| one.files.cmp(&other.files));
+    for image in targets.iter().filter_map(|target| target.file("exe")) {
+        note(&format!("{} ({} bytes)", image.display(), fs::metadata(image).map_or(0, |data| data.len())));
     }
     Ok(Outcome::Passed)
 }
 
-/// Name and size of each image in a folder, sorted by name.
-fn executables(context: &Context, folder: &str) -> Vec<(String, u64)> {
-    let entries = fs::read_dir(context.path(folder));
-    let mut found: Vec<(String, u64)> = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let size = entry.metadata().ok()?.len();
-            let is_image = entry.path().extension()? == "exe";
-            is_image.then_some((name, size))
-        })
-        .collect();
-    found.sort();
-    found
+/// Shows what a program says on standard error.
+fn pass_on(stream: &mut ChildStderr) {
+    // Nothing can be done about a closed standard error.
+    let _ = io::copy(stream, &mut io::stderr());
 }

@@ -4,7 +4,7 @@ use super::{lint, test};
 use crate::cli::Command;
 use crate::context::Context;
 use crate::error::Error;
-use crate::steps::run_all;
+use crate::steps::check_all;
 
 pub(super) const COMMAND: Command = Command {
     name: "ci",
@@ -20,5 +20,5 @@ fn run(context: &Context) -> Result<(), Error> {
     let mut steps = lint::STEPS.to_vec();
     // Both begin with the same set-up.
     steps.extend(test::STEPS.iter().filter(|step| step.name != "set-up"));
-    run_all(context, &steps)
+    check_all(context, &steps)
 }

@@ -1,5 +1,7 @@
 //! `cargo xtask demo`: the sample driver at work, in the terminal.
 
+use windows_releases::Release;
+
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
@@ -19,7 +21,7 @@ time and activity, and what the driver did wrong, if anything.
 target/demo gets the trace (demo.etl), its events as JSON Lines (demo.json), and
 a page that shows them in a browser (demo.html).
 ",
-    flags: &[Flag { name: "--os win7|win8.1|win10|win11", summary: "the Windows that is imitated (win10)" }],
+    flags: &[Flag { name: "--os RELEASE", summary: "the Windows that is imitated, from win7 on (win11-24h2)" }],
     run,
 };
 
@@ -36,9 +38,10 @@ fn run(context: &Context) -> Result<(), Error> {
 fn system(context: &Context) -> Result<Option<&str>, Error> {
     let words = context.words();
     let Some(at) = words.iter().position(|word| word == "--os") else { return Ok(None) };
-    match words.get(at + 1).map(String::as_str) {
-        Some(name @ ("win7" | "win8.1" | "win10" | "win11")) => Ok(Some(name)),
-        _ => Err(Error::Usage(String::from("`--os` takes win7, win8.1, win10 or win11"))),
+    let name = words.get(at + 1).map(String::as_str).unwrap_or_default();
+    match name.parse::<Release>() {
+        Ok(release) => Ok(Some(release.name())),
+        Err(error) => Err(Error::Usage(error.to_string())),
     }
 }
 

@@ -39,6 +39,8 @@ const MUTATOR: &str = "--mutator";
 const FUZZ_DIR: &str = "crates/tests/fuzz/libfuzzer";
 const TOOLS: &str = "target/tools";
 const BUILT: &str = "target/libfuzzer";
+/// Where cargo is told to put the programs; where else they are inside of its folder is its own affair.
+const PROGRAMS: &str = "target/libfuzzer-programs";
 
 fn run(context: &Context) -> Result<(), Error> {
     let mut words: Vec<String> = context.words().iter().filter(|word| *word != MUTATOR).cloned().collect();
@@ -88,14 +90,16 @@ fn libfuzzer(context: &Context, target: &str) -> Result<PathBuf, String> {
     note(&format!("building {target} for libFuzzer with {nightly}"));
     let built = context
         .tool("rustup")
+        // Nightly only, as libFuzzer is; cargo-fuzz has no flag for it.
+        .hidden_env("CARGO_UNSTABLE_UNSTABLE_OPTIONS", "true")
+        .hidden_env("CARGO_BUILD_ARTIFACT_DIR", context.path(PROGRAMS))
         .args(["run", nightly])
         .args([cargo_fuzz.as_str(), "fuzz", "build", "--fuzz-dir", FUZZ_DIR, "--target-dir", BUILT])
         // The crates have no unsafe code of their own that a sanitizer would watch.
         .args(["--sanitizer", "none", target])
         .capture();
     built.map_err(|error| last_lines(&error.to_string()))?;
-    let host = host_of(nightly);
-    let program = context.path(BUILT).join(host).join("release").join(target);
+    let program = context.path(PROGRAMS).join(target);
     if program.is_file() { Ok(program) } else { Err(format!("{} was not built", program.display())) }
 }
 
@@ -114,12 +118,6 @@ fn cargo_fuzz(context: &Context) -> Result<String, String> {
         .map_err(|error| format!("cargo-fuzz could not be installed\n{}", last_lines(&error.to_string())))
 }
 
-/// `x86_64-unknown-linux-gnu` of `nightly-2026-01-02-x86_64-unknown-linux-gnu`.
-fn host_of(toolchain: &str) -> &str {
-    let rest = toolchain.strip_prefix("nightly-").unwrap_or(toolchain);
-    rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-')
-}
-
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(5)..].join("\n")
@@ -127,7 +125,7 @@ fn last_lines(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMAND, Context, TOOLS, has_entry, host_of, last_lines, target};
+    use super::{COMMAND, Context, TOOLS, has_entry, last_lines, target};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(String::from).collect()
@@ -145,12 +143,6 @@ mod tests {
         let context = Context::new(Vec::new());
         assert!(has_entry(&context, "etl"));
         assert!(!has_entry(&context, "elt"));
-    }
-
-    #[test]
-    fn programs_are_where_the_toolchains_host_says() {
-        assert_eq!(host_of("nightly-x86_64-unknown-linux-gnu"), "x86_64-unknown-linux-gnu");
-        assert_eq!(host_of("nightly-2026-01-02-aarch64-apple-darwin"), "aarch64-apple-darwin");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::cli::Command;
 use crate::context::Context;
 use crate::error::Error;
 use crate::setup::{TARGET, ensure_component};
-use crate::steps::{Outcome, Step, run_all};
+use crate::steps::{Outcome, Step, check_all};
 
 pub(super) const COMMAND: Command = Command {
     name: "lint",
@@ -43,7 +43,7 @@ pub(super) const STEPS: [Step; 6] = [
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
-    run_all(context, &STEPS)
+    check_all(context, &STEPS)
 }
 
 fn format(context: &Context) -> Result<Outcome, Error> {

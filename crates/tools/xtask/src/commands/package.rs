@@ -1,6 +1,9 @@
 //! `cargo xtask package`: a test-signed package of the sample driver, or of yours.
 //!
-//! The driver is built as `build` does; the package is the work of `driver-package`.
+//! The driver is built as `build` does; the package is the work of `driver-package`. `--adopt` builds nothing: it
+//! completes a package that the WDK made.
+
+mod etwctl;
 
 use std::env;
 use std::fs;
@@ -11,6 +14,7 @@ use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::driver::{self, Options};
 use crate::error::Error;
+use crate::process::Tool;
 use crate::setup::note;
 use crate::steps::{Outcome, Step, run_all};
 
@@ -24,12 +28,18 @@ that install it on a test machine. The INF is held against rules of infverif,
 the image against those of the loader. The test certificate is made once; its
 key stays in target/signing. SOURCE_DATE_EPOCH makes packages reproducible.
 A driver's own scripts are those in the folder `deploy` beside its Cargo.toml.
+With --adopt, the scripts, a description and a recording profile are added to a
+package that `cargo wdk build` or `cargo make` made on Windows, and nothing is
+built. It works on every host.
 ",
     flags: &[
+        Flag { name: "--adopt FOLDER", summary: "completes a package of the WDK instead" },
+        Flag { name: "--replace", summary: "with --adopt: replaces files that differ" },
+        Flag { name: "--with-etwctl", summary: "adds etwctl.exe, built for Windows on x64" },
         Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
         Flag { name: "--cert FILE", summary: "PEM: a code signing certificate and its RSA key" },
         Flag { name: "--catalog v1|v2", summary: "the catalog's generation (v2)" },
-        Flag { name: "--provider NAME", summary: "the driver's ETW provider, for record.ps1" },
+        Flag { name: "--provider NAME", summary: "the driver's ETW provider, for record.ps1 and WPR" },
         Flag { name: "--debug", summary: "packages the dev profile instead of release" },
         Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
     ],
@@ -39,9 +49,18 @@ A driver's own scripts are those in the folder `deploy` beside its Cargo.toml.
 const SAMPLE_PROVIDER: &str = "WdkEtw.DriverSample";
 const SCRIPTS: &str = "driver-sample/deploy";
 
+/// What the sample's package is called by either pipeline of the WDK.
+const SAMPLE_PACKAGE: &str = "driver_sample_package";
+
 fn run(context: &Context) -> Result<(), Error> {
     // A wrong word is an error before anything is installed.
     options(context)?;
+    if let Some(folder) = value(context, "--adopt") {
+        return adopt(context, Path::new(folder));
+    }
+    if context.has_flag("--replace") {
+        return Err(Error::Usage("`--replace` goes with `--adopt`; a package of ours is always replaced".into()));
+    }
     let step = Step { name: "package", what: "driver, signatures, catalog and scripts", required: false, run: package };
     run_all(context, &[SETUP, TOOLS, step])
 }
@@ -71,6 +90,39 @@ fn package(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
+/// Adds our files to a package of the WDK.
+fn adopt(context: &Context, folder: &Path) -> Result<(), Error> {
+    let useless = ["--arch", "--cert", "--catalog", "--debug"];
+    if let Some(flag) = useless.into_iter().find(|flag| context.has_flag(flag)) {
+        let text = format!("`{flag}` does not go with `--adopt`: the package is made and signed already");
+        return Err(Error::Usage(text));
+    }
+    let here = |path: &Path| env::current_dir().unwrap_or_default().join(path);
+    let mut tool = tool(context, "adopt");
+    // A driver of the user's has its scripts beside its manifest; the sample's are built in.
+    let own = options(context)?.manifest.with_file_name("deploy");
+    if own.is_dir() {
+        tool = tool.args(["--scripts".into(), own]);
+    }
+    match value(context, "--provider") {
+        Some(name) => tool = tool.args(["--provider", name]),
+        None if folder.ends_with(SAMPLE_PACKAGE) => tool = tool.args(["--provider", SAMPLE_PROVIDER]),
+        None => {}
+    }
+    if context.has_flag("--replace") {
+        tool = tool.args(["--replace"]);
+    }
+    if context.has_flag(etwctl::FLAG) {
+        tool = tool.args(["--etwctl".into(), etwctl::build(context)?]);
+    }
+    tool.args([here(folder)]).run_ours()
+}
+
+/// `driver-package COMMAND`, built when needed.
+fn tool(context: &Context, command: &str) -> Tool {
+    context.cargo().args(["run", "--quiet", "--package", "driver-package", "--", command])
+}
+
 /// The driver's `.inx`: where the user edits it, or where the build put it.
 fn setup_file(image: &Path, manifest: &Path) -> Option<PathBuf> {
     let copy = image.with_extension("inx");
@@ -82,9 +134,7 @@ fn make(context: &Context, options: &Options, image: &Path, inx: &Path, out: &Pa
     let beside = options.manifest.parent().unwrap_or(&options.manifest);
     let is_sample = beside.ends_with("driver-sample");
     let own = beside.join("deploy");
-    let mut tool = context
-        .cargo()
-        .args(["run", "--quiet", "--package", "driver-package", "--", "package"])
+    let mut tool = tool(context, "package")
         .args(["--image".as_ref(), image.as_os_str()])
         .args(["--inx".as_ref(), inx.as_os_str()])
         .args(["--out".as_ref(), out.as_os_str()])
@@ -105,6 +155,9 @@ fn make(context: &Context, options: &Options, image: &Path, inx: &Path, out: &Pa
         Some(name) => tool = tool.args(["--provider", name]),
         None if is_sample => tool = tool.args(["--provider", SAMPLE_PROVIDER]),
         None => {}
+    }
+    if context.has_flag(etwctl::FLAG) {
+        tool = tool.args(["--etwctl".into(), etwctl::build(context)?]);
     }
     tool.run_ours()
 }

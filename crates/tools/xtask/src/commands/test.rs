@@ -1,20 +1,23 @@
 //! `cargo xtask test`: every test there is.
 
+mod toolchains;
+
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::error::Error;
-use crate::setup::{self, WindowsToolchain, note};
-use crate::steps::{Outcome, Step, run_all};
+use crate::setup::{self, TARGET, WindowsToolchain, note};
+use crate::steps::{Outcome, Step, check_all};
 
 pub(super) const COMMAND: Command = Command {
     name: "test",
     summary: "Runs every test",
     details: "\
 Installs what is missing, builds the sample driver (tests run it), then runs the
-unit, integration and documentation
-tests of all crates (some of them build and inspect images for Windows, some
-are loom models), and Miri where a nightly toolchain with it can be had.
+unit, integration and documentation tests of all crates (some of them build and
+inspect images for Windows, some are loom models). If rustup can install them,
+Rust's beta runs the tests that depend on the toolchain, the oldest Rust that
+drivers may use checks what they link, and a nightly runs Miri.
 ",
     flags: &[Flag { name: NO_MIRI, summary: "leaves Miri out, which takes longest" }],
     run,
@@ -22,23 +25,41 @@ are loom models), and Miri where a nightly toolchain with it can be had.
 
 const NO_MIRI: &str = "--no-miri";
 
-const WINDOWS_TARGETS: [&str; 2] = ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu"];
+/// The target of the command for Windows that Wine runs.
+const GNU: &str = "x86_64-pc-windows-gnu";
 
 /// Miri checks what touches raw memory; the rest has no unsafe code.
 const MIRI_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
 
-pub(super) const STEPS: [Step; 7] = [
+pub(super) const STEPS: [Step; 10] = [
     SETUP,
+    Step::new("targets", "Rust's targets that tests compile for", targets),
     TOOLS,
     DRIVER,
     Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
     Step::new("windows", "session control type-checks for Windows", windows),
     Step::new("tests", "all crates, with their documentation", workspace),
+    toolchains::OLDEST,
+    toolchains::NEWEST,
     Step::new("miri", "undefined behaviour in what a driver links", miri),
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
-    run_all(context, &STEPS)
+    check_all(context, &STEPS)
+}
+
+/// Every target of the tests, so that none depends on what another one installed.
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
+fn targets(context: &Context) -> Result<Outcome, Error> {
+    let Some(toolchain) = context.windows.get() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    let mut without = toolchain.ensure_driver_targets(context);
+    if toolchain.ensure_target(context, GNU).is_err() {
+        without.push(GNU);
+    }
+    let reason = format!("tests go on without {}", without.join(" and "));
+    Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
@@ -56,7 +77,7 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
     if toolchain.builds_core() {
         return Ok(Outcome::Skipped("the toolchain in use for Windows has no standard library for it".into()));
     }
-    for target in WINDOWS_TARGETS {
+    for target in [TARGET, GNU] {
         if let Err(error) = toolchain.ensure_target(context, target) {
             return Ok(Outcome::Skipped(error.to_string()));
         }
@@ -67,7 +88,8 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {
-    let windows = context.windows.get().map(WindowsToolchain::to_env);
+    let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
+    let windows = context.windows.get().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
     cargo.args(["test", "--workspace", "--no-fail-fast"]).run()?;
     Ok(Outcome::Passed)

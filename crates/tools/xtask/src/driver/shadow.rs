@@ -14,10 +14,13 @@ use std::path::{Component, Path, PathBuf};
 
 use super::files::{describe, write_if_changed};
 use super::lock;
+use crate::artifacts::Artifacts;
 use crate::error::Error;
 use crate::setup::note;
 
 const REPLACED: &str = "wdk-build";
+/// The list of folders in which `wdk-macros` keeps what it read.
+const MACROS: &str = "wdk-macros.folders";
 
 /// One workspace's shadow.
 pub(super) struct Shadow {
@@ -98,14 +101,28 @@ impl Shadow {
         if fs::read_to_string(&seen).is_ok_and(|old| old == text) {
             return Ok(());
         }
-        for profile in ["debug", "release"] {
-            let entries = fs::read_dir(self.target().join(profile).join("build")).into_iter().flatten().flatten();
-            for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("scratch-")) {
-                // Where there is none there is nothing to forget.
-                let _ = fs::remove_dir_all(entry.path().join("out/wdk_macros_ast_fragments"));
-            }
+        for folder in self.macros().lines() {
+            // If there is none there is nothing to forget.
+            let _ = fs::remove_dir_all(Path::new(folder).join("wdk_macros_ast_fragments"));
         }
         write_if_changed(&seen, &text)
+    }
+
+    /// Keeps where `wdk-macros` keeps it: in the folder of the build script of the package `scratch`, one for each profile
+    /// and toolchain.
+    pub(super) fn remember_macros(&self, artifacts: &Artifacts) -> Result<(), Error> {
+        let mut folders = self.macros();
+        for script in artifacts.scripts.iter().filter(|script| script.package.contains("#scratch@")) {
+            let folder = script.out_dir.display().to_string();
+            if !folders.lines().any(|known| known == folder) {
+                folders = folders + &folder + "\n";
+            }
+        }
+        write_if_changed(&self.root.join(MACROS), &folders)
+    }
+
+    fn macros(&self) -> String {
+        fs::read_to_string(self.root.join(MACROS)).unwrap_or_default()
     }
 
     /// The compiler flags that drivers need, as a `--config` argument; none where the driver sets `build.rustflags`,

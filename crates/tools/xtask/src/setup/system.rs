@@ -4,8 +4,8 @@ use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::Path;
 
-use super::TARGET;
 use super::plan::{Facts, PACKAGES, Rights, Route};
+use super::{TARGET, note};
 use crate::context::Context;
 use crate::error::Error;
 use crate::process::Tool;
@@ -17,16 +17,17 @@ pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 pub(super) fn gather(context: &Context, forced: Option<Route>) -> Facts {
     Facts {
         forced,
-        target_installed: has_target(context, TARGET),
+        target_installed: has_target(context, &[], TARGET),
         rustup: context.tool("rustup").args(["--version"]).succeeds(),
         missing_packages: missing_packages(context),
         rights: rights(context),
     }
 }
 
-/// Whether the compiler in use comes with `core` for the target.
-pub(super) fn has_target(context: &Context, target: &str) -> bool {
-    let answer = rustc(context).args(["--print", "target-libdir", "--target", target]).capture();
+/// Whether the compiler in use, with these variables, comes with `core` for the target.
+pub(super) fn has_target(context: &Context, env: &[(String, String)], target: &str) -> bool {
+    let rustc = with(rustc(context), env);
+    let answer = rustc.args(["--print", "target-libdir", "--target", target]).capture();
     let Ok(entries) = answer.map(|path| fs::read_dir(path.trim())) else {
         return false;
     };
@@ -47,8 +48,34 @@ fn rustc(context: &Context) -> Tool {
     context.tool(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-pub(super) fn add_target(context: &Context, target: &str) -> Result<(), Error> {
-    context.tool("rustup").args(["target", "add", target]).capture().map(drop)
+pub(super) fn add_target(context: &Context, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    let add = with(context.tool("rustup"), env).args(["target", "add", target]);
+    add.capture().map(drop).map_err(|error| Error::Missing(first_line(&error, "error: ")))
+}
+
+fn with(tool: Tool, env: &[(String, String)]) -> Tool {
+    env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
+}
+
+/// Installs a toolchain of rustup's unless it is there; returns its cargo.
+pub(super) fn ensure_toolchain(context: &Context, name: &str) -> Result<String, Error> {
+    let which = || context.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
+    let cargo = which().or_else(|_| {
+        note(&format!("installing Rust {name} with rustup"));
+        let install = ["toolchain", "install", name, "--profile", "minimal", "--no-self-update"];
+        context.tool("rustup").args(install).capture()?;
+        which()
+    });
+    cargo.map(|path| path.trim().to_owned()).map_err(|error| {
+        Error::Missing(format!("Rust {name} could not be installed: {}", first_line(&error, "error: ")))
+    })
+}
+
+/// The line of a program's messages that starts like this, else the last one.
+fn first_line(error: &Error, start: &str) -> String {
+    let text = error.to_string();
+    let line = text.lines().find_map(|line| line.strip_prefix(start)).or(text.lines().last());
+    line.unwrap_or_default().to_owned()
 }
 
 /// The packages that are not installed; `None` where the system has no apt-get.

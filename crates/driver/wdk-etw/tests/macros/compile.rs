@@ -1,0 +1,142 @@
+//! All programs below `tests/ui`, compiled in one go by the cargo that runs the tests.
+//!
+//! They are the programs of one package, made for the run in this test's own folder. Cargo's messages say which errors each
+//! has, and where the programs without errors are.
+
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// A program.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    /// What was built, if there was no error.
+    pub(crate) program: Option<PathBuf>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// An error.
+#[derive(Debug)]
+pub(crate) struct Diagnostic {
+    /// Line and column in the program.
+    pub(crate) place: (u64, u64),
+    /// The compiler's number; macros' own errors have none.
+    pub(crate) code: Option<String>,
+    pub(crate) message: String,
+    /// The message, the labels in the source, notes and help.
+    pub(crate) text: String,
+}
+
+/// As a line of a list.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, column) = self.place;
+        let code = self.code.as_ref().map(|code| format!("{code} ")).unwrap_or_default();
+        write!(f, "{line}:{column} {code}{}", self.message)
+    }
+}
+
+fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where the programs are.
+pub(crate) fn ui() -> PathBuf {
+    package().join("tests/ui")
+}
+
+/// Every program; the first call compiles them.
+pub(crate) fn cases() -> &'static [Case] {
+    static CASES: OnceLock<Vec<Case>> = OnceLock::new();
+    CASES.get_or_init(compile)
+}
+
+fn compile() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("macros");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), manifest()).expect("the manifest");
+    let root = package().ancestors().nth(3).expect("the repository");
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
+    let output = Command::new(env!("CARGO"))
+        .current_dir(&folder)
+        .args(["build", "--offline", "--bins", "--keep-going", "--message-format=json", "--target-dir", "target"])
+        // A configuration for the host's tests is not for the programs: their warnings are looked at.
+        .env_remove("RUSTFLAGS")
+        .output()
+        .expect("cargo");
+    let mut cases: Vec<Case> = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        read(&serde_json::from_str(line).unwrap_or_default(), &mut cases);
+    }
+    assert!(!cases.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    cases
+}
+
+/// A package with a program for each source.
+fn manifest() -> String {
+    let quoted = |path: &Path| format!("{:?}", path.to_string_lossy());
+    let symbols = package().ancestors().nth(2).expect("the crates").join("host/etw-symbols");
+    let mut text = format!(
+        "[workspace]\n[package]\nname = \"ui\"\nversion = \"0.0.0\"\nedition = \"2024\"\nautobins = false\n\
+         [profile.dev]\ndebug = false\n[dependencies]\nwdk-etw.path = {}\netw-symbols.path = {}\n",
+        quoted(package()),
+        quoted(&symbols)
+    );
+    for folder in ["pass", "fail"] {
+        for name in crate::names(folder) {
+            let path = ui().join(folder).join(&name).with_extension("rs");
+            let _ = writeln!(text, "[[bin]]\nname = {name:?}\npath = {}", quoted(&path));
+        }
+    }
+    text
+}
+
+/// Takes one message of cargo's.
+fn read(message: &Value, cases: &mut Vec<Case>) {
+    let Some(name) = message["target"]["name"].as_str().filter(|_| message["target"]["kind"][0] == "bin") else {
+        return;
+    };
+    if !cases.iter().any(|case| case.name == name) {
+        cases.push(Case { name: name.into(), program: None, diagnostics: Vec::new() });
+    }
+    let Some(case) = cases.iter_mut().find(|case| case.name == name) else { return };
+    if let Some(program) = message["executable"].as_str() {
+        case.program = Some(program.into());
+    }
+    let source = Path::new(message["target"]["src_path"].as_str().unwrap_or_default());
+    case.diagnostics.extend(diagnostic(&message["message"], source));
+}
+
+/// An error with a place; a summary has none.
+fn diagnostic(message: &Value, source: &Path) -> Option<Diagnostic> {
+    let primary = array(&message["spans"]).find(|span| span["is_primary"] == true);
+    let span = primary.filter(|_| message["level"] == "error")?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let labels = array(&message["spans"]).map(|span| text(&span["label"]));
+    let children = array(&message["children"]).map(|child| text(&child["message"]));
+    let all: Vec<String> = [text(&message["message"])].into_iter().chain(labels).chain(children).collect();
+    Some(Diagnostic {
+        // An error in another file is none that a list can have.
+        place: place(span, source).unwrap_or_default(),
+        code: message["code"]["code"].as_str().map(Into::into),
+        message: text(&message["message"]),
+        text: all.join("\n"),
+    })
+}
+
+/// The place in the source. One inside of a macro of another crate stands for where that was expanded.
+fn place(mut span: &Value, source: &Path) -> Option<(u64, u64)> {
+    while Path::new(span["file_name"].as_str()?).file_name() != source.file_name() {
+        span = &span["expansion"]["span"];
+    }
+    Some((span["line_start"].as_u64()?, span["column_start"].as_u64()?))
+}
+
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}

@@ -1,0 +1,107 @@
+//! What a test expects of a trace.
+
+use crate::decode::{Node, Scalar};
+use crate::read::event::Event;
+
+/// An event that is expected.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    name: String,
+    fields: Vec<(String, String)>,
+    opcode: Option<u8>,
+}
+
+/// Expects an event of this name.
+#[must_use]
+pub fn event(name: &str) -> Expected {
+    Expected { name: name.to_owned(), fields: Vec::new(), opcode: None }
+}
+
+impl Expected {
+    /// It has a field with this value: `Outer.Inner` is a field of a struct. Numbers compare as numbers however they are
+    /// shown; a status also by its name.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "values are written in place, as literals")]
+    pub fn field(mut self, name: &str, value: impl ToString) -> Self {
+        self.fields.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// It has this opcode; 1 starts an activity, 2 stops it.
+    #[must_use]
+    pub const fn opcode(mut self, opcode: u8) -> Self {
+        self.opcode = Some(opcode);
+        self
+    }
+
+    /// Whether an event is the expected one.
+    #[must_use]
+    pub fn matches(&self, event: &Event) -> bool {
+        let decoded = event.decode();
+        let has = |(name, wanted): &(String, String)| decoded.field(name).is_some_and(|node| same(node, wanted));
+        decoded.event.as_ref().is_some_and(|name| *name == self.name)
+            && self.opcode.is_none_or(|opcode| event.header.descriptor.opcode.as_int() == opcode)
+            && self.fields.iter().all(has)
+    }
+}
+
+/// Checks that events are in a trace, in the order of `expected` if `in_order` says so; others may lie between.
+///
+/// # Errors
+///
+/// Names the first that is missing, with the trace.
+pub fn check(events: &[Event], expected: &[Expected], in_order: bool) -> Result<(), String> {
+    let mut rest = events.iter();
+    for wanted in expected {
+        if !in_order {
+            rest = events.iter();
+        }
+        if !rest.any(|event| wanted.matches(event)) {
+            let trace: Vec<String> = events.iter().map(|event| event.decode().to_string()).collect();
+            return Err(format!("{wanted:?} is not in the trace\n  {}", trace.join("\n  ")));
+        }
+    }
+    Ok(())
+}
+
+fn same(node: &Node, wanted: &str) -> bool {
+    if let Node::Value(Scalar::Text(text)) = node {
+        return text == wanted;
+    }
+    let shown = node.to_string();
+    // A status is its number and its name.
+    let mut words = shown.split(' ');
+    shown == wanted
+        || words.clone().any(|word| word == wanted)
+        || words.next().and_then(number).is_some_and(|value| number(wanted) == Some(value))
+        || (shown == "true" && wanted == "1")
+        || (shown == "false" && wanted == "0")
+}
+
+/// A number; one of 32 bits is the same whether it has a sign or not, as statuses are shown either way.
+fn number(text: &str) -> Option<i128> {
+    let value = match text.strip_prefix("0x") {
+        Some(digits) => i128::from_str_radix(digits, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    Some(i32::try_from(value).map_or(value, |value| value.cast_unsigned().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Node, Scalar, same};
+
+    #[test]
+    fn values_compare_as_numbers_where_both_are() {
+        let word = |text: &str| Node::Value(Scalar::Word(text.into()));
+        let not_supported = word("0xC00000BB STATUS_NOT_SUPPORTED");
+        for wanted in ["3221225659", "-1073741637", "0xc00000bb", "STATUS_NOT_SUPPORTED"] {
+            assert!(same(&not_supported, wanted), "{wanted}");
+        }
+        assert!(!same(&not_supported, "0"));
+        assert!(same(&Node::Value(Scalar::Integer(1 << 40)), "0x10000000000"));
+        assert!(same(&Node::Value(Scalar::Text("two words".into())), "two words"));
+        assert!(!same(&Node::Value(Scalar::Text("1".into())), "0x1"));
+        assert!(same(&Node::Value(Scalar::Bool(true)), "1") && same(&Node::Value(Scalar::Bool(true)), "true"));
+    }
+}

@@ -1,0 +1,144 @@
+//! A table for a terminal: the time since the first event and since the one before, the level, the activity with a bracket, the
+//! event and its fields.
+//!
+//! Rows wait for each other to be aligned, at most [`PAGE`] of them, so that the memory for a trace of any length is bounded.
+
+use std::collections::HashMap;
+
+use etw_types::{Guid, Level, Opcode};
+
+use super::columns::{Columns, printable};
+use crate::decode::{Decoded, Field};
+use crate::format::bytes::hex;
+use crate::read::event::EventRef;
+
+/// Rows that are aligned with each other.
+const PAGE: usize = 500;
+/// Activities that are told apart; the count then starts again.
+const MOST_ACTIVITIES: usize = 65_536;
+/// Most bytes of undecoded data in a row.
+const MAX_RAW: usize = 32;
+
+/// The table, and what the next row is relative to.
+#[derive(Debug)]
+pub(super) struct Table {
+    columns: Columns,
+    /// When the first event was, and the last one so far.
+    times: Option<(i64, i64)>,
+    /// The first provider, whose name is in the title and not repeated.
+    provider: Option<Guid>,
+    /// The line that names it, until it is written.
+    title: Option<String>,
+    activities: HashMap<Guid, usize>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        let columns = Columns::with_numbers(&[0, 1]);
+        Self { columns, times: None, provider: None, title: None, activities: HashMap::new() }
+    }
+}
+
+impl Table {
+    /// Adds an event, and to `out` the rows that are complete.
+    pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+        let header = &event.header;
+        let now = header.time.0;
+        if let (None, Some(id)) = (self.provider, header.provider) {
+            self.provider = Some(id);
+            let name = decoded.provider.clone().unwrap_or_else(|| id.to_string());
+            self.title = Some(format!("  provider {}\n", printable(name)));
+        }
+        if self.times.is_none() {
+            let names = ["ms", "delta", "level", "activity", "event"];
+            self.columns.row(names.map(String::from), vec!["fields".into()]);
+        }
+        let (first, last) = self.times.unwrap_or((now, now));
+        self.times = Some((first, now));
+        let cells = [
+            milliseconds(now.saturating_sub(first)),
+            milliseconds(now.saturating_sub(last)),
+            level(header.descriptor.level),
+            self.activity(event),
+            self.name(event, decoded),
+        ];
+        let mut words: Vec<String> = decoded.fields.iter().map(short).collect();
+        words.extend(decoded.error.map(|error| format!("({error})")));
+        words.extend(decoded.raw.as_deref().filter(|raw| !raw.is_empty()).map(raw));
+        self.columns.row(cells, words);
+        if self.columns.len() >= PAGE {
+            self.flush(out);
+        }
+    }
+
+    /// Adds the rows that wait to `out`.
+    pub(super) fn flush(&mut self, out: &mut String) {
+        out.push_str(&self.title.take().unwrap_or_default());
+        for line in self.columns.take_lines() {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+
+    /// The activity's number with its bracket: where it starts, goes on and stops.
+    fn activity(&mut self, event: &EventRef<'_>) -> String {
+        let Some(id) = event.header.activity else { return String::new() };
+        if self.activities.len() >= MOST_ACTIVITIES {
+            self.activities.clear();
+        }
+        let next = self.activities.len() + 1;
+        let number = *self.activities.entry(id).or_insert(next);
+        let bracket = match event.header.descriptor.opcode {
+            Opcode::Start => '┌',
+            Opcode::Stop => '└',
+            _ => '│',
+        };
+        format!("{bracket} {number}")
+    }
+
+    /// The event's name, behind that of its provider where it is not the first one's.
+    fn name(&self, event: &EventRef<'_>, decoded: &Decoded) -> String {
+        let descriptor = &event.header.descriptor;
+        let name = decoded.event.clone().unwrap_or_else(|| format!("{} {}", event.kind().as_str(), descriptor.id));
+        let phase = match descriptor.opcode.as_int() {
+            0 => String::new(),
+            1 => String::from(" start"),
+            2 => String::from(" stop"),
+            other => format!(" opcode {other}"),
+        };
+        match (&decoded.provider, event.header.provider) {
+            (_, provider) if provider == self.provider => format!("{name}{phase}"),
+            (Some(provider), _) => format!("{provider}/{name}{phase}"),
+            (None, Some(provider)) => format!("{provider}/{name}{phase}"),
+            (None, None) => format!("{name}{phase}"),
+        }
+    }
+}
+
+/// 100 ns units as milliseconds with all their digits.
+pub(super) fn milliseconds(ticks: i64) -> String {
+    let sign = if ticks < 0 { "-" } else { "" };
+    let ticks = ticks.unsigned_abs();
+    format!("{sign}{}.{:04}", ticks / 10_000, ticks % 10_000)
+}
+
+fn level(level: Level) -> String {
+    let names = ["always", "critical", "error", "warning", "info", "verbose"];
+    names.get(usize::from(level.as_int())).map_or_else(|| level.as_int().to_string(), |name| (*name).to_owned())
+}
+
+/// `Status=0xC00000BB STATUS_NOT_SUPPORTED` without the number.
+fn short(field: &Field) -> String {
+    let text = field.to_string();
+    match text.rsplit_once(' ') {
+        Some((_, name)) if name.starts_with("STATUS_") => format!("{}={name}", field.name),
+        _ => text,
+    }
+}
+
+fn raw(bytes: &[u8]) -> String {
+    let shown = bytes.get(..MAX_RAW).unwrap_or(bytes);
+    let more = bytes.len() - shown.len();
+    let rest = if more > 0 { format!("…(+{more} bytes)") } else { String::new() };
+    format!("raw={}{rest}", hex(shown))
+}

@@ -1,0 +1,71 @@
+/* A driver with the bind information that drivers had before KMDF 1.25, and without the kit's entry stub.
+ *
+ * MINOR and COUNT are the version and the number of functions that it asks for. Drivers before 1.15 have room for the
+ * whole table, which the framework fills; later ones have a pointer to the framework's. */
+
+#include <ntddk.h>
+#include <wdf.h>
+
+typedef struct {
+    ULONG Size;
+    PCWSTR Component;
+    ULONG Major;
+    ULONG Minor;
+    ULONG Build;
+    ULONG FunctionCount;
+    PVOID Functions;
+    PVOID Module;
+} BIND_INFO;
+
+_Static_assert(sizeof(BIND_INFO) == 0x30, "size of the bind information");
+
+NTSTATUS WdfVersionBind(PDRIVER_OBJECT Driver, PUNICODE_STRING Path, BIND_INFO *Info, PWDF_DRIVER_GLOBALS *Globals);
+NTSTATUS WdfVersionUnbind(PUNICODE_STRING Path, BIND_INFO *Info, PWDF_DRIVER_GLOBALS Globals);
+
+static PWDF_DRIVER_GLOBALS Globals;
+static PDRIVER_UNLOAD FrameworkUnload;
+static UNICODE_STRING NoPath;
+
+#if MINOR < 15
+/* One more than asked for: it must stay as it is. */
+static WDFFUNC Table[COUNT + 1];
+#define PLACE Table
+#define FUNCTION(index) Table[index]
+#else
+static const WDFFUNC *Table;
+#define PLACE &Table
+#define FUNCTION(index) Table[index]
+#endif
+
+static BIND_INFO Bind = {sizeof(BIND_INFO), L"KmdfLibrary", 1, MINOR, 0, COUNT, PLACE, NULL};
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    FrameworkUnload(Driver);
+    WdfVersionUnbind(&NoPath, &Bind, Globals);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    WDF_DRIVER_CONFIG config = {0};
+    NTSTATUS status = WdfVersionBind(Driver, Path, &Bind, &Globals);
+
+    if (status < 0) {
+        DbgPrint("bind %08x\n", status);
+        return status;
+    }
+#if MINOR < 15
+    DbgPrint("copied %d, behind %p\n", Table[0] != NULL && Table[COUNT - 1] != NULL, Table[COUNT]);
+#endif
+    config.Size = sizeof(config);
+    config.DriverInitFlags = WdfDriverInitNonPnpDriver;
+    status = ((PFN_WDFDRIVERCREATE)FUNCTION(WdfDriverCreateTableIndex))(Globals, Driver, Path, NULL, &config, NULL);
+    DbgPrint("create %08x\n", status);
+    if (status < 0) {
+        WdfVersionUnbind(&NoPath, &Bind, Globals);
+        return status;
+    }
+    FrameworkUnload = Driver->DriverUnload;
+    Driver->DriverUnload = Unload;
+    return status;
+}

@@ -1,0 +1,104 @@
+//! An image in memory, with the rights of its sections.
+
+use std::io;
+
+use pe_image::{Layout, Section};
+
+use crate::memory::{PAGE, Protection, Region, guest, protect};
+
+/// An image that was mapped, relocated and bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapped {
+    region: Region,
+    sections: Vec<Section>,
+    headers: u32,
+    entry: u32,
+}
+
+impl Mapped {
+    /// Maps an image at an address of the system's choice. `resolve` answers the address for each import;
+    /// `check` and `dispatch` are what control flow guard's pointers are to lead to.
+    pub(crate) fn new(
+        layout: &Layout,
+        cookie: u64,
+        check: u64,
+        dispatch: u64,
+        mut resolve: impl FnMut(usize) -> u64,
+    ) -> io::Result<Self> {
+        let region = Region::new(layout.bytes.len() as u64, Protection::ReadWrite, false)?;
+        let base = region.base;
+        guest::put(base, &layout.bytes);
+        let moved = base.wrapping_sub(layout.base);
+        for &rva in &layout.relocations {
+            let place = base + u64::from(rva);
+            guest::write(place, guest::read::<u64>(place).wrapping_add(moved));
+        }
+        for (index, import) in layout.imports.iter().enumerate() {
+            guest::write(base + u64::from(import.slot), resolve(index));
+        }
+        for (place, value) in
+            [(layout.guard.cookie, cookie), (layout.guard.check, check), (layout.guard.dispatch, dispatch)]
+        {
+            if let Some(rva) = place {
+                guest::write(base + u64::from(rva), value);
+            }
+        }
+        let mapped = Self { region, sections: layout.sections.clone(), headers: layout.headers, entry: layout.entry };
+        mapped.protect_all();
+        Ok(mapped)
+    }
+
+    fn protect_all(&self) {
+        protect(self.region.base, self.region.size, Protection::None);
+        protect(self.region.base, u64::from(self.headers).next_multiple_of(PAGE), Protection::Read);
+        for section in &self.sections {
+            let (start, size) = self.range(section);
+            protect(start, size, Self::rights(section));
+        }
+    }
+
+    /// The rights that a section has while it is there.
+    fn rights(section: &Section) -> Protection {
+        match (section.is_writable(), section.is_executable()) {
+            (true, _) => Protection::ReadWrite,
+            (false, true) => Protection::ReadExecute,
+            (false, false) => Protection::Read,
+        }
+    }
+
+    fn range(&self, section: &Section) -> (u64, u64) {
+        (self.region.base + u64::from(section.rva), u64::from(section.memory_size()).next_multiple_of(PAGE))
+    }
+
+    /// Takes away what is for initialisation only.
+    pub(crate) fn discard(&self) {
+        for section in self.sections.iter().filter(|section| section.is_discardable()) {
+            let (start, size) = self.range(section);
+            protect(start, size, Protection::None);
+        }
+    }
+
+    /// Takes everything away. The addresses stay taken, so that a late call of them is noticed.
+    pub(crate) fn withdraw(&self) {
+        protect(self.region.base, self.region.size, Protection::None);
+    }
+
+    /// First address, size and rights of each section that may be paged out.
+    pub(crate) fn pageable(&self) -> Vec<(u64, u64, Protection)> {
+        let sections = self.sections.iter().filter(|section| section.is_pageable() && !section.is_discardable());
+        sections
+            .map(|section| {
+                let (start, size) = self.range(section);
+                (start, size, Self::rights(section))
+            })
+            .collect()
+    }
+
+    pub(crate) const fn region(&self) -> Region {
+        self.region
+    }
+
+    pub(crate) const fn entry(&self) -> u64 {
+        self.region.base + self.entry as u64
+    }
+}

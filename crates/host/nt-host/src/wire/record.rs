@@ -1,0 +1,42 @@
+//! Events on their way from the child: records, as they stand in a trace.
+
+use etw_engine::CapturedEvent;
+use etw_etl::format::event::FLAG_STRING_ONLY;
+use etw_etl::{EventData, ExtendedItem, ExtendedType};
+use etw_types::Guid;
+
+/// The system process, in which drivers run.
+const SYSTEM: u32 = 4;
+/// `EVENT_HEADER_FLAG_64_BIT_HEADER`.
+const FLAG_64_BIT: u16 = 0x40;
+
+/// The record of an event; `None` where it is larger than a record can be.
+pub(crate) fn record(event: &CapturedEvent) -> Option<Vec<u8>> {
+    let related = event.related.as_ref().map(Guid::to_bytes_le);
+    // A match id, which is 0 where a stack is in one part, and the addresses.
+    let stack: Vec<u8> = [0].iter().chain(&event.stack).flat_map(|word: &u64| word.to_le_bytes()).collect();
+    let stack = (!event.stack.is_empty()).then_some(stack);
+    let items: Vec<ExtendedItem<'_>> = [
+        (ExtendedType::RELATED_ACTIVITY_ID, related.as_ref().map(<[u8; 16]>::as_slice)),
+        (ExtendedType::STACK_TRACE64, stack.as_deref()),
+        (ExtendedType::PROV_TRAITS, event.traits.as_deref()),
+        (ExtendedType::EVENT_SCHEMA_TL, event.metadata.as_deref()),
+    ]
+    .into_iter()
+    .filter_map(|(kind, data)| Some(ExtendedItem { kind, data: data? }))
+    .collect();
+    let data = EventData {
+        provider: event.provider,
+        descriptor: event.descriptor,
+        flags: FLAG_64_BIT | if event.string_only { FLAG_STRING_ONLY } else { 0 },
+        process_id: SYSTEM,
+        timestamp: event.timestamp,
+        activity: event.activity,
+        items: &items,
+        payload: &event.payload,
+        ..EventData::default()
+    };
+    let mut bytes = vec![0; data.encoded_len()];
+    data.encode(&mut bytes)?;
+    Some(bytes)
+}

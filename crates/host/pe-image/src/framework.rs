@@ -1,0 +1,59 @@
+//! The framework that an image asks for: `WDF_BIND_INFO`, which its entry point passes to the framework's loader.
+//!
+//! No header points to it. It is found by its component name, `KmdfLibrary`, and by the pointer to that name.
+
+use windows_releases::Client;
+
+use crate::bytes::u32_at;
+use crate::header::Header;
+use crate::sections::Section;
+use crate::view::View;
+
+const COMPONENT: &str = "KmdfLibrary\0";
+/// `WDF_BIND_INFO`, and `WDF_BIND_INFO2`, which has the oldest version that the driver runs on.
+const SIZES: [u32; 2] = [0x30, 0x58];
+/// The name is there once in a real image; more are only looked at in part.
+const MOST_NAMES: usize = 16;
+
+/// Reads what the image asks for; `None` if it is no driver of the framework, or for 32 bits.
+pub(crate) fn read(view: &View<'_>, header: &Header, sections: &[Section]) -> Option<Client> {
+    if !header.is_pe32_plus {
+        return None;
+    }
+    let name: Vec<u8> = COMPONENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let all = || sections.iter().filter_map(|section| Some((section.rva, view.from(section.rva, "section").ok()?)));
+    let names = all().flat_map(|(rva, bytes)| found(rva, bytes, &name)).take(MOST_NAMES);
+    let names: Vec<u64> = names.map(|rva| header.image_base.wrapping_add(rva.into())).collect();
+    if names.is_empty() {
+        return None;
+    }
+    all().find_map(|(rva, bytes)| {
+        let words = (0..).step_by(8).zip(bytes.chunks_exact(8));
+        let mut pointers = words.filter(|(_, word)| u64_at(word, 0).is_some_and(|word| names.contains(&word)));
+        pointers.find_map(|(offset, _)| bind_info(view, header, rva.checked_add(offset)?.checked_sub(8)?))
+    })
+}
+
+/// Where a name is, relative to the image. Names of wide characters are aligned to two bytes.
+fn found<'a>(rva: u32, bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+    let places = (0..).step_by(2).zip(bytes.windows(name.len()).step_by(2));
+    places.filter(move |(_, window)| *window == name).filter_map(move |(offset, _)| rva.checked_add(offset))
+}
+
+/// Version at 16, 20 and 24, count of functions at 28, address of the oldest version at 48.
+fn bind_info(view: &View<'_>, header: &Header, rva: u32) -> Option<Client> {
+    let info = view.bytes(rva, SIZES[0], "WDF_BIND_INFO").ok()?;
+    let size = u32_at(info, 0).filter(|size| SIZES.contains(size))?;
+    let minimum = if size == SIZES[1] {
+        let address = u64_at(view.bytes(rva, size, "WDF_BIND_INFO").ok()?, 48)?;
+        let rva = u32::try_from(address.checked_sub(header.image_base)?).ok()?;
+        Some(view.bytes(rva, 4, "WdfMinimumVersionRequired").map_or(Some(0), |bytes| u32_at(bytes, 0))?)
+    } else {
+        None
+    };
+    Some(Client { major: u32_at(info, 16)?, minor: u32_at(info, 20)?, functions: u32_at(info, 28)?, minimum })
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}

@@ -1,0 +1,171 @@
+//! The whole image: parts read one after another, and the entry point that ties them together.
+
+use object::pe::{
+    IMAGE_DIRECTORY_ENTRY_BASERELOC, IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR, IMAGE_DIRECTORY_ENTRY_DEBUG,
+    IMAGE_DIRECTORY_ENTRY_DELAY_IMPORT, IMAGE_DIRECTORY_ENTRY_EXCEPTION, IMAGE_DIRECTORY_ENTRY_EXPORT,
+    IMAGE_DIRECTORY_ENTRY_IAT, IMAGE_DIRECTORY_ENTRY_IMPORT, IMAGE_DIRECTORY_ENTRY_LOAD_CONFIG,
+    IMAGE_DIRECTORY_ENTRY_SECURITY, IMAGE_DIRECTORY_ENTRY_TLS,
+};
+
+use crate::debug::{DebugEntry, PdbReference};
+use crate::error::Error;
+use crate::exports::Exports;
+use crate::framework;
+use crate::header::{Header, Headers};
+use crate::imports::Imports;
+use crate::load_config::LoadConfig;
+use crate::map::LinkerMap;
+use crate::relocations::Relocations;
+use crate::sections::Section;
+use crate::signature::Signature;
+use crate::view::{View, printable};
+
+/// A PE image, as far as loading a driver is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Length of the file.
+    pub file_size: u64,
+    /// The headers.
+    pub header: Header,
+    /// Where it starts.
+    pub entry: Entry,
+    /// In the file's order.
+    pub sections: Vec<Section>,
+    /// What it is bound to.
+    pub imports: Imports,
+    /// What it offers.
+    pub exports: Option<Exports>,
+    /// What is adjusted when it moves.
+    pub relocations: Option<Relocations>,
+    /// The exception directory: where it is, relative to the image, and its bytes.
+    pub exceptions: Option<(u32, u32)>,
+    /// Its own protection.
+    pub load_config: Option<LoadConfig>,
+    /// The signature in the file; one in a catalog is not seen.
+    pub signature: Option<Signature>,
+    /// What it asks the driver framework for; none if it is no driver of the framework.
+    pub framework: Option<windows_releases::Client>,
+    /// What a debugger needs.
+    pub debug: Vec<DebugEntry>,
+    /// Whether it wants memory for each thread.
+    pub has_tls: bool,
+    /// Whether it is code for .NET.
+    pub has_clr: bool,
+}
+
+/// The entry point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Address relative to the image; zero where there is none.
+    pub rva: u32,
+    /// Which of the sections it is in.
+    pub section: Option<usize>,
+    /// Its name, where it is known.
+    pub symbol: Option<Symbol>,
+}
+
+/// A name and who told it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// The name.
+    pub name: String,
+    /// Who told it.
+    pub source: SymbolSource,
+}
+
+/// Where the name of the entry point comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolSource {
+    /// It is exported.
+    Exports,
+    /// The linker's map.
+    Map,
+}
+
+impl Image {
+    /// Reads an image from the bytes of its file.
+    ///
+    /// # Errors
+    ///
+    /// Names the field when the bytes are no PE image or a damaged one.
+    pub fn parse(data: &[u8]) -> Result<Self, Error> {
+        let headers = Headers::read(data)?;
+        let (header, sections) = (&headers.header, &headers.sections);
+        let view = View::new(data, header.size_of_headers, header.section_alignment, sections);
+        let directory = |index| headers.directory(index);
+
+        let exports = directory(IMAGE_DIRECTORY_ENTRY_EXPORT).map(|range| Exports::read(&view, range)).transpose()?;
+        let imports = Imports::read(
+            &view,
+            header,
+            directory(IMAGE_DIRECTORY_ENTRY_IMPORT),
+            directory(IMAGE_DIRECTORY_ENTRY_DELAY_IMPORT),
+            directory(IMAGE_DIRECTORY_ENTRY_IAT),
+        )?;
+        let relocations = directory(IMAGE_DIRECTORY_ENTRY_BASERELOC)
+            .map(|range| Relocations::read(&view, header, range))
+            .transpose()?;
+        let load_config = directory(IMAGE_DIRECTORY_ENTRY_LOAD_CONFIG)
+            .map(|range| LoadConfig::read(&view, header, range))
+            .transpose()?;
+        let debug = directory(IMAGE_DIRECTORY_ENTRY_DEBUG)
+            .map_or_else(|| Ok(Vec::new()), |range| DebugEntry::read_all(data, &view, range))?;
+        let sections_end = end_of_sections(sections);
+        let signature =
+            directory(IMAGE_DIRECTORY_ENTRY_SECURITY).map(|range| Signature::read(data, sections_end, range));
+        let has_tls = directory(IMAGE_DIRECTORY_ENTRY_TLS).is_some();
+        let has_clr = directory(IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR).is_some();
+
+        Ok(Self {
+            file_size: u64::try_from(data.len()).unwrap_or(u64::MAX),
+            entry: Entry::find(header.entry_rva, sections, exports.as_ref()),
+            imports,
+            exports,
+            relocations,
+            exceptions: directory(IMAGE_DIRECTORY_ENTRY_EXCEPTION),
+            load_config,
+            signature,
+            framework: framework::read(&view, header, sections),
+            debug,
+            has_tls,
+            has_clr,
+            header: headers.header,
+            sections: headers.sections,
+        })
+    }
+
+    /// Names the entry point from the linker's map, unless the exports did.
+    pub fn name_entry(&mut self, map: LinkerMap<'_>) {
+        if self.entry.symbol.is_none() {
+            let name = map.entry_symbol(self).map(|name| printable(name.as_bytes()));
+            self.entry.symbol = name.map(|name| Symbol { name, source: SymbolSource::Map });
+        }
+    }
+
+    /// The PDB that was linked with it.
+    #[must_use]
+    pub fn pdb(&self) -> Option<&PdbReference> {
+        self.debug.iter().find_map(|entry| entry.pdb.as_ref())
+    }
+
+    /// The section that the entry point is in.
+    #[must_use]
+    pub fn entry_section(&self) -> Option<&Section> {
+        self.sections.get(self.entry.section?)
+    }
+}
+
+impl Entry {
+    fn find(rva: u32, sections: &[Section], exports: Option<&Exports>) -> Self {
+        let section = sections.iter().position(|section| section.contains(rva));
+        let name = exports.filter(|_| rva != 0).and_then(|exports| exports.name_at(rva));
+        let symbol = name.map(|name| Symbol { name: name.into(), source: SymbolSource::Exports });
+        Self { rva, section, symbol }
+    }
+}
+
+/// The first offset of the file that no section uses.
+fn end_of_sections(sections: &[Section]) -> u64 {
+    let end = |section: &Section| u64::from(section.file_offset) + u64::from(section.file_size);
+    sections.iter().filter(|section| section.file_size != 0).map(end).max().unwrap_or_default()
+}

@@ -1,0 +1,225 @@
+//! The plan of an x64 image in memory, made from its file and checked as a whole.
+
+use crate::error::Error;
+use crate::exports::{ExportTarget, Exports};
+use crate::image::Image;
+use crate::imports::{Imported, Module};
+use crate::relocations::Relocations;
+use crate::sections::Section;
+use crate::values::Machine;
+
+/// Nothing larger is planned. The largest drivers of Windows have a few megabytes.
+const LARGEST: u32 = 64 << 20;
+/// No driver imports as much.
+const MOST_IMPORTS: usize = 4096;
+/// Rights are given by pages of this size.
+const PAGE: u32 = 0x1000;
+
+/// What is mapped, where, with which rights. Every address is relative to the image, and every pointer that the loader
+/// writes lies in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Where the image would like to be.
+    pub base: u64,
+    /// `DriverEntry` or what precedes it.
+    pub entry: u32,
+    /// The image as it lies in memory, before relocation.
+    pub bytes: Vec<u8>,
+    /// The oldest kernel that it says it runs on: major and minor version.
+    pub subsystem_version: (u16, u16),
+    /// Bytes of the headers.
+    pub headers: u32,
+    /// Ascending, without overlap.
+    pub sections: Vec<Section>,
+    /// Where addresses of eight bytes are to be adjusted.
+    pub relocations: Vec<u32>,
+    /// What the image wants.
+    pub imports: Vec<Import>,
+    /// The exception directory: where it is, and its bytes.
+    pub exceptions: Option<(u32, u32)>,
+    /// What the loader fills in for the image's protection.
+    pub guard: Guard,
+    /// Names of exported routines with their addresses.
+    pub exports: Vec<(String, u32)>,
+}
+
+/// One routine that an image imports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The module, as the image spells it.
+    pub module: String,
+    /// The routine.
+    pub name: Imported,
+    /// Where the loader writes its address.
+    pub slot: u32,
+}
+
+/// Pointers of the load configuration that the loader fills in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// The security cookie.
+    pub cookie: Option<u32>,
+    /// Pointer to the check of control flow guard.
+    pub check: Option<u32>,
+    /// Pointer to its dispatcher.
+    pub dispatch: Option<u32>,
+}
+
+impl Layout {
+    /// Plans an image from the bytes of its file.
+    ///
+    /// # Errors
+    ///
+    /// Names the field when the bytes are no x64 image or a damaged one.
+    pub fn parse(file: &[u8]) -> Result<Self, Error> {
+        Self::of(file, &Image::parse(file)?)
+    }
+
+    /// Checks what the headers alone decide: an image for x64, of a size that can be mapped, with sections in pages of
+    /// their own.
+    ///
+    /// # Errors
+    ///
+    /// Names the field that rules the image out.
+    pub fn check_headers(image: &Image) -> Result<(), Error> {
+        let header = &image.header;
+        if header.machine != Machine::X64 || !header.is_pe32_plus {
+            return Err(Error::new("Machine", format!("{} is not x64", header.machine)));
+        }
+        if header.size_of_image > LARGEST {
+            return Err(Error::new("SizeOfImage", format!("{:#x} is too large", header.size_of_image)));
+        }
+        if header.section_alignment == 0 || !header.section_alignment.is_multiple_of(PAGE) {
+            let reason = format!("{:#x} is no multiple of a page", header.section_alignment);
+            return Err(Error::new("SectionAlignment", reason));
+        }
+        Ok(())
+    }
+
+    /// Plans an image that was read from `file`.
+    ///
+    /// # Errors
+    ///
+    /// Names the field when the image cannot be mapped.
+    pub fn of(file: &[u8], image: &Image) -> Result<Self, Error> {
+        Self::check_headers(image)?;
+        let size = image.header.size_of_image;
+        let exceptions = image.exceptions.filter(|&(_, length)| length != 0);
+        if let Some((rva, length)) = exceptions
+            && u64::from(rva) + u64::from(length) > u64::from(size)
+        {
+            return Err(Error::new("data directory", format!("the exception directory at {rva:#x} leaves the image")));
+        }
+        Ok(Self {
+            base: image.header.image_base,
+            entry: image.entry.rva,
+            bytes: lay_out(file, image)?,
+            subsystem_version: (image.header.subsystem_version.major, image.header.subsystem_version.minor),
+            headers: image.header.size_of_headers,
+            sections: image.sections.clone(),
+            relocations: image.relocations.as_ref().map_or_else(|| Ok(Vec::new()), relocations)?,
+            imports: imports(&image.imports.modules, size)?,
+            exceptions,
+            guard: guard(image)?,
+            exports: image.exports.iter().flat_map(exported).collect(),
+        })
+    }
+
+    /// The section of an address relative to the image.
+    #[must_use]
+    pub fn section_of(&self, rva: u32) -> Option<&Section> {
+        self.sections.iter().find(|section| section.contains(rva))
+    }
+}
+
+/// Copies headers and sections to their places.
+fn lay_out(file: &[u8], image: &Image) -> Result<Vec<u8>, Error> {
+    let header = &image.header;
+    let mut bytes = vec![0; header.size_of_image as usize];
+    let headers = header.size_of_headers;
+    place(&mut bytes, 0, file.get(..headers as usize), "SizeOfHeaders", || format!("{headers:#x} bytes do not fit"))?;
+    let mut end = u64::from(headers);
+    for section in &image.sections {
+        if u64::from(section.rva) < end || !section.rva.is_multiple_of(PAGE) || section.end() > bytes.len() as u64 {
+            let reason = format!("{} at {:#x} overlaps another section or leaves the image", section.name, section.rva);
+            return Err(Error::new("section table", reason));
+        }
+        end = section.end();
+        let start = section.file_offset as usize;
+        let length = section.file_size.min(section.memory_size()) as usize;
+        let data = start.checked_add(length).and_then(|end| file.get(start..end));
+        place(&mut bytes, section.rva, data, "section data", || format!("{} is cut off", section.name))?;
+    }
+    Ok(bytes)
+}
+
+fn place(
+    bytes: &mut [u8],
+    rva: u32,
+    data: Option<&[u8]>,
+    field: &'static str,
+    reason: impl Fn() -> String,
+) -> Result<(), Error> {
+    let data = data.ok_or_else(|| Error::new(field, reason()))?;
+    let room = bytes.get_mut(rva as usize..).and_then(|rest| rest.get_mut(..data.len()));
+    room.ok_or_else(|| Error::new(field, reason()))?.copy_from_slice(data);
+    Ok(())
+}
+
+/// Checks that a pointer of eight bytes at `rva` is in the image.
+fn pointer(rva: Option<u32>, size: u32, field: &'static str, reason: impl Fn() -> String) -> Result<u32, Error> {
+    let inside = |rva: &u32| u64::from(*rva) + 8 <= u64::from(size);
+    rva.filter(inside).ok_or_else(|| Error::new(field, format!("{} is outside of the image", reason())))
+}
+
+fn relocations(relocations: &Relocations) -> Result<Vec<u32>, Error> {
+    const FIELD: &str = "relocation directory";
+    if let Some(problem) = &relocations.problem {
+        return Err(Error::new(FIELD, problem.clone()));
+    }
+    if let Some(narrow) = relocations.fixups.iter().find(|fixup| fixup.width != 8) {
+        return Err(Error::new(FIELD, format!("the type of the address at {:#x} is not for x64", narrow.rva)));
+    }
+    Ok(relocations.fixups.iter().map(|fixup| fixup.rva).collect())
+}
+
+fn imports(modules: &[Module], size: u32) -> Result<Vec<Import>, Error> {
+    let mut imports = Vec::new();
+    for module in modules {
+        let slots = (0..).map(|index: u32| index.checked_mul(8).and_then(|offset| module.slots.checked_add(offset)));
+        for (name, slot) in module.routines.iter().zip(slots) {
+            let slot = pointer(slot, size, "import address table", || format!("the slot of {name}"))?;
+            imports.push(Import { module: module.name.clone(), name: name.clone(), slot });
+        }
+    }
+    if imports.len() > MOST_IMPORTS {
+        return Err(Error::new("import table", format!("{} routines; {MOST_IMPORTS} can be", imports.len())));
+    }
+    Ok(imports)
+}
+
+fn guard(image: &Image) -> Result<Guard, Error> {
+    let Some(config) = &image.load_config else {
+        return Ok(Guard::default());
+    };
+    let place = |address: Option<u64>, field| {
+        let Some(address) = address.filter(|&address| address != 0) else {
+            return Ok(None);
+        };
+        let rva = address.checked_sub(image.header.image_base).and_then(|rva| u32::try_from(rva).ok());
+        pointer(rva, image.header.size_of_image, field, || format!("{address:#x}")).map(Some)
+    };
+    Ok(Guard {
+        cookie: place(config.security_cookie, "SecurityCookie")?,
+        check: place(config.guard_check, "GuardCFCheckFunctionPointer")?,
+        dispatch: place(config.guard_dispatch, "GuardCFDispatchFunctionPointer")?,
+    })
+}
+
+fn exported(exports: &Exports) -> Vec<(String, u32)> {
+    let named = exports.symbols.iter().filter_map(|export| match (&export.name, &export.target) {
+        (Some(name), ExportTarget::Address(rva)) => Some((name.clone(), *rva)),
+        _ => None,
+    });
+    named.collect()
+}

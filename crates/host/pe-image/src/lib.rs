@@ -1,0 +1,54 @@
+//! Windows driver images: what is in the file, how it lies in memory, and what its addresses are called.
+//!
+//! [`Image`] is the model of a PE file, [`Layout`] the plan by which x64 images are mapped, [`unwind`] walks back through
+//! calls by the tables of an image, [`Symbols`] names addresses with the image's PDB. Nothing here judges an image, maps
+//! one or runs one.
+//!
+//! The bytes come from anywhere: whatever they are, the result is a value or an error that names the damaged field, never a
+//! panic and never unbounded work. The crate has no `unsafe` code.
+//!
+//! ```
+//! let error = pe_image::Image::parse(b"MZ, but nothing more").unwrap_err();
+//! assert_eq!(error.field(), "DOS header");
+//! ```
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod bytes;
+mod checksum;
+mod debug;
+mod error;
+mod exports;
+mod framework;
+mod header;
+mod image;
+mod imports;
+mod layout;
+mod load_config;
+mod map;
+pub mod pdb;
+mod relocations;
+mod sections;
+mod signature;
+mod signing;
+mod symbols;
+pub mod unwind;
+mod values;
+mod view;
+
+pub use checksum::{checksum, write_checksum};
+pub use debug::{DebugEntry, PdbReference};
+pub use error::Error;
+pub use exports::{Export, ExportTarget, Exports};
+pub use header::{Checksum, Header, Version};
+pub use image::{Entry, Image, Symbol, SymbolSource};
+pub use imports::{AddressTable, Imported, Imports, Module};
+pub use layout::{Guard, Import, Layout};
+pub use load_config::LoadConfig;
+pub use map::LinkerMap;
+pub use relocations::{Fixup, Relocations};
+pub use sections::Section;
+pub use signature::{Certificate, Signature};
+pub use signing::SigningOffsets;
+pub use symbols::Symbols;
+pub use values::{Characteristics, DllCharacteristics, Machine, SectionFlags, Subsystem};

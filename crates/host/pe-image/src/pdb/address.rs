@@ -1,0 +1,89 @@
+//! From section and offset, as a PDB has addresses, to addresses relative to the image.
+
+use super::msf::Msf;
+use crate::bytes::{size_at, u16_at, u32_at};
+
+/// Streams of the debug header, by their position in it.
+const OMAP_FROM_SOURCE: usize = 4;
+const SECTIONS: usize = 5;
+const ORIGINAL_SECTIONS: usize = 10;
+/// Bytes of a section header, and where its address is.
+const SECTION: usize = 40;
+const SECTION_RVA: usize = 12;
+
+/// Where sections are, and how a tool rearranged them after linking.
+#[derive(Clone, Debug)]
+pub(super) struct Addresses {
+    sections: Vec<u32>,
+    /// Old and new address, ascending; empty where nothing was moved.
+    moved: Vec<(u32, u32)>,
+}
+
+impl Addresses {
+    /// Reads them by the numbers of streams in the debug header.
+    pub(super) fn read(msf: &Msf<'_>, header: &[u8]) -> Option<Self> {
+        let stream = |position: usize| {
+            let number = u16_at(header, position * 2).filter(|&number| number != u16::MAX)?;
+            msf.stream(number.into())
+        };
+        let moved = stream(OMAP_FROM_SOURCE).unwrap_or_default();
+        let moved = moved.as_chunks::<8>().0.iter();
+        let moved: Vec<_> = moved.filter_map(|entry| Some((u32_at(entry, 0)?, u32_at(entry, 4)?))).collect();
+        let sections = if moved.is_empty() { stream(SECTIONS)? } else { stream(ORIGINAL_SECTIONS)? };
+        let sections = sections.as_chunks::<SECTION>().0.iter();
+        Some(Self { sections: sections.filter_map(|header| u32_at(header, SECTION_RVA)).collect(), moved })
+    }
+
+    /// The address of an offset in a section; sections are counted from 1.
+    pub(super) fn rva(&self, section: u16, offset: u32) -> Option<u32> {
+        let start = self.sections.get(usize::from(section).checked_sub(1)?)?;
+        let rva = start.checked_add(offset)?;
+        if self.moved.is_empty() {
+            return Some(rva);
+        }
+        let after = self.moved.partition_point(|(old, _)| *old <= rva);
+        let &(old, new) = self.moved.get(after.checked_sub(1)?)?;
+        // Zero stands for code that was left out.
+        if new == 0 { None } else { new.checked_add(rva - old) }
+    }
+}
+
+/// The sizes of the parts of the debug information stream that follow its header, and what is in that.
+pub(super) struct Header {
+    pub(super) symbols: usize,
+    pub(super) modules: (usize, usize),
+    pub(super) debug: (usize, usize),
+}
+
+impl Header {
+    const SIZE: usize = 64;
+
+    pub(super) fn read(stream: &[u8]) -> Option<Self> {
+        // Modules, contributions of sections, map of sections, files, type servers, edit and continue, debug header.
+        let sizes = [24, 28, 32, 36, 40, 52, 48].map(|at| size_at(stream, at));
+        let [modules, others @ .., debug] = sizes;
+        let mut debug_at = Self::SIZE.checked_add(modules?)?;
+        for size in others {
+            debug_at = debug_at.checked_add(size?)?;
+        }
+        Some(Self {
+            symbols: usize::from(u16_at(stream, 20)?),
+            modules: (Self::SIZE, modules?),
+            debug: (debug_at, debug?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Addresses;
+
+    #[test]
+    fn addresses_follow_what_was_moved() {
+        let plain = Addresses { sections: vec![0x1000, 0x3000], moved: Vec::new() };
+        assert_eq!(plain.rva(2, 0x10), Some(0x3010));
+        assert_eq!((plain.rva(0, 0), plain.rva(3, 0), plain.rva(1, u32::MAX)), (None, None, None));
+        let moved = Addresses { moved: vec![(0x1000, 0x5000), (0x1100, 0), (0x1200, 0x1000)], ..plain };
+        assert_eq!([0x20, 0x120, 0x220].map(|offset| moved.rva(1, offset)), [Some(0x5020), None, Some(0x1020)]);
+    }
+}

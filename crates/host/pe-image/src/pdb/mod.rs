@@ -1,0 +1,14 @@
+//! Program databases: the functions and source lines of an image.
+//!
+//! Only what names an address is read. A PDB is a file that anybody may have written: every offset and length in it is
+//! checked, and the work is bounded by the length of the file. The formats are those of the LLVM project's document "The PDB
+//! File Format".
+
+mod address;
+mod lines;
+mod module;
+mod msf;
+mod table;
+
+pub use msf::Msf;
+pub use table::Table;

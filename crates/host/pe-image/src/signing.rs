@@ -1,0 +1,68 @@
+//! Where signing writes to, as offsets in the file.
+
+use object::LittleEndian as LE;
+use object::pe::{
+    IMAGE_NT_OPTIONAL_HDR32_MAGIC, IMAGE_NT_OPTIONAL_HDR64_MAGIC, ImageDosHeader, ImageOptionalHeader32,
+    ImageOptionalHeader64,
+};
+use object::read::ReadRef;
+use object::{U16, U32};
+
+use crate::error::Error;
+use crate::image::Image;
+
+/// The fields that a signature changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SigningOffsets {
+    /// Of `CheckSum`, four bytes.
+    pub checksum: usize,
+    /// Of the security directory's entry, eight bytes.
+    pub security: usize,
+    /// Where a signature begins that the file has already.
+    pub signature: Option<usize>,
+}
+
+impl SigningOffsets {
+    /// Finds them in an image that can be parsed.
+    ///
+    /// # Errors
+    ///
+    /// Names the field where the image is damaged, has no place for a signature, or something behind the one it has.
+    pub fn of(data: &[u8]) -> Result<Self, Error> {
+        let image = Image::parse(data)?;
+        let cut = |()| Error::new("optional header", "the file ends before it does");
+        let dos: &ImageDosHeader = data.read_at(0).map_err(cut)?;
+        let optional = u64::from(dos.e_lfanew.get(LE)) + 24;
+        let magic = data.read_at::<U16<LE>>(optional).map_err(cut)?.get(LE);
+        let size = match magic {
+            IMAGE_NT_OPTIONAL_HDR64_MAGIC => size_of::<ImageOptionalHeader64>(),
+            IMAGE_NT_OPTIONAL_HDR32_MAGIC => size_of::<ImageOptionalHeader32>(),
+            _ => return Err(Error::new("optional header", "it is neither PE32 nor PE32+")),
+        };
+        let directories = optional + size as u64;
+        let count = data.read_at::<U32<LE>>(directories - 4).map_err(cut)?.get(LE);
+        if count <= 4 {
+            return Err(Error::new("security directory", format!("there are {count} directories, it is the fifth")));
+        }
+        let offset = |value: u64| usize::try_from(value).map_err(|_| cut(()));
+        let (checksum, security) = (offset(optional + 64)?, offset(directories + 32)?);
+        let signature = match &image.signature {
+            None => None,
+            Some(table) => match table.problems.first() {
+                Some(problem) => return Err(Error::new("security directory", problem.clone())),
+                None => Some(offset(u64::from(table.offset))?),
+            },
+        };
+        let in_order = checksum + 4 <= security && security + 8 <= signature.unwrap_or(data.len());
+        if !in_order || data.len() < security + 8 {
+            return Err(Error::new("optional header", "the signature is in front of it"));
+        }
+        Ok(Self { checksum, security, signature })
+    }
+
+    /// Where what is signed ends in a file of this length.
+    #[must_use]
+    pub fn signed_end(&self, length: usize) -> usize {
+        self.signature.unwrap_or(length)
+    }
+}

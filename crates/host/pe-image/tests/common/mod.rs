@@ -1,0 +1,95 @@
+//! A small PDB with everything that is read: two functions, one of them with lines in a file.
+
+/// Bytes of a block.
+const BLOCK: usize = 512;
+/// The image that it belongs to.
+pub(crate) const ID: [u8; 16] = *b"0123456789abcdef";
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn halves(halves: &[u16]) -> Vec<u8> {
+    halves.iter().flat_map(|half| half.to_le_bytes()).collect()
+}
+
+/// Bytes with their length in front, and zeros behind up to a multiple of four.
+fn counted(kind: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut part = [kind, &words(&[u32::try_from(data.len()).unwrap()]), data].concat();
+    part.resize(part.len().next_multiple_of(4), 0);
+    part
+}
+
+fn record(kind: u16, data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len() + 2).unwrap();
+    [&halves(&[length, kind]), data].concat()
+}
+
+/// The id, and a hash table of one name.
+fn information() -> Vec<u8> {
+    let mut stream = words(&[20_000_404, 0, 1]);
+    stream.extend(ID);
+    stream.extend(words(&[7]));
+    stream.extend(b"/names\0");
+    stream.extend(words(&[1, 8, 1, 1, 0, 0, 6]));
+    stream
+}
+
+fn module() -> (Vec<u8>, [u32; 3]) {
+    let place = [words(&[0; 7]), words(&[0x20]), halves(&[1]), vec![0], b"driver::load\0".to_vec()].concat();
+    let symbols = [words(&[4]), record(0x1110, &place)].concat();
+    let files = counted(&words(&[0xf4]), &[words(&[1]), vec![0; 4]].concat());
+    let header = [words(&[0x20]), halves(&[1, 0]), words(&[0x40])].concat();
+    let block = words(&[0, 3, 12 + 3 * 8, 0, 10, 8, 0x8000_000b, 16, 0x00fe_efee]);
+    let lines = [files, counted(&words(&[0xf2]), &[header, block].concat())].concat();
+    let sizes = [u32::try_from(symbols.len()).unwrap(), 0, u32::try_from(lines.len()).unwrap()];
+    ([symbols, lines].concat(), sizes)
+}
+
+/// Header, one module, and the numbers of other streams: the sections are in the sixth.
+fn debug_information(sizes: [u32; 3]) -> Vec<u8> {
+    let entry =
+        [vec![0; 34], halves(&[4]), words(&sizes), vec![0; 16], b"load.o\0load.o\0".to_vec(), vec![0; 2]].concat();
+    let mut others = [u16::MAX; 11];
+    others[5] = 5;
+    let others = halves(&others);
+    let size = |part: &[u8]| u32::try_from(part.len()).unwrap();
+    let mut header = words(&[u32::MAX, 19_990_903, 1, 0, 0]);
+    header.extend(halves(&[7, 0]));
+    header.extend(words(&[size(&entry), 0, 0, 0, 0, 0, size(&others), 0, 0, 0]));
+    [header, entry, others].concat()
+}
+
+fn sections() -> Vec<u8> {
+    [vec![0; 12], words(&[0x1000]), vec![0; 24]].concat()
+}
+
+fn publics() -> Vec<u8> {
+    let public = |offset, name: &[u8]| record(0x110e, &[&words(&[2, offset])[..], &halves(&[1]), name].concat());
+    [public(0x20, b"_ZN6driver4load17h0123456789abcdefE\0"), public(0x80, b"_ZN6driver6unload17h0123456789abcdefE\0")]
+        .concat()
+}
+
+/// The file.
+pub(crate) fn pdb() -> Vec<u8> {
+    let (module, sizes) = module();
+    let names = [words(&[0xeffe_effe, 1, 12]), b"\0src/load.rs".to_vec(), vec![0]].concat();
+    let streams =
+        [Vec::new(), information(), Vec::new(), debug_information(sizes), module, sections(), names, publics()];
+    let mut file = vec![0; BLOCK * 3];
+    let mut directory = words(&[u32::try_from(streams.len()).unwrap()]);
+    directory.extend(streams.iter().flat_map(|stream| u32::try_from(stream.len()).unwrap().to_le_bytes()));
+    for stream in &streams {
+        let first = u32::try_from(file.len() / BLOCK).unwrap();
+        directory.extend(words(&(first..).take(stream.len().div_ceil(BLOCK)).collect::<Vec<_>>()));
+        file.extend(stream);
+        file.resize(file.len().next_multiple_of(BLOCK), 0);
+    }
+    let blocks = u32::try_from(file.len() / BLOCK).unwrap();
+    let header = words(&[512, 1, blocks, u32::try_from(directory.len()).unwrap(), 0, 1]);
+    file[..32].copy_from_slice(b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0");
+    file[32..56].copy_from_slice(&header);
+    file[BLOCK..BLOCK + 4].copy_from_slice(&words(&[2]));
+    file[BLOCK * 2..BLOCK * 2 + directory.len()].copy_from_slice(&directory);
+    file
+}

@@ -1,0 +1,263 @@
+//! The table of releases.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Kmdf;
+
+/// A Windows release, in the order of build numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the titles are in the table")]
+pub enum Release {
+    Win7,
+    Win8,
+    Win81,
+    Win10_1507,
+    Win10_1511,
+    Win10_1607,
+    Win10_1703,
+    Win10_1709,
+    Win10_1803,
+    Win10_1809,
+    Win10_1903,
+    Win10_1909,
+    Win10_2004,
+    Win10_20H2,
+    Win10_21H1,
+    Win10_21H2,
+    Win10_22H2,
+    Server2022,
+    Win11_21H2,
+    Win11_22H2,
+    Win11_23H2,
+    #[default]
+    Win11_24H2,
+}
+
+/// The kernel's version, which an image's header is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NtVersion {
+    /// Major version.
+    pub major: u16,
+    /// Minor version.
+    pub minor: u16,
+}
+
+impl fmt::Display for NtVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+struct Row {
+    release: Release,
+    name: &'static str,
+    title: &'static str,
+    /// Names of the server release with the same build, and short names that mean this release.
+    aliases: &'static [&'static str],
+    nt: (u16, u16),
+    build: u32,
+    kmdf: Kmdf,
+}
+
+const fn row(
+    release: Release,
+    name: &'static str,
+    title: &'static str,
+    aliases: &'static [&'static str],
+    (nt, build, kmdf): ((u16, u16), u32, Kmdf),
+) -> Row {
+    Row { release, name, title, aliases, nt, build, kmdf }
+}
+
+const NT10: (u16, u16) = (10, 0);
+
+#[rustfmt::skip]
+const ROWS: [Row; Release::ALL.len()] = [
+    row(Release::Win7, "win7", "Windows 7 SP1, Server 2008 R2", &["server2008r2", "6.1"], ((6, 1), 7601, Kmdf::V1_9)),
+    row(Release::Win8, "win8", "Windows 8, Server 2012", &["server2012", "6.2"], ((6, 2), 9200, Kmdf::V1_11)),
+    row(Release::Win81, "win8.1", "Windows 8.1, Server 2012 R2", &["win81", "server2012r2", "6.3"], ((6, 3), 9600, Kmdf::V1_13)),
+    row(Release::Win10_1507, "win10-1507", "Windows 10 1507", &[], (NT10, 10240, Kmdf::V1_15)),
+    row(Release::Win10_1511, "win10-1511", "Windows 10 1511", &[], (NT10, 10586, Kmdf::V1_17)),
+    row(Release::Win10_1607, "win10-1607", "Windows 10 1607, Server 2016", &["server2016"], (NT10, 14393, Kmdf::V1_19)),
+    row(Release::Win10_1703, "win10-1703", "Windows 10 1703", &[], (NT10, 15063, Kmdf::V1_21)),
+    row(Release::Win10_1709, "win10-1709", "Windows 10 1709", &[], (NT10, 16299, Kmdf::V1_23)),
+    row(Release::Win10_1803, "win10-1803", "Windows 10 1803", &[], (NT10, 17134, Kmdf::V1_25)),
+    row(Release::Win10_1809, "win10-1809", "Windows 10 1809, Server 2019", &["server2019"], (NT10, 17763, Kmdf::V1_27)),
+    row(Release::Win10_1903, "win10-1903", "Windows 10 1903", &[], (NT10, 18362, Kmdf::V1_29)),
+    row(Release::Win10_1909, "win10-1909", "Windows 10 1909", &[], (NT10, 18363, Kmdf::V1_29)),
+    row(Release::Win10_2004, "win10-2004", "Windows 10 2004", &[], (NT10, 19041, Kmdf::V1_31)),
+    row(Release::Win10_20H2, "win10-20h2", "Windows 10 20H2", &[], (NT10, 19042, Kmdf::V1_31)),
+    row(Release::Win10_21H1, "win10-21h1", "Windows 10 21H1", &[], (NT10, 19043, Kmdf::V1_31)),
+    row(Release::Win10_21H2, "win10-21h2", "Windows 10 21H2", &[], (NT10, 19044, Kmdf::V1_31)),
+    row(Release::Win10_22H2, "win10-22h2", "Windows 10 22H2", &["win10"], (NT10, 19045, Kmdf::V1_31)),
+    row(Release::Server2022, "server2022", "Windows Server 2022", &[], (NT10, 20348, Kmdf::V1_33)),
+    row(Release::Win11_21H2, "win11-21h2", "Windows 11 21H2", &[], (NT10, 22000, Kmdf::V1_33)),
+    row(Release::Win11_22H2, "win11-22h2", "Windows 11 22H2", &[], (NT10, 22621, Kmdf::V1_33)),
+    row(Release::Win11_23H2, "win11-23h2", "Windows 11 23H2", &[], (NT10, 22631, Kmdf::V1_33)),
+    row(Release::Win11_24H2, "win11-24h2", "Windows 11 24H2, Server 2025", &["win11", "server2025", "10.0"], (NT10, 26100, Kmdf::V1_33)),
+];
+static TABLE: [Row; Release::ALL.len()] = ROWS;
+
+/// A release is the index of its row.
+const _: () = {
+    let mut index = 0;
+    while index < ROWS.len() {
+        assert!(ROWS[index].release as usize == index && Release::ALL[index] as usize == index);
+        index += 1;
+    }
+};
+
+impl Release {
+    /// Every release, oldest first.
+    #[rustfmt::skip]
+    pub const ALL: [Self; 22] = [
+        Self::Win7, Self::Win8, Self::Win81,
+        Self::Win10_1507, Self::Win10_1511, Self::Win10_1607, Self::Win10_1703, Self::Win10_1709, Self::Win10_1803,
+        Self::Win10_1809, Self::Win10_1903, Self::Win10_1909, Self::Win10_2004, Self::Win10_20H2, Self::Win10_21H1,
+        Self::Win10_21H2, Self::Win10_22H2,
+        Self::Server2022, Self::Win11_21H2, Self::Win11_22H2, Self::Win11_23H2, Self::Win11_24H2,
+    ];
+
+    /// The name of every release, oldest first.
+    pub const NAMES: [&'static str; Self::ALL.len()] = {
+        let (mut names, mut index) = ([""; Self::ALL.len()], 0);
+        while index < names.len() {
+            names[index] = ROWS[index].name;
+            index += 1;
+        }
+        names
+    };
+
+    /// The oldest release of the table.
+    pub const OLDEST: Self = Self::ALL[0];
+    /// The newest release of the table, which is the default.
+    pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
+
+    fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// The name on a command line, like `win10-1803`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Other names that a command line accepts: servers with the same build, and short names.
+    #[must_use]
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.row().aliases
+    }
+
+    /// The name for people, like `Windows 10 1607, Server 2016`.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// The name with its meaning, like `win10-1803 (Windows 10 1803, build 17134)`.
+    ///
+    /// For a server that came before the client with the same framework, the client is named as well.
+    #[must_use]
+    pub fn described(self) -> String {
+        let own = format!("{} ({}, build {})", self.name(), self.title(), self.build());
+        match self {
+            Self::Server2022 => format!("{own}; for clients {}", Self::Win11_21H2.described()),
+            _ => own,
+        }
+    }
+
+    /// The kernel's version.
+    #[must_use]
+    pub fn nt_version(self) -> NtVersion {
+        let (major, minor) = self.row().nt;
+        NtVersion { major, minor }
+    }
+
+    /// The build number.
+    #[must_use]
+    pub fn build(self) -> u32 {
+        self.row().build
+    }
+
+    /// The framework that the release contains. Co-installers, which could bring a newer one up to 1.11 to Windows 7,
+    /// are not taken into account.
+    #[must_use]
+    pub fn kmdf(self) -> Kmdf {
+        self.row().kmdf
+    }
+
+    /// Whether the kernel of this release has a routine, as far as [`routines`](crate::routines) knows.
+    #[must_use]
+    pub fn has_routine(self, name: &str) -> bool {
+        crate::first_with_routine(name).is_none_or(|first| first <= self)
+    }
+
+    /// What to say about a routine that this release lacks, with the first release that has it; none if it has the routine.
+    #[must_use]
+    pub fn lacks(self, routine: &str) -> Option<String> {
+        let first = crate::first_with_routine(routine).filter(|first| *first > self)?;
+        Some(format!("{self} has no {routine}; {} has it", first.described()))
+    }
+
+    /// The first release with at least this build number; none if the table knows no such build.
+    #[must_use]
+    pub fn first_with_build(build: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|release| release.build() >= build)
+    }
+
+    /// The first release whose framework is at least 1.`minor`.
+    #[must_use]
+    pub fn first_with_kmdf(minor: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|release| release.kmdf().minor >= minor)
+    }
+
+    /// The table for a help text: one line for each release, with its names, build and framework.
+    #[must_use]
+    pub fn list() -> String {
+        let lines = Self::ALL.into_iter().map(|release| {
+            let aliases = release.aliases().join(", ");
+            let also = if aliases.is_empty() { String::new() } else { format!("also {aliases}") };
+            let (name, build, kmdf) = (release.name(), release.build(), release.kmdf());
+            format!("  {name:<11} build {build}  KMDF {kmdf:<5}{also}").trim_end().to_owned() + "\n"
+        });
+        lines.collect()
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that names no release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownRelease {
+    text: String,
+}
+
+impl fmt::Display for UnknownRelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown Windows release `{}`: expected one of {}", self.text, Release::NAMES.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownRelease {}
+
+/// A name, an alias, or a build number (`17134`, `10.0.17134`).
+impl FromStr for Release {
+    type Err = UnknownRelease;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
+        let lower = text.to_ascii_lowercase();
+        let is = |release: &Self| {
+            release.name() == lower
+                || release.aliases().contains(&lower.as_str())
+                || release.build().to_string() == lower
+                || format!("{}.{}", release.nt_version(), release.build()) == lower
+        };
+        Self::ALL.into_iter().find(is).ok_or_else(|| UnknownRelease { text: text.to_owned() })
+    }
+}

@@ -1,0 +1,280 @@
+//! A package that the WDK made, with what it lacks: scripts, a description for them, a recording profile.
+//!
+//! `cargo wdk build` and `cargo make` leave `NAME_package` with `.sys`, `.inf`, `.cat`, `.pdb`, `.map` and the test
+//! certificate. None of these files is changed. Files of ours are added, all or none; one that is there and differs is
+//! replaced only if the caller says so.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::extras::{self, ETWCTL, File};
+use super::requirements::Requirements;
+use super::setup::{describe, sources};
+use super::texts::{Etwctl, Facts, version_entry};
+use super::{read, write};
+use crate::inf::{Arch, Inf, Text};
+use crate::pe::Image;
+use crate::problem::{Level, Problem, Problems};
+use crate::rules::{Target, Verdict};
+use crate::sign::{Digests, Signer, Trust, image_digests};
+
+/// What to add to which folder.
+#[derive(Clone, Debug)]
+pub struct Adoption {
+    /// The package, or the folder of a profile with one `NAME_package` in it.
+    pub folder: PathBuf,
+    /// A folder with PowerShell scripts; none means those of this repository.
+    pub scripts: Option<PathBuf>,
+    /// The name of the driver's ETW provider.
+    pub provider: Option<String>,
+    /// `etwctl.exe`, which goes along as it is: there is no key to sign it with.
+    pub etwctl: Option<PathBuf>,
+    /// Whether files of ours that are there already, and differ, are replaced.
+    pub replace: bool,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    /// The package.
+    pub folder: PathBuf,
+    /// The processor it is for.
+    pub arch: Arch,
+    /// Names of files that are new.
+    pub added: Vec<String>,
+    /// Names of files that took the place of others.
+    pub replaced: Vec<String>,
+    /// What is not right, and does not matter for this.
+    pub warnings: Vec<Problem>,
+}
+
+/// The files of a package of the WDK, by name.
+struct Found {
+    folder: PathBuf,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Adoption {
+    /// Checks the package and adds the files.
+    ///
+    /// # Errors
+    ///
+    /// Names the file that is missing, damaged or does not belong to the others; nothing is changed then.
+    pub fn adopt(&self) -> Result<Adopted, Problems> {
+        let found = Found::in_folder(&locate(&self.folder)?)?;
+        let mut warnings = Vec::new();
+        let (inf_name, inf) = found.inf()?;
+        let name = inf_name.get(..inf_name.len() - ".inf".len()).unwrap_or_default();
+        let (image_name, image, arch) = found.image(&inf, name, &mut warnings)?;
+        let catalog = found.catalog(&inf, &inf_name, arch)?;
+        found.check_digests(&catalog, &[&inf_name, &image_name])?;
+        let (signer, certificate) = found.certificate(&catalog, name)?;
+        if let (Trust::Issued, Some(issuer)) = (signer.trust(), signer.issuer()) {
+            let text =
+                format!("`{}` is signed by `{issuer}`, which the machine has to trust already", signer.subject());
+            warnings.push(found.warning(&certificate, "certificate-issuer", text));
+        }
+        let requirements = Requirements::of(&inf, &image, arch);
+        warnings.extend(requirements.warning(&found.folder.join(&inf_name)));
+        let version = version_entry(&inf, "DriverVer").ok_or_else(|| {
+            found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: it was not stamped")
+        })?;
+        let facts = Facts {
+            name,
+            inf: &inf,
+            catalog: &catalog,
+            image: &image_name,
+            certificate: &certificate,
+            arch,
+            signer: &signer,
+            version: &version,
+            provider: self.provider.as_deref(),
+            requirements: &requirements,
+            has_scripts: true,
+            etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),
+        };
+        let mut files = facts.files();
+        if !found.files.contains_key(&certificate) && !signer.trust().stores().is_empty() {
+            files.push((certificate.clone(), signer.to_cer().to_vec()));
+        }
+        files.extend(match &self.scripts {
+            Some(folder) => extras::scripts_in(folder)?,
+            None => extras::built_in_scripts(),
+        });
+        if let Some(path) = &self.etwctl {
+            files.push((ETWCTL.into(), extras::etwctl(path, arch)?));
+        }
+        let (added, replaced) = found.sort_out(&mut files, self.replace)?;
+        extras::refuse_keys(&found.folder, &files)?;
+        write::add(&found.folder, &files)?;
+        Ok(Adopted { folder: found.folder, arch, added, replaced, warnings })
+    }
+}
+
+/// The package's folder.
+fn locate(folder: &Path) -> Result<PathBuf, Problem> {
+    let problem = |text: String| Problem::error(folder, "package-folder", text);
+    let mut packages = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| problem(error.to_string()))? {
+        let path = entry.map_err(|error| problem(error.to_string()))?.path();
+        if has_extension(&path.to_string_lossy(), "inf") {
+            return Ok(folder.to_path_buf());
+        }
+        if path.is_dir() && path.to_string_lossy().ends_with("_package") {
+            packages.push(path);
+        }
+    }
+    packages.sort();
+    match packages.as_slice() {
+        [package] => Ok(package.clone()),
+        [] => Err(problem(
+            "it has no .inf and no folder NAME_package: name the folder that `cargo wdk build` or `cargo make` made, \
+             target/<triple>/<profile>/NAME_package"
+                .into(),
+        )),
+        several => {
+            let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
+            Err(problem(format!("it has several packages, name one: {}", names.join(", "))))
+        }
+    }
+}
+
+impl Found {
+    fn in_folder(folder: &Path) -> Result<Self, Problem> {
+        let problem = |error: std::io::Error| Problem::error(folder, "package-folder", error.to_string());
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(problem)? {
+            let path = entry.map_err(problem)?.path();
+            // Debug information is large, and not looked at.
+            if path.is_file() && !has_extension(&path.to_string_lossy(), "pdb") {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                files.insert(name, read(&path)?);
+            }
+        }
+        let all: Vec<File> = files.iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
+        extras::refuse_keys(folder, &all)?;
+        Ok(Self { folder: folder.to_path_buf(), files })
+    }
+
+    fn problem(&self, name: &str, rule: &str, text: impl Into<String>) -> Problem {
+        Problem::error(&self.folder.join(name), rule, text)
+    }
+
+    fn warning(&self, name: &str, rule: &str, text: impl Into<String>) -> Problem {
+        Problem { level: Level::Warning, ..self.problem(name, rule, text) }
+    }
+
+    fn bytes(&self, name: &str) -> &[u8] {
+        self.files.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// A file's name as the folder has it: Windows does not mind the case.
+    fn name_of(&self, wanted: &str) -> Option<&String> {
+        self.files.keys().find(|name| name.eq_ignore_ascii_case(wanted))
+    }
+
+    fn inf(&self) -> Result<(String, Inf), Problem> {
+        let names: Vec<&String> = self.files.keys().filter(|name| has_extension(name, "inf")).collect();
+        let [name] = names.as_slice() else {
+            return Err(self.problem(
+                "",
+                "package-file",
+                format!("a package has one .inf, this folder has {}", names.len()),
+            ));
+        };
+        let parsed = Text::decode(self.bytes(name)).and_then(|text| Inf::parse(&text.text));
+        let inf = parsed.map_err(|fault| describe(&self.folder.join(name), &fault))?;
+        Ok(((*name).clone(), inf))
+    }
+
+    /// The driver's image: a `.sys` that the INF lists and the folder has. What the loader minds is a warning here.
+    fn image(&self, inf: &Inf, stem: &str, warnings: &mut Vec<Problem>) -> Result<(String, Image, Arch), Problem> {
+        let listed = [Arch::X64, Arch::Arm64].into_iter().flat_map(|arch| sources(inf, arch));
+        let mut images: Vec<&String> =
+            listed.filter(|(name, _)| has_extension(name, "sys")).filter_map(|(name, _)| self.name_of(&name)).collect();
+        images.sort();
+        images.dedup();
+        let own = images.iter().find(|name| name.eq_ignore_ascii_case(&format!("{stem}.sys")));
+        let name = own.or(images.first()).copied().ok_or_else(|| {
+            let text =
+                "[SourceDisksFiles] lists no .sys that is in the folder; only packages of kernel drivers are adopted";
+            self.problem(&format!("{stem}.inf"), "package-file", text)
+        })?;
+        let damaged = |error: crate::Error| self.problem(name, error.field(), error.reason());
+        let image = Image::parse(self.bytes(name)).map_err(damaged)?;
+        let machine = image.header.machine;
+        let arch = Arch::of_machine(machine.0).ok_or_else(|| {
+            self.problem(name, "machine", format!("it is for {machine}; packages are for x64 and arm64"))
+        })?;
+        let verdict = Verdict::of(&image, Target::default());
+        warnings.extend(verdict.findings().iter().map(|finding| self.warning(name, finding.rule.id, &finding.found)));
+        Ok((name.clone(), image, arch))
+    }
+
+    fn catalog(&self, inf: &Inf, inf_name: &str, arch: Arch) -> Result<String, Problem> {
+        let keys = [format!("CatalogFile.NT{}", arch.inf_name()), "CatalogFile.NT".into(), "CatalogFile".into()];
+        let named = keys.iter().find_map(|key| version_entry(inf, key));
+        let named = named.ok_or_else(|| self.problem(inf_name, "package-file", "[Version] names no CatalogFile"))?;
+        let text = "the catalog that the .inf names is not in the folder";
+        self.name_of(&named).cloned().ok_or_else(|| self.problem(&named, "package-file", text))
+    }
+
+    /// A catalog has the digest of each of its files; one that was changed later is found here and not on the machine.
+    fn check_digests(&self, catalog: &str, names: &[&str]) -> Result<(), Problem> {
+        let bytes = self.bytes(catalog);
+        for name in names {
+            let file = self.bytes(name);
+            let digests = image_digests(file).unwrap_or_else(|_| Digests::of_file(file));
+            let has = |digest: &[u8]| bytes.windows(digest.len()).any(|window| window == digest);
+            if !has(&digests.sha256) && !has(&digests.sha1) {
+                let text = format!(
+                    "{catalog} does not have its digest: it was changed after the catalog was made; build again"
+                );
+                return Err(self.problem(name, "catalog-digest", text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Who signed the catalog, and the name of the file with that certificate: one that is there, or a new one.
+    fn certificate(&self, catalog: &str, stem: &str) -> Result<(Signer, String), Problem> {
+        let signer = Signer::of_envelope(self.bytes(catalog)).map_err(|text| {
+            self.problem(catalog, "catalog-signature", format!("{text}; build the package with a signature"))
+        })?;
+        let mut others = Vec::new();
+        for name in self.files.keys().filter(|name| has_extension(name, "cer") || has_extension(name, "crt")) {
+            let own = Signer::of_file(self.bytes(name)).map_err(|text| self.problem(name, "certificate-file", text))?;
+            if own == signer {
+                // The file's own bytes are what Windows makes the thumbprint of.
+                return Ok((own, name.clone()));
+            }
+            others.push(name.as_str());
+        }
+        if others.is_empty() {
+            return Ok((signer, format!("{stem}.cer")));
+        }
+        let text = format!(
+            "{catalog} is signed by `{}` with another certificate; build again, or delete this file",
+            signer.subject()
+        );
+        Err(self.problem(others.first().copied().unwrap_or_default(), "certificate-mismatch", text))
+    }
+
+    /// Names of new files and of those that take the place of others; equal files are left out.
+    fn sort_out(&self, files: &mut Vec<File>, replace: bool) -> Result<(Vec<String>, Vec<String>), Problems> {
+        files.sort();
+        files.retain(|(name, bytes)| self.files.get(name) != Some(bytes));
+        let (replaced, added): (Vec<String>, Vec<String>) =
+            files.iter().map(|(name, _)| name.clone()).partition(|name| self.files.contains_key(name));
+        if replace || replaced.is_empty() {
+            return Ok((added, replaced));
+        }
+        let text = "it is there already and differs; it is left alone. Pass --replace to replace it";
+        Err(Problems(replaced.iter().map(|name| self.problem(name, "package-file", text)).collect()))
+    }
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
+}

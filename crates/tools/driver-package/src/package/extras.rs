@@ -1,0 +1,113 @@
+//! Files beside the driver's own: the scripts, and `etwctl.exe`. No private key is ever among them.
+
+use std::fs;
+use std::path::Path;
+
+use super::{name_of, read};
+use crate::inf::Arch;
+use crate::pe::Image;
+use crate::problem::Problem;
+
+/// Name and bytes.
+pub(super) type File = (String, Vec<u8>);
+
+/// The program's name in a package.
+pub(super) const ETWCTL: &str = "etwctl.exe";
+
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../../driver-sample/deploy/", $name)))),*]
+    };
+}
+
+/// The scripts of this repository, for packages that bring none of their own.
+const SCRIPTS: [(&str, &str); 8] = scripts![
+    "boot-trace.ps1",
+    "boot.ps1",
+    "collect.ps1",
+    "common.ps1",
+    "device.ps1",
+    "install.ps1",
+    "record.ps1",
+    "uninstall.ps1",
+];
+
+/// The built-in scripts.
+pub(super) fn built_in_scripts() -> Vec<File> {
+    SCRIPTS.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
+}
+
+/// The PowerShell scripts in a folder.
+pub(super) fn scripts_in(folder: &Path) -> Result<Vec<File>, Problem> {
+    let unreadable = |error: std::io::Error| Problem::error(folder, "package-file", error.to_string());
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ps1")) {
+            scripts.push((name_of(&path)?.to_owned(), read(&path)?));
+        }
+    }
+    Ok(scripts)
+}
+
+/// The program that records and decodes, if it can run on that processor.
+pub(super) fn etwctl(path: &Path, arch: Arch) -> Result<Vec<u8>, Problem> {
+    let bytes = read(path)?;
+    let image = Image::parse(&bytes).map_err(|error| Problem::error(path, error.field(), error.reason()))?;
+    let machine = image.header.machine;
+    // Windows on ARM64 runs programs for x64; the other way round does not work.
+    match Arch::of_machine(machine.0) {
+        Some(own) if own == arch || own == Arch::X64 => Ok(bytes),
+        _ => {
+            let text = format!("it is for {machine}, the package is for {}", arch.name());
+            Err(Problem::error(path, "machine", text))
+        }
+    }
+}
+
+/// Extensions of files that hold private keys.
+const KEY_FILES: [&str; 6] = ["pfx", "p12", "pvk", "pem", "key", "snk"];
+/// The first bytes of a `.pvk` file.
+const PVK: [u8; 4] = [0x1e, 0xf1, 0xb5, 0xb0];
+
+/// Refuses a file that is or contains a private key.
+pub(super) fn refuse_keys(folder: &Path, files: &[File]) -> Result<(), Problem> {
+    for (name, bytes) in files {
+        let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        // An image may well contain the words; a driver that parses such files does.
+        let is_pem = !bytes.starts_with(b"MZ") && bytes.windows(16).any(|window| window == b"PRIVATE KEY-----");
+        if KEY_FILES.contains(&extension.as_str()) || is_pem || bytes.starts_with(&PVK) {
+            let text = "it holds a private key, or looks like it; packages are copied to other machines, so keep keys out of them";
+            return Err(Problem::error(&folder.join(name), "private-key", text));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{SCRIPTS, refuse_keys, scripts_in};
+
+    #[test]
+    fn the_built_in_scripts_are_those_of_the_sample() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../driver-sample/deploy");
+        let mut names: Vec<String> = scripts_in(&folder).unwrap().into_iter().map(|(name, _)| name).collect();
+        names.sort();
+        assert_eq!(names, SCRIPTS.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn private_keys_are_refused_by_name_and_by_content() {
+        let folder = Path::new("x");
+        let refused = |name: &str, bytes: &[u8]| refuse_keys(folder, &[(name.to_owned(), bytes.to_vec())]).is_err();
+        for name in ["a.pfx", "a.PEM", "a.snk", "a.key"] {
+            assert!(refused(name, b""), "{name}");
+        }
+        assert!(refused("notes.txt", b"x\n-----BEGIN RSA PRIVATE KEY-----\nMII"));
+        assert!(refused("firmware.bin", &[0x1e, 0xf1, 0xb5, 0xb0, 0]));
+        assert!(!refused("driver.sys", b"MZ -----BEGIN PRIVATE KEY-----"));
+        assert!(!refused("signer.cer", &[0x30, 0x82]));
+    }
+}

@@ -1,0 +1,70 @@
+//! What a driver asks of Windows: a build and a version of KMDF, for the scripts to check before they change anything.
+//!
+//! The image says which framework it binds to and which routines it imports; the INF says for which builds it is. The
+//! table of Windows releases says which build has what.
+
+use std::path::Path;
+
+use windows_releases::Release;
+
+use crate::inf::{Arch, Inf};
+use crate::pe::Image;
+use crate::problem::{Level, Problem};
+
+/// The oldest Windows for a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Requirements {
+    /// The oldest framework that binds the driver, like `1.25`; none for a driver without the framework.
+    pub(super) kmdf: Option<String>,
+    /// The lowest build number.
+    pub(super) build: u32,
+    /// In words.
+    pub(super) windows: String,
+    /// Whether the table has the version of KMDF.
+    pub(super) is_known: bool,
+}
+
+impl Requirements {
+    pub(super) fn of(inf: &Inf, image: &Image, arch: Arch) -> Self {
+        let bound = image.framework.map(|client| format!("{}.{}", client.major, client.oldest_framework()));
+        // An image whose bind information is not found may be one of the framework all the same.
+        let kmdf = bound.or_else(|| framework(inf, arch));
+        let minor = kmdf.as_ref().and_then(|version| version.strip_prefix("1.")?.parse().ok());
+        let release = minor.and_then(Release::first_with_kmdf);
+        let builds = [release, crate::rules::oldest_release(image)].map(|release| release.map_or(0, Release::build));
+        let models = inf.lowest_build(arch).map_or(0, |(build, _)| build);
+        let build = builds.into_iter().fold(models, u32::max);
+        let is_known = kmdf.is_none() || release.is_some();
+        Self { windows: title(build), kmdf, build, is_known }
+    }
+
+    /// A word on a version that cannot be checked completely.
+    pub(super) fn warning(&self, file: &Path) -> Option<Problem> {
+        let version = self.kmdf.as_ref().filter(|_| !self.is_known)?;
+        let text = format!("no known Windows has KMDF {version}; install.ps1 compares it with the machine's own only");
+        Some(Problem { level: Level::Warning, ..Problem::error(file, "kmdf-version", text) })
+    }
+}
+
+/// The version in the section that `KmdfService` of a device's `.Wdf` section names.
+fn framework(inf: &Inf, arch: Arch) -> Option<String> {
+    let devices = inf.devices(arch);
+    let installs = devices.iter().filter_map(|device| inf.install_section(&device.install, arch));
+    let wdf = installs.filter_map(|install| inf.section(&format!("{}.Wdf", install.name)));
+    let names = wdf.filter_map(|section| section.first("KmdfService")?.field(1).map(|name| inf.expand(name)));
+    let versions =
+        names.filter_map(|name| Some(inf.expand(inf.section(&name)?.first("KmdfLibraryVersion")?.field(0)?)));
+    versions.max_by_key(|version| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>())
+}
+
+fn title(build: u32) -> String {
+    let mut later = Release::ALL.into_iter().filter(|release| release.build() >= build);
+    match (later.next(), later.next()) {
+        // A server came first: the client has another number.
+        (Some(server), Some(next)) if server.title().starts_with("Windows Server") => {
+            format!("{} or {}", server.title(), next.title())
+        }
+        (Some(release), _) => release.title().into(),
+        (None, _) => format!("Windows build {build}"),
+    }
+}

@@ -1,0 +1,176 @@
+//! Who signed a file: the certificate in a PKCS #7 envelope, as others make it.
+//!
+//! The signature is not verified; Windows does that.
+
+use cms::cert::CertificateChoices;
+use cms::content_info::ContentInfo;
+use cms::signed_data::{SignedData, SignerIdentifier};
+use der::{Decode, Encode};
+use sha1::{Digest, Sha1};
+use x509_cert::Certificate;
+
+use super::{hex, oid, pem};
+
+/// A certificate of a signature, or of a `.cer` file.
+#[derive(Clone, Debug)]
+pub struct Signer {
+    certificate: Certificate,
+    bytes: Vec<u8>,
+}
+
+/// What a certificate says counts, and not how it was encoded.
+impl PartialEq for Signer {
+    fn eq(&self, other: &Self) -> bool {
+        self.certificate == other.certificate
+    }
+}
+
+/// Where the trust in a certificate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// From nowhere: it is self-signed, made for tests.
+    Test,
+    /// From its issuer, whom the machine has to trust already.
+    Issued,
+    /// Every Windows has it: the hardware program signs with it.
+    Microsoft,
+}
+
+impl Trust {
+    /// The machine's stores that the certificate goes to.
+    #[must_use]
+    pub fn stores(self) -> &'static [&'static str] {
+        match self {
+            Self::Test => &["Root", "TrustedPublisher"],
+            Self::Issued => &["TrustedPublisher"],
+            Self::Microsoft => &[],
+        }
+    }
+
+    /// Whether the kernel loads the driver in test mode only.
+    #[must_use]
+    pub fn needs_test_mode(self) -> bool {
+        self != Self::Microsoft
+    }
+}
+
+impl Signer {
+    /// Of the first signature in an envelope, such as a catalog.
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing: the envelope, a signature in it, or the signer's certificate.
+    pub fn of_envelope(bytes: &[u8]) -> Result<Self, String> {
+        let broken = |error: der::Error| format!("it is no signed file: {error}");
+        let content = ContentInfo::from_der(bytes).map_err(broken)?;
+        if content.content_type != oid::SIGNED_DATA {
+            return Err("it is no signed file".into());
+        }
+        let data: SignedData = content.content.decode_as().map_err(broken)?;
+        let signer = data.signer_infos.0.iter().next().ok_or("it has no signature")?;
+        let SignerIdentifier::IssuerAndSerialNumber(id) = &signer.sid else {
+            return Err("its signature does not name issuer and serial number".into());
+        };
+        let all = data.certificates.iter().flat_map(|set| set.0.iter());
+        let mut certificates = all.filter_map(|choice| match choice {
+            CertificateChoices::Certificate(certificate) => Some(certificate),
+            CertificateChoices::Other(_) => None,
+        });
+        let is_signers = |each: &&Certificate| {
+            let fields = &each.tbs_certificate;
+            fields.issuer == id.issuer && fields.serial_number == id.serial_number
+        };
+        let found = certificates.find(is_signers).ok_or("the certificate of its signature is not in it")?;
+        Ok(Self { certificate: found.clone(), bytes: found.to_der().map_err(broken)? })
+    }
+
+    /// Of a `.cer` file, in either of its encodings.
+    ///
+    /// # Errors
+    ///
+    /// Says why it is none.
+    pub fn of_file(bytes: &[u8]) -> Result<Self, String> {
+        let mut der = bytes.to_vec();
+        // DER is a sequence; everything else has to be PEM, with or without other text.
+        if !bytes.starts_with(&[0x30]) {
+            let text = std::str::from_utf8(bytes).map_err(|_| "it is no certificate")?;
+            let blocks = pem::blocks(text)?;
+            let block = blocks.into_iter().find(|(label, _)| label == "CERTIFICATE");
+            der = block.ok_or("it has no certificate")?.1;
+        }
+        let certificate = Certificate::from_der(&der).map_err(|error| format!("it is no certificate: {error}"))?;
+        Ok(Self { certificate, bytes: der })
+    }
+
+    /// As a `.cer` file has it.
+    #[must_use]
+    pub fn to_cer(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// As Windows shows it.
+    #[must_use]
+    pub fn thumbprint(&self) -> String {
+        hex(&Sha1::digest(&self.bytes))
+    }
+
+    /// Whom it is for.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        self.certificate.tbs_certificate.subject.to_string()
+    }
+
+    /// What a machine has to be told before it installs what this certificate signed.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        let is_microsoft = |name: &str| name.contains("O=Microsoft Corporation");
+        match self.issuer() {
+            None => Trust::Test,
+            Some(issuer) if is_microsoft(&issuer) && is_microsoft(&self.subject()) => Trust::Microsoft,
+            Some(_) => Trust::Issued,
+        }
+    }
+
+    /// Who signed the certificate itself, if that is somebody else.
+    #[must_use]
+    pub fn issuer(&self) -> Option<String> {
+        let fields = &self.certificate.tbs_certificate;
+        (fields.issuer != fields.subject).then(|| fields.issuer.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::str::FromStr;
+
+    use x509_cert::name::Name;
+
+    use super::{Signer, Trust};
+
+    #[test]
+    fn only_a_certificate_for_tests_becomes_a_root() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/signer.pem");
+        let own = Signer::of_file(&std::fs::read(file).unwrap()).unwrap();
+        assert_eq!((own.trust(), own.trust().stores()), (Trust::Test, &["Root", "TrustedPublisher"][..]));
+        let named = |subject: &str, issuer: &str| {
+            let mut signer = own.clone();
+            signer.certificate.tbs_certificate.subject = Name::from_str(subject).unwrap();
+            signer.certificate.tbs_certificate.issuer = Name::from_str(issuer).unwrap();
+            signer
+        };
+        let publisher = "CN=Microsoft Windows Hardware Compatibility Publisher,O=Microsoft Corporation,C=US";
+        let authority = "CN=Microsoft Windows Third Party Component CA 2014,O=Microsoft Corporation,C=US";
+        let microsoft = named(publisher, authority).trust();
+        assert_eq!((microsoft, microsoft.stores().len(), microsoft.needs_test_mode()), (Trust::Microsoft, 0, false));
+        for (subject, issuer) in [("CN=a", "CN=b"), (publisher, "CN=b"), ("CN=a", authority)] {
+            let issued = named(subject, issuer).trust();
+            assert_eq!(
+                (issued, issued.stores(), issued.needs_test_mode()),
+                (Trust::Issued, &["TrustedPublisher"][..], true)
+            );
+        }
+        // A name proves nothing: who writes Microsoft's on a certificate for tests gets one for tests.
+        assert_eq!(named(publisher, publisher).trust(), Trust::Test);
+    }
+}

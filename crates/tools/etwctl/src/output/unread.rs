@@ -1,0 +1,41 @@
+//! Output beside a trace file: if its reader goes away, the recording goes on.
+
+use std::io::{self, ErrorKind, Write};
+
+/// Writes until the other end is closed, and drops the rest if the output is not all that the command is for.
+#[derive(Debug)]
+pub(crate) struct Unread<W> {
+    out: W,
+    is_closed: bool,
+    goes_on: bool,
+}
+
+impl<W: Write> Unread<W> {
+    /// With `goes_on` a closed output is no error.
+    pub(crate) fn new(out: W, goes_on: bool) -> Self {
+        Self { out, is_closed: false, goes_on }
+    }
+
+    fn unless_closed<T>(&mut self, dropped: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if self.is_closed {
+            return Ok(dropped);
+        }
+        match write(&mut self.out) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe && self.goes_on => {
+                self.is_closed = true;
+                Ok(dropped)
+            }
+            result => result,
+        }
+    }
+}
+
+impl<W: Write> Write for Unread<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_closed(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_closed((), Write::flush)
+    }
+}

@@ -1,0 +1,123 @@
+//! Other versions of Rust than the one in use: the oldest that drivers may be built with, and the newest there is.
+//!
+//! Both are installed by rustup if they are missing. A machine on which that is not possible skips the step.
+
+use std::fs;
+
+use crate::context::Context;
+use crate::driver::{self, Options};
+use crate::error::Error;
+use crate::setup::{WindowsToolchain, note};
+use crate::steps::{Outcome, Step};
+
+pub(super) const OLDEST: Step = Step::new("oldest", "what a driver links, with the oldest Rust it declares", oldest);
+
+pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
+
+/// The manifests that declare the oldest Rust of a driver, and the crates of the workspace among them.
+const MANIFESTS: [&str; 5] = [
+    "crates/driver/etw-types/Cargo.toml",
+    "crates/driver/wdk-etw/Cargo.toml",
+    "crates/driver/wdk-etw-macros/Cargo.toml",
+    "crates/host/wdk-kit/Cargo.toml",
+    "driver-sample/Cargo.toml",
+];
+const CRATES: [&str; 6] = ["--package", "etw-types", "--package", "wdk-etw", "--package", "wdk-etw-macros"];
+
+/// What depends on cargo's folders, on the compiler's words, or on a target: few tests, as all is compiled again.
+const TESTS: [&str; 16] = [
+    "--package",
+    "docs-tests",
+    "--package",
+    "test-images",
+    "--package",
+    "wdk-build",
+    "--package",
+    "wdk-etw",
+    "--test",
+    "commands",
+    "--test",
+    "images",
+    "--test",
+    "layouts",
+    "--test",
+    "macros",
+];
+
+fn oldest(context: &Context) -> Result<Outcome, Error> {
+    let version = declared(context)?;
+    let toolchain = match WindowsToolchain::installed(context, &format!("{version}.0")) {
+        Ok(toolchain) => toolchain,
+        Err(reason) => return Ok(Outcome::Skipped(reason.to_string())),
+    };
+    let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
+    check().run()?;
+    check().args(["--target", crate::setup::TARGET]).run()?;
+    driver::check(context, &toolchain, &Options { debug: true, ..Options::sample(context) })?;
+    Ok(Outcome::Passed)
+}
+
+/// The version that all manifests of drivers' crates declare.
+fn declared(context: &Context) -> Result<String, Error> {
+    let mut found: Option<String> = None;
+    for manifest in MANIFESTS {
+        let text = fs::read_to_string(context.path(manifest));
+        let text = text.map_err(|error| Error::Failed(format!("{manifest}: {error}")))?;
+        let version =
+            version_in(&text).ok_or_else(|| Error::Failed(format!("{manifest}: no rust-version of its own")))?;
+        match &found {
+            Some(other) if other != version => {
+                return Err(Error::Failed(format!("{manifest}: rust-version is {version}, elsewhere {other}")));
+            }
+            _ => found = Some(version.to_owned()),
+        }
+    }
+    Ok(found.unwrap_or_default())
+}
+
+fn version_in(manifest: &str) -> Option<&str> {
+    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \""))?;
+    line.strip_suffix('"')
+}
+
+fn newest(context: &Context) -> Result<Outcome, Error> {
+    let toolchain = match WindowsToolchain::installed(context, "beta") {
+        Ok(toolchain) => toolchain,
+        Err(reason) => return Ok(Outcome::Skipped(reason.to_string())),
+    };
+    let version = toolchain.host_cargo(context).args(["--version"]).capture()?;
+    if context.cargo().args(["--version"]).capture()? == version {
+        return Ok(Outcome::Skipped(format!("all tests ran with {} already", version.trim())));
+    }
+    note(version.trim());
+    let variables = toolchain.to_env(&toolchain.ensure_driver_targets(context));
+    let cargo = variables.into_iter().fold(toolchain.host_cargo(context), |tool, (key, value)| {
+        // Tests build images and programs themselves; what they start inherits these.
+        tool.hidden_env(key, value)
+    });
+    cargo
+        .hidden_env("CARGO_TARGET_DIR", context.path("target/newest"))
+        .hidden_env("CARGO_INCREMENTAL", "0")
+        .hidden_env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .args(["test", "--no-fail-fast"])
+        .args(TESTS)
+        .run()?;
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{declared, version_in};
+    use crate::context::Context;
+
+    #[test]
+    fn what_a_driver_links_declares_one_version() {
+        assert_eq!(declared(&Context::new(Vec::new())), Ok("1.91".into()));
+    }
+
+    #[test]
+    fn an_inherited_version_is_none_of_its_own() {
+        assert_eq!(version_in("[package]\nrust-version = \"1.91\"\n"), Some("1.91"));
+        assert_eq!(version_in("[package]\nrust-version.workspace = true\n"), None);
+    }
+}

@@ -1,0 +1,73 @@
+# A session that Windows starts itself, early at every start: an AutoLogger. Dot-sourced behind common.ps1.
+#
+# Learn, "Configuring and Starting an AutoLogger Session", has the keys and values. The cmdlets for them have different
+# names in different releases of Windows, hence the registry.
+
+$AutoLoggers = 'HKLM:\SYSTEM\CurrentControlSet\Control\WMI\Autologger'
+
+function Get-BootSession {
+    param($Package)
+    "$($Package.Name)-boot"
+}
+
+function Get-BootKey {
+    param($Package)
+    Join-Path $AutoLoggers (Get-BootSession $Package)
+}
+
+# Where the trace is written; the folder is the documented default and exists.
+function Get-BootFile {
+    param($Package)
+    Join-Path $env:windir "System32\LogFiles\WMI\$(Get-BootSession $Package).etl"
+}
+
+function Set-BootValue {
+    param([string]$Key, [string]$Name, [string]$Type, $Value)
+    New-ItemProperty -LiteralPath $Key -Name $Name -PropertyType $Type -Value $Value -Force | Out-Null
+}
+
+function Enable-BootSession {
+    param($Package, [string]$Provider)
+    $key = Get-BootKey $Package
+    # What an earlier run put there, other providers included, would be recorded too.
+    if (Test-Path -LiteralPath $key) {
+        Remove-Item -LiteralPath $key -Recurse
+    }
+    New-Item -Path $key -Force | Out-Null
+    Set-BootValue $key 'Guid' 'String' ('{' + [Guid]::NewGuid().ToString() + '}')
+    Set-BootValue $key 'FileName' 'String' (Get-BootFile $Package)
+    # EVENT_TRACE_FILE_MODE_SEQUENTIAL; a session ends when its file has 100 MB.
+    Set-BootValue $key 'LogFileMode' 'DWord' 1
+    Set-BootValue $key 'MaxFileSize' 'DWord' 100
+    Set-BootValue $key 'FlushTimer' 'DWord' 1
+    $child = Join-Path $key $Provider
+    New-Item -Path $child | Out-Null
+    # Every level, and with a mask of 0 every keyword.
+    Set-BootValue $child 'EnableLevel' 'DWord' 255
+    Set-BootValue $child 'MatchAnyKeyword' 'QWord' 0
+    Set-BootValue $child 'Enabled' 'DWord' 1
+    # Last: a session that is only half described does not start.
+    Set-BootValue $key 'Start' 'DWord' 1
+}
+
+# Ends the session of this start and moves its file to a folder. Windows starts the session again next time.
+function Save-BootTrace {
+    param($Package, [string]$Folder)
+    Stop-Session (Get-BootSession $Package)
+    $file = Get-BootFile $Package
+    if (-not (Test-Path -LiteralPath $file)) {
+        return
+    }
+    $target = Get-FreePath (Join-Path $Folder (Split-Path -Leaf $file))
+    Move-Item -LiteralPath $file -Destination $target
+    Write-Host "The trace of the start is in $target."
+}
+
+function Remove-BootSession {
+    param($Package)
+    $key = Get-BootKey $Package
+    if (Test-Path -LiteralPath $key) {
+        Remove-Item -LiteralPath $key -Recurse
+        Write-Host "Removed the boot session $(Get-BootSession $Package)."
+    }
+}
