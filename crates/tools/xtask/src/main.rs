@@ -14,7 +14,7 @@ mod output;
 mod process;
 mod setup;
 mod steps;
-#[expect(dead_code, reason = "a module of etwctl, which xtask needs less of")]
+#[allow(dead_code, reason = "a module of etwctl, which xtask needs less of")]
 #[path = "../../etwctl/src/suggest.rs"]
 mod suggest;
 
