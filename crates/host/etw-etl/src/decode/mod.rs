@@ -1,19 +1,24 @@
 //! From a record to names and values.
 //!
 //! A TraceLogging event carries its own schema; `etw-types` reads the schema and walks the payload, this module builds a tree
-//! of it and says how each value is shown ([`Scalar`]). Nothing is lost: what could not be decoded stays as bytes. Manifest,
-//! MOF and WPP events need files that a trace does not contain, so they are header and bytes.
+//! of it and says how each value is shown ([`Scalar`]). A [`Decoder`] finds the schemas of other events: in the trace, in files,
+//! among the kernel's classes. Nothing is lost: what could not be decoded stays as bytes.
 
 mod reencode;
+mod schema;
 mod tree;
 mod value;
+mod walk;
 
 use std::fmt;
+use std::sync::Arc;
 
+use etw_manifest::EventSchema;
 use etw_types::tracelogging::{self, DecodeError, Metadata};
 use etw_types::{Channel, traits};
 
 pub use reencode::{Reencoded, reencode};
+pub use schema::{Decoder, Identity};
 pub use tree::{Field, Node};
 pub use value::Scalar;
 
@@ -133,6 +138,8 @@ pub struct Decoded {
     pub raw: Option<Vec<u8>>,
     /// Why not, for an event that has a schema.
     pub error: Option<DecodeError>,
+    /// The schema, if the event was decoded by one that it does not carry itself.
+    pub schema: Option<Arc<EventSchema>>,
 }
 
 /// Decodes an event as far as it describes itself.

@@ -128,7 +128,7 @@ fn head(event: &EventRef<'_>, decoded: &Decoded) -> String {
         None => push(&mut out, format_args!("\"{} {}\"", event.kind().as_str(), header.descriptor.id)),
     }
     out.push_str(",\"cat\":");
-    match (&decoded.provider, header.provider) {
+    match (&decoded.provider, event.class()) {
         (Some(name), _) => string(&mut out, name),
         (None, Some(id)) => push(&mut out, format_args!("\"{id}\"")),
         (None, None) => push(&mut out, format_args!("\"{}\"", event.kind().as_str())),

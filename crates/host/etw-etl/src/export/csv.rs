@@ -17,7 +17,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let cells = [
         header.time.to_string(),
         optional(decoded.provider.clone()),
-        optional(header.provider.map(|id| id.to_string())),
+        optional(event.class().map(|id| id.to_string())),
         optional(decoded.event.clone()),
         event.kind().as_str().to_owned(),
         descriptor.id.to_string(),

@@ -15,6 +15,7 @@ mod text;
 use std::io::{self, Write};
 use std::str::FromStr;
 
+use crate::decode::Decoder;
 use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
 use chrome::Chrome;
@@ -84,6 +85,7 @@ pub struct Exporter<W> {
     chrome: Chrome,
     html: Html,
     line: String,
+    decoder: Decoder,
 }
 
 impl<W: Write> Exporter<W> {
@@ -100,7 +102,15 @@ impl<W: Write> Exporter<W> {
             Format::Text | Format::JsonLines => String::new(),
         };
         out.write_all(start.as_bytes())?;
-        Ok(Self { out, format, chrome: Chrome::default(), html: Html::default(), line: String::new() })
+        let decoder = Decoder::default();
+        Ok(Self { out, format, chrome: Chrome::default(), html: Html::default(), line: String::new(), decoder })
+    }
+
+    /// Decodes with these schemas; without, only events that describe themselves and the kernel's own have names.
+    #[must_use]
+    pub fn with_decoder(mut self, decoder: Decoder) -> Self {
+        self.decoder = decoder;
+        self
     }
 
     /// Says what the trace is; any time before the end.
@@ -123,7 +133,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// What the output answered.
     pub fn event_ref(&mut self, event: &EventRef<'_>) -> io::Result<()> {
-        let decoded = event.decode();
+        let decoded = self.decoder.decode(event);
         self.line.clear();
         match self.format {
             Format::Text => text::line(&mut self.line, event, &decoded),

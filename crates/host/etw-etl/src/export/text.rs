@@ -22,12 +22,14 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     {
         return session(out, &about);
     }
-    if event.kind() == Kind::TraceLogging && decoded.event.is_some() {
+    if decoded.event.is_some() {
         push(out, format_args!("{decoded}"));
     } else {
         out.push_str(event.kind().as_str());
-        if let Some(provider) = header.provider {
-            push(out, format_args!(" {provider}"));
+        match (&decoded.provider, event.class()) {
+            (Some(name), _) => push(out, format_args!(" {name}")),
+            (None, Some(provider)) => push(out, format_args!(" {provider}")),
+            (None, None) => {}
         }
         push(out, format_args!(" id={} version={}", descriptor.id, descriptor.version));
         decoded.fields.iter().for_each(|field| push(out, format_args!(" {field}")));
