@@ -99,6 +99,11 @@ const ALL: Opt = option("all", "MASK", "keywords of which an event needs all");
 const GROUP: Opt = switch("group", "the GUID is a provider group's");
 const STACKS: Opt = switch("stacks", "add a call stack to every event");
 
+const MANIFEST: Opt = path(
+    "manifest",
+    "describe events by a manifest (.man), a binary with a WEVT_TEMPLATE resource (.sys, .dll, .exe), or a folder of them; repeatable",
+);
+
 /// Options that every command has.
 pub(crate) const GLOBAL: &[Opt] = &[
     switch("json", "write JSON instead of tables"),
@@ -271,6 +276,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             choice("level", LEVELS, "only events up to this level"),
             option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable"),
             option("count", "N", "at most so many events"),
+            MANIFEST,
             path("output", "write to a file"),
         ],
         details: "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind or a field, with dots into structs.\n\
@@ -278,9 +284,17 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "stats",
-        summary: "summarise a trace file",
+        summary: "summarise a trace file: events by provider and name, and how many of them have a schema",
         arguments: &[file("FILE", "an .etl file")],
-        options: &[],
+        options: &[MANIFEST],
+        details: "An event is named if a schema is found for it, and whole if the schema accounts for every byte of its data.\n\
+                  Works on every system.",
+    },
+    Command {
+        name: "schema",
+        summary: "show the events that a file describes",
+        arguments: &[file("FILE", "a manifest (.man), a binary (.sys, .dll, .exe) or a trace (.etl)")],
+        options: &[option("provider", "NAME", "only this provider; repeatable")],
         details: "Works on every system.",
     },
     Command {

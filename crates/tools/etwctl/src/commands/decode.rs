@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use etw_etl::{About, Event, Exporter, Format, Reader, Report};
+use etw_etl::{About, Decoder, EventRef, Exporter, Format, Reader, Report};
 
+use super::schemas;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::output::paint::{self, Brush, Painted};
@@ -41,11 +42,16 @@ impl<W: Write> Printer<W> {
         Ok(Self { exporter, brush, has_colour: has_colour && format == Format::Text })
     }
 
-    pub(super) fn event(&mut self, event: &Event) -> io::Result<()> {
+    /// Decodes with these schemas.
+    pub(super) fn with_decoder(self, decoder: Decoder) -> Self {
+        Self { exporter: self.exporter.with_decoder(decoder), ..self }
+    }
+
+    pub(super) fn event(&mut self, event: &EventRef<'_>) -> io::Result<()> {
         if self.has_colour {
             self.brush.set(paint::of_level(event.header.descriptor.level));
         }
-        self.exporter.event(event)
+        self.exporter.event_ref(event)
     }
 
     /// Says which trace it was, where the format has a place for it.
@@ -67,17 +73,22 @@ impl<W: Write> Printer<W> {
 /// Prints the events of a file.
 pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     let format = format(context, line)?;
-    let mut selection = Selection::of(line)?;
+    let files = schemas::files(line)?;
     let most: u64 = line.parsed("count")?.unwrap_or(u64::MAX);
     let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
+    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
     let (out, has_colour): (Box<dyn Write>, bool) = match line.value("output") {
         Some(path) => (Box::new(File::create(path)?), false),
         None => (Box::new(io::stdout().lock()), context.has_colour),
     };
-    let mut printer = Printer::new(BufWriter::new(out), format, has_colour)?;
+    let mut printer =
+        Printer::new(BufWriter::new(out), format, has_colour)?.with_decoder(schemas::decoder(&reader, files.as_ref()));
     let mut is_all = true;
     let mut count = 0;
-    for event in reader.by_ref().filter(|event| selection.takes(event)) {
+    while let Some(event) = reader.next_ref() {
+        if !selection.takes(&event) {
+            continue;
+        }
         if count == most {
             is_all = false;
             break;

@@ -7,6 +7,8 @@ mod info_set;
 mod providers;
 mod record;
 mod requests;
+mod schema;
+mod schemas;
 mod sessions;
 mod start;
 mod stats;
@@ -34,6 +36,7 @@ pub(crate) fn run(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         "record" => record::record(context, line),
         "decode" => decode::decode(context, line),
         "stats" => stats::stats(context, line),
+        "schema" => schema::schema(context, line),
         "batch" => batch::batch(context, line),
         "completions" => {
             let shell = line.argument(0).unwrap_or_default();
