@@ -4,10 +4,13 @@
 //! number of this one. UTF-8 text follows.
 
 use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
-use etw_types::Guid;
+use etw_types::{Guid, InType};
 
 use crate::bytes::u16_at;
+use crate::schema::{EventSchema, Field, Source};
+use crate::types::Encoding;
 
 /// Id of the events that carry a manifest.
 pub const EVENT_ID: u16 = 0xFFFE;
@@ -21,6 +24,28 @@ const FORMAT_XML: u8 = 1;
 const MAX_MEMORY: usize = 64 * 1024 * 1024;
 /// What a chunk costs besides its bytes.
 const COST: usize = 64;
+
+/// The schema of the events that carry a manifest, for a provider of this name.
+#[must_use]
+pub fn schema(provider: Arc<str>) -> Arc<EventSchema> {
+    static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let field = |name, in_type| Field::new(name, Encoding::Value(in_type));
+        let bytes = ["Format", "MajorVersion", "MinorVersion", "Magic"].map(|name| field(name, InType::U8));
+        let counts = ["TotalChunks", "ChunkNumber"].map(|name| field(name, InType::U16));
+        bytes.into_iter().chain(counts).chain([Field::new("Manifest", Encoding::Rest8)]).collect()
+    });
+    Arc::new(EventSchema {
+        provider,
+        name: "ManifestData".into(),
+        level: None,
+        channel: None,
+        keywords: Vec::new(),
+        message: None,
+        fields: FIELDS.clone(),
+        top_level: FIELDS.len(),
+        source: Source::BuiltIn,
+    })
+}
 
 /// Puts chunks together.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 use etw_types::{Guid, OutType};
 
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, utf16};
-use crate::envelope::Assembler;
+use crate::envelope::{self, Assembler};
 use crate::manifest::{Manifest, ManifestSchemas};
 use crate::schema::{EventKey, EventSchema, Extent, Field, MapEntry, Schema, Source, ValueMap};
 use crate::types::{Encoding, out_from_tdh};
@@ -172,7 +172,12 @@ impl TraceSchemas {
 
 impl Schema for TraceSchemas {
     fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
-        self.read(&Known::asked(key)).or_else(|| self.manifests.event(key))
+        let known = self.read(&Known::asked(key)).or_else(|| self.manifests.event(key));
+        // A manifest does not describe the events that carry it.
+        known.or_else(|| {
+            let is_manifest = !key.is_classic && key.id == envelope::EVENT_ID;
+            is_manifest.then(|| self.manifests.provider_name(&key.provider).map(envelope::schema))?
+        })
     }
 
     fn provider_name(&self, provider: &Guid) -> Option<Arc<str>> {

@@ -6,6 +6,11 @@ use super::Scalar;
 
 /// UTF-16LE.
 pub(super) fn utf16(bytes: &[u8]) -> Scalar {
+    let ascii = bytes.as_chunks::<2>().0;
+    if bytes.len().is_multiple_of(2) && ascii.iter().all(|unit| unit[1] == 0 && unit[0] < 0x80) {
+        // Most text: paths and names.
+        return Scalar::Text(ascii.iter().map(|unit| char::from(unit[0])).collect());
+    }
     let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
     match String::from_utf16(&units) {
         Ok(text) if bytes.len().is_multiple_of(2) => Scalar::Text(text),
