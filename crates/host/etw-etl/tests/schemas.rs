@@ -1,17 +1,18 @@
 //! Events that do not describe themselves are named by each source of schemas, and every byte of them is accounted for.
 
 mod common;
+#[path = "../../etw-manifest/tests/common/mod.rs"]
+mod described;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use common::{folder, genuine, options};
+use described::{PROVIDER, SHOWN, event_info, map_info, payload};
 use etw_etl::{Decoder, EventData, Format, Reader, Writer};
 use etw_manifest::manifest::{Manifest, ManifestSchemas};
 use etw_manifest::{Schema, Source, tdh};
-use etw_types::{EventDescriptor, Guid, Opcode};
-
-const PROVIDER: Guid = Guid::from_u128(0x1111_1111_2222_3333_4444_5555_5555_5555);
+use etw_types::{EventDescriptor, Opcode};
 
 /// A provider with a value map, lengths and counts by other fields, and an array of structures.
 const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
@@ -32,15 +33,9 @@ const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microso
   <string id="One" value="Fast"/><string id="Event" value="%1 copy of %4"/>
  </stringTable></resources></localization></instrumentationManifest>"#;
 
-const SHOWN: &str = "Test-Provider/Copy/Start Mode=Fast Size=2 Data=abcd Text=hi Count=1 Items=[{Key=0x10 Flag=true}]";
-
-fn payload() -> Vec<u8> {
-    let start = [&[1, 2, 0, 0, 0, 0xAB, 0xCD][..], b"h\0i\0\0\0", &[1, 0]].concat();
-    [&start[..], &0x10_u64.to_le_bytes(), &1_u32.to_le_bytes()].concat()
-}
-
 fn event(payload: &[u8]) -> EventData<'_> {
-    let descriptor = EventDescriptor { id: 7, version: 1, task: 3, opcode: Opcode::Start, ..EventDescriptor::default() };
+    let descriptor =
+        EventDescriptor { id: 7, version: 1, task: 3, opcode: Opcode::Start, ..EventDescriptor::default() };
     EventData { provider: PROVIDER, descriptor, payload, timestamp: 1_000_005, ..EventData::default() }
 }
 
@@ -70,77 +65,6 @@ fn decoded(path: &Path, files: Option<Arc<dyn Schema>>) -> (String, Option<Sourc
         }
     }
     panic!("no such event");
-}
-
-/// Structures of `tdh.h`: what comes first, then texts.
-struct Info {
-    start: Vec<u8>,
-    texts: Vec<u8>,
-    size: usize,
-}
-
-impl Info {
-    fn new(size: usize) -> Self {
-        Self { start: vec![0; size], texts: Vec::new(), size }
-    }
-
-    fn put(&mut self, place: usize, bytes: &[u8]) {
-        self.start[place..place + bytes.len()].copy_from_slice(bytes);
-    }
-
-    fn text(&mut self, place: usize, text: &str) {
-        let offset = u32::try_from(self.size + self.texts.len()).unwrap();
-        self.put(place, &offset.to_le_bytes());
-        self.texts.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        [&self.start[..], &self.texts].concat()
-    }
-}
-
-/// The same event as a `TRACE_EVENT_INFO`.
-fn event_info() -> Vec<u8> {
-    let fields: [(u32, &str, u16, u16, u16, u16); 8] = [
-        (0, "Mode", 4, 4, 1, 1),
-        (0, "Size", 8, 8, 1, 4),
-        (2, "Data", 14, 15, 1, 1),
-        (0, "Text", 1, 1, 1, 0),
-        (0, "Count", 6, 6, 1, 2),
-        (1 | 4, "Items", 6, 2, 4, 0),
-        (0, "Key", 16, 19, 1, 8),
-        (0, "Flag", 13, 13, 1, 4),
-    ];
-    let mut info = Info::new(112 + 24 * fields.len());
-    info.put(0, &PROVIDER.to_bytes_le());
-    info.put(32, &[7, 0, 1, 0, 0, 1, 3, 0]);
-    info.put(100, &8_u32.to_le_bytes());
-    info.put(104, &6_u32.to_le_bytes());
-    info.text(52, "Test-Provider");
-    info.text(68, "Copy");
-    info.text(72, "Start");
-    info.text(76, "%1 copy of %4%0");
-    for (index, (flags, name, first, second, count, length)) in fields.into_iter().enumerate() {
-        let place = 112 + 24 * index;
-        info.put(place, &flags.to_le_bytes());
-        info.text(place + 4, name);
-        info.put(place + 8, &[first.to_le_bytes(), second.to_le_bytes()].concat());
-        if name == "Mode" {
-            info.text(place + 12, "Mode");
-        }
-        info.put(place + 16, &[count.to_le_bytes(), length.to_le_bytes()].concat());
-    }
-    info.bytes()
-}
-
-fn map_info() -> Vec<u8> {
-    let mut info = Info::new(24);
-    info.text(0, "Mode");
-    info.put(4, &1_u32.to_le_bytes());
-    info.put(8, &1_u32.to_le_bytes());
-    info.text(16, "Fast ");
-    info.put(20, &1_u32.to_le_bytes());
-    [&PROVIDER.to_bytes_le()[..], &info.bytes()].concat()
 }
 
 fn metadata(opcode: u8, payload: &[u8]) -> EventData<'_> {
@@ -259,7 +183,8 @@ fn captured_traces_are_named_and_whole() {
 fn kernel_events_have_the_names_and_the_guids_of_their_class() {
     let Some(folder) = genuine() else { return };
     let mut reader = Reader::open(folder.join("perfview_SelfDescribingSingleEvent.etl")).unwrap();
-    let mut out = etw_etl::Exporter::new(Vec::new(), Format::JsonLines).unwrap().with_decoder(Decoder::of(&reader, None));
+    let mut out =
+        etw_etl::Exporter::new(Vec::new(), Format::JsonLines).unwrap().with_decoder(Decoder::of(&reader, None));
     while let Some(event) = reader.next_ref() {
         out.event_ref(&event).unwrap();
     }
@@ -268,6 +193,7 @@ fn kernel_events_have_the_names_and_the_guids_of_their_class() {
     let header = &lines[0];
     assert_eq!((&header["provider"], &header["event"]), (&"EventTrace".into(), &"Header".into()));
     assert_eq!(header["provider_id"], "68fdd900-4a3e-11d1-84f4-0000f80464e3");
-    let names: Vec<String> = lines.iter().map(|line| format!("{}/{}", line["provider"], line["event"]).replace('"', "")).collect();
+    let names: Vec<String> =
+        lines.iter().map(|line| format!("{}/{}", line["provider"], line["event"]).replace('"', "")).collect();
     assert!(names.iter().any(|name| name == "SysConfig/VolumeMapping"), "{names:?}");
 }
