@@ -57,7 +57,7 @@ mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Decoder, Identity, Kind};
+pub use decode::{Decoded, Decoder, Identity, Kind, escaped};
 pub use error::Error;
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};

@@ -1,12 +1,21 @@
 //! The text of a message: inserts such as `%1`, and the escapes of message files.
 
+/// Length from which on no more values are put in, in bytes.
+const MAX_LENGTH: usize = 64 * 1024;
+
 /// Puts values into a message. `value` gives the text of the field with this number, counted from 1; an insert without a field
 /// stays as it is. A format behind an insert (`%1!x!`) is left out: values come in the form people read.
+///
+/// A message of more than 64 KiB is cut, and an ellipsis says so.
 #[must_use]
 pub fn format(message: &str, mut value: impl FnMut(usize) -> Option<String>) -> String {
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(place) = rest.find('%') {
+        if text.len() > MAX_LENGTH {
+            text.push('…');
+            return text;
+        }
         let (before, insert) = rest.split_at_checked(place).unwrap_or((rest, ""));
         text.push_str(before);
         let insert = insert.strip_prefix('%').unwrap_or_default();

@@ -11,7 +11,7 @@ use etw_types::{Guid, OutType};
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, utf16};
 use crate::envelope::{self, Assembler};
 use crate::manifest::{Manifest, ManifestSchemas};
-use crate::schema::{EventKey, EventSchema, Extent, Field, MapEntry, Schema, Source, ValueMap};
+use crate::schema::{EventKey, EventSchema, Extent, Field, MapEntry, Schema, Source, ValueMap, limited};
 use crate::types::{Encoding, out_from_tdh};
 
 /// The class of events that describe other events.
@@ -107,7 +107,7 @@ impl TraceSchemas {
             return Some(());
         }
         if let Some(name) = text(info, 52) {
-            self.providers.entry(known.guid).or_insert_with(|| name.into());
+            self.providers.entry(known.guid).or_insert_with(|| limited(&name).into());
         }
         self.events.insert(known, info.into());
         Some(())
@@ -228,8 +228,8 @@ pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option
         (None, None) => format!("Event {}", u16_at(info, 32)?),
     };
     Some(EventSchema {
-        provider: text(info, 52).unwrap_or_default().into(),
-        name: name.into(),
+        provider: limited(&text(info, 52).unwrap_or_default()).into(),
+        name: limited(&name).into(),
         level: text(info, 56).map(Into::into),
         channel: text(info, 60).map(Into::into),
         keywords: texts(info, 64),
@@ -260,7 +260,7 @@ fn field(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<ValueMa
         (Encoding::from_tdh(first)?, out_from_tdh(second), named_map(info, property, map))
     };
     let name = size_at(property, 4).filter(|offset| *offset != 0).and_then(|offset| info.get(offset..)).map(utf16);
-    Some(Field { name: name.unwrap_or_default().into(), encoding, out, count, length, map })
+    Some(Field { name: limited(&name.unwrap_or_default()).into(), encoding, out, count, length, map })
 }
 
 fn named_map(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option<Arc<ValueMap>> {

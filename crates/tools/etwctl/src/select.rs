@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use etw_etl::decode::{Field, Node, Scalar};
-use etw_etl::{Decoded, Decoder, EventRef};
+use etw_etl::{Decoded, Decoder, EventRef, escaped};
 use etw_types::{Guid, Level};
 
 use crate::cli::Line;
@@ -88,7 +88,7 @@ impl Selection {
         let names = self.conditions.iter().map(|condition| &condition.name).filter(missing);
         let provider = |name: &String| match hint(name, &self.seen.providers) {
             nothing if nothing.is_empty() => {
-                let some: Vec<&str> = self.seen.providers.iter().take(5).map(String::as_str).collect();
+                let some: Vec<_> = self.seen.providers.iter().take(5).map(|name| escaped(name)).collect();
                 format!("no event is of provider '{name}'; the trace has {}", some.join(", "))
             }
             hint => format!("no event is of provider '{name}'{hint}"),

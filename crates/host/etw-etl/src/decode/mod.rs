@@ -21,6 +21,7 @@ pub use reencode::{Reencoded, reencode};
 pub use schema::{Decoder, Identity};
 pub use tree::{Field, Node};
 pub use value::Scalar;
+pub use value::text::escaped;
 
 use crate::format::bytes::u16_at;
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
@@ -185,8 +186,8 @@ pub fn decode(event: &EventRef<'_>) -> Decoded {
 impl fmt::Display for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.provider, &self.event) {
-            (Some(provider), Some(event)) => write!(f, "{provider}/{event}")?,
-            (Some(name), None) | (None, Some(name)) => f.write_str(name)?,
+            (Some(provider), Some(event)) => write!(f, "{}/{}", escaped(provider), escaped(event))?,
+            (Some(name), None) | (None, Some(name)) => f.write_str(&escaped(name))?,
             (None, None) => f.write_str("(undecoded)")?,
         }
         if self.tag != 0 {

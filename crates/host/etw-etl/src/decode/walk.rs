@@ -8,8 +8,13 @@ use etw_types::{InType, OutType};
 
 use crate::format::bytes::{array_at, u32_at};
 
-/// Values, structures and arrays that one event may have: as for TraceLogging, four for each byte of the largest payload.
-const MAX_VALUES: u32 = 0x4_0000;
+/// Values and structures that any event may have, and how many more for each byte of its payload: structures and empty data have
+/// no bytes of their own, and few bytes must not become much text.
+const FREE_VALUES: usize = 2048;
+const VALUES_PER_BYTE: usize = 8;
+/// The same for bytes of fields' names.
+const FREE_NAMES: usize = 0x2_0000;
+const NAMES_PER_BYTE: usize = 64;
 /// Deepest structure within a structure.
 const MAX_DEPTH: u32 = 8;
 
@@ -43,7 +48,9 @@ pub(super) fn walk<'a, S: Sink<'a>>(
 ) -> Walked<'a, S::Fields> {
     let by_field = |field: &Field| matches!((field.count, field.length), (Extent::Field(_), _) | (_, Extent::Field(_)));
     let numbers = if schema.fields.iter().any(by_field) { vec![0; schema.fields.len()] } else { Vec::new() };
-    let mut walk = Walk { schema, pointer, payload, sink, numbers, left: MAX_VALUES, in_type: InType::Invalid };
+    let left = FREE_VALUES + VALUES_PER_BYTE * payload.len();
+    let names = FREE_NAMES + NAMES_PER_BYTE * payload.len();
+    let mut walk = Walk { schema, pointer, payload, sink, numbers, left, names, in_type: InType::Invalid };
     let mut fields = walk.sink.begin(schema.top_level);
     let error = walk.fields(&mut fields, 0, schema.top_level, 0).err();
     Walked { fields, rest: walk.payload, error }
@@ -56,7 +63,8 @@ struct Walk<'a, 's, S> {
     sink: &'s mut S,
     /// The last whole number of each field, if one of them counts another.
     numbers: Vec<u64>,
-    left: u32,
+    left: usize,
+    names: usize,
     /// The encoding of the last value.
     in_type: InType,
 }
@@ -72,6 +80,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             if self.payload.is_empty() && depth == 0 && place > 0 && schema.source == Source::BuiltIn {
                 break;
             }
+            self.names = self.names.checked_sub(field.name.len()).ok_or(DecodeError::TooManyValues)?;
             let node = self.field(place, field, depth)?;
             let in_type = self.in_type;
             self.sink.push(into, field, in_type, node);

@@ -1,7 +1,7 @@
 //! A line for a reader: when, where, what.
 
 use super::json::push;
-use crate::decode::{Decoded, Kind, Scalar};
+use crate::decode::{Decoded, Kind, Scalar, escaped};
 use crate::format::bytes::hex;
 use crate::format::logfile::LogfileHeader;
 use crate::read::event::EventRef;
@@ -27,7 +27,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     } else {
         out.push_str(event.kind().as_str());
         match (&decoded.provider, event.class()) {
-            (Some(name), _) => push(out, format_args!(" {name}")),
+            (Some(name), _) => push(out, format_args!(" {}", escaped(name))),
             (None, Some(provider)) => push(out, format_args!(" {provider}")),
             (None, None) => {}
         }

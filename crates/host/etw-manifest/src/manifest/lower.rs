@@ -6,7 +6,7 @@ use std::sync::Arc;
 use etw_types::OutType;
 
 use super::{Data, DataKind, Event, Message, Provider, Size, Template};
-use crate::schema::{EventSchema, Extent, Field, MapEntry, Source, ValueMap};
+use crate::schema::{EventSchema, Extent, Field, MapEntry, Source, ValueMap, limited};
 use crate::types::{Encoding, out_from_tdh};
 
 /// Most fields of an event, members of structures included.
@@ -34,7 +34,7 @@ impl<'a> Lower<'a> {
         };
         Self {
             provider,
-            name: provider.name.as_str().into(),
+            name: limited(&provider.name).into(),
             source,
             templates: provider.templates.iter().map(|template| (template.id.as_str(), template)).collect(),
             maps: provider.maps.iter().map(map).collect(),
@@ -49,7 +49,7 @@ impl<'a> Lower<'a> {
         let word = |text: &str| (!text.is_empty()).then(|| text.strip_prefix("win:").unwrap_or(text).into());
         EventSchema {
             provider: Arc::clone(&self.name),
-            name: name(event).into(),
+            name: limited(&name(event)).into(),
             level: word(&event.level),
             channel: channel.map(|channel| channel.name.as_str().into()).or_else(|| word(&event.channel)),
             keywords: event.keywords.iter().filter_map(|keyword| word(keyword)).collect(),
@@ -103,7 +103,7 @@ impl Fields<'_> {
                 DataKind::Struct(_) => (Encoding::Struct { first: 0, members: 0 }, OutType::Default, None),
             };
             let (count, length) = (extent(&item.count), extent(&item.length));
-            self.fields.push(Field { name: item.name.as_str().into(), encoding, out, count, length, map });
+            self.fields.push(Field { name: limited(&item.name).into(), encoding, out, count, length, map });
         }
         for (place, item) in data.iter().enumerate() {
             if let DataKind::Struct(members) = &item.kind {

@@ -1,5 +1,6 @@
 //! The schema of one kind of event.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use etw_types::OutType;
@@ -67,6 +68,18 @@ impl Field {
     }
 }
 
+/// Longest name of a provider, an event, a field or a value, in characters. Those of Windows have less than 200.
+const MAX_NAME: usize = 512;
+
+/// A name that is not too long; a longer one is cut, and an ellipsis says so. A schema names every event of its kind, so a long
+/// name would make much of little.
+pub(crate) fn limited(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => Cow::Owned(format!("{}…", name.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(name),
+    }
+}
+
 /// A number that is part of the schema or of the event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Extent {
@@ -105,6 +118,9 @@ impl ValueMap {
     /// A map of these entries.
     #[must_use]
     pub fn new(name: &str, is_bits: bool, mut entries: Vec<MapEntry>) -> Self {
+        for entry in &mut entries {
+            entry.name = limited(&entry.name).into();
+        }
         entries.sort_by_key(|entry| entry.value);
         Self { name: name.into(), is_bits, entries }
     }
@@ -146,6 +162,13 @@ mod tests {
     fn map(is_bits: bool, entries: &[(u32, &str)]) -> ValueMap {
         let entries = entries.iter().map(|(value, name)| MapEntry { value: *value, name: (*name).into() }).collect();
         ValueMap::new("Map", is_bits, entries)
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let long = "n".repeat(600);
+        let text = map(false, &[(1, &long)]).text(1).unwrap();
+        assert_eq!((text.chars().count(), text.ends_with('…')), (513, true));
     }
 
     #[test]

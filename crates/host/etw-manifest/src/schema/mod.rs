@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use etw_types::Guid;
 
+pub(crate) use event::limited;
 pub use event::{EventSchema, Extent, Field, MapEntry, Source, ValueMap};
 
 /// The width of pointers of the process or kernel that wrote an event.

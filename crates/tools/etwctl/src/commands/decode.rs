@@ -1,13 +1,14 @@
 //! `decode`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
+use std::path::Path;
 
 use etw_etl::{About, Decoder, EventRef, Exporter, Format, Reader, Report};
 
 use super::schemas;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
+use crate::output::Output;
 use crate::output::paint::{self, Brush, Painted};
 use crate::select::Selection;
 
@@ -64,9 +65,12 @@ impl<W: Write> Printer<W> {
         self.exporter.flush()
     }
 
-    pub(super) fn finish(self) -> io::Result<()> {
+    /// Ends the export and gives the output back.
+    pub(super) fn finish(self) -> io::Result<W> {
         self.brush.set(None);
-        self.exporter.finish()?.flush()
+        let mut painted = self.exporter.finish()?;
+        painted.flush()?;
+        Ok(painted.into_inner())
     }
 }
 
@@ -77,12 +81,9 @@ pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     let most: u64 = line.parsed("count")?.unwrap_or(u64::MAX);
     let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
     let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
-    let (out, has_colour): (Box<dyn Write>, bool) = match line.value("output") {
-        Some(path) => (Box::new(File::create(path)?), false),
-        None => (Box::new(io::stdout().lock()), context.has_colour),
-    };
-    let mut printer =
-        Printer::new(BufWriter::new(out), format, has_colour)?.with_decoder(schemas::decoder(&reader, files.as_ref()));
+    let out = Output::of(line.value("output"), &[Path::new(line.argument(0).unwrap_or_default())])?;
+    let has_colour = context.has_colour && line.value("output").is_none();
+    let mut printer = Printer::new(out, format, has_colour)?.with_decoder(schemas::decoder(&reader, files.as_ref()));
     let mut is_all = true;
     let mut count = 0;
     while let Some(event) = reader.next_ref() {
@@ -98,7 +99,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     }
     let report = reader.report();
     printer.about(line.argument(0).unwrap_or_default(), report);
-    printer.finish()?;
+    printer.finish()?.finish()?;
     eprintln!("{count} of {report}");
     // Whoever did not read everything cannot say what is missing.
     for note in selection.notes().into_iter().filter(|_| is_all) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, Reader};
+use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, Reader, escaped};
 use etw_manifest::Source;
 use etw_types::Guid;
 
@@ -106,7 +106,7 @@ fn source(event: &EventRef<'_>, identity: &Identity, decoder: &mut Decoder) -> &
 /// What would name the events of a provider.
 fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Option<String> {
     let who = match (name, guid) {
-        (Some(name), _) => name.to_owned(),
+        (Some(name), _) => escaped(name).into_owned(),
         (None, Some(guid)) => guid.to_string(),
         (None, None) => return None,
     };
@@ -134,7 +134,7 @@ pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     let time = |time: Option<FileTime>| Json::from(time.map(|time| time.to_string()));
     let share = |part: u64| {
         let tenths = u128::from(part) * 1000 / u128::from(stats.all.events.max(1));
-        format!("{part} ({}.{} %)", tenths / 10, tenths % 10)
+        format!("{}.{}", tenths / 10, tenths % 10)
     };
     let [major, minor, ..] = header.version;
     let members = vec![
@@ -145,8 +145,10 @@ pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         ("first", time(stats.all.first)),
         ("last", time(stats.all.last)),
         ("events", stats.all.events.into()),
-        ("named", share(stats.all.named).into()),
-        ("whole", share(stats.all.whole).into()),
+        ("named", stats.all.named.into()),
+        ("named_percent", share(stats.all.named).into()),
+        ("whole", stats.all.whole.into()),
+        ("whole_percent", share(stats.all.whole).into()),
         ("bytes", stats.all.bytes.into()),
         ("buffers", report.buffers.into()),
         ("events_lost", report.events_lost.into()),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use etw_etl::escaped;
+
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {
@@ -20,7 +22,7 @@ impl Json {
             Self::Null => "-".to_owned(),
             Self::Bool(value) => if *value { "yes" } else { "no" }.to_owned(),
             Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => escaped(text).into_owned(),
             Self::List(values) => values.iter().map(Self::plain).collect::<Vec<_>>().join(" "),
             Self::Object(members) => {
                 let member = |(name, value): &(&str, Self)| format!("{name}={}", value.plain());
