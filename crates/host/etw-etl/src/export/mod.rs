@@ -34,7 +34,7 @@ pub enum Format {
     /// One JSON document for Chrome's and Perfetto's viewers: activities are spans on the track of their thread.
     Chrome,
     /// A page that shows the trace in a browser: timeline, filter, table, fields. It needs no network, and holds at most the
-    /// first 20,000 events.
+    /// first 100,000 events.
     Html,
 }
 
@@ -143,6 +143,12 @@ impl<W: Write> Exporter<W> {
             Format::Html => self.html.event(&mut self.line, event, &decoded),
         }
         self.out.write_all(self.line.as_bytes())
+    }
+
+    /// How many events there was no room for: a page ([`Format::Html`]) has a limit.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.html.left_out()
     }
 
     /// Has the output write what it keeps, while events are still to come.

@@ -72,6 +72,7 @@ pub struct EventRef<'a> {
     items: usize,
     data: usize,
     stack: Option<&'a Arc<[u64]>>,
+    stack_process: Option<u32>,
 }
 
 impl Event {
@@ -91,6 +92,7 @@ impl Event {
             items: self.items,
             data: self.data,
             stack: self.stack.as_ref(),
+            stack_process: None,
         }
     }
 
@@ -179,7 +181,7 @@ impl<'a> EventRef<'a> {
         let items = header.fill(record).unwrap_or(layout.header_size());
         let has_items = layout == Layout::Event && header.flags & FLAG_EXTENDED_INFO != 0;
         let data = if has_items { Items::new(record, items).end() } else { items };
-        Self { header, record, items, data, stack: None }
+        Self { header, record, items, data, stack: None, stack_process: None }
     }
 
     /// As [`Event::from_record`], without a copy.
@@ -192,9 +194,15 @@ impl<'a> EventRef<'a> {
         Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
-    /// The stack that the event's key stands for, where `stacks` knows it.
+    /// The stack that the event's key stands for, or that the kernel wrote behind the event.
     pub(crate) fn resolve(mut self, stacks: &'a Stacks) -> Self {
         self.stack = self.stack_key().and_then(|key| stacks.get(key));
+        if self.stack.is_none()
+            && let Some(walked) = stacks.of_event(&self.header, self.payload())
+        {
+            self.stack = Some(&walked.frames);
+            self.stack_process = Some(walked.process);
+        }
         self
     }
 
@@ -246,11 +254,17 @@ impl<'a> EventRef<'a> {
         self.items().find_map(|item| item.stack_key())
     }
 
-    /// The return addresses of the event's stack, the innermost first: those of the event itself, or those that its key stands
-    /// for, where the file defines it.
+    /// The return addresses of the event's stack, the innermost first: those of the event itself, those that its key stands for,
+    /// or those of the `StackWalk` events that belong to it.
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
         self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(|frames| frames.to_vec()))
+    }
+
+    /// The process whose stack it is: the writing one, or the one that a `StackWalk` event names for events without.
+    #[must_use]
+    pub fn stack_process(&self) -> Option<u32> {
+        self.header.process_id.or(self.stack_process)
     }
 
     /// What kind of event it is.

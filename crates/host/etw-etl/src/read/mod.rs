@@ -142,6 +142,8 @@ impl<R: Read + Seek> Reader<R> {
         report.buffers_lost = header.buffers_lost;
         let mut found = Collected::default();
         let entries = index(&mut source, &header, &mut report, &mut found);
+        found.stacks.finish();
+        report.stacks_dropped = found.stacks.dropped();
         Ok(Self {
             source,
             options,

@@ -99,6 +99,9 @@ const ALL: Opt = option("all", "MASK", "keywords of which an event needs all");
 const GROUP: Opt = switch("group", "the GUID is a provider group's");
 const STACKS: Opt = switch("stacks", "add a call stack to every event");
 
+const PROVIDERS: Opt = option("provider", "PROVIDER", "only events of this provider; repeatable");
+const WHERE: Opt =
+    option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable");
 const MANIFEST: Opt = path(
     "manifest",
     "describe events by a manifest (.man), a binary with a WEVT_TEMPLATE resource (.sys, .dll, .exe), or a folder of them; repeatable",
@@ -271,10 +274,10 @@ pub(crate) const COMMANDS: &[Command] = &[
             switch("text", "a line for each event (default)"),
             switch("csv", "comma-separated values"),
             switch("chrome", "one document for Chrome's and Perfetto's viewers"),
-            switch("html", "a page that shows the trace in a browser; the first 20,000 events"),
-            option("provider", "PROVIDER", "only events of this provider; repeatable"),
+            switch("html", "a page that shows the trace in a browser; the first 100,000 events"),
+            PROVIDERS,
             choice("level", LEVELS, "only events up to this level"),
-            option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable"),
+            WHERE,
             option("count", "N", "at most so many events"),
             MANIFEST,
             path("output", "write to a file"),
@@ -289,6 +292,23 @@ pub(crate) const COMMANDS: &[Command] = &[
         options: &[MANIFEST],
         details: "An event is named if a schema is found for it, and whole if the schema accounts for every byte of its data.\n\
                   Works on every system.",
+    },
+    Command {
+        name: "activities",
+        summary: "show how long activities of a trace file took, the slowest first",
+        arguments: &[file("FILE", "an .etl file")],
+        options: &[switch("tree", "each activity below the one that it came from"), PROVIDERS, MANIFEST],
+        details: "A start and a stop are an activity if they have one activity id, or if they nest on one thread. A start whose stop\n\
+                  is not in the trace is counted as open. Times are in microseconds; percentiles are durations that occurred.\n\
+                  Works on every system.",
+    },
+    Command {
+        name: "stacks",
+        summary: "write the call stacks of a trace file in the folded form of flame graphs",
+        arguments: &[file("FILE", "an .etl file")],
+        options: &[PROVIDERS, WHERE, MANIFEST, path("output", "write to a file")],
+        details: "A line is a process, its frames from the outermost to the innermost, the event, and how often. Frames are named by\n\
+                  the image events of the trace. With --json, a line is a JSON object. Works on every system.",
     },
     Command {
         name: "schema",

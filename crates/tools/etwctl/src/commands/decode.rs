@@ -60,6 +60,11 @@ impl<W: Write> Printer<W> {
         self.exporter.about(About { title: title.to_owned(), ..About::from(report) });
     }
 
+    /// Events that the format has no room for.
+    pub(super) fn left_out(&self) -> u64 {
+        self.exporter.left_out()
+    }
+
     /// Shows what was printed so far.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.exporter.flush()
@@ -99,7 +104,13 @@ pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     }
     let report = reader.report();
     printer.about(line.argument(0).unwrap_or_default(), report);
+    let left_out = printer.left_out();
     printer.finish()?.finish()?;
+    if left_out > 0 {
+        eprintln!(
+            "note: the page has no room for {left_out} of the events; choose with --provider, --level, --where or --count"
+        );
+    }
     eprintln!("{count} of {report}");
     // Whoever did not read everything cannot say what is missing.
     for note in selection.notes().into_iter().filter(|_| is_all) {
