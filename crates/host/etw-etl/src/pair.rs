@@ -202,8 +202,11 @@ mod tests {
         read(&EventData { descriptor, activity, thread_id, items: &items, payload, ..EventData::default() })
     }
 
+    /// The start of a stop, and the starts that it leaves open.
+    type Stop = (Option<usize>, Vec<usize>);
+
     /// Feeds events in order; returns for each stop the number of its start, and the starts left open by it.
-    fn pair(events: &[Event]) -> (Vec<(Option<usize>, Vec<usize>)>, Vec<usize>) {
+    fn pair(events: &[Event]) -> (Vec<Stop>, Vec<usize>) {
         let mut pairs = Pairs::new(1000);
         let mut stopped = Vec::new();
         for (number, event) in events.iter().enumerate() {

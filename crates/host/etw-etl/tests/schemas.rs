@@ -58,10 +58,10 @@ fn decoded(path: &Path, files: Option<Arc<dyn Schema>>) -> (String, Option<Sourc
     let mut decoder = Decoder::of(&reader, files);
     while let Some(event) = reader.next_ref() {
         if event.header.descriptor.id == 7 {
-            let decoded = decoder.decode(&event);
+            let said = decoder.decode(&event);
             let identity = decoder.identify(&event);
-            assert_eq!(identity.is_whole, decoded.raw.is_none());
-            return (decoded.to_string(), decoded.schema.as_ref().map(|schema| schema.source), decoded.message());
+            assert_eq!(identity.is_whole, said.raw.is_none());
+            return (said.to_string(), said.schema.as_ref().map(|schema| schema.source), said.message());
         }
     }
     panic!("no such event");
@@ -153,8 +153,8 @@ fn what_a_schema_does_not_account_for_stays_visible() {
         let mut decoder = Decoder::of(&reader, Some(Arc::clone(&schemas)));
         while let Some(event) = reader.next_ref() {
             if event.header.descriptor.id == 7 {
-                let decoded = decoder.decode(&event);
-                assert_eq!(decoded.raw.as_ref(), (length != whole.len()).then_some(&payload));
+                let said = decoder.decode(&event);
+                assert_eq!(said.raw.as_ref(), (length != whole.len()).then_some(&payload));
             }
         }
     }

@@ -27,12 +27,11 @@ pub fn format(message: &str, mut value: impl FnMut(usize) -> Option<String>) -> 
                 if let Some((_, after)) = behind.strip_prefix('!').and_then(|format| format.split_once('!')) {
                     behind = after;
                 }
-                match number.parse().ok().and_then(&mut value) {
-                    Some(shown) => text.push_str(&shown),
-                    None => {
-                        text.push('%');
-                        text.push_str(number);
-                    }
+                if let Some(shown) = number.parse().ok().and_then(&mut value) {
+                    text.push_str(&shown);
+                } else {
+                    text.push('%');
+                    text.push_str(number);
                 }
                 behind
             }

@@ -86,8 +86,7 @@ fn strings<'a>(root: Node<'a, '_>) -> HashMap<&'a str, &'a str> {
     let resources: Vec<_> = root.descendants().filter(|node| node.has_tag_name_local("resources")).collect();
     let english = |node: &&Node<'_, '_>| node.attribute("culture").is_some_and(|culture| culture.starts_with("en"));
     let chosen = resources.iter().find(english).or(resources.first());
-    let strings =
-        chosen.into_iter().flat_map(|node| node.descendants()).filter(|node| node.has_tag_name_local("string"));
+    let strings = chosen.into_iter().flat_map(Node::descendants).filter(|node| node.has_tag_name_local("string"));
     strings.filter_map(|node| Some((node.attribute("id")?, node.attribute("value")?))).collect()
 }
 

@@ -4,7 +4,7 @@
 //! in the words of Microsoft's documentation of MOF: `sint32`, `pointer`, `sid`, `wstring`. A version stands for itself and all
 //! later ones up to the next that is listed, as the kernel adds fields at the end. Types without fields have a name only.
 //!
-//! Sources are the documentation ("MSNT_SystemTrace class" and its children) and, for newer versions, Microsoft's TraceEvent and
+//! Sources are the documentation (the page about `MSNT_SystemTrace` and those below it) and, for newer versions, Microsoft's `TraceEvent` and
 //! WMI packages, both under the MIT licence, compared with captured traces.
 
 mod parse;

@@ -8,10 +8,13 @@ use super::{Class, KernelClasses};
 use crate::schema::{EventSchema, Extent, Field, Source};
 use crate::types::Encoding;
 
+/// Names and numbers of types, the version, and the fields.
+type Layout<'a> = (Vec<(&'a str, u8)>, u8, Vec<Field>);
+
 /// Reads classes. The error is the line that is not understood.
 pub(super) fn parse<'a>(text: &'a str, into: &mut KernelClasses) -> Result<(), &'a str> {
     let mut class: Option<Guid> = None;
-    let mut layout: Option<(Vec<(&str, u8)>, u8, Vec<Field>)> = None;
+    let mut layout: Option<Layout<'_>> = None;
     for line in text.lines().chain(["class"]) {
         let indentation = line.len() - line.trim_start().len();
         let words = line.trim();
@@ -52,7 +55,7 @@ fn declare(declaration: &str, into: &mut KernelClasses) -> Option<Guid> {
 }
 
 /// `Start 1, End 2 version 0`.
-fn types(words: &str) -> Option<(Vec<(&str, u8)>, u8, Vec<Field>)> {
+fn types(words: &str) -> Option<Layout<'_>> {
     let (types, version) = words.rsplit_once(" version ")?;
     let types = types.split(',').map(|one| {
         let (name, number) = one.trim().rsplit_once(' ')?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use object::LittleEndian as LE;
-use object::pe::{ImageNtHeaders32, ImageNtHeaders64, RT_MESSAGETABLE};
+use object::pe::{ImageNtHeaders32, ImageNtHeaders64, ImageResourceDirectoryEntry, RT_MESSAGETABLE};
 use object::read::FileKind;
 use object::read::pe::{ImageNtHeaders, PeFile, ResourceDirectory, ResourceDirectoryEntryData, ResourceNameOrId};
 
@@ -81,7 +81,7 @@ fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Resources, String> {
             ResourceNameOrId::Id(_) => continue,
         };
         let mut data = Vec::new();
-        leaves(directory, kind, 0, &mut data).map_err(|error| error.to_string())?;
+        leaves(directory, *kind, 0, &mut data).map_err(|error| error.to_string())?;
         for (address, size) in data {
             let bytes = sections.pe_data_at(file, address).and_then(|bytes| bytes.get(..usize::try_from(size).ok()?));
             let Some(bytes) = bytes else { return Err("a resource is outside of the file".to_owned()) };
@@ -98,7 +98,7 @@ fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Resources, String> {
 /// Address and size of all data below an entry: names below types, languages below names.
 fn leaves(
     directory: ResourceDirectory<'_>,
-    entry: &object::pe::ImageResourceDirectoryEntry,
+    entry: ImageResourceDirectoryEntry,
     depth: usize,
     data: &mut Vec<(u32, u32)>,
 ) -> object::read::Result<()> {
@@ -108,7 +108,7 @@ fn leaves(
         }
         ResourceDirectoryEntryData::Table(table) if depth < 3 => {
             for entry in table.entries {
-                leaves(directory, entry, depth + 1, data)?;
+                leaves(directory, *entry, depth + 1, data)?;
             }
         }
         ResourceDirectoryEntryData::Table(_) => {}

@@ -5,9 +5,9 @@
 use etw_types::Guid;
 
 /// The provider of the event.
-pub const PROVIDER: Guid = Guid::from_u128(0x1111_1111_2222_3333_4444_5555_5555_5555);
+pub(crate) const PROVIDER: Guid = Guid::from_u128(0x1111_1111_2222_3333_4444_5555_5555_5555);
 /// What the event's payload decodes to.
-pub const SHOWN: &str =
+pub(crate) const SHOWN: &str =
     "Test-Provider/Copy/Start Mode=Fast Size=2 Data=abcd Text=hi Count=1 Items=[{Key=0x10 Flag=true}]";
 
 /// Flags, name, first and second word, count, length: of `EVENT_PROPERTY_INFO`.
@@ -23,7 +23,7 @@ const FIELDS: [(u32, &str, u16, u16, u16, u16); 8] = [
 ];
 
 /// The payload of an event of a 64-bit process.
-pub fn payload() -> Vec<u8> {
+pub(crate) fn payload() -> Vec<u8> {
     let start = [&[1, 2, 0, 0, 0, 0xAB, 0xCD][..], b"h\0i\0\0\0", &[1, 0]].concat();
     [&start[..], &0x10_u64.to_le_bytes(), &1_u32.to_le_bytes()].concat()
 }
@@ -57,7 +57,7 @@ impl Blob {
     }
 
     /// Appends a list with room for its parts; returns where the parts start.
-    fn list(&mut self, signature: &[u8; 4], count: usize, bytes: usize) -> usize {
+    fn list(&mut self, signature: [u8; 4], count: usize, bytes: usize) -> usize {
         let start = self.0.len();
         self.0.extend(signature);
         self.0.extend([0; 8]);
@@ -68,7 +68,7 @@ impl Blob {
 }
 
 /// A `TRACE_EVENT_INFO`.
-pub fn event_info() -> Vec<u8> {
+pub(crate) fn event_info() -> Vec<u8> {
     let mut info = Blob(vec![0; 112 + 24 * FIELDS.len()]);
     info.put(0, &PROVIDER.to_bytes_le());
     info.put(32, &[7, 0, 1, 0, 0, 1, 3, 0]);
@@ -91,7 +91,7 @@ pub fn event_info() -> Vec<u8> {
 }
 
 /// The provider and an `EVENT_MAP_INFO`.
-pub fn map_info() -> Vec<u8> {
+pub(crate) fn map_info() -> Vec<u8> {
     let mut info = Blob(vec![0; 24]);
     info.text(0, "Mode");
     info.number(4, 1);
@@ -102,7 +102,7 @@ pub fn map_info() -> Vec<u8> {
 }
 
 /// A `WEVT_TEMPLATE` resource. Texts of messages are not part of it.
-pub fn resource() -> Vec<u8> {
+pub(crate) fn resource() -> Vec<u8> {
     let mut blob = Blob(Vec::new());
     blob.0.extend(b"CRIM\0\0\0\0\x05\0\x01\0\x01\0\0\0");
     blob.0.extend(PROVIDER.to_bytes_le());
@@ -110,23 +110,23 @@ pub fn resource() -> Vec<u8> {
     blob.0.extend(b"WEVT\0\0\0\0\xff\xff\xff\xff\x05\0\0\0\0\0\0\0");
     blob.0.resize(56 + 5 * 8, 0);
     let list = |blob: &mut Blob, index: usize, start: usize| blob.number(56 + 8 * index, start - 12);
-    let name = blob.list(b"PRVA", 1, 8);
+    let name = blob.list(*b"PRVA", 1, 8);
     list(&mut blob, 0, name);
     blob.put(name, &[1, 0, 0, 0x10]);
     blob.text(name + 4, "Test-Provider");
-    let channel = blob.list(b"CHAN", 1, 16);
+    let channel = blob.list(*b"CHAN", 1, 16);
     list(&mut blob, 1, channel);
     blob.sized(channel + 4, "Test-Provider/Debug");
     blob.number(channel + 8, 16);
-    let task = blob.list(b"TASK", 1, 28);
+    let task = blob.list(*b"TASK", 1, 28);
     list(&mut blob, 2, task);
     blob.number(task, 3);
     blob.sized(task + 24, "Copy");
-    let opcode = blob.list(b"OPCO", 1, 12);
+    let opcode = blob.list(*b"OPCO", 1, 12);
     list(&mut blob, 3, opcode);
     blob.number(opcode, 1 << 16);
     blob.sized(opcode + 8, "win:Start");
-    let map = blob.list(b"VMAP", 0, 12) - 12;
+    let map = blob.list(*b"VMAP", 0, 12) - 12;
     blob.sized(map + 8, "Mode");
     blob.number(map + 12, 1);
     blob.number(map + 16, 1);
@@ -149,7 +149,7 @@ pub fn resource() -> Vec<u8> {
         blob.put(place + 12, &[count.to_le_bytes(), length.to_le_bytes()].concat());
         blob.sized(place + 16, name);
     }
-    let event = blob.list(b"EVNT", 1, 4 + 48) + 4;
+    let event = blob.list(*b"EVNT", 1, 4 + 48) + 4;
     list(&mut blob, 4, event - 4);
     blob.put(event, &[7, 0, 1, 16, 4, 1, 3, 0]);
     for (place, offset) in [(20, template), (24, opcode), (32, task), (44, channel)] {

@@ -64,12 +64,12 @@ fn kernel(event_type: u8, group: u8, payload: &[u8]) {
 
 fn agree(mut decoder: Decoder, event: &Event) {
     let event = event.as_ref();
-    let (decoded, identity) = (decoder.decode(&event), decoder.identify(&event));
-    assert_eq!(decoded.event.as_deref(), identity.event.as_deref());
+    let (said, identity) = (decoder.decode(&event), decoder.identify(&event));
+    assert_eq!(said.event.as_deref(), identity.event.as_deref());
     if identity.has_schema {
-        assert_eq!(decoded.raw.is_none(), identity.is_whole, "decoding and counting differ");
+        assert_eq!(said.raw.is_none(), identity.is_whole, "decoding and counting differ");
     }
-    let _ = decoded.message();
+    let _ = said.message();
     let mut exporter =
         Exporter::new(Vec::new(), Format::JsonLines).expect("memory takes everything").with_decoder(decoder);
     exporter.event_ref(&event).expect("memory takes everything");

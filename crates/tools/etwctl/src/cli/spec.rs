@@ -313,7 +313,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "schema",
         summary: "show the events that a file describes",
-        arguments: &[file("FILE", "a manifest (.man), a binary (.sys, .dll, .exe) or a trace (.etl)")],
+        arguments: &[file("FILE", "a manifest (.man) or a binary (.sys, .dll, .exe)")],
         options: &[option("provider", "NAME", "only this provider; repeatable")],
         details: "Works on every system.",
     },
