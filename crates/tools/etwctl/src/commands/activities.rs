@@ -59,14 +59,14 @@ struct Activities {
 impl Activities {
     fn read(&mut self, event: &EventRef<'_>, decoder: &mut Decoder, pairs: &mut Pairs<Start>) {
         let Some(role) = Role::of(event) else { return };
-        let decoded = decoder.decode(event);
+        let said = decoder.decode(event);
         let time = event.header.time.0;
         self.first.get_or_insert(time);
         match role {
             Role::Start => {
-                let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
+                let provider = said.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
                 let id = event.header.descriptor.id;
-                let full = decoded.event.clone().unwrap_or_else(|| format!("event {id}"));
+                let full = said.event.clone().unwrap_or_else(|| format!("event {id}"));
                 let short = base(&full);
                 let name = (provider.unwrap_or_default(), if short.is_empty() { full } else { short });
                 let node = event.header.activity.filter(|_| self.nodes.len() < MOST_NODES).map(|activity| {
@@ -76,13 +76,13 @@ impl Activities {
                 });
                 let cost = 160 + name.0.len() + name.1.len();
                 let start = Start { name, time, node };
-                if let Some(start) = pairs.start(event, &decoded, start, cost) {
+                if let Some(start) = pairs.start(event, &said, start, cost) {
                     self.no_room += 1;
                     self.open(start);
                 }
             }
             Role::Stop => {
-                let stopped = pairs.stop(event, &decoded);
+                let stopped = pairs.stop(event, &said);
                 stopped.open.into_iter().for_each(|start| self.open(start));
                 match stopped.start {
                     Some(start) => self.close(start, time),
@@ -125,14 +125,17 @@ fn percentile(sorted: &[i64], percent: usize) -> i64 {
 /// How durations spread, from the shortest to the longest, in steps of a factor.
 fn histogram(sorted: &[i64]) -> String {
     const COLUMNS: usize = 12;
+    const LAST: f64 = 11.0;
     let (Some(low), Some(high)) = (sorted.first(), sorted.last()) else { return String::new() };
     let log = |ticks: i64| (f64::from(u32::try_from(ticks.clamp(1, i64::from(u32::MAX))).unwrap_or(u32::MAX))).ln();
     let (low, span) = (log(*low), (log(*high) - log(*low)).max(f64::EPSILON));
     let mut counts = [0_usize; COLUMNS];
     for ticks in sorted {
-        let place = (log(*ticks) - low) / span * 11.0;
-        let column = (0..COLUMNS).rev().find(|column| place >= *column as f64 - 0.5).unwrap_or(0);
-        if let Some(count) = counts.get_mut(column) {
+        let place = (log(*ticks) - low) / span * LAST;
+        // The nearest column.
+        let columns = (0_u8..).map(|column| f64::from(column) + 0.5);
+        let column = columns.zip(&mut counts).find(|(end, _)| place <= *end);
+        if let Some((_, count)) = column {
             *count += 1;
         }
     }

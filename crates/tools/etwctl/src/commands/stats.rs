@@ -49,12 +49,15 @@ impl Count {
 /// A kind of event: provider and name.
 type Row = (Arc<str>, Arc<str>);
 
+/// A provider's name, if it is known, and its events without a schema.
+type Unnamed = (Option<Arc<str>>, u64);
+
 /// All counts, and which providers lack a schema.
 #[derive(Default)]
 struct Stats {
     rows: HashMap<Row, Count>,
     all: Count,
-    unnamed: HashMap<(Kind, Option<Guid>), (Option<Arc<str>>, u64)>,
+    unnamed: HashMap<(Kind, Option<Guid>), Unnamed>,
 }
 
 impl Stats {
@@ -63,7 +66,7 @@ impl Stats {
         let kind = event.kind();
         if !identity.has_schema {
             let unnamed = self.unnamed.entry((kind, event.class())).or_default();
-            unnamed.0 = identity.provider.clone();
+            unnamed.0.clone_from(&identity.provider);
             unnamed.1 += 1;
         }
         let row = name(event, &identity);
