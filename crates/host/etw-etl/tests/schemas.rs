@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use common::{folder, genuine, options};
 use described::{PROVIDER, SHOWN, event_info, map_info, payload};
+use etw_etl::format::message::MessageHeader;
 use etw_etl::{Decoder, EventData, Format, Reader, Writer};
 use etw_manifest::manifest::{Manifest, ManifestSchemas};
-use etw_manifest::{Schema, Source, tdh};
-use etw_types::{EventDescriptor, Opcode};
+use etw_manifest::{Schema, Source, tdh, wpp};
+use etw_types::{EventDescriptor, Guid, Opcode};
 
 /// A provider with a value map, lengths and counts by other fields, and an array of structures.
 const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
@@ -158,6 +159,37 @@ fn what_a_schema_does_not_account_for_stays_visible() {
             }
         }
     }
+}
+
+#[test]
+fn wpp_messages_are_formatted_by_their_tmf_file() {
+    let guid = Guid::from_u128(0x0011_AABB_2233_4455_6677_8899_AABB_CCDD);
+    let arguments = [&b"d\0i\0s\0k\0\0\0"[..], &0xBEEF_u32.to_le_bytes(), &0xC000_00BB_u32.to_le_bytes()].concat();
+    let header = MessageHeader { number: 10, guid: Some(guid), timestamp: Some(1_000_050), ..MessageHeader::default() };
+    let mut record = Vec::new();
+    header.push(arguments.len(), &mut record).unwrap();
+    record.extend(&arguments);
+    let path = folder("schemas").join("wpp.etl");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    let mut buffer = etw_etl::Buffer::new(1024, 0);
+    buffer.push_record(&record, 1_000_050).unwrap();
+    writer.write_buffer(&mut buffer, 1_000_060).unwrap();
+    writer.close().unwrap();
+    let mut messages = wpp::Messages::default();
+    let tmf = "0011aabb-2233-4455-6677-8899aabbccdd Driver // SRC=a.c\n\
+               #typev a_c12 10 \"%0opened %10!s! at %11!x!: %12!s!\" //   LEVEL=INFO FLAGS=ALL FUNC=Open\n{\n\
+               Name, ItemWString -- 10\nAt, ItemULong -- 11\nStatus, ItemNTSTATUS -- 12\n}\n";
+    assert_eq!(messages.parse(tmf), 1);
+    let mut reader = Reader::open(&path).unwrap();
+    let mut decoder = Decoder::of(&reader, Some(Arc::new(messages) as Arc<dyn Schema>));
+    let mut said = None;
+    while let Some(event) = reader.next_ref() {
+        said = (event.kind() == etw_etl::Kind::Wpp).then(|| decoder.decode(&event)).or(said);
+    }
+    let said = said.unwrap();
+    assert_eq!(said.to_string(), "Driver/Open Name=disk At=0xbeef Status=0xC00000BB STATUS_NOT_SUPPORTED");
+    assert_eq!(said.message().as_deref(), Some("opened disk at 0xbeef: 0xC00000BB STATUS_NOT_SUPPORTED"));
+    assert_eq!(said.raw, None);
 }
 
 #[test]

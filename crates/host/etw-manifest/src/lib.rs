@@ -6,6 +6,7 @@
 //! - [`tdh`]: the `TRACE_EVENT_INFO` and `EVENT_MAP_INFO` structures that a trace stores about its own events,
 //! - [`manifest`]: instrumentation manifests (`.man`, XML), those of .NET's `EventSource` included ([`envelope`]),
 //! - [`wevt`]: the same compiled into a binary's `WEVT_TEMPLATE` resource,
+//! - [`wpp`]: WPP messages, by trace message format files,
 //! - [`mof`]: the classes of the kernel's own events, as Microsoft's documentation lists them.
 //!
 //! The crate reads bytes of others and trusts none of them: no input makes it panic, loop or use memory without bound. It reads
@@ -32,6 +33,7 @@ pub mod schema;
 pub mod tdh;
 mod types;
 pub mod wevt;
+pub mod wpp;
 
 pub use error::Error;
 pub use files::SchemaFiles;

@@ -291,6 +291,11 @@ const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microso
 <localization><resources culture="en-US"><stringTable><string id="A" value="a"/><string id="M" value="%1!x! %2%n"/></stringTable>
 </resources></localization></instrumentationManifest>"#;
 
+/// Messages with arguments of several kinds.
+const TMF: &str = "// PDB: a.pdb\n0011aabb-2233-4455-6677-8899aabbccdd Driver // SRC=a.c\n\
+    #typev a_c12 10 \"%0%!FUNC! %10!s! %11!08x! %12!s!\" //   LEVEL=INFO FLAGS=ALL FUNC=Open\n{\n\
+    a, ItemPWString -- 10\nb, ItemULong -- 11\nc, ItemListLong(x,y) -- 12\n}\n";
+
 /// A description behind its size, and a payload.
 fn schemas() -> Vec<Made> {
     let behind =
@@ -306,7 +311,7 @@ fn schemas() -> Vec<Made> {
 
 fn all() -> [(&'static str, Vec<Made>); 9] {
     [
-        ("manifest", vec![("everything", MANIFEST.into()), ("resource", described::resource())]),
+        ("manifest", vec![("everything", MANIFEST.into()), ("resource", described::resource()), ("tmf", TMF.into())]),
         ("schema", schemas()),
         ("record", records()),
         ("inf", infs()),

@@ -152,10 +152,11 @@ fn key(event: &EventRef<'_>) -> Option<EventKey> {
         Layout::Event if header.flags & FLAG_STRING_ONLY != 0 => return None,
         Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => true,
         Layout::Event => match event.kind() {
-            Kind::Manifest => false,
+            Kind::Manifest | Kind::Wpp => false,
             _ => return None,
         },
-        Layout::Message | Layout::Foreign => return None,
+        Layout::Foreign => return None,
+        Layout::Message => false,
         _ => true,
     };
     let descriptor = &header.descriptor;

@@ -34,6 +34,12 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         push(out, format_args!(" id={} version={}", descriptor.id, descriptor.version));
         decoded.fields.iter().for_each(|field| push(out, format_args!(" {field}")));
     }
+    // What a message says is its text.
+    if event.kind() == Kind::Wpp
+        && let Some(message) = decoded.message()
+    {
+        push(out, format_args!(" message={}", Scalar::Text(message)));
+    }
     push(out, format_args!(" level={}", descriptor.level.as_int()));
     if descriptor.opcode.as_int() != 0 {
         push(out, format_args!(" opcode={}", descriptor.opcode.as_int()));

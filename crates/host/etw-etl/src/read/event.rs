@@ -9,7 +9,7 @@ use crate::decode::{Decoded, Kind, Parts, decode};
 use crate::format::classic::{ClassicHeader, SystemHeader};
 use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO};
 use crate::format::extended::{ExtendedItem, ExtendedType, Items};
-use crate::format::message::MessageHeader;
+use crate::format::message::{MessageHeader, OPTION_POINTER32};
 use crate::format::record::{self, Layout, Next, header_type};
 use crate::read::records::stamp;
 use crate::read::stacks::Stacks;
@@ -316,6 +316,7 @@ impl Header {
                 self.process_id = header.process_id;
                 self.descriptor.id = header.number;
                 self.sequence = header.sequence;
+                self.is_32_bit = header.options & OPTION_POINTER32 != 0;
                 return Some(header.size);
             }
             Layout::Foreign => {}

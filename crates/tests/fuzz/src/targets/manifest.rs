@@ -1,8 +1,8 @@
-//! Descriptions of events in files: manifests and `WEVT_TEMPLATE` resources. What is read becomes schemas whose fields lie within
+//! Descriptions of events in files: manifests, `WEVT_TEMPLATE` resources, formats of WPP messages. What is read becomes schemas whose fields lie within
 //! them and whose structures end, and an event that is described is found.
 
 use etw_manifest::manifest::{Manifest, ManifestSchemas};
-use etw_manifest::{Encoding, EventKey, EventSchema, Extent, PointerSize, Schema, Source, wevt};
+use etw_manifest::{Encoding, EventKey, EventSchema, Extent, PointerSize, Schema, Source, wevt, wpp};
 
 /// Reads the bytes as a manifest, as a resource and as a binary.
 pub(super) fn run(bytes: &[u8]) {
@@ -13,6 +13,8 @@ pub(super) fn run(bytes: &[u8]) {
     if let Ok(manifest) = wevt::parse(bytes, &wevt::Messages::default()) {
         look_at(&manifest);
     }
+    let mut messages = wpp::Messages::default();
+    assert!(messages.parse(&String::from_utf8_lossy(bytes)) >= messages.len(), "messages that were not counted");
     if let Ok(resources) = wevt::resources(bytes)
         && let Some(templates) = resources.templates
         && let Ok(manifest) = wevt::parse(&templates, &resources.messages)

@@ -106,6 +106,8 @@ const MANIFEST: Opt = path(
     "manifest",
     "describe events by a manifest (.man), a binary with a WEVT_TEMPLATE resource (.sys, .dll, .exe), or a folder of them; repeatable",
 );
+const TMF: Opt =
+    path("tmf", "describe WPP messages by a trace message format file (.tmf), or a folder of them; repeatable");
 
 /// Options that every command has.
 pub(crate) const GLOBAL: &[Opt] = &[
@@ -280,6 +282,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             WHERE,
             option("count", "N", "at most so many events"),
             MANIFEST,
+            TMF,
             path("output", "write to a file"),
         ],
         details: "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind or a field, with dots into structs.\n\
@@ -289,7 +292,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         name: "stats",
         summary: "summarise a trace file: events by provider and name, and how many of them have a schema",
         arguments: &[file("FILE", "an .etl file")],
-        options: &[MANIFEST],
+        options: &[MANIFEST, TMF],
         details: "An event is named if a schema is found for it, and whole if the schema accounts for every byte of its data.\n\
                   Works on every system.",
     },
@@ -297,7 +300,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         name: "activities",
         summary: "show how long activities of a trace file took, the slowest first",
         arguments: &[file("FILE", "an .etl file")],
-        options: &[switch("tree", "each activity below the one that it came from"), PROVIDERS, MANIFEST],
+        options: &[switch("tree", "each activity below the one that it came from"), PROVIDERS, MANIFEST, TMF],
         details: "A start and a stop are an activity if they have one activity id, or if they nest on one thread. A start whose stop\n\
                   is not in the trace is counted as open. Times are in microseconds; percentiles are durations that occurred.\n\
                   Works on every system.",
@@ -306,7 +309,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         name: "stacks",
         summary: "write the call stacks of a trace file in the folded form of flame graphs",
         arguments: &[file("FILE", "an .etl file")],
-        options: &[PROVIDERS, WHERE, MANIFEST, path("output", "write to a file")],
+        options: &[PROVIDERS, WHERE, MANIFEST, TMF, path("output", "write to a file")],
         details: "A line is a process, its frames from the outermost to the innermost, the event, and how often. Frames are named by\n\
                   the image events of the trace. With --json, a line is a JSON object. Works on every system.",
     },

@@ -117,7 +117,9 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
         Kind::Manifest => {
             "--manifest with the provider's manifest (.man) or the binary that contains it (.sys, .dll or .exe)"
         }
-        Kind::Wpp => "the TMF file of this GUID, or the PDB of the binary that wrote the messages",
+        Kind::Wpp => {
+            "--tmf with the TMF file of this GUID, which tracepdb writes from the PDB of the binary that wrote the messages"
+        }
         Kind::Mof => "the MOF class of this GUID; it is none of the kernel's documented ones",
         _ => return None,
     };
