@@ -13,7 +13,7 @@ use crate::format::record::{Layout, header_type};
 use crate::format::stack::definition;
 
 /// Most memory for definitions and stacks, in bytes, about. Keys and events beyond it stay without.
-const MAX_MEMORY: usize = 256 * 1024 * 1024;
+const MAX_MEMORY: usize = 64 * 1024 * 1024;
 /// What a definition or a stack costs besides its addresses.
 const COST: usize = 64;
 
@@ -32,6 +32,8 @@ pub(crate) struct Walked {
     pub(crate) process: u32,
     thread: u32,
     pub(crate) frames: Arc<[u64]>,
+    /// Whether both parts are there.
+    is_whole: bool,
 }
 
 /// The stacks of a file.
@@ -99,9 +101,11 @@ impl Stacks {
     fn join(&mut self, stamp: u64, (process, thread): (u32, u32), frames: Arc<[u64]>) {
         let stacks = self.by_stamp.entry(stamp).or_default();
         match stacks.iter_mut().find(|other| other.thread == thread) {
-            None => stacks.push(Walked { process, thread, frames }),
+            None => stacks.push(Walked { process, thread, frames, is_whole: false }),
             // The kernel's part is the inner one.
-            Some(Walked { frames: there, .. }) => {
+            Some(Walked { is_whole: true, .. }) => self.dropped += 1,
+            Some(Walked { frames: there, is_whole, .. }) => {
+                *is_whole = true;
                 let is_kernel = |frames: &[u64]| frames.first().is_some_and(|frame| frame >> 47 != 0);
                 let (inner, outer) =
                     if is_kernel(&frames) && !is_kernel(there) { (&frames, &*there) } else { (&*there, &frames) };
