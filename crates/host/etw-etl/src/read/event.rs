@@ -71,7 +71,7 @@ pub struct EventRef<'a> {
     record: &'a [u8],
     items: usize,
     data: usize,
-    stack: Option<&'a Arc<[u64]>>,
+    stack: Option<&'a [u64]>,
     stack_process: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ impl Event {
             record: &self.record,
             items: self.items,
             data: self.data,
-            stack: self.stack.as_ref(),
+            stack: self.stack.as_deref(),
             stack_process: None,
         }
     }
@@ -195,13 +195,13 @@ impl<'a> EventRef<'a> {
     }
 
     /// The stack that the event's key stands for, or that the kernel wrote behind the event.
-    pub(crate) fn resolve(mut self, stacks: &'a Stacks) -> Self {
+    pub(crate) fn resolve(mut self, stacks: &'a Stacks, place: &mut usize) -> Self {
         self.stack = self.stack_key().and_then(|key| stacks.get(key));
         if self.stack.is_none()
-            && let Some(walked) = stacks.of_event(&self.header, self.payload())
+            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload(), place)
         {
-            self.stack = Some(&walked.frames);
-            self.stack_process = Some(walked.process);
+            self.stack = Some(frames);
+            self.stack_process = Some(process);
         }
         self
     }
@@ -214,7 +214,7 @@ impl<'a> EventRef<'a> {
             record: self.record.to_vec(),
             items: self.items,
             data: self.data,
-            stack: self.stack.cloned(),
+            stack: self.stack.map(Arc::from),
         }
     }
 
@@ -258,7 +258,7 @@ impl<'a> EventRef<'a> {
     /// or those of the `StackWalk` events that belong to it.
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
-        self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(|frames| frames.to_vec()))
+        self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(<[u64]>::to_vec))
     }
 
     /// The process whose stack it is: the writing one, or the one that a `StackWalk` event names for events without.

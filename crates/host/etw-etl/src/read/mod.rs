@@ -59,6 +59,8 @@ pub struct Reader<R = File> {
     report: Report,
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
+    /// Where in the stacks the last event was.
+    stack_place: usize,
     entries: Vec<Entry>,
     /// How many of the entries were opened.
     opened: usize,
@@ -152,6 +154,7 @@ impl<R: Read + Seek> Reader<R> {
             report,
             stacks: found.stacks,
             schemas: Arc::new(found.schemas),
+            stack_place: 0,
             entries,
             opened: 0,
             open: BTreeSet::new(),
@@ -249,7 +252,7 @@ impl<R: Read + Seek> Reader<R> {
         current.position += 1;
         let buffer = &current.buffer;
         let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        Some(event.resolve(&self.stacks))
+        Some(event.resolve(&self.stacks, &mut self.stack_place))
     }
 
     /// Whether the next record of the current buffer is the earliest of all.

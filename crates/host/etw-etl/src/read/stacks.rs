@@ -26,24 +26,26 @@ const HOOK_KEY_USER: u16 = 0x1826;
 /// `PerfInfo`: a sample, whose thread is in its data.
 const HOOK_SAMPLE: u16 = 0x0F2E;
 
-/// The stack of an event.
-#[derive(Debug)]
-pub(crate) struct Walked {
-    pub(crate) process: u32,
+/// The stack of an event, or a part of it.
+#[derive(Clone, Copy, Debug)]
+struct Walked {
+    stamp: u64,
     thread: u32,
-    pub(crate) frames: Arc<[u64]>,
-    /// Whether both parts are there.
-    is_whole: bool,
+    process: u32,
+    /// Where its frames are in the list of all, and how many.
+    start: usize,
+    length: usize,
 }
 
 /// The stacks of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     by_key: HashMap<u64, Arc<[u64]>>,
-    /// Stacks of events by their time stamps.
-    by_stamp: HashMap<u64, Vec<Walked>>,
-    /// Time stamps, processes and threads, and keys that are not known yet.
-    keyed: Vec<(u64, (u32, u32), u64)>,
+    /// The stacks of events, in the order of time once the collection is complete.
+    walked: Vec<Walked>,
+    frames: Vec<u64>,
+    /// Stacks whose key is not known yet: `start` is the key.
+    keyed: Vec<(Walked, u64)>,
     held: usize,
     dropped: u64,
 }
@@ -52,12 +54,15 @@ impl Stacks {
     /// Takes the definitions and stacks of a buffer. A key that is defined twice keeps its first meaning.
     pub(crate) fn collect(&mut self, buffer: &Buffer) {
         for slot in &buffer.slots {
+            if !matches!(slot.layout, Layout::PerfInfo | Layout::System | Layout::Compact) {
+                continue;
+            }
             let record = buffer.record(*slot);
             if let Some((key, frames)) = definition(slot.layout, record) {
                 if !self.by_key.contains_key(&key) && self.fits(frames.len()) {
                     self.by_key.insert(key, frames.into());
                 }
-            } else if matches!(slot.layout, Layout::PerfInfo | Layout::System | Layout::Compact) {
+            } else {
                 self.walk(slot.layout, record);
             }
         }
@@ -81,44 +86,61 @@ impl Stacks {
             return None;
         }
         let data = record.get(layout.header_size()..)?;
-        let (stamp, owner, rest) = (u64_at(data, 0)?, (u32_at(data, 8)?, u32_at(data, 12)?), data.get(16..)?);
-        let frames: Vec<u64> = if Layout::is_32_bit(header_type(record)) {
-            rest.as_chunks::<4>().0.iter().map(|frame| u32::from_le_bytes(*frame).into()).collect()
-        } else {
-            rest.as_chunks::<8>().0.iter().map(|frame| u64::from_le_bytes(*frame)).collect()
-        };
+        let rest = data.get(16..)?;
+        let (stamp, process, thread) = (u64_at(data, 0)?, u32_at(data, 8)?, u32_at(data, 12)?);
+        let width = if Layout::is_32_bit(header_type(record)) { 4 } else { 8 };
+        let mut walked = Walked { stamp, thread, process, start: self.frames.len(), length: rest.len() / width };
+        let narrow = rest.as_chunks::<4>().0.iter().map(|frame| u64::from(u32::from_le_bytes(*frame)));
+        let wide = rest.as_chunks::<8>().0.iter().map(|frame| u64::from_le_bytes(*frame));
         if hook == HOOK_STACK {
-            if self.fits(frames.len()) {
-                self.join(stamp, owner, frames.into());
+            if self.fits(walked.length) {
+                if width == 4 {
+                    self.frames.extend(narrow)
+                } else {
+                    self.frames.extend(wide)
+                }
+                self.walked.push(walked);
             }
         } else if self.fits(0) {
-            self.keyed.push((stamp, owner, *frames.first()?));
+            let key = if width == 4 { u32_at(rest, 0).map(u64::from) } else { u64_at(rest, 0) };
+            walked.length = 0;
+            self.keyed.push((walked, key?));
         }
         Some(())
     }
 
-    /// Adds a stack, or the other part of one.
-    fn join(&mut self, stamp: u64, (process, thread): (u32, u32), frames: Arc<[u64]>) {
-        let stacks = self.by_stamp.entry(stamp).or_default();
-        match stacks.iter_mut().find(|other| other.thread == thread) {
-            None => stacks.push(Walked { process, thread, frames, is_whole: false }),
-            // The kernel's part is the inner one.
-            Some(Walked { is_whole: true, .. }) => self.dropped += 1,
-            Some(Walked { frames: there, is_whole, .. }) => {
-                *is_whole = true;
-                let is_kernel = |frames: &[u64]| frames.first().is_some_and(|frame| frame >> 47 != 0);
-                let (inner, outer) =
-                    if is_kernel(&frames) && !is_kernel(there) { (&frames, &*there) } else { (&*there, &frames) };
-                *there = inner.iter().chain(outer.iter()).copied().collect();
+    /// Ends the collection: keys of stacks become stacks, the two parts of a stack become one, and all are in the order of time.
+    pub(crate) fn finish(&mut self) {
+        for (mut walked, key) in std::mem::take(&mut self.keyed) {
+            if let Some(frames) = self.by_key.get(&key) {
+                walked.start = self.frames.len();
+                walked.length = frames.len();
+                self.frames.extend_from_slice(frames);
+                self.walked.push(walked);
             }
         }
-    }
-
-    /// Ends the collection: keys of stacks become stacks.
-    pub(crate) fn finish(&mut self) {
-        for (stamp, owner, key) in std::mem::take(&mut self.keyed) {
-            if let Some(frames) = self.by_key.get(&key).cloned() {
-                self.join(stamp, owner, frames);
+        let (mut parts, frames) = (std::mem::take(&mut self.walked), std::mem::take(&mut self.frames));
+        let of = |part: &Walked| frames.get(part.start..).and_then(|rest| rest.get(..part.length)).unwrap_or_default();
+        // The kernel's part is the inner one: its addresses are in the upper half.
+        let is_user = |part: &Walked| of(part).first().is_none_or(|frame| frame >> 47 == 0);
+        parts.sort_by_cached_key(|part| (part.stamp, part.thread, is_user(part)));
+        self.frames.reserve(frames.len());
+        let mut has_both = false;
+        for part in parts {
+            let start = self.frames.len();
+            match self.walked.last_mut().filter(|last| (last.stamp, last.thread) == (part.stamp, part.thread)) {
+                None => {
+                    self.frames.extend_from_slice(of(&part));
+                    self.walked.push(Walked { start, ..part });
+                    has_both = false;
+                }
+                Some(last) if !has_both => {
+                    self.frames.extend_from_slice(of(&part));
+                    last.length += part.length;
+                    has_both = true;
+                }
+                // An event has one stack of two parts at most.
+                Some(_) => self.dropped += 1,
             }
         }
     }
@@ -128,29 +150,34 @@ impl Stacks {
         self.dropped
     }
 
-    pub(crate) fn get(&self, key: u64) -> Option<&Arc<[u64]>> {
-        self.by_key.get(&key)
+    pub(crate) fn get(&self, key: u64) -> Option<&[u64]> {
+        self.by_key.get(&key).map(AsRef::as_ref)
     }
 
-    /// The stack that the kernel wrote behind an event.
-    pub(crate) fn of_event(&self, header: &Header, payload: &[u8]) -> Option<&Walked> {
-        if self.by_stamp.is_empty() || header.layout == Layout::Message {
-            return None;
+    /// The process and the stack that the kernel wrote behind an event. Events come in the order of time, and `place` is where the
+    /// stacks of the last one were.
+    pub(crate) fn of_event(&self, header: &Header, payload: &[u8], place: &mut usize) -> Option<(u32, &[u64])> {
+        while self.walked.get(*place).is_some_and(|walked| walked.stamp < header.stamp) {
+            *place += 1;
         }
-        let stacks = self.by_stamp.get(&header.stamp)?;
-        let is_stack = matches!(header.descriptor.id >> 8, 0x18) && header.provider.is_none();
-        if is_stack {
+        let mut stacks = self.walked.get(*place..)?.iter().take_while(|walked| walked.stamp == header.stamp).peekable();
+        stacks.peek()?;
+        let is_stack = header.descriptor.id >> 8 == 0x18 && header.provider.is_none();
+        if is_stack || header.layout == Layout::Message {
             return None;
         }
         let thread = match header.thread_id {
             None if header.descriptor.id == HOOK_SAMPLE => u32_at(payload, if header.is_32_bit { 4 } else { 8 }),
             thread => thread,
         };
-        match (thread, stacks.as_slice()) {
-            (Some(thread), stacks) => stacks.iter().find(|other| other.thread == thread),
+        let walked = match thread {
+            Some(thread) => stacks.find(|walked| walked.thread == thread)?,
             // Without a thread, there must be only one that it can be.
-            (None, [one]) => Some(one),
-            (None, _) => None,
-        }
+            None => {
+                let only = stacks.next()?;
+                stacks.next().is_none().then_some(only)?
+            }
+        };
+        Some((walked.process, self.frames.get(walked.start..)?.get(..walked.length)?))
     }
 }
