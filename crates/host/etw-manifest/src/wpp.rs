@@ -193,9 +193,8 @@ fn item_field(name: &str, item: &str) -> Option<Field> {
     let value = Encoding::Value;
     let (encoding, out) = match kind {
         "Char" => (value(InType::I8), OutType::Default),
-        "UChar" | "Boolean" => (value(InType::U8), OutType::Default),
-        "CharSign" | "ListByte" | "SetByte" => (value(InType::U8), OutType::Default),
-        "CharShort" | "Short" => (value(InType::I16), OutType::Default),
+        "UChar" | "Boolean" | "ListByte" | "SetByte" => (value(InType::U8), OutType::Default),
+        "Short" => (value(InType::I16), OutType::Default),
         "UShort" | "ListShort" | "SetShort" => (value(InType::U16), OutType::Default),
         "Long" | "Int" => (value(InType::I32), OutType::Default),
         "ULong" | "ListLong" | "SetLong" | "Enum" => (value(InType::U32), OutType::Default),

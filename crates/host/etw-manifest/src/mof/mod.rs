@@ -44,11 +44,12 @@ struct Class {
 #[derive(Debug)]
 pub struct KernelClasses {
     classes: HashMap<Guid, Class>,
-    groups: HashMap<u8, Guid>,
+    /// By number: looked up for every kernel event.
+    groups: Vec<Option<Guid>>,
 }
 
 static KERNEL: LazyLock<KernelClasses> = LazyLock::new(|| {
-    let mut classes = KernelClasses { classes: HashMap::new(), groups: HashMap::new() };
+    let mut classes = KernelClasses { classes: HashMap::new(), groups: Vec::new() };
     for text in CLASSES {
         // The text is part of this crate, and a test reads all of it.
         let _ = parse::parse(text, &mut classes);
@@ -68,7 +69,7 @@ impl KernelClasses {
     pub fn class_of_hook(&self, hook: u16) -> Option<Guid> {
         let [event_type, group] = hook.to_le_bytes();
         let group = if group == GROUP_PROCESS && event_type == TYPE_LOAD { GROUP_IMAGE } else { group };
-        self.groups.get(&group).copied()
+        self.groups.get(usize::from(group)).copied().flatten()
     }
 
     /// How many layouts are known.

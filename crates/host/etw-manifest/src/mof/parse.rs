@@ -49,7 +49,9 @@ fn declare(declaration: &str, into: &mut KernelClasses) -> Option<Guid> {
     into.classes.entry(guid).or_insert_with(|| Class { name: name.into(), types: std::collections::HashMap::new() });
     if words.next() == Some("group") {
         let group = u8::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
-        into.groups.insert(group, guid);
+        let place = usize::from(group);
+        into.groups.resize(into.groups.len().max(place + 1), None);
+        *into.groups.get_mut(place)? = Some(guid);
     }
     Some(guid)
 }

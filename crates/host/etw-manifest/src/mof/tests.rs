@@ -14,7 +14,7 @@ fn key(provider: Guid, opcode: u8, version: u8) -> EventKey {
 
 #[test]
 fn every_line_of_the_classes_is_understood() {
-    let mut classes = KernelClasses { classes: HashMap::new(), groups: HashMap::new() };
+    let mut classes = KernelClasses { classes: HashMap::new(), groups: Vec::new() };
     for text in CLASSES {
         assert_eq!(parse::parse(text, &mut classes), Ok(()));
     }
@@ -67,7 +67,7 @@ fn lines_that_are_not_understood_are_named() {
         "class X 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c\n  A 1 version 0\n    what Name",
     ];
     for text in wrong {
-        let mut classes = KernelClasses { classes: HashMap::new(), groups: HashMap::new() };
+        let mut classes = KernelClasses { classes: HashMap::new(), groups: Vec::new() };
         assert!(parse::parse(text, &mut classes).is_err(), "{text}");
     }
 }
