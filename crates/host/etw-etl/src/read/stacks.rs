@@ -95,9 +95,9 @@ impl Stacks {
         if hook == HOOK_STACK {
             if self.fits(walked.length) {
                 if width == 4 {
-                    self.frames.extend(narrow)
+                    self.frames.extend(narrow);
                 } else {
-                    self.frames.extend(wide)
+                    self.frames.extend(wide);
                 }
                 self.walked.push(walked);
             }
@@ -170,13 +170,12 @@ impl Stacks {
             None if header.descriptor.id == HOOK_SAMPLE => u32_at(payload, if header.is_32_bit { 4 } else { 8 }),
             thread => thread,
         };
-        let walked = match thread {
-            Some(thread) => stacks.find(|walked| walked.thread == thread)?,
+        let walked = if let Some(thread) = thread {
+            stacks.find(|walked| walked.thread == thread)?
+        } else {
             // Without a thread, there must be only one that it can be.
-            None => {
-                let only = stacks.next()?;
-                stacks.next().is_none().then_some(only)?
-            }
+            let only = stacks.next()?;
+            stacks.next().is_none().then_some(only)?
         };
         Some((walked.process, self.frames.get(walked.start..)?.get(..walked.length)?))
     }
