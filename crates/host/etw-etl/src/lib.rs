@@ -44,16 +44,19 @@ mod error;
 pub mod expect;
 pub mod export;
 pub mod format;
+mod images;
+pub mod pair;
 mod read;
 #[cfg(test)]
 mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Kind};
+pub use decode::{Decoded, Decoder, Identity, Kind, escaped};
 pub use error::Error;
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
+pub use images::Images;
 pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};

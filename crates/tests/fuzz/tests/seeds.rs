@@ -3,6 +3,8 @@
 //! Set `ETW_FUZZ_BLESS` to write them anew. Other files of the corpus (`found-*`) are inputs that fuzzing came upon.
 
 // The images are linked as those of driver-package's own tests.
+#[path = "../../../host/etw-manifest/tests/common/mod.rs"]
+mod described;
 #[path = "../../../tools/driver-package/tests/common/mod.rs"]
 mod linker;
 // And the symbols written as those of pe-image's.
@@ -277,8 +279,43 @@ fn infs() -> Vec<Made> {
     vec![("driver", DRIVER_INF.into()), ("wide", wide), ("odd", odd)]
 }
 
-fn all() -> [(&'static str, Vec<Made>); 8] {
+/// A manifest with everything that a decoder looks at.
+const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
+<provider name="P" guid="{11111111-2222-3333-4444-555555555555}" symbol="S" resourceFileName="r" messageFileName="m" message="$(string.A)">
+<channels><channel chid="c" name="P/C" type="Debug" value="17"/></channels><levels><level name="L" value="16"/></levels>
+<tasks><task name="T" value="3"><opcodes><opcode name="O" value="0x14"/></opcodes></task></tasks>
+<keywords><keyword name="K" mask="0x10"/></keywords>
+<maps><valueMap name="V"><map value="1" message="$(string.A)"/></valueMap><bitMap name="B"><map value="0x2" message="b"/></bitMap></maps>
+<templates><template tid="t"><data name="N" inType="win:UInt16" map="V" outType="win:PID"/>
+<data name="D" inType="win:Binary" length="N"/><data name="X" inType="win:UnicodeString" count="2" length="3"/>
+<struct name="I" count="N"><data name="P" inType="win:Pointer" map="B"/></struct><UserData><E>%1</E></UserData></template></templates>
+<events><event value="1" version="2" level="win:Error" task="T" opcode="O" channel="c" keywords="K" template="t" message="$(string.M)"/>
+<event value="2" symbol="Z"/></events></provider></events></instrumentation>
+<localization><resources culture="en-US"><stringTable><string id="A" value="a"/><string id="M" value="%1!x! %2%n"/></stringTable>
+</resources></localization></instrumentationManifest>"#;
+
+/// Messages with arguments of several kinds.
+const TMF: &str = "// PDB: a.pdb\n0011aabb-2233-4455-6677-8899aabbccdd Driver // SRC=a.c\n\
+    #typev a_c12 10 \"%0%!FUNC! %10!s! %11!08x! %12!s!\" //   LEVEL=INFO FLAGS=ALL FUNC=Open\n{\n\
+    a, ItemPWString -- 10\nb, ItemULong -- 11\nc, ItemListLong(x,y) -- 12\n}\n";
+
+/// A description behind its size, and a payload.
+fn schemas() -> Vec<Made> {
+    let behind =
+        |info: &[u8], payload: &[u8]| [&u16::try_from(info.len()).unwrap().to_le_bytes()[..], info, payload].concat();
+    vec![
+        ("event-info", behind(&described::event_info(), &described::payload())),
+        ("map-info", behind(&described::map_info(), &[])),
+        ("chunk", behind(b"\x01\x01\0\x5b\x01\0\0\0<events/>", &[])),
+        // The size is the hook id of a process that starts.
+        ("process", [&[1, 3][..], &[0; 0x301], &[7; 36], &[0; 4], b"a.exe\0a\0\0\0"].concat()),
+    ]
+}
+
+fn all() -> [(&'static str, Vec<Made>); 10] {
     [
+        ("manifest", vec![("everything", MANIFEST.into()), ("resource", described::resource()), ("tmf", TMF.into())]),
+        ("schema", schemas()),
         ("record", records()),
         ("inf", infs()),
         ("tracelogging", [events(), vec![("walked-again", walked_again())]].concat()),

@@ -2,6 +2,7 @@
 
 mod decode;
 mod engine;
+mod kernel;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,9 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["engine-stepped", events, file] => engine::stepped(number(events)?, &PathBuf::from(file)),
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
+        ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),
+        ["name", file] => decode::name(&PathBuf::from(file)),
+        ["name-owned", file] => decode::name_owned(&PathBuf::from(file)),
         ["visit", file] => decode::visit(&PathBuf::from(file)),
         _ => Err(format!("no such work: {}", words.join(" "))),
     }

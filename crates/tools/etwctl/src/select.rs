@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use etw_etl::decode::{Field, Node, Scalar};
-use etw_etl::{Decoded, Event};
+use etw_etl::{Decoded, Decoder, EventRef, escaped};
 use etw_types::{Guid, Level};
 
 use crate::cli::Line;
@@ -21,6 +21,7 @@ pub(crate) struct Selection {
     level: Option<Level>,
     conditions: Vec<Condition>,
     seen: Seen,
+    decoder: Decoder,
 }
 
 /// What a trace has, to tell whether a name was a slip.
@@ -71,7 +72,13 @@ impl Selection {
             level: line.value("level").map(values::level).transpose()?.filter(|level| *level != Level::LogAlways),
             conditions: line.values("where").map(Condition::parse).collect::<Result<_, _>>()?,
             seen: Seen::default(),
+            decoder: Decoder::default(),
         })
+    }
+
+    /// Looks at events with these schemas.
+    pub(crate) fn with_decoder(self, decoder: Decoder) -> Self {
+        Self { decoder, ..self }
     }
 
     /// What was asked for in vain: a provider that no event is of, a name that no event has.
@@ -81,7 +88,7 @@ impl Selection {
         let names = self.conditions.iter().map(|condition| &condition.name).filter(missing);
         let provider = |name: &String| match hint(name, &self.seen.providers) {
             nothing if nothing.is_empty() => {
-                let some: Vec<&str> = self.seen.providers.iter().take(5).map(String::as_str).collect();
+                let some: Vec<_> = self.seen.providers.iter().take(5).map(|name| escaped(name)).collect();
                 format!("no event is of provider '{name}'; the trace has {}", some.join(", "))
             }
             hint => format!("no event is of provider '{name}'{hint}"),
@@ -94,16 +101,15 @@ impl Selection {
     }
 
     /// Whether an event is wanted.
-    pub(crate) fn takes(&mut self, event: &Event) -> bool {
+    pub(crate) fn takes(&mut self, event: &EventRef<'_>) -> bool {
         let is_within = self.level.is_none_or(|level| event.header.descriptor.level <= level);
         if self.providers.is_empty() && self.conditions.is_empty() {
             return is_within;
         }
-        let decoded = event.decode();
+        let decoded = self.decoder.decode(event);
         self.seen.note(event, &decoded);
         let is_of = |(guid, name): &(Guid, String)| {
-            event.header.provider == Some(*guid)
-                || decoded.provider.as_ref().is_some_and(|of| of.eq_ignore_ascii_case(name))
+            event.class() == Some(*guid) || decoded.provider.as_ref().is_some_and(|of| of.eq_ignore_ascii_case(name))
         };
         let of: Vec<&String> = self.providers.iter().filter(|wanted| is_of(wanted)).map(|(_, name)| name).collect();
         let is_wanted = self.providers.is_empty() || !of.is_empty();
@@ -125,8 +131,8 @@ impl Selection {
 }
 
 impl Seen {
-    fn note(&mut self, event: &Event, decoded: &Decoded) {
-        let provider = decoded.provider.clone().or_else(|| event.header.provider.map(|guid| guid.to_string()));
+    fn note(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+        let provider = decoded.provider.clone().or_else(|| event.class().map(|guid| guid.to_string()));
         if let Some(provider) = provider.filter(|_| self.providers.len() < MOST_NAMES) {
             self.providers.insert(provider);
         }
@@ -184,7 +190,7 @@ fn compare(one: &str, other: &str) -> Ordering {
 const HEADER_NAMES: [&str; 11] =
     ["event", "provider", "id", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "kind"];
 
-fn value_of(name: &str, event: &Event, decoded: &Decoded) -> Option<String> {
+fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<String> {
     // A field hides a part of the header: what a provider wrote is meant first.
     if let Some(value) = field(name, &decoded.fields) {
         return Some(value);
@@ -193,7 +199,7 @@ fn value_of(name: &str, event: &Event, decoded: &Decoded) -> Option<String> {
     let descriptor = &header.descriptor;
     match name.to_ascii_lowercase().as_str() {
         "event" => decoded.event.clone(),
-        "provider" => decoded.provider.clone().or_else(|| header.provider.map(|guid| guid.to_string())),
+        "provider" => decoded.provider.clone().or_else(|| event.class().map(|guid| guid.to_string())),
         "id" => Some(descriptor.id.to_string()),
         "level" => Some(descriptor.level.as_int().to_string()),
         "opcode" => Some(descriptor.opcode.as_int().to_string()),

@@ -115,7 +115,7 @@ fn statistics_count_what_is_there() {
     assert_eq!(stats["by_event"][0]["event"], "Read");
     assert_eq!(stats["by_event"][0]["events"], 24);
     let names: Vec<&Value> = stats["by_event"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
-    assert!(names.contains(&&"header".into()) && names.contains(&&"Unload".into()), "{names:?}");
+    assert!(names.contains(&&"Header".into()) && names.contains(&&"Unload".into()), "{names:?}");
     assert!(etwctl(&format!("stats {}", path.display())).out.contains("PROVIDER"));
     fs::remove_file(path).unwrap();
 }

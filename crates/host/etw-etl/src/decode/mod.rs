@@ -1,22 +1,28 @@
 //! From a record to names and values.
 //!
 //! A TraceLogging event carries its own schema; `etw-types` reads the schema and walks the payload, this module builds a tree
-//! of it and says how each value is shown ([`Scalar`]). Nothing is lost: what could not be decoded stays as bytes. Manifest,
-//! MOF and WPP events need files that a trace does not contain, so they are header and bytes.
+//! of it and says how each value is shown ([`Scalar`]). A [`Decoder`] finds the schemas of other events: in the trace, in files,
+//! among the kernel's classes. Nothing is lost: what could not be decoded stays as bytes.
 
 mod find;
 mod reencode;
+mod schema;
 mod tree;
 mod value;
+mod walk;
 
 use std::fmt;
+use std::sync::Arc;
 
+use etw_manifest::EventSchema;
 use etw_types::tracelogging::{self, DecodeError, Metadata};
 use etw_types::{Channel, traits};
 
 pub use reencode::{Reencoded, reencode};
+pub use schema::{Decoder, Identity};
 pub use tree::{Field, Node};
 pub use value::Scalar;
+pub use value::text::escaped;
 
 use crate::format::bytes::u16_at;
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
@@ -134,6 +140,8 @@ pub struct Decoded {
     pub raw: Option<Vec<u8>>,
     /// Why not, for an event that has a schema.
     pub error: Option<DecodeError>,
+    /// The schema, if the event was decoded by one that it does not carry itself.
+    pub schema: Option<Arc<EventSchema>>,
 }
 
 /// Decodes an event as far as it describes itself.
@@ -179,8 +187,8 @@ pub fn decode(event: &EventRef<'_>) -> Decoded {
 impl fmt::Display for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.provider, &self.event) {
-            (Some(provider), Some(event)) => write!(f, "{provider}/{event}")?,
-            (Some(name), None) | (None, Some(name)) => f.write_str(name)?,
+            (Some(provider), Some(event)) => write!(f, "{}/{}", escaped(provider), escaped(event))?,
+            (Some(name), None) | (None, Some(name)) => f.write_str(&escaped(name))?,
             (None, None) => f.write_str("(undecoded)")?,
         }
         if self.tag != 0 {

@@ -5,7 +5,7 @@ use std::fmt;
 use etw_types::tracelogging::{self, Count, Value, Visitor};
 use etw_types::{InType, OutType};
 
-use super::value::text::name_text;
+use super::value::text::{escaped, name_text};
 use super::value::{Scalar, show};
 use crate::format::bytes::hex;
 
@@ -52,7 +52,7 @@ impl Field {
 
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        f.write_str(&escaped(&self.name))?;
         if self.tag != 0 {
             write!(f, "[tag={:#x}]", self.tag)?;
         }

@@ -1,15 +1,11 @@
 //! The trace format of Chrome's and Perfetto's viewers.
 //!
-//! A start and its stop become one complete event (`X`) on the track of the thread that started it; everything else is an
-//! instant on its thread's track. They are paired by provider and activity id; where an event has none, by provider, thread
-//! and task, the latest start first. A start whose stop is not in the trace lasts to its end.
-
-use std::collections::BTreeMap;
-
-use etw_types::{Guid, Opcode};
+//! A start and its stop ([`Pairs`]) become one complete event (`X`) on the track of the thread that started it; everything else is
+//! an instant on its thread's track. A start whose stop is not in the trace is an instant, too, marked `"open":true`.
 
 use super::json::{fields, push, string};
 use crate::decode::Decoded;
+use crate::pair::{Pairs, Role};
 use crate::read::event::EventRef;
 
 /// What an export starts with.
@@ -19,13 +15,6 @@ const MAX_OPEN: usize = 16 * 1024 * 1024;
 /// What a span costs besides its texts.
 const SPAN_COST: usize = 256;
 
-/// How a stop finds its start.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Activity(Option<Guid>, Guid),
-    Thread(Option<Guid>, Option<u32>, Option<u32>, u16),
-}
-
 /// A start that waits for its stop.
 #[derive(Debug)]
 struct Span {
@@ -34,77 +23,67 @@ struct Span {
     arguments: String,
 }
 
-impl Span {
-    fn cost(&self) -> usize {
-        SPAN_COST + self.head.len() + self.arguments.len()
-    }
-}
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Chrome {
     first: Option<i64>,
-    last: i64,
     any: bool,
-    open: BTreeMap<Key, Vec<Span>>,
-    held: usize,
+    open: Pairs<Span>,
+}
+
+impl Default for Chrome {
+    fn default() -> Self {
+        Self { first: None, any: false, open: Pairs::new(MAX_OPEN) }
+    }
 }
 
 impl Chrome {
     pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let time = header.time.0.saturating_sub(*self.first.get_or_insert(header.time.0));
-        self.last = self.last.max(time);
         let mut arguments = String::new();
         fields(&mut arguments, &decoded.fields);
-        let key = match header.activity {
-            Some(activity) => Key::Activity(header.provider, activity),
-            None => Key::Thread(header.provider, header.process_id, header.thread_id, header.descriptor.task),
-        };
-        let is_kernel = header.process_id.is_none();
         let head = head(event, decoded);
-        match header.descriptor.opcode {
-            Opcode::Start if !is_kernel => {
+        match Role::of(event) {
+            Some(Role::Start) => {
+                let cost = SPAN_COST + head.len() + arguments.len();
                 let span = Span { start: time, head, arguments };
-                if self.held + span.cost() > MAX_OPEN {
-                    self.instant(out, time, &span.head, &span.arguments);
-                } else {
-                    self.held += span.cost();
-                    self.open.entry(key).or_default().push(span);
+                if let Some(span) = self.open.start(event, decoded, span, cost) {
+                    self.open_end(out, &span);
                 }
             }
-            Opcode::Stop if !is_kernel => match self.take(&key) {
-                Some(span) => self.complete(out, &span, time, &format!("\"stop\":{arguments}")),
-                None => self.instant(out, time, &head, &arguments),
-            },
-            _ => self.instant(out, time, &head, &arguments),
+            Some(Role::Stop) => {
+                let stopped = self.open.stop(event, decoded);
+                stopped.open.iter().for_each(|span| self.open_end(out, span));
+                match stopped.start {
+                    Some(span) => self.complete(out, &span, time, &arguments),
+                    None => self.instant(out, time, &head, &arguments),
+                }
+            }
+            None => self.instant(out, time, &head, &arguments),
         }
     }
 
     /// Ends the spans that are still open, and the document.
     pub(super) fn finish(&mut self, out: &mut String) {
-        let mut open: Vec<Span> = std::mem::take(&mut self.open).into_values().flatten().collect();
+        let mut open = self.open.finish();
         open.sort_by_key(|span| span.start);
         for span in open {
-            self.complete(out, &span, self.last, "\"unfinished\":true");
+            self.open_end(out, &span);
         }
         out.push_str("\n]}\n");
     }
 
-    fn take(&mut self, key: &Key) -> Option<Span> {
-        let spans = self.open.get_mut(key)?;
-        let span = spans.pop();
-        if spans.is_empty() {
-            self.open.remove(key);
-        }
-        self.held -= span.as_ref().map_or(0, Span::cost);
-        span
-    }
-
-    fn complete(&mut self, out: &mut String, span: &Span, end: i64, more: &str) {
+    fn complete(&mut self, out: &mut String, span: &Span, end: i64, stop: &str) {
         self.begin(out);
         let length = microseconds(end.saturating_sub(span.start).max(0));
         push(out, format_args!("{},\"ph\":\"X\",\"ts\":{},\"dur\":{length}", span.head, microseconds(span.start)));
-        push(out, format_args!(",\"args\":{{\"start\":{},{more}}}}}", span.arguments));
+        push(out, format_args!(",\"args\":{{\"start\":{},\"stop\":{stop}}}}}", span.arguments));
+    }
+
+    /// A start without a stop.
+    fn open_end(&mut self, out: &mut String, span: &Span) {
+        let arguments = format!("{{\"start\":{},\"open\":true}}", span.arguments);
+        self.instant(out, span.start, &span.head, &arguments);
     }
 
     fn instant(&mut self, out: &mut String, time: i64, head: &str, arguments: &str) {
@@ -128,7 +107,7 @@ fn head(event: &EventRef<'_>, decoded: &Decoded) -> String {
         None => push(&mut out, format_args!("\"{} {}\"", event.kind().as_str(), header.descriptor.id)),
     }
     out.push_str(",\"cat\":");
-    match (&decoded.provider, header.provider) {
+    match (&decoded.provider, event.class()) {
         (Some(name), _) => string(&mut out, name),
         (None, Some(id)) => push(&mut out, format_args!("\"{id}\"")),
         (None, None) => push(&mut out, format_args!("\"{}\"", event.kind().as_str())),

@@ -1,4 +1,7 @@
 //! CSV by RFC 4180, with the columns of the JSON export. An absent value is an empty cell; fields are JSON in one cell.
+//!
+//! A name that a spreadsheet would take for a formula (it starts with `=`, `+`, `-`, `@`, a tab or a return) gets an apostrophe
+//! before it. Other cells never start so.
 
 use super::json;
 use crate::decode::Decoded;
@@ -16,9 +19,9 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let optional = |value: Option<String>| value.unwrap_or_default();
     let cells = [
         header.time.to_string(),
-        optional(decoded.provider.clone()),
-        optional(header.provider.map(|id| id.to_string())),
-        optional(decoded.event.clone()),
+        optional(decoded.provider.as_deref().map(guarded)),
+        optional(event.class().map(|id| id.to_string())),
+        optional(decoded.event.as_deref().map(guarded)),
         event.kind().as_str().to_owned(),
         descriptor.id.to_string(),
         descriptor.version.to_string(),
@@ -42,6 +45,11 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         push_cell(out, cell);
     }
     out.push_str("\r\n");
+}
+
+/// A name that a spreadsheet does not run.
+fn guarded(name: &str) -> String {
+    if name.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{name}") } else { name.to_owned() }
 }
 
 fn push_cell(out: &mut String, cell: &str) {

@@ -1,6 +1,7 @@
 //! JSON Lines: one object for each event. The keys and their order are part of this crate's interface.
 //!
-//! Every event has the keys up to `fields`. Behind them follow, where an event has it, `sequence` (the number of a message),
+//! Every event has the keys up to `fields`. Behind them follow, if an event has it, `message` (the text that its manifest
+//! gives it, with the fields put in), `sequence` (the number of a message),
 //! `stack` (return addresses, the innermost first) or, where the file does not define it, `stack_key`, and `raw`.
 
 use etw_types::Guid;
@@ -19,7 +20,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     out.push_str("\",\"provider\":");
     optional(out, decoded.provider.as_deref());
     out.push_str(",\"provider_id\":");
-    id(out, header.provider);
+    id(out, event.class());
     out.push_str(",\"event\":");
     optional(out, decoded.event.as_deref());
     out.push_str(",\"kind\":\"");
@@ -52,6 +53,10 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     id(out, event.related());
     out.push_str(",\"fields\":");
     fields(out, &decoded.fields);
+    if let Some(message) = decoded.message() {
+        out.push_str(",\"message\":");
+        string(out, &message);
+    }
     if let Some(sequence) = header.sequence {
         push(out, format_args!(",\"sequence\":{sequence}"));
     }

@@ -17,6 +17,7 @@ mod text;
 use std::io::{self, Write};
 use std::str::FromStr;
 
+use crate::decode::Decoder;
 use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
 use chrome::Chrome;
@@ -40,7 +41,7 @@ pub enum Format {
     /// One JSON document for Chrome's and Perfetto's viewers: activities are spans on the track of their thread.
     Chrome,
     /// A page that shows the trace in a browser: timeline, filter, table, fields. It needs no network, and holds at most the
-    /// first 20,000 events.
+    /// first 100,000 events.
     Html,
 }
 
@@ -93,6 +94,7 @@ pub struct Exporter<W> {
     html: Html,
     table: Table,
     line: String,
+    decoder: Decoder,
 }
 
 impl<W: Write> Exporter<W> {
@@ -116,7 +118,15 @@ impl<W: Write> Exporter<W> {
             html: Html::default(),
             table: Table::default(),
             line: String::new(),
+            decoder: Decoder::default(),
         })
+    }
+
+    /// Decodes with these schemas; without, only events that describe themselves and the kernel's own have names.
+    #[must_use]
+    pub fn with_decoder(mut self, decoder: Decoder) -> Self {
+        self.decoder = decoder;
+        self
     }
 
     /// Says what the trace is; any time before the end.
@@ -139,7 +149,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// What the output answered.
     pub fn event_ref(&mut self, event: &EventRef<'_>) -> io::Result<()> {
-        let decoded = event.decode();
+        let decoded = self.decoder.decode(event);
         self.line.clear();
         match self.format {
             Format::Text => {
@@ -156,6 +166,12 @@ impl<W: Write> Exporter<W> {
             Format::Html => self.html.event(&mut self.line, event, &decoded),
         }
         self.out.write_all(self.line.as_bytes())
+    }
+
+    /// How many events there was no room for: a page ([`Format::Html`]) has a limit.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.html.left_out()
     }
 
     /// Has the output write what it keeps, while events are still to come.

@@ -224,12 +224,12 @@ fn activities_are_spans_on_the_track_of_the_thread_that_started_them() {
             ("X", 10, 10.0, Some(2.3)),
             ("i", 12, 13.0, None),
             ("X", 11, 11.0, Some(3.0)),
-            ("X", 10, 10.1, Some(3.9)),
+            ("i", 10, 10.1, None),
         ]
     );
     assert_eq!(document["traceEvents"][2]["name"], "Begin");
     assert_eq!(document["traceEvents"][2]["cat"], "P");
-    assert_eq!(document["traceEvents"][5]["args"]["unfinished"], true);
+    assert_eq!(document["traceEvents"][5]["args"]["open"], true);
 }
 
 #[test]

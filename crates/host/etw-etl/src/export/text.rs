@@ -1,7 +1,7 @@
 //! A line for a reader: when, where, what.
 
 use super::json::push;
-use crate::decode::{Decoded, Kind, Scalar};
+use crate::decode::{Decoded, Kind, Scalar, escaped};
 use crate::format::bytes::hex;
 use crate::format::logfile::LogfileHeader;
 use crate::read::event::EventRef;
@@ -22,15 +22,23 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     {
         return session(out, &about);
     }
-    if event.kind() == Kind::TraceLogging && decoded.event.is_some() {
+    if decoded.event.is_some() {
         push(out, format_args!("{decoded}"));
     } else {
         out.push_str(event.kind().as_str());
-        if let Some(provider) = header.provider {
-            push(out, format_args!(" {provider}"));
+        match (&decoded.provider, event.class()) {
+            (Some(name), _) => push(out, format_args!(" {}", escaped(name))),
+            (None, Some(provider)) => push(out, format_args!(" {provider}")),
+            (None, None) => {}
         }
         push(out, format_args!(" id={} version={}", descriptor.id, descriptor.version));
         decoded.fields.iter().for_each(|field| push(out, format_args!(" {field}")));
+    }
+    // What a message says is its text.
+    if event.kind() == Kind::Wpp
+        && let Some(message) = decoded.message()
+    {
+        push(out, format_args!(" message={}", Scalar::Text(message)));
     }
     push(out, format_args!(" level={}", descriptor.level.as_int()));
     if descriptor.opcode.as_int() != 0 {

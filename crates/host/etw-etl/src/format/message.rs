@@ -22,6 +22,9 @@ pub const OPTION_TIMESTAMP: u16 = 0x08;
 /// Option: thread and process.
 pub const OPTION_SYSTEM_INFO: u16 = 0x20;
 
+/// Option: pointers among the arguments have 32 bits.
+pub const OPTION_POINTER32: u16 = 0x40;
+
 /// A WPP message's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageHeader {

@@ -9,7 +9,7 @@ use crate::decode::{Decoded, Kind, Parts, decode};
 use crate::format::classic::{ClassicHeader, SystemHeader};
 use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO};
 use crate::format::extended::{ExtendedItem, ExtendedType, Items};
-use crate::format::message::MessageHeader;
+use crate::format::message::{MessageHeader, OPTION_POINTER32};
 use crate::format::record::{self, Layout, Next, header_type};
 use crate::read::records::stamp;
 use crate::read::stacks::Stacks;
@@ -71,7 +71,8 @@ pub struct EventRef<'a> {
     record: &'a [u8],
     items: usize,
     data: usize,
-    stack: Option<&'a Arc<[u64]>>,
+    stack: Option<&'a [u64]>,
+    stack_process: Option<u32>,
 }
 
 impl Event {
@@ -90,7 +91,8 @@ impl Event {
             record: &self.record,
             items: self.items,
             data: self.data,
-            stack: self.stack.as_ref(),
+            stack: self.stack.as_deref(),
+            stack_process: None,
         }
     }
 
@@ -179,7 +181,7 @@ impl<'a> EventRef<'a> {
         let items = header.fill(record).unwrap_or(layout.header_size());
         let has_items = layout == Layout::Event && header.flags & FLAG_EXTENDED_INFO != 0;
         let data = if has_items { Items::new(record, items).end() } else { items };
-        Self { header, record, items, data, stack: None }
+        Self { header, record, items, data, stack: None, stack_process: None }
     }
 
     /// As [`Event::from_record`], without a copy.
@@ -192,9 +194,15 @@ impl<'a> EventRef<'a> {
         Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
-    /// The stack that the event's key stands for, where `stacks` knows it.
-    pub(crate) fn resolve(mut self, stacks: &'a Stacks) -> Self {
+    /// The stack that the event's key stands for, or that the kernel wrote behind the event.
+    pub(crate) fn resolve(mut self, stacks: &'a Stacks, place: &mut usize) -> Self {
         self.stack = self.stack_key().and_then(|key| stacks.get(key));
+        if self.stack.is_none()
+            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload(), place)
+        {
+            self.stack = Some(frames);
+            self.stack_process = Some(process);
+        }
         self
     }
 
@@ -206,7 +214,7 @@ impl<'a> EventRef<'a> {
             record: self.record.to_vec(),
             items: self.items,
             data: self.data,
-            stack: self.stack.cloned(),
+            stack: self.stack.map(Arc::from),
         }
     }
 
@@ -246,11 +254,17 @@ impl<'a> EventRef<'a> {
         self.items().find_map(|item| item.stack_key())
     }
 
-    /// The return addresses of the event's stack, the innermost first: those of the event itself, or those that its key stands
-    /// for, where the file defines it.
+    /// The return addresses of the event's stack, the innermost first: those of the event itself, those that its key stands for,
+    /// or those of the `StackWalk` events that belong to it.
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
-        self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(|frames| frames.to_vec()))
+        self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(<[u64]>::to_vec))
+    }
+
+    /// The process whose stack it is: the writing one, or the one that a `StackWalk` event names for events without.
+    #[must_use]
+    pub fn stack_process(&self) -> Option<u32> {
+        self.header.process_id.or(self.stack_process)
     }
 
     /// What kind of event it is.
@@ -302,6 +316,7 @@ impl Header {
                 self.process_id = header.process_id;
                 self.descriptor.id = header.number;
                 self.sequence = header.sequence;
+                self.is_32_bit = header.options & OPTION_POINTER32 != 0;
                 return Some(header.size);
             }
             Layout::Foreign => {}

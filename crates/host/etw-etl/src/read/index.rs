@@ -1,11 +1,30 @@
-//! The first pass over a file: where its buffers are, what each starts with, what is lost, and what stack keys stand for.
+//! The first pass over a file: where its buffers are, what each starts with, what is lost, and what events say about
+//! other events: schemas, and what stack keys stand for.
 
 use std::io::{Read, Seek};
 
+use etw_manifest::tdh::TraceSchemas;
+
+use super::records::Buffer;
 use super::report::{LossReason, Report};
+use super::schemas::collect;
 use super::source::{Found, Source};
 use super::stacks::Stacks;
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
+
+/// What events of a file say about other events.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) stacks: Stacks,
+    pub(crate) schemas: TraceSchemas,
+}
+
+impl Collected {
+    fn add(&mut self, buffer: &Buffer) {
+        self.stacks.collect(buffer);
+        collect(&mut self.schemas, buffer);
+    }
+}
 
 /// Bytes of a buffer's header.
 const HEADER: u64 = 0x48;
@@ -24,7 +43,7 @@ pub(crate) fn index<R: Read + Seek>(
     source: &mut Source<R>,
     header: &LogfileHeader,
     report: &mut Report,
-    stacks: &mut Stacks,
+    collected: &mut Collected,
 ) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut offset = 0;
@@ -34,7 +53,7 @@ pub(crate) fn index<R: Read + Seek>(
             Ok(Found::Buffer(buffer, size, loss)) => {
                 report.buffers += 1;
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
-                stacks.collect(&buffer);
+                collected.add(&buffer);
                 entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset }));
                 if let Some((place, bytes, reason)) = loss {
                     report.lose(place, bytes, reason);

@@ -10,6 +10,7 @@ pub(crate) mod event;
 mod index;
 mod records;
 pub(crate) mod report;
+mod schemas;
 mod source;
 pub(crate) mod stacks;
 
@@ -17,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
+
+use etw_manifest::tdh::TraceSchemas;
 
 use crate::error::Error;
 use crate::format::buffer::{self, BufferHeader};
@@ -26,7 +30,7 @@ use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
 use crate::time::Clock;
 use event::{Event, EventRef};
-use index::{Entry, index};
+use index::{Collected, Entry, index};
 use records::Buffer;
 use report::{LossReason, Report};
 use source::{Found, Source};
@@ -54,6 +58,9 @@ pub struct Reader<R = File> {
     clock: Clock,
     report: Report,
     stacks: Stacks,
+    schemas: Arc<TraceSchemas>,
+    /// Where in the stacks the last event was.
+    stack_place: usize,
     entries: Vec<Entry>,
     /// How many of the entries were opened.
     opened: usize,
@@ -135,15 +142,19 @@ impl<R: Read + Seek> Reader<R> {
         });
         report.events_lost = header.events_lost;
         report.buffers_lost = header.buffers_lost;
-        let mut stacks = Stacks::default();
-        let entries = index(&mut source, &header, &mut report, &mut stacks);
+        let mut found = Collected::default();
+        let entries = index(&mut source, &header, &mut report, &mut found);
+        found.stacks.finish();
+        report.stacks_dropped = found.stacks.dropped();
         Ok(Self {
             source,
             options,
             header,
             clock,
             report,
-            stacks,
+            stacks: found.stacks,
+            schemas: Arc::new(found.schemas),
+            stack_place: 0,
             entries,
             opened: 0,
             open: BTreeSet::new(),
@@ -169,6 +180,12 @@ impl<R: Read + Seek> Reader<R> {
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// The schemas that the file carries. Complete from the start.
+    #[must_use]
+    pub fn schemas(&self) -> Arc<TraceSchemas> {
+        Arc::clone(&self.schemas)
     }
 
     /// Memory that buffers hold at the moment.
@@ -235,7 +252,7 @@ impl<R: Read + Seek> Reader<R> {
         current.position += 1;
         let buffer = &current.buffer;
         let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        Some(event.resolve(&self.stacks))
+        Some(event.resolve(&self.stacks, &mut self.stack_place))
     }
 
     /// Whether the next record of the current buffer is the earliest of all.

@@ -69,6 +69,8 @@ pub struct Report {
     pub events_lost: u32,
     /// Buffers that the session says it lost.
     pub buffers_lost: u32,
+    /// Call stacks, and definitions of them, that there was no memory for, or that belong to an event with a whole stack.
+    pub stacks_dropped: u64,
     /// Places that could not be read, the first thousand.
     pub losses: Vec<Loss>,
     /// How many places there are beyond those.
@@ -99,6 +101,13 @@ impl fmt::Display for Report {
         write!(f, "{} events in {} buffers", self.events, self.buffers)?;
         if self.events_lost != 0 || self.buffers_lost != 0 {
             write!(f, "; the session lost {} events and {} buffers", self.events_lost, self.buffers_lost)?;
+        }
+        if self.stacks_dropped != 0 {
+            write!(
+                f,
+                "; {} call stacks are left out: they did not fit into memory or belong to no event",
+                self.stacks_dropped
+            )?;
         }
         self.losses.iter().try_for_each(|loss| write!(f, "\nlost {loss}"))?;
         if self.more_losses != 0 {

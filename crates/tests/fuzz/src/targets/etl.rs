@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use etw_etl::decode::{Parts, reencode};
-use etw_etl::{Event, Exporter, Format, Reader, ReaderOptions};
+use etw_etl::{Decoder, Event, Exporter, Format, Reader, ReaderOptions};
 use serde_json::Value;
 
 /// Little memory, so that buffers are dropped and read again.
@@ -15,7 +15,11 @@ const FORMATS: [Format; 6] =
 /// Reads a file and exports every event.
 pub(super) fn run(bytes: &[u8]) {
     let Ok(mut reader) = Reader::new(Cursor::new(bytes), OPTIONS) else { return };
-    let mut exporters = FORMATS.map(|format| Exporter::new(Vec::new(), format).expect("memory takes everything"));
+    let exporter = |format| {
+        let exporter = Exporter::new(Vec::new(), format).expect("memory takes everything");
+        exporter.with_decoder(Decoder::of(&reader, None))
+    };
+    let mut exporters = FORMATS.map(exporter);
     let mut events = 0;
     let mut previous = 0;
     for event in reader.by_ref() {

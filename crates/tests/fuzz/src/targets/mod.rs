@@ -7,9 +7,11 @@ mod etl;
 mod guid;
 mod inf;
 mod loader;
+mod manifest;
 mod pdb;
 mod pe;
 mod record;
+mod schema;
 mod tracelogging;
 mod traits;
 mod unwind;
@@ -30,7 +32,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "etl",
         summary: "trace files: reader, decoder and all exports",
@@ -44,6 +46,20 @@ pub const TARGETS: [Target; 10] = [
         seeds: &[],
         max_len: 4096,
         run: record::run,
+    },
+    Target {
+        name: "manifest",
+        summary: "descriptions of events: manifests, WEVT_TEMPLATE resources, binaries",
+        seeds: &["corpus/pe"],
+        max_len: 16 * 1024,
+        run: manifest::run,
+    },
+    Target {
+        name: "schema",
+        summary: "TRACE_EVENT_INFO and payloads: schemas, decoding by them and by the kernel's classes",
+        seeds: &[],
+        max_len: 4096,
+        run: schema::run,
     },
     Target {
         name: "tracelogging",

@@ -14,7 +14,8 @@ use crate::tools::{number, python, run, worker};
 const TEXT: &str = "\
 Every event read and each of its fields decoded, in a process of its own for each run: *visited*, shown one after the other where they \
 lie, or *owned*, as values that outlive the event; memory is the most that the process had (VmHWM). The \
-generated files have E2 events that the engine wrote. The Python readers take minutes for 256 MB, so they read a small file of the \
+generated files have E2 events that the engine wrote; those of kernel events have samples, switches, disk requests, stacks, images and \
+processes, *named* by the kernel's classes with every byte accounted for. The Python readers take minutes for 256 MB, so they read a small file of the \
 same events; their rate does not depend on the size. etl-parser keeps the whole file in memory.";
 const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
 const IMPORT: &str = "import dissect.etl, etl.etl";
@@ -67,6 +68,7 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
             rates = (middle(&visited, megabytes), middle(&owned, events_per_second));
         }
     }
+    let kernel = kernel(settings, &mut section, rounds, large)?;
     captured(settings, &mut section, rounds)?;
     let parser = peers(settings, &mut section)?;
     let growth = match peaks.as_slice() {
@@ -92,9 +94,33 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
             ratio,
             "the same events, owned",
         ),
+        goal(
+            "naming kernel events, MB per second",
+            150.0,
+            Bound::AtLeast,
+            kernel,
+            "generated file, every event named and whole",
+        ),
         goal("decoding, peak memory, large file to small one", 1.1, Bound::AtMost, growth, "VmHWM; 1 is flat"),
     ];
     Ok(Findings { sections: vec![section], goals })
+}
+
+/// Names kernel events; returns the rate for a large file. Memory grows with call stacks up to a limit.
+fn kernel(settings: &Settings, section: &mut Section, rounds: usize, large: u64) -> Result<Option<f64>, String> {
+    let mut rate = None;
+    for mib in [16, large] {
+        let file = settings.folder(&format!("kernel-{mib}.etl"));
+        worker(&["kernel", &(mib * MIB).to_string(), &file.display().to_string()])?;
+        let (named, owned) = (ours("name", &file, rounds), ours("name-owned", &file, rounds));
+        let _ = fs::remove_file(&file);
+        let (named, owned) = (named?, owned?);
+        let how = format!("{rounds} runs, median");
+        row(section, &format!("etw-etl, kernel events, {mib} MiB, named"), &named, &how);
+        row(section, &format!("etw-etl, kernel events, {mib} MiB, owned"), &owned, &how);
+        rate = middle(&named, megabytes);
+    }
+    Ok(rate)
 }
 
 fn generate(file: &Path, bytes: u64) -> Result<(), String> {

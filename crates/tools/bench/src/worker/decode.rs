@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use etw_etl::Reader;
+use etw_etl::{Decoder, Reader};
 use etw_types::tracelogging::{Field, Value as Decoded, Visitor};
 use serde_json::{Value, json};
 
@@ -32,6 +32,35 @@ pub(super) fn visit(file: &Path) -> Result<Value, String> {
             events += 1;
         }
         (events, counter.values)
+    })
+}
+
+/// Names every event of a file and walks its payload by its schema, without building values. Each must be named and whole.
+pub(super) fn name(file: &Path) -> Result<Value, String> {
+    let mut missed = 0_u64;
+    let answer = measure(file, |reader| {
+        let mut decoder = Decoder::of(reader, None);
+        let mut events = 0;
+        while let Some(event) = reader.next_ref() {
+            let identity = decoder.identify(&event);
+            missed += u64::from(!identity.has_schema || !identity.is_whole);
+            events += 1;
+        }
+        (events, 0)
+    })?;
+    if missed > 0 { Err(format!("{missed} events are not named or not whole")) } else { Ok(answer) }
+}
+
+/// Decodes every event of a file by its schema into values of its own.
+pub(super) fn name_owned(file: &Path) -> Result<Value, String> {
+    measure(file, |reader| {
+        let mut decoder = Decoder::of(reader, None);
+        let (mut events, mut fields) = (0, 0);
+        while let Some(event) = reader.next_ref() {
+            fields += decoder.decode(&event).fields.len() as u64;
+            events += 1;
+        }
+        (events, fields)
     })
 }
 

@@ -101,6 +101,16 @@ const ALL: Opt = option("all", "MASK", "keywords of which an event needs all");
 const GROUP: Opt = switch("group", "the GUID is a provider group's");
 const STACKS: Opt = switch("stacks", "add a call stack to every event");
 
+const PROVIDERS: Opt = option("provider", "PROVIDER", "only events of this provider; repeatable");
+const WHERE: Opt =
+    option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable");
+const MANIFEST: Opt = path(
+    "manifest",
+    "describe events by a manifest (.man), a binary with a WEVT_TEMPLATE resource (.sys, .dll, .exe), or a folder of them; repeatable",
+);
+const TMF: Opt =
+    path("tmf", "describe WPP messages by a trace message format file (.tmf), or a folder of them; repeatable");
+
 /// Options that every command has.
 pub(crate) const GLOBAL: &[Opt] = &[
     switch("json", "write JSON instead of tables"),
@@ -269,11 +279,13 @@ pub(crate) const COMMANDS: &[Command] = &[
             switch("table", "relative times, activities with brackets, fields in columns"),
             switch("csv", "comma-separated values"),
             switch("chrome", "one document for Chrome's and Perfetto's viewers"),
-            switch("html", "a page that shows the trace in a browser; the first 20,000 events"),
-            option("provider", "PROVIDER", "only events of this provider; repeatable"),
+            switch("html", "a page that shows the trace in a browser; the first 100,000 events"),
+            PROVIDERS,
             choice("level", LEVELS, "only events up to this level"),
-            option("where", "CONDITION", "only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable"),
+            WHERE,
             option("count", "N", "at most so many events"),
+            MANIFEST,
+            TMF,
             path("output", "write to a file"),
         ],
         details: "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind or a field, with dots into structs.\n\
@@ -281,9 +293,34 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "stats",
-        summary: "summarise a trace file",
+        summary: "summarise a trace file: events by provider and name, and how many of them have a schema",
         arguments: &[file("FILE", "an .etl file")],
-        options: &[],
+        options: &[MANIFEST, TMF],
+        details: "An event is named if a schema is found for it, and whole if the schema accounts for every byte of its data.\n\
+                  Works on every system.",
+    },
+    Command {
+        name: "activities",
+        summary: "show how long activities of a trace file took, the slowest first",
+        arguments: &[file("FILE", "an .etl file")],
+        options: &[switch("tree", "each activity below the one that it came from"), PROVIDERS, MANIFEST, TMF],
+        details: "A start and a stop are an activity if they have one activity id, or if they nest on one thread. A start whose stop\n\
+                  is not in the trace is counted as open. Times are in microseconds; percentiles are durations that occurred.\n\
+                  Works on every system.",
+    },
+    Command {
+        name: "stacks",
+        summary: "write the call stacks of a trace file in the folded form of flame graphs",
+        arguments: &[file("FILE", "an .etl file")],
+        options: &[PROVIDERS, WHERE, MANIFEST, TMF, path("output", "write to a file")],
+        details: "A line is a process, its frames from the outermost to the innermost, the event, and how often. Frames are named by\n\
+                  the image events of the trace. With --json, a line is a JSON object. Works on every system.",
+    },
+    Command {
+        name: "schema",
+        summary: "show the events that a file describes",
+        arguments: &[file("FILE", "a manifest (.man) or a binary (.sys, .dll, .exe)")],
+        options: &[option("provider", "NAME", "only this provider; repeatable")],
         details: "Works on every system.",
     },
     Command {

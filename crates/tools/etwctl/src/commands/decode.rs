@@ -1,12 +1,14 @@
 //! `decode`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
+use std::path::Path;
 
-use etw_etl::{About, Event, Exporter, Format, Reader, Report};
+use etw_etl::{About, Decoder, EventRef, Exporter, Format, Reader, Report};
 
+use super::schemas;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
+use crate::output::Output;
 use crate::output::paint::{self, Brush, Painted};
 use crate::select::Selection;
 
@@ -42,11 +44,16 @@ impl<W: Write> Printer<W> {
         Ok(Self { exporter, brush, has_colour: has_colour && format == Format::Text })
     }
 
-    pub(super) fn event(&mut self, event: &Event) -> io::Result<()> {
+    /// Decodes with these schemas.
+    pub(super) fn with_decoder(self, decoder: Decoder) -> Self {
+        Self { exporter: self.exporter.with_decoder(decoder), ..self }
+    }
+
+    pub(super) fn event(&mut self, event: &EventRef<'_>) -> io::Result<()> {
         if self.has_colour {
             self.brush.set(paint::of_level(event.header.descriptor.level));
         }
-        self.exporter.event(event)
+        self.exporter.event_ref(event)
     }
 
     /// Says which trace it was, where the format has a place for it.
@@ -54,31 +61,41 @@ impl<W: Write> Printer<W> {
         self.exporter.about(About { title: title.to_owned(), ..About::from(report) });
     }
 
+    /// Events that the format has no room for.
+    pub(super) fn left_out(&self) -> u64 {
+        self.exporter.left_out()
+    }
+
     /// Shows what was printed so far.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.exporter.flush()
     }
 
-    pub(super) fn finish(self) -> io::Result<()> {
+    /// Ends the export and gives the output back.
+    pub(super) fn finish(self) -> io::Result<W> {
         self.brush.set(None);
-        self.exporter.finish()?.flush()
+        let mut painted = self.exporter.finish()?;
+        painted.flush()?;
+        Ok(painted.into_inner())
     }
 }
 
 /// Prints the events of a file.
 pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     let format = format(context, line)?;
-    let mut selection = Selection::of(line)?;
+    let files = schemas::files(line)?;
     let most: u64 = line.parsed("count")?.unwrap_or(u64::MAX);
     let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
-    let (out, has_colour): (Box<dyn Write>, bool) = match line.value("output") {
-        Some(path) => (Box::new(File::create(path)?), false),
-        None => (Box::new(io::stdout().lock()), context.has_colour),
-    };
-    let mut printer = Printer::new(BufWriter::new(out), format, has_colour)?;
+    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+    let out = Output::of(line.value("output"), &[Path::new(line.argument(0).unwrap_or_default())])?;
+    let has_colour = context.has_colour && line.value("output").is_none();
+    let mut printer = Printer::new(out, format, has_colour)?.with_decoder(schemas::decoder(&reader, files.as_ref()));
     let mut is_all = true;
     let mut count = 0;
-    for event in reader.by_ref().filter(|event| selection.takes(event)) {
+    while let Some(event) = reader.next_ref() {
+        if !selection.takes(&event) {
+            continue;
+        }
         if count == most {
             is_all = false;
             break;
@@ -88,7 +105,13 @@ pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     }
     let report = reader.report();
     printer.about(line.argument(0).unwrap_or_default(), report);
-    printer.finish()?;
+    let left_out = printer.left_out();
+    printer.finish()?.finish()?;
+    if left_out > 0 {
+        eprintln!(
+            "note: the page has no room for {left_out} of the events; choose with --provider, --level, --where or --count"
+        );
+    }
     eprintln!("{count} of {report}");
     // Whoever did not read everything cannot say what is missing.
     for note in selection.notes().into_iter().filter(|_| is_all) {

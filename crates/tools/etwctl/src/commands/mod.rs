@@ -1,5 +1,6 @@
 //! The commands, one file for each idea.
 
+mod activities;
 mod batch;
 mod decode;
 mod info_get;
@@ -7,7 +8,10 @@ mod info_set;
 mod providers;
 mod record;
 mod requests;
+mod schema;
+mod schemas;
 mod sessions;
+mod stacks;
 mod start;
 mod stats;
 
@@ -34,6 +38,9 @@ pub(crate) fn run(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         "record" => record::record(context, line),
         "decode" => decode::decode(context, line),
         "stats" => stats::stats(context, line),
+        "activities" => activities::activities(context, line),
+        "stacks" => stacks::stacks(context, line),
+        "schema" => schema::schema(context, line),
         "batch" => batch::batch(context, line),
         "completions" => {
             let shell = line.argument(0).unwrap_or_default();

@@ -179,7 +179,7 @@ fn follow<W: Write, M: Write>(
             Some(Received::Event(event)) if event.header.provider.is_none() => {}
             Some(Received::Event(event)) => {
                 meter.clear();
-                printer.event(&event)?;
+                printer.event(&etw_etl::Event::as_ref(&event))?;
                 shown += 1;
             }
             // Somebody else stopped the session.
@@ -200,7 +200,7 @@ fn follow<W: Write, M: Write>(
         && let Some(Received::Event(event)) = consumer.as_mut().map(|consumer| consumer.receive(LOOK))
     {
         if event.header.provider.is_some() {
-            printer.event(&event)?;
+            printer.event(&etw_etl::Event::as_ref(&event))?;
             shown += 1;
         }
     }

@@ -1,72 +1,173 @@
 //! `stats`.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use etw_etl::{FileTime, Kind, Reader};
+use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, Reader, escaped};
+use etw_manifest::Source;
+use etw_types::Guid;
 
+use super::schemas;
 use crate::cli::Line;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 
-/// The hook id of the record behind the header, named after `PartitionInfoExtension` of the MOF class `EventTrace`.
-const PARTITION: u16 = 0x50;
+/// Rows of the table. Events of further kinds are counted together.
+const MOST_ROWS: usize = 10_000;
+/// Providers without schemas that are told one by one.
+const MOST_HINTS: usize = 10;
 
 /// What is counted for one kind of event.
 #[derive(Default)]
 struct Count {
     events: u64,
     bytes: u64,
+    named: u64,
+    whole: u64,
+    schema: &'static str,
     first: Option<FileTime>,
     last: Option<FileTime>,
 }
 
+impl Count {
+    fn add(&mut self, event: &EventRef<'_>, identity: &Identity) {
+        self.events += 1;
+        self.bytes += u64::try_from(event.record().len()).unwrap_or_default();
+        self.named += u64::from(identity.has_schema);
+        self.whole += u64::from(identity.has_schema && identity.is_whole);
+        self.first = self.first.or(Some(event.header.time));
+        self.last = Some(event.header.time);
+    }
+
+    /// Events in a second, between the first and the last.
+    fn rate(&self) -> Option<u64> {
+        let ticks = self.last?.0.checked_sub(self.first?.0).filter(|ticks| *ticks > 0)?;
+        u64::try_from(u128::from(self.events) * 10_000_000 / u128::try_from(ticks).ok()?).ok()
+    }
+}
+
+/// A kind of event: provider and name.
+type Row = (Arc<str>, Arc<str>);
+
+/// A provider's name, if it is known, and its events without a schema.
+type Unnamed = (Option<Arc<str>>, u64);
+
+/// All counts, and which providers lack a schema.
+#[derive(Default)]
+struct Stats {
+    rows: HashMap<Row, Count>,
+    all: Count,
+    unnamed: HashMap<(Kind, Option<Guid>), Unnamed>,
+}
+
+impl Stats {
+    fn add(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) {
+        let identity = decoder.identify(event);
+        let kind = event.kind();
+        if !identity.has_schema {
+            let unnamed = self.unnamed.entry((kind, event.class())).or_default();
+            unnamed.0.clone_from(&identity.provider);
+            unnamed.1 += 1;
+        }
+        let row = name(event, &identity);
+        let is_new = self.rows.len() < MOST_ROWS || self.rows.contains_key(&row);
+        let row = if is_new { row } else { ("(more kinds)".into(), "(more kinds)".into()) };
+        let count = self.rows.entry(row).or_default();
+        if count.events == 0 {
+            count.schema = source(event, &identity, decoder);
+        }
+        count.add(event, &identity);
+        self.all.add(event, &identity);
+    }
+}
+
+/// Provider and name; ids where there is no name.
+fn name(event: &EventRef<'_>, identity: &Identity) -> Row {
+    let provider = identity.provider.clone();
+    let provider =
+        provider.or_else(|| event.class().map(|class| class.to_string().into())).unwrap_or_else(|| "-".into());
+    let descriptor = &event.header.descriptor;
+    let event = identity.event.clone().unwrap_or_else(|| match event.kind() {
+        Kind::Mof => format!("mof {} version {}", descriptor.opcode.as_int(), descriptor.version).into(),
+        Kind::System => format!("system {:#06x} version {}", descriptor.id, descriptor.version).into(),
+        kind => format!("{} {}", kind.as_str(), descriptor.id).into(),
+    });
+    (provider, event)
+}
+
+/// Where the schema of an event is from.
+fn source(event: &EventRef<'_>, identity: &Identity, decoder: &mut Decoder) -> &'static str {
+    match decoder.schema(event).map(|schema| schema.source) {
+        Some(Source::Trace) => "trace",
+        Some(Source::File) => "file",
+        Some(_) => "built-in",
+        None if identity.has_schema => "event",
+        None => "none",
+    }
+}
+
+/// What would name the events of a provider.
+fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Option<String> {
+    let who = match (name, guid) {
+        (Some(name), _) => escaped(name).into_owned(),
+        (None, Some(guid)) => guid.to_string(),
+        (None, None) => return None,
+    };
+    let what = match kind {
+        Kind::Manifest => {
+            "--manifest with the provider's manifest (.man) or the binary that contains it (.sys, .dll or .exe)"
+        }
+        Kind::Wpp => {
+            "--tmf with the TMF file of this GUID, which tracepdb writes from the PDB of the binary that wrote the messages"
+        }
+        Kind::Mof => "the MOF class of this GUID; it is none of the kernel's documented ones",
+        _ => return None,
+    };
+    Some(format!("{events} events of {who} have no schema; what would name them: {what}"))
+}
+
 /// Summarises a file: what it is, what is in it, what is lost.
 pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let files = schemas::files(line)?;
     let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
-    let mut counts: BTreeMap<(String, String), Count> = BTreeMap::new();
-    let mut whole = Count::default();
-    for event in reader.by_ref() {
-        let decoded = event.decode();
-        let provider = decoded.provider.or_else(|| event.header.provider.map(|guid| guid.to_string()));
-        let id = event.header.descriptor.id;
-        let (unnamed, other) = match (event.kind(), id) {
-            // What a session writes about itself: the header of the file, and what follows it.
-            (Kind::System, 0) => ("session", "header".to_owned()),
-            (Kind::System, PARTITION) => ("session", "partition".to_owned()),
-            (kind, _) => ("-", format!("{} {id}", kind.as_str())),
-        };
-        let name = decoded.event.unwrap_or(other);
-        let count = counts.entry((provider.unwrap_or_else(|| unnamed.to_owned()), name)).or_default();
-        for count in [count, &mut whole] {
-            count.events += 1;
-            count.bytes += u64::try_from(event.record().len()).unwrap_or_default();
-            count.first = count.first.or(Some(event.header.time));
-            count.last = Some(event.header.time);
-        }
+    let mut decoder = schemas::decoder(&reader, files.as_ref());
+    let mut stats = Stats::default();
+    while let Some(event) = reader.next_ref() {
+        stats.add(&event, &mut decoder);
     }
     let (header, report) = (reader.header(), reader.report());
     let time = |time: Option<FileTime>| Json::from(time.map(|time| time.to_string()));
+    let share = |part: u64| {
+        let tenths = u128::from(part) * 1000 / u128::from(stats.all.events.max(1));
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
     let [major, minor, ..] = header.version;
     let members = vec![
         ("session", header.logger_name.as_str().into()),
         ("system", format!("{major}.{minor} build {}", header.provider_version).into()),
         ("processors", header.processors.into()),
         ("buffer_size", header.buffer_size.into()),
-        ("first", time(whole.first)),
-        ("last", time(whole.last)),
-        ("events", whole.events.into()),
-        ("bytes", whole.bytes.into()),
+        ("first", time(stats.all.first)),
+        ("last", time(stats.all.last)),
+        ("events", stats.all.events.into()),
+        ("named", stats.all.named.into()),
+        ("named_percent", share(stats.all.named).into()),
+        ("whole", stats.all.whole.into()),
+        ("whole_percent", share(stats.all.whole).into()),
+        ("bytes", stats.all.bytes.into()),
         ("buffers", report.buffers.into()),
         ("events_lost", report.events_lost.into()),
         ("buffers_lost", report.buffers_lost.into()),
         ("unreadable_bytes", report.lost_bytes.into()),
     ];
-    let mut table = Table::new(&["provider", "event", "events", "bytes", "first", "last"]);
-    let mut rows: Vec<_> = counts.into_iter().collect();
-    rows.sort_by_key(|(_, count)| std::cmp::Reverse(count.events));
+    let mut table = Table::new(&["provider", "event", "schema", "events", "whole", "bytes", "rate", "first", "last"]);
+    let mut rows: Vec<_> = stats.rows.into_iter().collect();
+    rows.sort_by(|(one, a), (other, b)| b.events.cmp(&a.events).then_with(|| one.cmp(other)));
     for ((provider, event), count) in rows {
-        let cells = vec![count.events.into(), count.bytes.into(), time(count.first), time(count.last)];
-        table.row([Json::from(provider), event.into()].into_iter().chain(cells).collect());
+        let cells = [count.events.into(), count.whole.into(), count.bytes.into(), Json::from(count.rate())];
+        let times = [time(count.first), time(count.last)];
+        let names = [Json::from(&*provider), Json::from(&*event), count.schema.into()];
+        table.row(names.into_iter().chain(cells).chain(times).collect());
     }
     if context.is_json {
         context.record(members.into_iter().chain([("by_event", table.json())]).collect())?;
@@ -74,6 +175,15 @@ pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         context.record(members)?;
         context.done("")?;
         context.table(table)?;
+    }
+    let mut unnamed: Vec<_> = stats.unnamed.into_iter().collect();
+    unnamed.sort_by_key(|(_, (_, events))| std::cmp::Reverse(*events));
+    let hints =
+        unnamed.iter().filter_map(|((kind, guid), (name, events))| hint(*kind, *guid, name.as_deref(), *events));
+    let hints: Vec<String> = hints.collect();
+    hints.iter().take(MOST_HINTS).for_each(|hint| eprintln!("note: {hint}"));
+    if let Some(more @ 1..) = hints.len().checked_sub(MOST_HINTS) {
+        eprintln!("note: {more} more providers have events without a schema");
     }
     if report.is_whole() { Ok(()) } else { Err(Failure::Damaged(report.to_string())) }
 }

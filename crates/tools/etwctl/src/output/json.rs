@@ -1,5 +1,7 @@
 //! JSON values as cells of a table.
 
+use etw_etl::escaped;
+
 /// A value.
 pub(crate) type Json = serde_json::Value;
 
@@ -15,7 +17,7 @@ pub(crate) fn plain(value: &Json) -> String {
         Json::Null => "-".to_owned(),
         Json::Bool(value) => if *value { "yes" } else { "no" }.to_owned(),
         Json::Number(number) => number.to_string(),
-        Json::String(text) => text.clone(),
+        Json::String(text) => escaped(text).into_owned(),
         Json::Array(values) => all(&mut values.iter().map(plain)),
         Json::Object(members) => all(&mut members.iter().map(|(name, value)| format!("{name}={}", plain(value)))),
     }

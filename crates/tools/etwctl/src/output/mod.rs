@@ -1,11 +1,13 @@
 //! What the command writes: tables for people, JSON for programs, colours on terminals.
 
+mod file;
 pub(crate) mod json;
 mod meter;
 pub(crate) mod paint;
 pub(crate) mod table;
 mod unread;
 
+pub(crate) use file::Output;
 pub(crate) use json::{Json, object};
 pub(crate) use meter::Meter;
 pub(crate) use table::Table;

@@ -51,6 +51,13 @@ impl<W> Painted<W> {
     }
 }
 
+impl<W> Painted<W> {
+    /// What was written to.
+    pub(crate) fn into_inner(self) -> W {
+        self.out
+    }
+}
+
 impl<W: Write> Write for Painted<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match (self.brush.get(), bytes.strip_suffix(b"\n")) {

@@ -62,8 +62,16 @@ fn plain(in_type: InType, bits: u64, width: usize) -> Scalar {
     Scalar::Integer(if is_signed(in_type) { signed(bits, width).into() } else { bits.into() })
 }
 
+/// Without the machinery of formatting: addresses are most of what a kernel event has.
 fn hexadecimal(bits: u64) -> Scalar {
-    Scalar::Word(format!("{bits:#x}"))
+    let digits = (64 - bits.leading_zeros()).div_ceil(4).max(1);
+    let mut word = String::with_capacity(18);
+    word.push_str("0x");
+    for place in (0..digits).rev() {
+        let digit = u32::try_from(bits >> (4 * place) & 0xF).unwrap_or_default();
+        word.push(char::from_digit(digit, 16).unwrap_or('?'));
+    }
+    Scalar::Word(word)
 }
 
 fn port(bits: u64) -> Scalar {

@@ -1,11 +1,17 @@
 //! Text in its two encodings, and names.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::Scalar;
 
 /// UTF-16LE.
 pub(super) fn utf16(bytes: &[u8]) -> Scalar {
+    let ascii = bytes.as_chunks::<2>().0;
+    if bytes.len().is_multiple_of(2) && ascii.iter().all(|unit| unit[1] == 0 && unit[0] < 0x80) {
+        // Most text: paths and names.
+        return Scalar::Text(ascii.iter().map(|unit| char::from(unit[0])).collect());
+    }
     let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
     match String::from_utf16(&units) {
         Ok(text) if bytes.len().is_multiple_of(2) => Scalar::Text(text),
@@ -39,9 +45,51 @@ pub(in crate::decode) fn name_text(name: &[u8]) -> String {
     text
 }
 
-/// Writes text, in quotes and escaped where it would not be told from what is around it.
+/// Writes text, in quotes and escaped if it would not be told from what is around it, or would do something to a terminal.
 pub(super) fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let plain =
-        |character: char| !character.is_whitespace() && !character.is_control() && !"\"=,[]{}()".contains(character);
+        |character: char| !character.is_whitespace() && is_printable(character) && !"\"=,[]{}()".contains(character);
     if !text.is_empty() && text.chars().all(plain) { f.write_str(text) } else { write!(f, "{text:?}") }
+}
+
+/// Whether a character shows itself and nothing else: no control character, no change of direction, no line end.
+fn is_printable(character: char) -> bool {
+    matches!(character, ' '..='~') || (!character.is_ascii() && character.escape_debug().len() == 1)
+}
+
+/// Text of a trace or a file that is shown on a terminal: control characters, line ends and characters that change the direction
+/// of text or are not seen are shown as escapes such as `\u{202e}`.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_printable) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_printable(character) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_debug());
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn what_a_terminal_would_act_on_is_escaped() {
+        for (text, shown) in [
+            ("plain ünïcode 日本", "plain ünïcode 日本"),
+            ("\x1b[31mred", "\\u{1b}[31mred"),
+            ("two\nlines\r", "two\\nlines\\r"),
+            ("a\u{202e}b\u{2066}c\u{200f}", "a\\u{202e}b\\u{2066}c\\u{200f}"),
+            ("\u{2028}\u{85}\u{7f}\u{feff}", "\\u{2028}\\u{85}\\u{7f}\\u{feff}"),
+            ("quote \" and \\ stay", "quote \" and \\ stay"),
+        ] {
+            assert_eq!(escaped(text), shown);
+        }
+    }
 }

@@ -74,7 +74,7 @@ function createDetail(trace, choose) {
     }
     if (event.activity !== null) {
       const span = event.span;
-      const length = span?.stop ? `, ${duration(span.to - span.from)}` : "";
+      const length = span?.stop ? `, ${duration(span.to - span.from)}` : span ? ", open end: its stop is not in the trace" : "";
       const heading = `Activity${length}`;
       panel.append(element("h3", "", heading), activityList(event));
     }

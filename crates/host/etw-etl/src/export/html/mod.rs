@@ -18,9 +18,9 @@ use crate::time::FileTime;
 use row::row;
 
 /// Most events in a page.
-pub(super) const MAX_EVENTS: u64 = 20_000;
+pub(super) const MAX_EVENTS: u64 = 100_000;
 /// Most bytes of events in a page, about.
-const MAX_BYTES: usize = 24 * 1024 * 1024;
+const MAX_BYTES: usize = 96 * 1024 * 1024;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// What the page's policy calls [`SCRIPT`]; a test compares.
-const SCRIPT_HASH: &str = "sha256-pQREvVa+4l8f52fIuKRKk2Bx07D9xMpEr6t6L6ycWtM=";
+const SCRIPT_HASH: &str = "sha256-MtB9dm2NUoiePzL/f41hIVVmiUcH8GwGPQpPn7KgLAM=";
 /// What the page's policy calls [`STYLE`]; a test compares.
 const STYLE_HASH: &str = "sha256-VxwGL244yMx2oNZh1Ok816dhYODuyrQ4GE0K/8cQGPM=";
 
@@ -94,6 +94,11 @@ impl Html {
         self.held += 1;
         harmless(out);
         self.bytes += out.len();
+    }
+
+    /// Events that came and are not in the page.
+    pub(super) const fn left_out(&self) -> u64 {
+        self.events - self.held
     }
 
     /// The rest of the page.

@@ -70,32 +70,52 @@ function loadTrace(source) {
     activities.get(event.activity).push(event);
   }
   const end = events.reduce((latest, event) => Math.max(latest, event.time), 0);
-  const spans = pair(events, end);
+  const spans = pair(events);
   const threads = new Set(events.map((event) => event.thread)).size;
   return { about: data.about, events, activities, spans, threads, lanes: lanesOf(events, spans), end };
 }
 
-/** Starts and stops: by provider and activity, else by provider, thread and task, the latest start first. */
-function pair(events, end) {
+const ENDINGS = /(?:started|stopped|start|stop|begin|began|ended|end|entered|enter|entry|exited|exit|leave|completed|complete|finished|finish|done|return)$/i;
+
+/** A name without the word that says whether something begins or ends. */
+const baseOf = (name) => name.replace(ENDINGS, "").replace(/[/_\-.: ]+$/, "");
+const functionOf = (event) => event.fields.find(([name, value]) => /^func(tion(name)?)?$/i.test(name) && typeof value === "string")?.[1];
+
+/**
+ * Starts and stops: those of one provider and activity, else those of one provider on one thread that nest. A start whose stop is
+ * missing has an open end; it is never stretched. Kernel and classic events are about other threads than their header's.
+ */
+function pair(events) {
   const open = new Map();
   const spans = [];
   for (const event of events) {
-    if (event.kind === "system" || (event.opcode !== 1 && event.opcode !== 2)) continue;
-    const key = JSON.stringify(event.activity === null
-      ? [event.provider, event.thread, event.task] : [event.provider, event.activity]);
+    if (event.kind === "system" || event.kind === "mof" || (event.opcode !== 1 && event.opcode !== 2)) continue;
+    const byActivity = event.activity !== null;
+    const key = JSON.stringify(byActivity ? [event.provider, event.activity] : [event.provider, event.thread, null]);
     if (event.opcode === 1) {
-      const span = { start: event, stop: null, from: event.time, to: end, activity: event.activity, level: event.level };
+      const span = { start: event, stop: null, from: event.time, to: event.time, activity: event.activity, level: event.level };
       event.span = span;
       spans.push(span);
       if (!open.has(key)) open.set(key, []);
       open.get(key).push(span);
       continue;
     }
-    const span = open.get(key)?.pop();
-    if (span) {
-      Object.assign(span, { stop: event, to: event.time });
-      event.span = span;
-    }
+    const waiting = open.get(key) ?? [];
+    const named = ({ start }) => start.task === event.task && baseOf(start.name) === baseOf(event.name);
+    const sameTask = ({ start }) => start.task === event.task;
+    const nests = (span) => {
+      const [one, other] = [functionOf(span.start), functionOf(event)];
+      const sameFunction = one === undefined || other === undefined || one === other;
+      return sameTask(span) && (event.task !== 0 || named(span)) && sameFunction;
+    };
+    let place = waiting.findLastIndex(byActivity ? named : nests);
+    if (place < 0 && byActivity) place = waiting.findLastIndex(sameTask);
+    if (place < 0) continue;
+    const span = waiting[place];
+    // On a thread, what began later must have ended before.
+    waiting.splice(place, byActivity ? 1 : waiting.length);
+    Object.assign(span, { stop: event, to: event.time });
+    event.span = span;
   }
   return spans;
 }

@@ -32,7 +32,7 @@ pub(super) fn row(out: &mut String, event: &EventRef<'_>, decoded: &Decoded, tim
         }
     }
     push(out, format_args!(",{}", header.cpu));
-    for id in [header.activity, event.related(), header.provider] {
+    for id in [header.activity, event.related(), event.class()] {
         number(out, strings, id.map(|id| id.to_string()).as_deref());
     }
     out.push(',');

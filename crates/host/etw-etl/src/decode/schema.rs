@@ -1,0 +1,256 @@
+//! Decoding with schemas: those of the trace, of files, and the kernel's own.
+
+use std::collections::HashMap;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+use etw_manifest::mof::{Kernel, KernelClasses};
+use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema, ValueMap};
+use etw_types::tracelogging::Value;
+use etw_types::{Guid, InType};
+
+use super::tree::{Field, Node};
+use super::value::{Scalar, show};
+use super::walk::{Sink, walk};
+use super::{Decoded, Kind, decode};
+use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
+use crate::format::record::Layout;
+use crate::read::Reader;
+use crate::read::event::EventRef;
+
+/// Most answers that are kept. A trace has some thousand kinds of events; a hostile one may have as many as events.
+const MAX_KNOWN: usize = 0x1_0000;
+/// Answers that are found without hashing; a power of two.
+const RECENT: usize = 64;
+
+/// A schema, or that there is none.
+type Found = Option<Arc<EventSchema>>;
+
+/// Decodes events of any kind, and remembers what it looked up.
+#[derive(Debug)]
+pub struct Decoder {
+    layers: Layers,
+    known: HashMap<EventKey, Found>,
+    recent: Vec<Option<(EventKey, Found)>>,
+}
+
+impl Default for Decoder {
+    /// The kernel's own classes only.
+    fn default() -> Self {
+        let mut layers = Layers::new();
+        layers.push(Arc::new(Kernel));
+        Self::new(layers)
+    }
+}
+
+impl Decoder {
+    /// Asks these sources.
+    #[must_use]
+    pub fn new(layers: Layers) -> Self {
+        Self { layers, known: HashMap::new(), recent: vec![None; RECENT] }
+    }
+
+    /// Asks the trace, then `files` in their order, then the kernel's own classes.
+    #[must_use]
+    pub fn of<R: Read + Seek>(reader: &Reader<R>, files: impl IntoIterator<Item = Arc<dyn Schema>>) -> Self {
+        let mut layers = Layers::new();
+        layers.push(reader.schemas());
+        files.into_iter().for_each(|files| layers.push(files));
+        layers.push(Arc::new(Kernel));
+        Self::new(layers)
+    }
+
+    /// The schema of an event, if there is one. TraceLogging events describe themselves and need none.
+    pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
+        self.find(&key(event)?).clone()
+    }
+
+    /// The name of an event's provider, or of a kernel event's class, also if the event itself is not known.
+    #[must_use]
+    pub fn provider_name(&self, event: &EventRef<'_>) -> Option<Arc<str>> {
+        self.layers.provider_name(&event.class()?)
+    }
+
+    fn find(&mut self, key: &EventKey) -> &Found {
+        let place = usize::from(key.opcode) ^ usize::from(key.id) ^ usize::from(key.provider.data2);
+        let Self { layers, known, recent } = self;
+        let Some(slot) = recent.get_mut(place % RECENT) else { return &None };
+        if slot.as_ref().is_none_or(|(other, _)| other != key) {
+            if known.len() >= MAX_KNOWN {
+                known.clear();
+            }
+            let found = known.entry(*key).or_insert_with(|| layers.event(key)).clone();
+            *slot = Some((*key, found));
+        }
+        slot.as_ref().map_or(&None, |(_, found)| found)
+    }
+
+    /// Decodes an event as far as there is a schema for it.
+    pub fn decode(&mut self, event: &EventRef<'_>) -> Decoded {
+        let Some(key) = key(event) else { return decode(event) };
+        let Some(schema) = self.find(&key) else {
+            let provider = self.layers.provider_name(&key.provider).map(|name| name.to_string());
+            return Decoded { provider, ..decode(event) };
+        };
+        let payload = event.payload();
+        let walked = walk(schema, key.pointer, payload, &mut Tree);
+        let is_whole = walked.rest.is_empty() && walked.error.is_none();
+        Decoded {
+            provider: Some(schema.provider.to_string()),
+            event: Some(schema.name.to_string()),
+            tag: 0,
+            fields: walked.fields,
+            raw: if is_whole { None } else { Some(payload.to_vec()) },
+            error: walked.error,
+            schema: Some(Arc::clone(schema)),
+        }
+    }
+
+    /// What an event is called, and whether its schema accounts for every byte: without building any field.
+    pub fn identify(&mut self, event: &EventRef<'_>) -> Identity {
+        let Some(key) = key(event) else {
+            // An event that describes itself.
+            let decoded = decode(event);
+            return Identity {
+                provider: decoded.provider.map(Into::into),
+                is_whole: decoded.raw.is_none() && decoded.error.is_none(),
+                has_schema: decoded.event.is_some() || !decoded.fields.is_empty(),
+                event: decoded.event.map(Into::into),
+            };
+        };
+        let Some(schema) = self.find(&key).as_ref() else {
+            let provider = self.layers.provider_name(&key.provider);
+            return Identity { provider, event: None, has_schema: false, is_whole: event.payload().is_empty() };
+        };
+        let walked = walk(schema, key.pointer, event.payload(), &mut Count);
+        Identity {
+            provider: Some(Arc::clone(&schema.provider)),
+            event: Some(Arc::clone(&schema.name)),
+            has_schema: true,
+            is_whole: walked.rest.is_empty() && walked.error.is_none(),
+        }
+    }
+}
+
+/// The names of an event, and how much of it is understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The provider's name.
+    pub provider: Option<Arc<str>>,
+    /// The event's name.
+    pub event: Option<Arc<str>>,
+    /// Whether there is a schema.
+    pub has_schema: bool,
+    /// Whether the schema accounts for every byte of the payload.
+    pub is_whole: bool,
+}
+
+/// What tells the kind of an event; `None` for events that describe themselves and for those that nothing describes.
+fn key(event: &EventRef<'_>) -> Option<EventKey> {
+    let header = &event.header;
+    let is_classic = match header.layout {
+        Layout::Event if header.flags & FLAG_STRING_ONLY != 0 => return None,
+        Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => true,
+        Layout::Event => match event.kind() {
+            Kind::Manifest | Kind::Wpp => false,
+            _ => return None,
+        },
+        Layout::Foreign => return None,
+        Layout::Message => false,
+        _ => true,
+    };
+    let descriptor = &header.descriptor;
+    Some(EventKey {
+        provider: event.class()?,
+        id: if is_classic { 0 } else { descriptor.id },
+        version: descriptor.version,
+        opcode: descriptor.opcode.as_int(),
+        is_classic,
+        pointer: if header.is_32_bit { PointerSize::Four } else { PointerSize::Eight },
+    })
+}
+
+impl EventRef<'_> {
+    /// The provider; the class of a classic event; of a kernel event, the class of its group.
+    #[must_use]
+    pub fn class(&self) -> Option<Guid> {
+        let header = &self.header;
+        match header.layout {
+            Layout::System | Layout::Compact | Layout::PerfInfo => {
+                KernelClasses::get().class_of_hook(header.descriptor.id)
+            }
+            _ => header.provider,
+        }
+    }
+}
+
+/// Builds the tree of fields.
+struct Tree;
+
+impl<'a> Sink<'a> for Tree {
+    type Node = Node;
+    type Fields = Vec<Field>;
+
+    fn value(&mut self, field: &SchemaField, in_type: InType, value: Value<'a>) -> Node {
+        Node::Value(match (&field.map, value) {
+            (Some(map), value) => mapped(map, value).unwrap_or_else(|| show(in_type, field.out, value)),
+            (None, value) => show(in_type, field.out, value),
+        })
+    }
+
+    fn array(&mut self, _field: &SchemaField, nodes: Vec<Node>) -> Node {
+        Node::Array(nodes)
+    }
+
+    fn structure(&mut self, fields: Vec<Field>) -> Node {
+        Node::Struct(fields)
+    }
+
+    fn begin(&mut self, fields: usize) -> Vec<Field> {
+        Vec::with_capacity(fields.min(64))
+    }
+
+    fn push(&mut self, fields: &mut Vec<Field>, field: &SchemaField, in_type: InType, node: Node) {
+        fields.push(Field { name: field.name.to_string(), tag: 0, in_type, out_type: field.out, node });
+    }
+}
+
+/// The name of a number; its digits if it has none, so that a field is always text or never.
+fn mapped(map: &ValueMap, value: Value<'_>) -> Option<Scalar> {
+    let number = match value {
+        Value::Unsigned(number) | Value::Hex(number) => number,
+        Value::Signed(number) => number.cast_unsigned() & 0xFFFF_FFFF,
+        Value::Bool32(number) => number.cast_unsigned().into(),
+        _ => return None,
+    };
+    Some(Scalar::Text(map.text(number).unwrap_or_else(|| number.to_string())))
+}
+
+/// Builds nothing.
+struct Count;
+
+impl<'a> Sink<'a> for Count {
+    type Node = ();
+    type Fields = ();
+
+    fn value(&mut self, _field: &SchemaField, _in_type: InType, _value: Value<'a>) {}
+    fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
+    fn structure(&mut self, _fields: ()) {}
+    fn begin(&mut self, _fields: usize) {}
+    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {}
+}
+
+impl Decoded {
+    /// The event's message with its fields put in, if its schema has one.
+    #[must_use]
+    pub fn message(&self) -> Option<String> {
+        let message = self.schema.as_ref()?.message.as_ref()?;
+        Some(etw_manifest::message::format(message, |number| {
+            let field = self.fields.get(number.checked_sub(1)?)?;
+            Some(match &field.node {
+                Node::Value(Scalar::Text(text)) => text.clone(),
+                node => node.to_string(),
+            })
+        }))
+    }
+}

@@ -1,0 +1,268 @@
+//! Walking a payload by the schema of its event.
+//!
+//! The walk is generic over what it builds ([`Sink`]): the tree of fields, or nothing at all when only the bytes are counted.
+
+use etw_manifest::{Encoding, EventSchema, Extent, Field, PointerSize, Source};
+use etw_types::tracelogging::{DecodeError, Value};
+use etw_types::{InType, OutType};
+
+use crate::format::bytes::{array_at, u32_at};
+
+/// Values and structures that any event may have, and how many more for each byte of its payload: structures and empty data have
+/// no bytes of their own, and few bytes must not become much text.
+const FREE_VALUES: usize = 2048;
+const VALUES_PER_BYTE: usize = 8;
+/// The same for bytes of fields' names.
+const FREE_NAMES: usize = 0x2_0000;
+const NAMES_PER_BYTE: usize = 64;
+/// Deepest structure within a structure.
+const MAX_DEPTH: u32 = 8;
+
+/// What a walk builds.
+pub(super) trait Sink<'a> {
+    /// What one field holds.
+    type Node;
+    /// Fields next to each other.
+    type Fields;
+
+    fn value(&mut self, field: &Field, in_type: InType, value: Value<'a>) -> Self::Node;
+    fn array(&mut self, field: &Field, nodes: Vec<Self::Node>) -> Self::Node;
+    fn structure(&mut self, fields: Self::Fields) -> Self::Node;
+    fn begin(&mut self, fields: usize) -> Self::Fields;
+    fn push(&mut self, fields: &mut Self::Fields, field: &Field, in_type: InType, node: Self::Node);
+}
+
+/// What a walk found: the fields up to the end or to an error, and the bytes that are left.
+pub(super) struct Walked<'a, F> {
+    pub(super) fields: F,
+    pub(super) rest: &'a [u8],
+    pub(super) error: Option<DecodeError>,
+}
+
+/// Walks a payload.
+pub(super) fn walk<'a, S: Sink<'a>>(
+    schema: &EventSchema,
+    pointer: PointerSize,
+    payload: &'a [u8],
+    sink: &mut S,
+) -> Walked<'a, S::Fields> {
+    let by_field = |field: &Field| matches!((field.count, field.length), (Extent::Field(_), _) | (_, Extent::Field(_)));
+    let numbers = if schema.fields.iter().any(by_field) { vec![0; schema.fields.len()] } else { Vec::new() };
+    let left = FREE_VALUES + VALUES_PER_BYTE * payload.len();
+    let names = FREE_NAMES + NAMES_PER_BYTE * payload.len();
+    let mut walk = Walk { schema, pointer, payload, sink, numbers, left, names, in_type: InType::Invalid };
+    let mut fields = walk.sink.begin(schema.top_level);
+    let error = walk.fields(&mut fields, 0, schema.top_level, 0).err();
+    Walked { fields, rest: walk.payload, error }
+}
+
+struct Walk<'a, 's, S> {
+    schema: &'s EventSchema,
+    pointer: PointerSize,
+    payload: &'a [u8],
+    sink: &'s mut S,
+    /// The last whole number of each field, if one of them counts another.
+    numbers: Vec<u64>,
+    left: usize,
+    names: usize,
+    /// The encoding of the last value.
+    in_type: InType,
+}
+
+impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
+    fn fields(&mut self, into: &mut S::Fields, first: usize, count: usize, depth: u32) -> Result<(), DecodeError> {
+        let schema = self.schema;
+        let fields =
+            schema.fields.get(first..).and_then(|rest| rest.get(..count)).ok_or(DecodeError::MissingStructFields)?;
+        for (place, field) in (first..).zip(fields) {
+            // The kernel adds fields at the end without counting the version each time: an event that ends before one
+            // is older than the class, not damaged.
+            if self.payload.is_empty() && depth == 0 && place > 0 && schema.source == Source::BuiltIn {
+                break;
+            }
+            self.names = self.names.checked_sub(field.name.len()).ok_or(DecodeError::TooManyValues)?;
+            let node = self.field(place, field, depth)?;
+            let in_type = self.in_type;
+            self.sink.push(into, field, in_type, node);
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, place: usize, field: &Field, depth: u32) -> Result<S::Node, DecodeError> {
+        if matches!(field.encoding, Encoding::Char16 | Encoding::Char8) {
+            return self.characters(field);
+        }
+        let count = match field.count {
+            Extent::None => return self.one(place, field, depth),
+            Extent::Rest => None,
+            extent => Some(self.extent(extent)?),
+        };
+        let mut nodes = Vec::new();
+        while count.map_or(!self.payload.is_empty(), |count| nodes.len() < count) {
+            nodes.push(self.one(place, field, depth)?);
+        }
+        if nodes.is_empty() {
+            self.in_type = in_type_of(field.encoding, self.pointer);
+        }
+        Ok(self.sink.array(field, nodes))
+    }
+
+    fn extent(&self, extent: Extent) -> Result<usize, DecodeError> {
+        let number = match extent {
+            Extent::Fixed(number) => number.into(),
+            Extent::Field(place) => *self.numbers.get(usize::from(place)).ok_or(DecodeError::Payload)?,
+            Extent::None | Extent::Rest => return Err(DecodeError::Payload),
+        };
+        usize::try_from(number).map_err(|_| DecodeError::Payload)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.payload.split_at_checked(bytes).ok_or(DecodeError::Payload)?;
+        self.payload = rest;
+        Ok(taken)
+    }
+
+    /// An array of characters: text, without the NULs that fill it up.
+    fn characters(&mut self, field: &Field) -> Result<S::Node, DecodeError> {
+        let count = match field.count {
+            Extent::None => 1,
+            extent => self.extent(extent)?,
+        };
+        let is_wide = field.encoding == Encoding::Char16;
+        let bytes = self.take(count.checked_mul(if is_wide { 2 } else { 1 }).ok_or(DecodeError::Payload)?)?;
+        self.in_type = if is_wide { InType::CStr16 } else { InType::CStr8 };
+        let value = if is_wide { Value::Utf16(without_nuls(bytes, 2)) } else { Value::Text(without_nuls(bytes, 1)) };
+        Ok(self.sink.value(field, self.in_type, value))
+    }
+
+    /// One value or one structure.
+    fn one(&mut self, place: usize, field: &Field, depth: u32) -> Result<S::Node, DecodeError> {
+        self.left = self.left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
+        if let Encoding::Struct { first, members } = field.encoding {
+            if depth >= MAX_DEPTH {
+                return Err(DecodeError::TooDeep);
+            }
+            let mut fields = self.sink.begin(members.into());
+            self.fields(&mut fields, first.into(), members.into(), depth + 1)?;
+            self.in_type = InType::Struct;
+            return Ok(self.sink.structure(fields));
+        }
+        let (in_type, value) = self.value(field)?;
+        if let Some(number) = self.numbers.get_mut(place) {
+            *number = match value {
+                Value::Unsigned(number) | Value::Hex(number) => number,
+                Value::Signed(number) => u64::try_from(number).unwrap_or(u64::MAX),
+                _ => 0,
+            };
+        }
+        self.in_type = in_type;
+        Ok(self.sink.value(field, in_type, value))
+    }
+
+    fn value(&mut self, field: &Field) -> Result<(InType, Value<'a>), DecodeError> {
+        let payload = self.payload;
+        let (value, rest) = match field.encoding {
+            Encoding::Value(InType::CStr16) => {
+                return self.text(field, 2).map(|text| (InType::CStr16, Value::Utf16(text)));
+            }
+            Encoding::Value(InType::CStr8) => {
+                return self.text(field, 1).map(|text| (InType::CStr8, Value::Text(text)));
+            }
+            Encoding::Value(InType::Binary) => {
+                let length = match field.length {
+                    Extent::None if field.out == OutType::IPv6 => 16,
+                    extent => self.extent(extent)?,
+                };
+                return self.take(length).map(|bytes| (InType::Binary, Value::Binary(bytes)));
+            }
+            Encoding::Value(in_type) => Value::split(in_type, payload).ok_or(DecodeError::Payload)?,
+            Encoding::Pointer | Encoding::Size => {
+                let in_type = in_type_of(field.encoding, self.pointer);
+                Value::split(in_type, payload).ok_or(DecodeError::Payload)?
+            }
+            Encoding::ReversedStr16 | Encoding::ReversedStr8 => {
+                let size = array_at(payload, 0).map(u16::from_be_bytes).ok_or(DecodeError::Payload)?;
+                self.take(2)?;
+                let text = self.take(size.into())?;
+                let is_wide = field.encoding == Encoding::ReversedStr16 && text.len().is_multiple_of(2);
+                (if is_wide { Value::Utf16(text) } else { Value::Text(text) }, self.payload)
+            }
+            Encoding::Rest16 if payload.len().is_multiple_of(2) => (Value::Utf16(payload), &[][..]),
+            Encoding::Rest8 => (Value::Text(payload), &[][..]),
+            Encoding::RestBytes => (Value::Binary(payload), &[][..]),
+            Encoding::HexDump => {
+                let size =
+                    u32_at(payload, 0).and_then(|size| usize::try_from(size).ok()).ok_or(DecodeError::Payload)?;
+                self.take(4)?;
+                (Value::Binary(self.take(size)?), self.payload)
+            }
+            Encoding::TokenUser => {
+                let (sid, rest) = token_user(payload, self.pointer).ok_or(DecodeError::Payload)?;
+                (Value::Sid(sid), rest)
+            }
+            _ => return Err(DecodeError::Payload),
+        };
+        self.payload = rest;
+        Ok((in_type_of(field.encoding, self.pointer), value))
+    }
+
+    /// Text of a length, or up to its NUL. The last text of a payload may lack its NUL.
+    fn text(&mut self, field: &Field, width: usize) -> Result<&'a [u8], DecodeError> {
+        if field.length != Extent::None {
+            let length = self.extent(field.length)?.checked_mul(width).ok_or(DecodeError::Payload)?;
+            return self.take(length).map(|text| without_nuls(text, width));
+        }
+        let end = if width == 2 {
+            self.payload.as_chunks::<2>().0.iter().position(|unit| *unit == [0, 0]).map(|place| place * 2)
+        } else {
+            self.payload.iter().position(|byte| *byte == 0)
+        };
+        match end {
+            Some(end) => {
+                let text = self.take(end)?;
+                self.take(width)?;
+                Ok(text)
+            }
+            None if !self.payload.is_empty() && self.payload.len().is_multiple_of(width) => {
+                self.take(self.payload.len())
+            }
+            None => Err(DecodeError::Payload),
+        }
+    }
+}
+
+/// The encoding of TraceLogging that comes nearest.
+fn in_type_of(encoding: Encoding, pointer: PointerSize) -> InType {
+    match (encoding, pointer) {
+        (Encoding::Value(in_type), _) => in_type,
+        (Encoding::Pointer, PointerSize::Eight) => InType::Hex64,
+        (Encoding::Pointer, PointerSize::Four) => InType::Hex32,
+        (Encoding::Size, PointerSize::Eight) => InType::U64,
+        (Encoding::Size, PointerSize::Four) => InType::U32,
+        (Encoding::Char16 | Encoding::Rest16, _) => InType::CStr16,
+        (Encoding::Char8 | Encoding::Rest8, _) => InType::CStr8,
+        (Encoding::ReversedStr16, _) => InType::Str16,
+        (Encoding::ReversedStr8, _) => InType::Str8,
+        (Encoding::TokenUser, _) => InType::Sid,
+        (Encoding::Struct { .. }, _) => InType::Struct,
+        _ => InType::Binary,
+    }
+}
+
+/// Text without the NULs behind it.
+fn without_nuls(text: &[u8], width: usize) -> &[u8] {
+    let used = text.chunks(width).rposition(|unit| unit.iter().any(|byte| *byte != 0)).map_or(0, |last| last + 1);
+    text.get(..used * width).unwrap_or(text)
+}
+
+/// A `TOKEN_USER` (a pointer and flags, as wide as two pointers) and its SID. Four zero bytes mean that
+/// there is none.
+fn token_user(payload: &[u8], pointer: PointerSize) -> Option<(&[u8], &[u8])> {
+    if u32_at(payload, 0)? == 0 {
+        return Some((&[], payload.get(4..)?));
+    }
+    let header = 2 * pointer.bytes();
+    let authorities = usize::from(*payload.get(header + 1)?);
+    let (user, rest) = payload.split_at_checked(header + 8 + 4 * authorities)?;
+    Some((user.get(header..)?, rest))
+}

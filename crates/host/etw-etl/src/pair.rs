@@ -1,0 +1,263 @@
+//! Which stop belongs to which start.
+//!
+//! Events of one activity id belong together; without an id, those of one provider on one thread that nest. What does not fit is
+//! not paired: a start whose stop is missing has an open end, and is never stretched to the end of a trace. Kernel and classic
+//! events are not paired: the thread in their header is not the one that they are about.
+
+use std::collections::HashMap;
+
+use etw_types::{Guid, Opcode};
+
+use crate::decode::{Decoded, Field, Node, Scalar};
+use crate::format::event::FLAG_CLASSIC_HEADER;
+use crate::format::record::Layout;
+use crate::read::event::EventRef;
+
+/// Words at the end of a name that say whether something begins or ends.
+const ENDINGS: [&str; 20] = [
+    "started",
+    "stopped",
+    "start",
+    "stop",
+    "begin",
+    "began",
+    "ended",
+    "end",
+    "entered",
+    "enter",
+    "entry",
+    "exited",
+    "exit",
+    "leave",
+    "completed",
+    "complete",
+    "finished",
+    "finish",
+    "done",
+    "return",
+];
+/// Fields by which functions say which one they are.
+const FUNCTION_FIELDS: [&str; 3] = ["Function", "FunctionName", "Func"];
+
+/// Whether an event begins or ends something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Something begins.
+    Start,
+    /// Something ends.
+    Stop,
+}
+
+impl Role {
+    /// The role of an event; `None` for all that only tell something, and for kernel and classic events.
+    #[must_use]
+    pub fn of(event: &EventRef<'_>) -> Option<Self> {
+        let header = &event.header;
+        if header.layout != Layout::Event || header.flags & FLAG_CLASSIC_HEADER != 0 {
+            return None;
+        }
+        match header.descriptor.opcode {
+            Opcode::Start => Some(Self::Start),
+            Opcode::Stop => Some(Self::Stop),
+            _ => None,
+        }
+    }
+}
+
+/// Where a stop looks for its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Activity(Option<Guid>, Guid),
+    Thread(Option<Guid>, Option<u32>, Option<u32>),
+}
+
+impl Key {
+    fn of(event: &EventRef<'_>) -> Self {
+        let header = &event.header;
+        match header.activity {
+            Some(activity) => Self::Activity(header.provider, activity),
+            None => Self::Thread(header.provider, header.process_id, header.thread_id),
+        }
+    }
+}
+
+/// A start that waits for its stop.
+#[derive(Debug)]
+struct Open<T> {
+    task: u16,
+    name: Option<String>,
+    function: Option<String>,
+    cost: usize,
+    value: T,
+}
+
+/// What a stop ends.
+#[derive(Debug)]
+pub struct Stopped<T> {
+    /// What was kept for its start; `None` if there is none.
+    pub start: Option<T>,
+    /// Starts that can have no stop any more, as something around them ended.
+    pub open: Vec<T>,
+}
+
+/// Starts that wait for their stops. Each keeps a value of the user's.
+#[derive(Debug)]
+pub struct Pairs<T> {
+    open: HashMap<Key, Vec<Open<T>>>,
+    held: usize,
+    most: usize,
+}
+
+impl<T> Pairs<T> {
+    /// No start yet, and room for values that cost so many bytes together.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { open: HashMap::new(), held: 0, most }
+    }
+
+    /// Keeps a value for a start. Gives it back if there is no room.
+    pub fn start(&mut self, event: &EventRef<'_>, decoded: &Decoded, value: T, cost: usize) -> Option<T> {
+        if self.held + cost > self.most {
+            return Some(value);
+        }
+        self.held += cost;
+        let open = Open {
+            task: event.header.descriptor.task,
+            name: decoded.event.as_deref().map(base),
+            function: function(&decoded.fields),
+            cost,
+            value,
+        };
+        self.open.entry(Key::of(event)).or_default().push(open);
+        None
+    }
+
+    /// Finds what a stop ends.
+    pub fn stop(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Stopped<T> {
+        let key = Key::of(event);
+        let Some(opens) = self.open.get_mut(&key) else { return Stopped { start: None, open: Vec::new() } };
+        let task = event.header.descriptor.task;
+        let name = decoded.event.as_deref().map(base);
+        let is_named = |open: &Open<T>| open.name.is_none() || name.is_none() || open.name == name;
+        let place = if matches!(key, Key::Activity(..)) {
+            let named = opens.iter().rposition(|open| open.task == task && is_named(open));
+            named.or_else(|| opens.iter().rposition(|open| open.task == task))
+        } else {
+            let function = function(&decoded.fields);
+            opens.iter().rposition(|open| {
+                let is_function = open.function.is_none() || function.is_none() || open.function == function;
+                open.task == task && (task != 0 || is_named(open)) && is_function
+            })
+        };
+        let Some(place) = place else { return Stopped { start: None, open: Vec::new() } };
+        // On a thread, what began later must have ended before.
+        let later = if matches!(key, Key::Thread(..)) { opens.split_off(place + 1) } else { Vec::new() };
+        let start = opens.remove(place);
+        if opens.is_empty() {
+            self.open.remove(&key);
+        }
+        self.held -= start.cost + later.iter().map(|open| open.cost).sum::<usize>();
+        Stopped { start: Some(start.value), open: later.into_iter().map(|open| open.value).collect() }
+    }
+
+    /// The starts that never had a stop, in no order.
+    pub fn finish(&mut self) -> Vec<T> {
+        self.held = 0;
+        std::mem::take(&mut self.open).into_values().flatten().map(|open| open.value).collect()
+    }
+}
+
+/// A name without the word that says whether something begins or ends.
+#[must_use]
+pub fn base(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let ending = ENDINGS.iter().find(|ending| lower.ends_with(*ending)).map_or(0, |ending| ending.len());
+    let base = name.get(..name.len() - ending).unwrap_or(name);
+    base.trim_end_matches(['/', '_', '-', '.', ':', ' ']).to_owned()
+}
+
+fn function(fields: &[Field]) -> Option<String> {
+    let field = fields.iter().find(|field| FUNCTION_FIELDS.iter().any(|name| field.name.eq_ignore_ascii_case(name)))?;
+    match &field.node {
+        Node::Value(Scalar::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::tracelogging::EventBuilder;
+    use etw_types::{Guid, Opcode};
+
+    use super::{Pairs, base};
+    use crate::testing::{TRAITS, descriptor, read};
+    use crate::{Event, EventData, ExtendedItem};
+
+    fn event(opcode: Opcode, name: &str, function: &str, activity: u128, thread_id: u32) -> Event {
+        let (mut metadata, mut payload) = (vec![0; 256], vec![0; 256]);
+        let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).str8("Function", function);
+        let (metadata, payload) = builder.finish().unwrap();
+        let items = ExtendedItem::trace_logging(TRAITS, metadata);
+        let (descriptor, activity) = (descriptor().with_opcode(opcode), Guid::from_u128(activity));
+        read(&EventData { descriptor, activity, thread_id, items: &items, payload, ..EventData::default() })
+    }
+
+    /// The start of a stop, and the starts that it leaves open.
+    type Stop = (Option<usize>, Vec<usize>);
+
+    /// Feeds events in order; returns for each stop the number of its start, and the starts left open by it.
+    fn pair(events: &[Event]) -> (Vec<Stop>, Vec<usize>) {
+        let mut pairs = Pairs::new(1000);
+        let mut stopped = Vec::new();
+        for (number, event) in events.iter().enumerate() {
+            let decoded = event.decode();
+            if event.header.descriptor.opcode == Opcode::Start {
+                assert_eq!(pairs.start(&event.as_ref(), &decoded, number, 1), None);
+            } else {
+                let found = pairs.stop(&event.as_ref(), &decoded);
+                stopped.push((found.start, found.open));
+            }
+        }
+        let mut open = pairs.finish();
+        open.sort_unstable();
+        (stopped, open)
+    }
+
+    #[test]
+    fn threads_pair_what_nests_and_nothing_else() {
+        let start = |function: &str, thread| event(Opcode::Start, "Enter", function, 0, thread);
+        let stop = |function: &str, thread| event(Opcode::Stop, "Exit", function, 0, thread);
+        let nested = [start("a", 1), start("b", 1), stop("b", 1), stop("a", 1)];
+        assert_eq!(pair(&nested), (vec![(Some(1), vec![]), (Some(0), vec![])], vec![]));
+        let missing = [start("a", 1), start("b", 1), stop("a", 1)];
+        assert_eq!(pair(&missing), (vec![(Some(0), vec![1])], vec![]), "b has an open end");
+        let others = [start("a", 1), stop("b", 1), stop("a", 2)];
+        assert_eq!(pair(&others), (vec![(None, vec![]), (None, vec![])], vec![0]));
+    }
+
+    #[test]
+    fn activities_pair_on_any_thread_and_need_not_nest() {
+        let start = |name: &str, activity| event(Opcode::Start, name, "", activity, 1);
+        let stop = |name: &str, activity| event(Opcode::Stop, name, "", activity, 2);
+        let crossed =
+            [start("ReadStart", 1), start("WriteStart", 1), stop("ReadStop", 1), stop("Done", 1), stop("x", 2)];
+        assert_eq!(pair(&crossed), (vec![(Some(0), vec![]), (Some(1), vec![]), (None, vec![])], vec![]));
+    }
+
+    #[test]
+    fn no_room_means_no_pair() {
+        let mut pairs = Pairs::new(10);
+        let event = event(Opcode::Start, "Start", "", 1, 1);
+        assert_eq!(pairs.start(&event.as_ref(), &event.decode(), "first", 6), None);
+        assert_eq!(pairs.start(&event.as_ref(), &event.decode(), "second", 6), Some("second"));
+    }
+
+    #[test]
+    fn names_lose_what_says_begin_or_end() {
+        for (name, without) in
+            [("Task/Start", "Task"), ("ReadDone", "Read"), ("Begin", ""), ("FOO_EXIT", "FOO"), ("Ünd", "Ünd")]
+        {
+            assert_eq!(base(name), without);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The stacks that the kernel writes behind its events join them.
+
+mod common;
+
+use common::{folder, options};
+use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
+use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
+use etw_etl::{Buffer, Decoder, Images, Reader, Writer};
+
+const KERNEL: u64 = 0xFFFF_F800_0000_1000;
+const USER: u64 = 0x7FF0_0000_2000;
+
+fn record(hook_id: u16, timestamp: u64, words: &[u64]) -> Vec<u8> {
+    let size = u16::try_from(PERFINFO_SIZE + 8 * words.len()).unwrap();
+    let header =
+        SystemHeader { version: 2, header_type: TYPE_PERFINFO_64, size, hook_id, timestamp, ..SystemHeader::default() };
+    let words = words.iter().flat_map(|word| word.to_le_bytes());
+    header.to_perfinfo_bytes().into_iter().chain(words).collect()
+}
+
+/// A process and a thread as one word.
+const fn owner(process: u64, thread: u64) -> u64 {
+    thread << 32 | process
+}
+
+fn trace(name: &str, records: &[(u64, Vec<u8>)]) -> std::path::PathBuf {
+    let path = folder("kernel-stacks").join(name);
+    let mut writer = Writer::create(&path, options()).unwrap();
+    let mut buffer = Buffer::new(1024, 0);
+    for (stamp, record) in records {
+        buffer.push_record(record, *stamp).unwrap();
+    }
+    writer.write_buffer(&mut buffer, 2_000_000).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+/// Hook ids and stacks of the events that have one.
+fn stacks(path: &std::path::Path) -> Vec<(u16, Option<u32>, Vec<u64>)> {
+    let mut reader = Reader::open(path).unwrap();
+    let mut found = Vec::new();
+    while let Some(event) = reader.next_ref() {
+        if let Some(stack) = event.stack() {
+            found.push((event.header.descriptor.id, event.stack_process(), stack));
+        }
+    }
+    found
+}
+
+#[test]
+fn both_parts_of_a_stack_join_their_event_in_any_order() {
+    let sample = |thread: u64| record(0x0F2E, 1_000_100, &[KERNEL, thread | 1 << 32]);
+    let user = record(0x1820, 1_000_300, &[1_000_100, owner(4, 9), USER, USER + 1]);
+    let kernel = record(0x1820, 1_000_200, &[1_000_100, owner(4, 9), KERNEL, KERNEL + 1]);
+    let whole = vec![(0x0F2E, Some(4), vec![KERNEL, KERNEL + 1, USER, USER + 1])];
+    for parts in [[user.clone(), kernel.clone()], [kernel, user]] {
+        let [first, second] = parts;
+        let path = trace("parts.etl", &[(1_000_100, sample(9)), (1_000_200, first), (1_000_300, second)]);
+        assert_eq!(stacks(&path), whole);
+    }
+}
+
+#[test]
+fn a_stack_of_another_thread_or_moment_joins_nothing() {
+    let sample = record(0x0F2E, 1_000_100, &[KERNEL, 9 | 1 << 32]);
+    let thread = record(0x1820, 1_000_200, &[1_000_100, owner(4, 8), KERNEL]);
+    let moment = record(0x1820, 1_000_200, &[1_000_101, owner(4, 9), KERNEL]);
+    for other in [thread, moment] {
+        let path = trace("others.etl", &[(1_000_100, sample.clone()), (1_000_200, other)]);
+        assert_eq!(stacks(&path), vec![]);
+    }
+}
+
+#[test]
+fn keys_of_stacks_are_looked_up_where_the_trace_defines_them() {
+    let sample = record(0x0F2E, 1_000_100, &[KERNEL, 9 | 1 << 32]);
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_900, 0xABC, &[KERNEL + 5]));
+    let key = record(0x1825, 1_000_200, &[1_000_100, owner(4, 9), 0xABC]);
+    let path = trace("keys.etl", &[(1_000_100, sample), (1_000_200, key), (1_000_900, definition)]);
+    assert_eq!(stacks(&path), vec![(0x0F2E, Some(4), vec![KERNEL + 5])]);
+}
+
+#[test]
+fn frames_are_named_by_the_image_events_of_the_trace() {
+    // Image events that the class table decodes are what names frames.
+    let load =
+        [&[KERNEL - 0x1000, 0x4000, 0, 0, 0, 0, 0][..], &[u64::from_le_bytes(*b"a\0.\0s\0y\0"), u64::from(b's')]]
+            .concat();
+    let path = trace("images.etl", &[(1_000_100, record(0x1403, 1_000_100, &load))]);
+    let mut reader = Reader::open(&path).unwrap();
+    let (mut decoder, mut images) = (Decoder::default(), Images::default());
+    while let Some(event) = reader.next_ref() {
+        images.add(&decoder.decode(&event));
+    }
+    assert_eq!(images.name(7, KERNEL).as_deref(), Some("a.sys+0x1000"));
+}

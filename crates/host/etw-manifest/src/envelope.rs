@@ -1,0 +1,128 @@
+//! Manifests of .NET's `EventSource`, which a provider writes into the trace in chunks.
+//!
+//! An event with the id 0xFFFE starts with an envelope: format, two version numbers, a magic byte, the number of chunks and the
+//! number of this one. UTF-8 text follows.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use etw_types::{Guid, InType};
+
+use crate::bytes::u16_at;
+use crate::schema::{EventSchema, Field, Source};
+use crate::types::Encoding;
+
+/// Id of the events that carry a manifest.
+pub const EVENT_ID: u16 = 0xFFFE;
+/// Bytes of an envelope.
+const SIZE: usize = 8;
+/// The fourth byte of an envelope.
+const MAGIC: u8 = 0x5B;
+/// The format of chunks of XML.
+const FORMAT_XML: u8 = 1;
+/// Most memory for incomplete manifests, in bytes, about.
+const MAX_MEMORY: usize = 64 * 1024 * 1024;
+/// What a chunk costs besides its bytes.
+const COST: usize = 64;
+
+/// The schema of the events that carry a manifest, for a provider of this name.
+#[must_use]
+pub fn schema(provider: Arc<str>) -> Arc<EventSchema> {
+    static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+        let field = |name, in_type| Field::new(name, Encoding::Value(in_type));
+        let bytes = ["Format", "MajorVersion", "MinorVersion", "Magic"].map(|name| field(name, InType::U8));
+        let counts = ["TotalChunks", "ChunkNumber"].map(|name| field(name, InType::U16));
+        bytes.into_iter().chain(counts).chain([Field::new("Manifest", Encoding::Rest8)]).collect()
+    });
+    Arc::new(EventSchema {
+        provider,
+        name: "ManifestData".into(),
+        level: None,
+        channel: None,
+        keywords: Vec::new(),
+        message: None,
+        fields: FIELDS.clone(),
+        top_level: FIELDS.len(),
+        source: Source::BuiltIn,
+    })
+}
+
+/// Puts chunks together.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    open: HashMap<(Guid, u32, u16), Chunks>,
+    held: usize,
+    dropped: u64,
+}
+
+/// Chunks of one manifest by their numbers.
+type Chunks = HashMap<u16, Box<[u8]>>;
+
+impl Assembler {
+    /// Takes a chunk of a process's provider. Returns the manifest if this was the last one missing.
+    pub fn add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Option<Vec<u8>> {
+        let [format, _major, _minor, magic, ..] = *payload.first_chunk::<SIZE>()?;
+        let (total, number) = (u16_at(payload, 4)?, u16_at(payload, 6)?);
+        if format != FORMAT_XML || magic != MAGIC || number >= total {
+            return None;
+        }
+        let text = payload.get(SIZE..)?;
+        if total == 1 {
+            return Some(text.to_vec());
+        }
+        if self.held + text.len() + COST > MAX_MEMORY {
+            self.dropped += 1;
+            return None;
+        }
+        let key = (provider, process, total);
+        let chunks = self.open.entry(key).or_default();
+        if chunks.insert(number, text.into()).is_none() {
+            self.held += text.len() + COST;
+        }
+        if chunks.len() < usize::from(total) {
+            return None;
+        }
+        let chunks = self.open.remove(&key)?;
+        self.held = self.held.saturating_sub(chunks.values().map(|text| text.len() + COST).sum());
+        Some((0..total).filter_map(|number| chunks.get(&number)).flatten().copied().collect())
+    }
+
+    /// How many chunks there was no room for.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::Guid;
+
+    use super::Assembler;
+
+    fn chunk(total: u8, number: u8, text: &[u8]) -> Vec<u8> {
+        [&[1, 1, 0, 0x5B, total, 0, number, 0], text].concat()
+    }
+
+    #[test]
+    fn chunks_come_in_any_order_and_from_several_processes() {
+        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        assert_eq!(assembler.add(provider, 1, &chunk(1, 0, b"whole")).as_deref(), Some(&b"whole"[..]));
+        assert_eq!(assembler.add(provider, 1, &chunk(2, 1, b"b")), None);
+        assert_eq!(assembler.add(provider, 2, &chunk(2, 0, b"x")), None);
+        assert_eq!(assembler.add(provider, 1, &chunk(2, 0, b"a")).as_deref(), Some(&b"ab"[..]));
+        assert_eq!(assembler.add(provider, 2, &chunk(2, 1, b"y")).as_deref(), Some(&b"xy"[..]));
+        assert!(assembler.open.is_empty());
+        assert_eq!(assembler.held, 0);
+    }
+
+    #[test]
+    fn what_is_not_an_envelope_is_left_alone() {
+        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        for payload in
+            [&[][..], &[1, 1, 0, 0x5B, 1, 0], &chunk(1, 1, b"x"), &chunk(0, 0, b"x"), b"\x02\0\0\x5b\x01\0\0\0x"]
+        {
+            assert_eq!(assembler.add(provider, 1, payload), None);
+        }
+    }
+}

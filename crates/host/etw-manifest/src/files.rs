@@ -1,0 +1,125 @@
+//! Files and folders of schemas that a user names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use etw_types::Guid;
+
+use crate::error::Error;
+use crate::manifest::{Manifest, ManifestSchemas};
+use crate::schema::{EventKey, EventSchema, Schema, Source};
+use crate::wevt;
+
+/// Largest file that is read, in bytes.
+const MAX_FILE: u64 = 512 * 1024 * 1024;
+
+/// The schemas of files.
+#[derive(Debug, Default)]
+pub struct SchemaFiles {
+    schemas: ManifestSchemas,
+    skipped: Vec<Error>,
+}
+
+impl SchemaFiles {
+    /// Adds a manifest, a binary with a `WEVT_TEMPLATE` resource, or all of them in a folder and its folders.
+    ///
+    /// # Errors
+    ///
+    /// If a named file cannot be read or describes no events. In a folder such a file is skipped: see [`skipped`](Self::skipped).
+    pub fn add(&mut self, path: &Path) -> Result<(), Error> {
+        if !path.is_dir() {
+            self.schemas.add(&read(path)?, Source::File);
+            return Ok(());
+        }
+        for file in files(path)? {
+            match read(&file) {
+                Ok(manifest) => self.schemas.add(&manifest, Source::File),
+                // Most binaries of a folder describe nothing, and that is no news.
+                Err(Error::Content { .. }) if is_binary(&file) => {}
+                Err(error) => self.skipped.push(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Files of folders that could not be read.
+    #[must_use]
+    pub fn skipped(&self) -> &[Error] {
+        &self.skipped
+    }
+
+    /// How many events are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.schemas.len()
+    }
+
+    /// Whether no event is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.schemas.is_empty()
+    }
+}
+
+impl Schema for SchemaFiles {
+    fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
+        self.schemas.event(key)
+    }
+
+    fn provider_name(&self, provider: &Guid) -> Option<Arc<str>> {
+        self.schemas.provider_name(provider)
+    }
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension)))
+}
+
+fn is_binary(path: &Path) -> bool {
+    has_extension(path, &["sys", "dll", "exe", "mui"])
+}
+
+/// Manifests and binaries below a folder, in the order of their names. Symbolic links to folders are not followed.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(Error::io(&folder))? {
+            let entry = entry.map_err(Error::io(&folder))?;
+            let path = entry.path();
+            if entry.file_type().map_err(Error::io(&path))?.is_dir() {
+                folders.push(path);
+            } else if is_binary(&path) || has_extension(&path, &["man", "xml", "manifest"]) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads a manifest, or the manifest of a binary.
+///
+/// # Errors
+///
+/// If the file cannot be read, or describes no events.
+pub fn read(path: &Path) -> Result<Manifest, Error> {
+    let size = fs::metadata(path).map_err(Error::io(path))?.len();
+    if size > MAX_FILE {
+        return Err(Error::io(path)(io::Error::other("the file has more than 512 MiB")));
+    }
+    let bytes = fs::read(path).map_err(Error::io(path))?;
+    if !bytes.starts_with(b"MZ") {
+        return Manifest::parse(&bytes).map_err(|error| Error::content(path, error.to_string()));
+    }
+    let resources = wevt::resources(&bytes).map_err(|reason| Error::content(path, reason))?;
+    let Some(templates) = resources.templates else {
+        return Err(Error::content(
+            path,
+            "the binary has no WEVT_TEMPLATE resource, so it describes no manifest events",
+        ));
+    };
+    wevt::parse(&templates, &resources.messages).map_err(|reason| Error::content(path, reason))
+}

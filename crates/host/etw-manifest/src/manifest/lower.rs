@@ -1,0 +1,121 @@
+//! From a manifest's event to the schema of an event.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use etw_types::OutType;
+
+use super::{Data, DataKind, Event, Message, Provider, Size, Template};
+use crate::schema::{EventSchema, Extent, Field, MapEntry, Source, ValueMap, limited};
+use crate::types::{Encoding, out_from_tdh};
+
+/// Most fields of an event, members of structures included.
+const MAX_FIELDS: usize = 1024;
+
+/// A provider's parts by their names.
+pub(super) struct Lower<'a> {
+    provider: &'a Provider,
+    name: Arc<str>,
+    source: Source,
+    templates: HashMap<&'a str, &'a Template>,
+    maps: HashMap<&'a str, Arc<ValueMap>>,
+}
+
+impl<'a> Lower<'a> {
+    pub(super) fn new(provider: &'a Provider, source: Source) -> Self {
+        let text = |message: &Option<Message>, symbol: &str| match message {
+            Some(message) if !message.text.is_empty() => message.text.trim_end().into(),
+            _ => symbol.into(),
+        };
+        let map = |map: &'a super::Map| {
+            let entry = |item: &super::MapItem| MapEntry { value: item.value, name: text(&item.message, &item.symbol) };
+            let entries = map.items.iter().map(entry).filter(|entry| !entry.name.is_empty()).collect();
+            (map.name.as_str(), Arc::new(ValueMap::new(&map.name, map.is_bits, entries)))
+        };
+        Self {
+            provider,
+            name: limited(&provider.name).into(),
+            source,
+            templates: provider.templates.iter().map(|template| (template.id.as_str(), template)).collect(),
+            maps: provider.maps.iter().map(map).collect(),
+        }
+    }
+
+    pub(super) fn event(&self, event: &Event) -> EventSchema {
+        let mut fields = Fields { lower: self, fields: Vec::new() };
+        let template = self.templates.get(event.template.as_str());
+        let top_level = template.map_or(0, |template| fields.add(&template.fields));
+        let channel = self.provider.channels.iter().find(|channel| channel.id == event.channel);
+        let word = |text: &str| (!text.is_empty()).then(|| text.strip_prefix("win:").unwrap_or(text).into());
+        EventSchema {
+            provider: Arc::clone(&self.name),
+            name: limited(&name(event)).into(),
+            level: word(&event.level),
+            channel: channel.map(|channel| channel.name.as_str().into()).or_else(|| word(&event.channel)),
+            keywords: event.keywords.iter().filter_map(|keyword| word(keyword)).collect(),
+            message: event.message.as_ref().map(|message| message.text.as_str().into()),
+            fields: fields.fields,
+            top_level,
+            source: self.source,
+        }
+    }
+}
+
+/// What an event is called: task and opcode; the symbol if there is no task; the id if there is neither.
+fn name(event: &Event) -> String {
+    let opcode = event.opcode.strip_prefix("win:").unwrap_or(&event.opcode);
+    let opcode = if opcode == "Info" { "" } else { opcode };
+    let task = if event.task.starts_with("win:") { "" } else { event.task.as_str() };
+    match (task, opcode) {
+        ("", "") if event.symbol.is_empty() => format!("Event {}", event.id),
+        ("", opcode) if event.symbol.is_empty() => opcode.to_owned(),
+        ("", _) => event.symbol.clone(),
+        (task, "") => task.to_owned(),
+        (task, opcode) => format!("{task}/{opcode}"),
+    }
+}
+
+struct Fields<'a> {
+    lower: &'a Lower<'a>,
+    fields: Vec<Field>,
+}
+
+impl Fields<'_> {
+    /// Adds fields next to each other, then the members of those that are structures. Returns how many were added.
+    fn add(&mut self, data: &[Data]) -> usize {
+        let first = self.fields.len();
+        let data: Vec<&Data> = data.iter().take(MAX_FIELDS.saturating_sub(first)).collect();
+        for item in &data {
+            let extent = |size: &Size| match size {
+                Size::None => Extent::None,
+                Size::Fixed(number) => Extent::Fixed(*number),
+                Size::Field(name) => {
+                    let place = data.iter().position(|other| other.name == *name);
+                    let place = place.and_then(|place| u16::try_from(first + place).ok());
+                    place.map_or(Extent::None, Extent::Field)
+                }
+            };
+            let (encoding, out, map) = match &item.kind {
+                DataKind::Value { encoding, out, map } => {
+                    let map = map.as_ref().and_then(|name| self.lower.maps.get(name.as_str()).cloned());
+                    (*encoding, out_from_tdh(*out), map)
+                }
+                DataKind::Struct(_) => (Encoding::Struct { first: 0, members: 0 }, OutType::Default, None),
+            };
+            let (count, length) = (extent(&item.count), extent(&item.length));
+            self.fields.push(Field { name: limited(&item.name).into(), encoding, out, count, length, map });
+        }
+        for (place, item) in data.iter().enumerate() {
+            if let DataKind::Struct(members) = &item.kind {
+                let start = self.fields.len();
+                let added = self.add(members);
+                if let (Some(field), Ok(first), Ok(members)) =
+                    (self.fields.get_mut(first + place), u16::try_from(start), u16::try_from(added))
+                {
+                    field.encoding = Encoding::Struct { first, members };
+                }
+            }
+        }
+        data.len()
+    }
+}

@@ -1,0 +1,288 @@
+//! Schemas that a trace stores about its own events: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO`, as `tdh.h` documents them.
+//!
+//! Merging tools write them as classic events of the class [`METADATA_CLASS`]. [`TraceSchemas`] keeps their bytes and reads one
+//! when its event is asked for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use etw_types::{Guid, OutType};
+
+use crate::bytes::{guid_at, size_at, u16_at, u32_at, utf16};
+use crate::envelope::{self, Assembler};
+use crate::manifest::{Manifest, ManifestSchemas};
+use crate::schema::{EventKey, EventSchema, Extent, Field, MapEntry, Schema, Source, ValueMap, limited};
+use crate::types::{Encoding, out_from_tdh};
+
+/// The class of events that describe other events.
+pub const METADATA_CLASS: Guid = Guid::from_u128(0xbbcc_f6c1_6cd1_48c4_80ff_8394_82e3_7671);
+/// Type of an event with a `TRACE_EVENT_INFO`.
+pub const TYPE_EVENT_INFO: u8 = 32;
+/// Type of an event with a provider's GUID and an `EVENT_MAP_INFO`.
+pub const TYPE_MAP_INFO: u8 = 33;
+
+/// Most memory for schemas of a trace, in bytes, about.
+const MAX_MEMORY: usize = 256 * 1024 * 1024;
+/// What a schema costs besides its bytes.
+const COST: usize = 128;
+
+const PROPERTIES: usize = 112;
+const PROPERTY_SIZE: usize = 24;
+const SOURCE_WBEM: u32 = 1;
+const FLAG_STRUCT: u32 = 0x01;
+const FLAG_LENGTH_FIELD: u32 = 0x02;
+const FLAG_COUNT_FIELD: u32 = 0x04;
+const FLAG_FIXED_COUNT: u32 = 0x20;
+
+/// What a `TRACE_EVENT_INFO` describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Known {
+    guid: Guid,
+    id: u16,
+    version: u8,
+    opcode: u8,
+    is_classic: bool,
+}
+
+impl Known {
+    fn of(info: &[u8]) -> Option<Self> {
+        let id = u16_at(info, 32)?;
+        let [version, _channel, _level, opcode] = *info.get(34..)?.first_chunk()?;
+        if u32_at(info, 48)? == SOURCE_WBEM {
+            Some(Self { guid: guid_at(info, 16)?, id: 0, version, opcode, is_classic: true })
+        } else {
+            Some(Self { guid: guid_at(info, 0)?, id, version, opcode: 0, is_classic: false })
+        }
+    }
+
+    fn asked(key: &EventKey) -> Self {
+        let EventKey { provider: guid, id, version, opcode, is_classic, .. } = *key;
+        if is_classic {
+            Self { guid, id: 0, version, opcode, is_classic }
+        } else {
+            Self { guid, id, version, opcode: 0, is_classic }
+        }
+    }
+}
+
+/// The schemas that a trace carries.
+#[derive(Debug, Default)]
+pub struct TraceSchemas {
+    events: HashMap<Known, Box<[u8]>>,
+    maps: HashMap<(Guid, Box<str>), Arc<ValueMap>>,
+    providers: HashMap<Guid, Arc<str>>,
+    manifests: ManifestSchemas,
+    chunks: Assembler,
+    held: usize,
+    dropped: u64,
+    bad: u64,
+    /// Schemas that were asked for before.
+    read: RwLock<HashMap<Known, Arc<EventSchema>>>,
+}
+
+impl TraceSchemas {
+    /// Takes the payload of an event of [`METADATA_CLASS`]. What is known already stays.
+    pub fn add(&mut self, event_type: u8, payload: &[u8]) {
+        let is_taken = match event_type {
+            TYPE_EVENT_INFO => self.add_event(payload),
+            TYPE_MAP_INFO => self.add_map(payload),
+            _ => Some(()),
+        };
+        self.bad += u64::from(is_taken.is_none());
+    }
+
+    /// Takes a chunk of an `EventSource` manifest: the payload of an event with the id 0xFFFE.
+    pub fn add_chunk(&mut self, provider: Guid, process: u32, payload: &[u8]) {
+        if let Some(manifest) = self.chunks.add(provider, process, payload) {
+            match Manifest::parse(&manifest) {
+                Ok(manifest) => self.manifests.add(&manifest, Source::Trace),
+                Err(_) => self.bad += 1,
+            }
+        }
+    }
+
+    fn add_event(&mut self, info: &[u8]) -> Option<()> {
+        let known = Known::of(info)?;
+        if self.events.contains_key(&known) || !self.fits(info.len()) {
+            return Some(());
+        }
+        if let Some(name) = text(info, 52) {
+            self.providers.entry(known.guid).or_insert_with(|| limited(&name).into());
+        }
+        self.events.insert(known, info.into());
+        Some(())
+    }
+
+    fn add_map(&mut self, payload: &[u8]) -> Option<()> {
+        let provider = guid_at(payload, 0)?;
+        let map = map(payload.get(16..)?)?;
+        if self.fits(payload.len()) {
+            self.maps.entry((provider, map.name.clone())).or_insert_with(|| Arc::new(map));
+        }
+        Some(())
+    }
+
+    fn fits(&mut self, bytes: usize) -> bool {
+        let fits = self.held + bytes + COST <= MAX_MEMORY;
+        if fits {
+            self.held += bytes + COST;
+        } else {
+            self.dropped += 1;
+        }
+        fits
+    }
+
+    /// How many events the trace describes, not counting those of `EventSource` manifests.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len() + self.manifests.len()
+    }
+
+    /// Whether the trace describes no event.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many descriptions there was no room for: those beyond 256 MiB.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped + self.chunks.dropped()
+    }
+
+    /// How many descriptions could not be read.
+    #[must_use]
+    pub fn malformed(&self) -> u64 {
+        self.bad
+    }
+
+    fn read(&self, known: &Known) -> Option<Arc<EventSchema>> {
+        let schema = self.read.read().ok().and_then(|read| read.get(known).cloned());
+        if schema.is_some() {
+            return schema;
+        }
+        let info = self.events.get(known)?;
+        let schema = Arc::new(event(info, |name| self.maps.get(&(guid_at(info, 0)?, name.into())).cloned())?);
+        if let Ok(mut read) = self.read.write() {
+            read.insert(*known, Arc::clone(&schema));
+        }
+        Some(schema)
+    }
+}
+
+impl Schema for TraceSchemas {
+    fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
+        let known = self.read(&Known::asked(key)).or_else(|| self.manifests.event(key));
+        // A manifest does not describe the events that carry it.
+        known.or_else(|| {
+            let is_manifest = !key.is_classic && key.id == envelope::EVENT_ID;
+            is_manifest.then(|| self.manifests.provider_name(&key.provider).map(envelope::schema))?
+        })
+    }
+
+    fn provider_name(&self, provider: &Guid) -> Option<Arc<str>> {
+        self.providers.get(provider).cloned().or_else(|| self.manifests.provider_name(provider))
+    }
+}
+
+/// The text whose offset stands at this place.
+fn text(info: &[u8], place: usize) -> Option<String> {
+    let offset = size_at(info, place).filter(|offset| *offset != 0)?;
+    let text = utf16(info.get(offset..)?);
+    let text = text.trim_end();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The texts behind each other whose first one's offset stands at this place.
+fn texts(info: &[u8], place: usize) -> Vec<Box<str>> {
+    let mut texts = Vec::new();
+    let Some(mut offset) = size_at(info, place).filter(|offset| *offset != 0) else { return texts };
+    while let Some(bytes) = info.get(offset..) {
+        let text = utf16(bytes);
+        if text.is_empty() {
+            break;
+        }
+        offset += 2 * (text.encode_utf16().count() + 1);
+        texts.push(text.trim_end().into());
+    }
+    texts
+}
+
+/// Reads a `TRACE_EVENT_INFO`. `map` finds a map of the same provider by its name.
+///
+/// `None` if the structure does not hold together.
+#[must_use]
+pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option<EventSchema> {
+    let count = size_at(info, 100)?;
+    let top_level = size_at(info, 104)?.min(count);
+    let properties = info.get(PROPERTIES..)?.get(..count.checked_mul(PROPERTY_SIZE)?)?;
+    let mut fields = Vec::with_capacity(count);
+    for property in properties.as_chunks::<PROPERTY_SIZE>().0 {
+        fields.push(field(info, property, &map)?);
+    }
+    let opcode = text(info, 72).filter(|opcode| !matches!(opcode.as_str(), "Info" | "win:Info"));
+    let name = match (text(info, 68), opcode) {
+        (Some(task), Some(opcode)) => format!("{task}/{}", opcode.strip_prefix("win:").unwrap_or(&opcode)),
+        (Some(task), None) => task,
+        (None, Some(opcode)) => opcode,
+        (None, None) => format!("Event {}", u16_at(info, 32)?),
+    };
+    Some(EventSchema {
+        provider: limited(&text(info, 52).unwrap_or_default()).into(),
+        name: limited(&name).into(),
+        level: text(info, 56).map(Into::into),
+        channel: text(info, 60).map(Into::into),
+        keywords: texts(info, 64),
+        message: text(info, 76).map(Into::into),
+        fields,
+        top_level,
+        source: Source::Trace,
+    })
+}
+
+fn field(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option<Field> {
+    let flags = u32_at(property, 0)?;
+    let (first, second) = (u16_at(property, 8)?, u16_at(property, 10)?);
+    let (count, length) = (u16_at(property, 16)?, u16_at(property, 18)?);
+    let count = match count {
+        place if flags & FLAG_COUNT_FIELD != 0 => Extent::Field(place),
+        count if count > 1 || flags & FLAG_FIXED_COUNT != 0 => Extent::Fixed(count),
+        _ => Extent::None,
+    };
+    let length = match length {
+        place if flags & FLAG_LENGTH_FIELD != 0 => Extent::Field(place),
+        0 => Extent::None,
+        length => Extent::Fixed(length),
+    };
+    let (encoding, out, map) = if flags & FLAG_STRUCT != 0 {
+        (Encoding::Struct { first, members: second }, OutType::Default, None)
+    } else {
+        (Encoding::from_tdh(first)?, out_from_tdh(second), named_map(info, property, map))
+    };
+    let name = size_at(property, 4).filter(|offset| *offset != 0).and_then(|offset| info.get(offset..)).map(utf16);
+    Some(Field { name: limited(&name.unwrap_or_default()).into(), encoding, out, count, length, map })
+}
+
+fn named_map(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option<Arc<ValueMap>> {
+    let offset = size_at(property, 12).filter(|offset| *offset != 0)?;
+    map(&utf16(info.get(offset..)?))
+}
+
+/// Reads an `EVENT_MAP_INFO` of a manifest: values or bits with names.
+#[must_use]
+pub fn map(info: &[u8]) -> Option<ValueMap> {
+    const BITS: u32 = 0x02 | 0x10;
+    const PATTERN: u32 = 0x04;
+    let name = utf16(info.get(size_at(info, 0)?..)?);
+    let flags = u32_at(info, 4)?;
+    if flags & PATTERN != 0 {
+        return None;
+    }
+    let entries = info.get(16..)?.get(..size_at(info, 8)?.checked_mul(8)?)?;
+    let mut named = Vec::with_capacity(entries.len() / 8);
+    for entry in entries.as_chunks::<8>().0 {
+        let text = utf16(info.get(size_at(entry, 0)?..)?);
+        named.push(MapEntry { value: u32_at(entry, 4)?, name: text.trim_end().into() });
+    }
+    Some(ValueMap::new(&name, flags & BITS != 0, named))
+}

@@ -1,0 +1,286 @@
+//! Manifests compiled into a binary: the `WEVT_TEMPLATE` resource and its message table.
+//!
+//! The layout follows the description of libyal's libfwevt and a resource that Microsoft's message compiler wrote. All offsets
+//! are from the start of the resource. The result is the model of manifests; symbols and string ids are not in a binary.
+
+mod pe;
+
+use etw_types::Guid;
+
+pub use pe::{Messages, Resources, resources};
+
+use crate::bytes::{guid_at, size_at, u16_at, u32_at, u64_at, utf16};
+use crate::manifest::{Channel, Data, DataKind, Event, Keyword, Level, Manifest, Map, MapItem, Message, Opcode};
+use crate::manifest::{Provider, Size, Task, Template};
+use crate::types::Encoding;
+
+/// Bytes of an event's definition.
+const EVENT_SIZE: usize = 48;
+/// Bytes of the description of a field.
+const ITEM_SIZE: usize = 20;
+/// Most fields of a template.
+const MAX_ITEMS: usize = 1024;
+/// Most events, templates or other parts of one list.
+const MAX_PARTS: usize = 0x1_0000;
+
+const FLAG_STRUCT: u32 = 0x01;
+const FLAG_FIXED_LENGTH: u32 = 0x02;
+const FLAG_LENGTH_FIELD: u32 = 0x04;
+const FLAG_FIXED_COUNT: u32 = 0x08;
+const FLAG_COUNT_FIELD: u32 = 0x10;
+
+/// Reads a `WEVT_TEMPLATE` resource.
+///
+/// # Errors
+///
+/// What does not hold together, in a few words.
+pub fn parse(resource: &[u8], messages: &Messages) -> Result<Manifest, &'static str> {
+    if resource.get(..4) != Some(b"CRIM") {
+        return Err("the WEVT_TEMPLATE resource does not start with CRIM");
+    }
+    let count = size_at(resource, 12).ok_or("the WEVT_TEMPLATE resource is cut off")?;
+    let table = resource.get(16..).unwrap_or_default().as_chunks::<20>().0;
+    let table = table.get(..count).ok_or("the WEVT_TEMPLATE resource has fewer providers than it says")?;
+    let mut manifest = Manifest::default();
+    for entry in table {
+        let (Some(guid), Some(offset)) = (guid_at(entry, 0), size_at(entry, 16)) else { continue };
+        let reader = Reader { resource, messages };
+        manifest.providers.push(reader.provider(guid, offset).ok_or("a provider of the resource is malformed")?);
+    }
+    Ok(manifest)
+}
+
+struct Reader<'a> {
+    resource: &'a [u8],
+    messages: &'a Messages,
+}
+
+impl Reader<'_> {
+    fn provider(&self, guid: Guid, offset: usize) -> Option<Provider> {
+        let header = self.resource.get(offset..)?;
+        (header.get(..4)? == b"WEVT").then_some(())?;
+        let mut provider = Provider { guid, message: self.message(u32_at(header, 8)?), ..Provider::default() };
+        let lists = header.get(20..)?.as_chunks::<8>().0.get(..size_at(header, 12)?)?;
+        for list in lists {
+            let list = size_at(list, 0)?;
+            let count = size_at(self.resource, list + 8)?.min(MAX_PARTS);
+            let parts = self.resource.get(list + 12..)?;
+            match self.resource.get(list..list + 4)? {
+                b"CHAN" => provider.channels = all(parts, count, |part: &[u8; 16]| self.channel(part))?,
+                b"LEVL" => provider.levels = all(parts, count, |part: &[u8; 12]| self.level(part))?,
+                b"OPCO" => provider.opcodes = all(parts, count, |part: &[u8; 12]| self.opcode(part))?,
+                b"TASK" => provider.tasks = all(parts, count, |part: &[u8; 28]| self.task(part))?,
+                b"KEYW" => provider.keywords = all(parts, count, |part: &[u8; 16]| self.keyword(part))?,
+                b"PRVA" => provider.name = self.name_attribute(parts, count).unwrap_or_default(),
+                b"EVNT" => self.events(&mut provider, parts, count)?,
+                // Templates and maps are read where an event or a field names them.
+                _ => {}
+            }
+        }
+        if provider.name.is_empty() {
+            // Resources of older compilers do not have the name; that of a channel starts with it.
+            let channel = provider.channels.iter().find_map(|channel| channel.name.split_once('/'));
+            provider.name = channel.map_or_else(|| guid.to_string(), |(name, _)| name.to_owned());
+        }
+        for opcode in &mut provider.opcodes {
+            let task = opcode.task.take().and_then(|number| number.parse::<u16>().ok()).filter(|number| *number != 0);
+            opcode.task = task
+                .and_then(|number| provider.tasks.iter().find(|task| task.value == number))
+                .map(|task| task.name.clone());
+        }
+        Some(provider)
+    }
+
+    /// Text behind its size.
+    fn name(&self, offset: usize) -> Option<String> {
+        let size = size_at(self.resource, offset)?;
+        Some(utf16(self.resource.get(offset + 4..)?.get(..size.checked_sub(4)?)?))
+    }
+
+    /// The name whose offset stands in a part; empty if there is none.
+    fn named(&self, part: &[u8], place: usize) -> Option<String> {
+        match size_at(part, place)? {
+            0 => Some(String::new()),
+            offset => self.name(offset),
+        }
+    }
+
+    fn message(&self, id: u32) -> Option<Message> {
+        let text = self.messages.get(id)?;
+        Some(Message { id: String::new(), text: text.to_owned() })
+    }
+
+    /// The attribute with the number 1 is the provider's name, without a size before it.
+    fn name_attribute(&self, parts: &[u8], count: usize) -> Option<String> {
+        let attributes = parts.as_chunks::<8>().0.iter().take(count);
+        let name = attributes.into_iter().find(|attribute| u16_at(&attribute[..], 0) == Some(1))?;
+        Some(utf16(self.resource.get(size_at(name, 4)?..)?))
+    }
+
+    fn channel(&self, part: &[u8; 16]) -> Option<Channel> {
+        let name = self.named(part, 4)?;
+        let value = u8::try_from(u32_at(part, 8)?).ok();
+        let message = self.message(u32_at(part, 12)?);
+        Some(Channel { id: name.clone(), name, value, message, ..Channel::default() })
+    }
+
+    fn level(&self, part: &[u8; 12]) -> Option<Level> {
+        let value = u8::try_from(u32_at(part, 0)?).unwrap_or(u8::MAX);
+        Some(Level {
+            name: self.named(part, 8)?,
+            value,
+            symbol: String::new(),
+            message: self.message(u32_at(part, 4)?),
+        })
+    }
+
+    /// The lower half of an opcode's number is its task, as text until tasks are known.
+    fn opcode(&self, part: &[u8; 12]) -> Option<Opcode> {
+        let (task, value) = (u16_at(part, 0)?, u8::try_from(u16_at(part, 2)?).unwrap_or(u8::MAX));
+        let message = self.message(u32_at(part, 4)?);
+        Some(Opcode { name: self.named(part, 8)?, value, symbol: String::new(), message, task: Some(task.to_string()) })
+    }
+
+    fn task(&self, part: &[u8; 28]) -> Option<Task> {
+        let value = u16::try_from(u32_at(part, 0)?).unwrap_or(u16::MAX);
+        let guid = guid_at(part, 8).filter(|guid| !guid.is_zero());
+        let message = self.message(u32_at(part, 4)?);
+        Some(Task { name: self.named(part, 24)?, value, symbol: String::new(), message, guid })
+    }
+
+    fn keyword(&self, part: &[u8; 16]) -> Option<Keyword> {
+        let message = self.message(u32_at(part, 8)?);
+        Some(Keyword { name: self.named(part, 12)?, value: u64_at(part, 0)?, symbol: String::new(), message })
+    }
+
+    fn events(&self, provider: &mut Provider, parts: &[u8], count: usize) -> Option<()> {
+        let mut maps = Vec::new();
+        let mut templates: Vec<Template> = Vec::new();
+        for part in parts.get(4..)?.as_chunks::<EVENT_SIZE>().0.get(..count)? {
+            let template = match size_at(part, 20)? {
+                0 => String::new(),
+                offset => {
+                    let id = format!("{offset:#x}");
+                    if !templates.iter().any(|template| template.id == id) {
+                        let fields = self.template(offset, &mut maps)?;
+                        templates.push(Template { id: id.clone(), fields, user_data: None });
+                    }
+                    id
+                }
+            };
+            // An offset leads to the part's definition, which has its name's offset at the place given here.
+            let part_name = |place: usize, name: usize| match size_at(part, place) {
+                None | Some(0) => Some(String::new()),
+                Some(offset) => self.named(self.resource.get(offset..)?, name),
+            };
+            provider.events.push(Event {
+                id: u16_at(part, 0)?,
+                version: *part.get(2)?,
+                symbol: String::new(),
+                channel: part_name(44, 4)?,
+                level: part_name(28, 8)?,
+                opcode: part_name(24, 8)?,
+                task: part_name(32, 24)?,
+                keywords: self.event_keywords(size_at(part, 36)?, size_at(part, 40)?)?,
+                template,
+                message: self.message(u32_at(part, 16)?),
+            });
+        }
+        provider.maps = maps;
+        provider.templates = templates;
+        Some(())
+    }
+
+    fn event_keywords(&self, count: usize, offset: usize) -> Option<Vec<String>> {
+        if count == 0 {
+            return Some(Vec::new());
+        }
+        let offsets = self.resource.get(offset..)?.as_chunks::<4>().0.get(..count.min(64))?;
+        offsets.iter().map(|place| self.named(self.resource.get(size_at(place, 0)?..)?, 12)).collect()
+    }
+
+    fn template(&self, offset: usize, maps: &mut Vec<Map>) -> Option<Vec<Data>> {
+        let header = self.resource.get(offset..)?;
+        (header.get(..4)? == b"TEMP").then_some(())?;
+        let (top, all) = (size_at(header, 8)?, size_at(header, 12)?);
+        if all == 0 {
+            return Some(Vec::new());
+        }
+        (top <= all && all <= MAX_ITEMS).then_some(())?;
+        let items = self.resource.get(size_at(header, 16)?..)?.as_chunks::<ITEM_SIZE>().0.get(..all)?;
+        self.fields(items, 0, top, maps, 0)
+    }
+
+    fn fields(
+        &self,
+        items: &[[u8; ITEM_SIZE]],
+        first: usize,
+        count: usize,
+        maps: &mut Vec<Map>,
+        depth: usize,
+    ) -> Option<Vec<Data>> {
+        let mut fields = Vec::new();
+        for item in items.get(first..)?.get(..count)? {
+            let flags = u32_at(item, 0)?;
+            let size = |fixed: u32, field: u32, place: usize| {
+                let number = u16_at(item, place)?;
+                Some(if flags & field != 0 {
+                    Size::Field(self.named(items.get(usize::from(number))?, 16)?)
+                } else if flags & fixed != 0 {
+                    Size::Fixed(number)
+                } else {
+                    Size::None
+                })
+            };
+            let kind = if flags & FLAG_STRUCT != 0 {
+                let (start, members) = (usize::from(u16_at(item, 4)?), usize::from(u16_at(item, 6)?));
+                // Structures hold no structures in manifests; some depth is allowed, loops are not.
+                (depth < 4).then_some(())?;
+                DataKind::Struct(self.fields(items, start, members, maps, depth + 1)?)
+            } else {
+                let encoding = Encoding::from_tdh(u16::from(*item.get(4)?))?;
+                let out = u16::from(*item.get(5)?);
+                let map = match size_at(item, 8)? {
+                    0 => None,
+                    offset => Some(self.map(offset, maps)?),
+                };
+                DataKind::Value { encoding, out, map }
+            };
+            fields.push(Data {
+                name: self.named(item, 16)?,
+                kind,
+                count: size(FLAG_FIXED_COUNT, FLAG_COUNT_FIELD, 12)?,
+                length: size(FLAG_FIXED_LENGTH, FLAG_LENGTH_FIELD, 14)?,
+            });
+        }
+        Some(fields)
+    }
+
+    /// Reads a map once; returns its name.
+    fn map(&self, offset: usize, maps: &mut Vec<Map>) -> Option<String> {
+        let header = self.resource.get(offset..)?;
+        let is_bits = match header.get(..4)? {
+            b"VMAP" => false,
+            b"BMAP" => true,
+            _ => return None,
+        };
+        let name = self.named(header, 8)?;
+        if !maps.iter().any(|map| map.name == name) {
+            let count = size_at(header, 12)?.min(MAX_PARTS);
+            let items = all(header.get(16..)?, count, |item: &[u8; 8]| {
+                Some(MapItem {
+                    value: u32_at(item, 0)?,
+                    symbol: String::new(),
+                    message: self.message(u32_at(item, 4)?),
+                })
+            })?;
+            maps.push(Map { name: name.clone(), is_bits, symbol: String::new(), items });
+        }
+        Some(name)
+    }
+}
+
+/// Reads so many parts of a list.
+fn all<const N: usize, T>(parts: &[u8], count: usize, read: impl Fn(&[u8; N]) -> Option<T>) -> Option<Vec<T>> {
+    parts.as_chunks::<N>().0.get(..count)?.iter().map(read).collect()
+}

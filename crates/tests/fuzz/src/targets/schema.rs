@@ -1,0 +1,78 @@
+//! Descriptions of events in traces, and payloads that are decoded by them. The bytes are a `TRACE_EVENT_INFO` behind its size,
+//! and a payload. Decoding and counting agree on whether every byte is accounted for, and the kernel's classes take any payload.
+
+use std::sync::Arc;
+
+use etw_etl::{Clock, Decoder, Event, EventData, Exporter, Format};
+use etw_manifest::tdh::{self, TYPE_EVENT_INFO, TYPE_MAP_INFO, TraceSchemas};
+use etw_manifest::{EventKey, EventSchema, Layers, Schema};
+use etw_types::{EventDescriptor, Guid};
+
+/// Knows one event.
+struct One(Arc<EventSchema>);
+
+impl Schema for One {
+    fn event(&self, _key: &EventKey) -> Option<Arc<EventSchema>> {
+        Some(Arc::clone(&self.0))
+    }
+
+    fn provider_name(&self, _provider: &Guid) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// Reads the description, and decodes the rest by it and by the kernel's classes.
+pub(super) fn run(bytes: &[u8]) {
+    let Some((size, rest)) = bytes.split_first_chunk() else { return };
+    let (info, payload) = rest.split_at(rest.len().min(u16::from_le_bytes(*size).into()));
+    let mut schemas = TraceSchemas::default();
+    schemas.add(TYPE_EVENT_INFO, info);
+    schemas.add(TYPE_MAP_INFO, info);
+    schemas.add_chunk(Guid::ZERO, 0, info);
+    let _ = tdh::map(info);
+    if let Some(schema) = tdh::event(info, |_| tdh::map(payload).map(Arc::new)) {
+        let mut layers = Layers::new();
+        layers.push(Arc::new(One(Arc::new(schema))));
+        agree(Decoder::new(layers), &event(payload));
+    }
+    kernel(size[0], size[1], payload);
+}
+
+fn event(payload: &[u8]) -> Event {
+    let descriptor = EventDescriptor { id: 1, ..EventDescriptor::default() };
+    let payload = &payload[..payload.len().min(60_000)];
+    let data = EventData { descriptor, payload, is_32_bit: payload.len() % 2 == 1, ..EventData::default() };
+    let mut record = vec![0; data.encoded_len()];
+    data.encode(&mut record).expect("the event fits");
+    Event::from_record(&record, 0, &Clock::default()).expect("the event is one")
+}
+
+/// The payload as that of any event of the kernel.
+fn kernel(event_type: u8, group: u8, payload: &[u8]) {
+    let payload = &payload[..payload.len().min(60_000)];
+    let size = u16::try_from(0x20 + payload.len()).expect("the record fits");
+    for (version, header_type) in [(0, 1), (1, 2), (2, 2), (3, 1), (4, 2), (5, 2)] {
+        let mut record = vec![version, 0, header_type, 0xC0];
+        record.extend(size.to_le_bytes());
+        record.extend([event_type, group % 0x20]);
+        record.resize(0x20, 0);
+        record.extend(payload);
+        let event = Event::from_record(&record, 0, &Clock::default()).expect("the record is one");
+        agree(Decoder::default(), &event);
+    }
+}
+
+fn agree(mut decoder: Decoder, event: &Event) {
+    let event = event.as_ref();
+    let (said, identity) = (decoder.decode(&event), decoder.identify(&event));
+    assert_eq!(said.event.as_deref(), identity.event.as_deref());
+    if identity.has_schema {
+        assert_eq!(said.raw.is_none(), identity.is_whole, "decoding and counting differ");
+    }
+    let _ = said.message();
+    let mut exporter =
+        Exporter::new(Vec::new(), Format::JsonLines).expect("memory takes everything").with_decoder(decoder);
+    exporter.event_ref(&event).expect("memory takes everything");
+    let line = exporter.finish().expect("memory takes everything");
+    serde_json::from_slice::<serde_json::Value>(&line).expect("a line is not JSON");
+}

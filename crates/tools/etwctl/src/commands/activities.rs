@@ -1,0 +1,259 @@
+//! `activities`.
+
+use std::collections::HashMap;
+
+use etw_etl::pair::{Pairs, Role, base};
+use etw_etl::{Decoder, EventRef, Reader};
+use etw_types::Guid;
+
+use super::schemas;
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::output::{Json, Table};
+use crate::select::Selection;
+
+/// Memory for starts that wait for their stop, in bytes, about.
+const MAX_OPEN: usize = 256 * 1024 * 1024;
+/// Durations that are kept for percentiles. Later ones count, and have no part in percentiles.
+const MOST_SPANS: usize = 16_000_000;
+/// Nodes of a tree that are shown.
+const MOST_NODES: usize = 10_000;
+/// The blocks of a histogram.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// What is known of a start.
+struct Start {
+    name: (String, String),
+    time: i64,
+    node: Option<usize>,
+}
+
+/// Activities of one name.
+#[derive(Default)]
+struct Group {
+    durations: Vec<i64>,
+    count: u64,
+    open: u64,
+    total: i128,
+}
+
+/// An activity in the tree.
+struct Node {
+    name: String,
+    activity: Guid,
+    parent: Option<Guid>,
+    time: i64,
+    duration: Option<i64>,
+}
+
+#[derive(Default)]
+struct Activities {
+    groups: HashMap<(String, String), Group>,
+    nodes: Vec<Node>,
+    kept: usize,
+    unmatched: u64,
+    no_room: u64,
+    first: Option<i64>,
+}
+
+impl Activities {
+    fn read(&mut self, event: &EventRef<'_>, decoder: &mut Decoder, pairs: &mut Pairs<Start>) {
+        let Some(role) = Role::of(event) else { return };
+        let said = decoder.decode(event);
+        let time = event.header.time.0;
+        self.first.get_or_insert(time);
+        match role {
+            Role::Start => {
+                let provider = said.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
+                let id = event.header.descriptor.id;
+                let full = said.event.clone().unwrap_or_else(|| format!("event {id}"));
+                let short = base(&full);
+                let name = (provider.unwrap_or_default(), if short.is_empty() { full } else { short });
+                let node = event.header.activity.filter(|_| self.nodes.len() < MOST_NODES).map(|activity| {
+                    let parent = event.related().filter(|related| *related != activity && !related.is_zero());
+                    self.nodes.push(Node { name: name.1.clone(), activity, parent, time, duration: None });
+                    self.nodes.len() - 1
+                });
+                let cost = 160 + name.0.len() + name.1.len();
+                let start = Start { name, time, node };
+                if let Some(start) = pairs.start(event, &said, start, cost) {
+                    self.no_room += 1;
+                    self.open(start);
+                }
+            }
+            Role::Stop => {
+                let stopped = pairs.stop(event, &said);
+                stopped.open.into_iter().for_each(|start| self.open(start));
+                match stopped.start {
+                    Some(start) => self.close(start, time),
+                    None => self.unmatched += 1,
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, start: Start) {
+        self.groups.entry(start.name).or_default().open += 1;
+    }
+
+    fn close(&mut self, start: Start, time: i64) {
+        let duration = time.saturating_sub(start.time).max(0);
+        if let Some(node) = start.node.and_then(|node| self.nodes.get_mut(node)) {
+            node.duration = Some(duration);
+        }
+        let group = self.groups.entry(start.name).or_default();
+        group.count += 1;
+        group.total += i128::from(duration);
+        if self.kept < MOST_SPANS {
+            self.kept += 1;
+            group.durations.push(duration);
+        }
+    }
+}
+
+/// Microseconds of 100 ns units, with one digit behind the point.
+fn microseconds(ticks: i64) -> Json {
+    Json::String(format!("{}.{}", ticks / 10, ticks % 10))
+}
+
+/// The duration below which so many of a hundred are.
+fn percentile(sorted: &[i64], percent: usize) -> i64 {
+    let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(place).copied().unwrap_or_default()
+}
+
+/// How durations spread, from the shortest to the longest, in steps of a factor.
+fn histogram(sorted: &[i64]) -> String {
+    const COLUMNS: usize = 12;
+    const LAST: f64 = 11.0;
+    let (Some(low), Some(high)) = (sorted.first(), sorted.last()) else { return String::new() };
+    let log = |ticks: i64| (f64::from(u32::try_from(ticks.clamp(1, i64::from(u32::MAX))).unwrap_or(u32::MAX))).ln();
+    let (low, span) = (log(*low), (log(*high) - log(*low)).max(f64::EPSILON));
+    let mut counts = [0_usize; COLUMNS];
+    for ticks in sorted {
+        let place = (log(*ticks) - low) / span * LAST;
+        // The nearest column.
+        let columns = (0_u8..).map(|column| f64::from(column) + 0.5);
+        let column = columns.zip(&mut counts).find(|(end, _)| place <= *end);
+        if let Some((_, count)) = column {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    let block = |count: &usize| match *count {
+        0 => ' ',
+        count => BLOCKS.get((count * BLOCKS.len()).div_ceil(most) - 1).copied().unwrap_or('█'),
+    };
+    counts.iter().map(block).collect()
+}
+
+/// Shows how long activities took, the slowest first; or their tree.
+pub(super) fn activities(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let files = schemas::files(line)?;
+    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
+    let mut decoder = schemas::decoder(&reader, files.as_ref());
+    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+    let (mut all, mut pairs) = (Activities::default(), Pairs::new(MAX_OPEN));
+    while let Some(event) = reader.next_ref() {
+        if selection.takes(&event) {
+            all.read(&event, &mut decoder, &mut pairs);
+        }
+    }
+    pairs.finish().into_iter().for_each(|start| all.open(start));
+    if all.unmatched > 0 {
+        eprintln!("note: {} stops have no start in the trace, or none that they fit", all.unmatched);
+    }
+    if all.no_room > 0 {
+        eprintln!("note: {} starts did not fit into memory and count as open", all.no_room);
+    }
+    if line.has("tree") { context.table(tree(&all)) } else { context.table(summary(all.groups)) }
+}
+
+fn summary(groups: HashMap<(String, String), Group>) -> Table {
+    let columns = [
+        "provider",
+        "activity",
+        "count",
+        "open",
+        "min_us",
+        "p50_us",
+        "p90_us",
+        "p99_us",
+        "max_us",
+        "total_us",
+        "histogram",
+    ];
+    let mut table = Table::new(&columns);
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    for (_, group) in &mut groups {
+        group.durations.sort_unstable();
+    }
+    groups.sort_by(|(one, a), (other, b)| b.durations.last().cmp(&a.durations.last()).then_with(|| one.cmp(other)));
+    for ((provider, name), group) in groups {
+        let sorted = &group.durations;
+        let mut row = vec![provider.into(), name.into(), group.count.into(), group.open.into()];
+        if sorted.is_empty() {
+            row.extend(std::iter::repeat_n(Json::Null, 7));
+        } else {
+            row.extend([0, 50, 90, 99, 100].map(|percent| microseconds(percentile(sorted, percent))));
+            row.push(microseconds(i64::try_from(group.total).unwrap_or(i64::MAX)));
+            row.push(histogram(sorted).into());
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// Activities below the one that they name as related, in the order of their starts.
+fn tree(all: &Activities) -> Table {
+    let mut table = Table::new(&["start_us", "duration_us", "activity", "id"]);
+    let mut children: HashMap<Guid, Vec<usize>> = HashMap::new();
+    let known: HashMap<Guid, usize> =
+        all.nodes.iter().enumerate().map(|(place, node)| (node.activity, place)).collect();
+    let mut stack = Vec::new();
+    for (place, node) in all.nodes.iter().enumerate().rev() {
+        match node.parent.filter(|parent| known.contains_key(parent)) {
+            Some(parent) => children.entry(parent).or_default().push(place),
+            None => stack.push((place, 0)),
+        }
+    }
+    let mut shown = vec![false; all.nodes.len()];
+    // What is in a ring has no root: each node is shown once, wherever it is met.
+    let rest = (0..all.nodes.len()).rev().map(|place| (place, 0));
+    let mut stack: Vec<(usize, usize)> = rest.chain(stack).collect();
+    while let Some((place, depth)) = stack.pop() {
+        let (Some(node), Some(is_shown)) = (all.nodes.get(place), shown.get_mut(place)) else { continue };
+        if std::mem::replace(is_shown, true) {
+            continue;
+        }
+        let start = node.time.saturating_sub(all.first.unwrap_or_default());
+        let duration = node.duration.map_or_else(|| Json::from("open"), microseconds);
+        let name = format!("{}{}", "  ".repeat(depth.min(40)), node.name);
+        table.row(vec![microseconds(start), duration, name.into(), node.activity.to_string().into()]);
+        if let Some(below) = children.get(&node.activity) {
+            stack.extend(below.iter().map(|place| (*place, depth + 1)));
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{histogram, percentile};
+
+    #[test]
+    fn percentiles_are_durations_that_occurred() {
+        let sorted: Vec<i64> = (1..=200).collect();
+        assert_eq!([0, 50, 90, 99, 100].map(|percent| percentile(&sorted, percent)), [1, 100, 180, 198, 200]);
+        assert_eq!(percentile(&[7], 50), 7);
+        assert_eq!(percentile(&[], 50), 0);
+    }
+
+    #[test]
+    fn a_histogram_has_its_ends_where_durations_are() {
+        let text = histogram(&[10, 10, 10, 1_000_000]);
+        assert_eq!(text.chars().count(), 12);
+        assert!(text.starts_with('█') && text.ends_with('▃'), "{text}");
+        assert_eq!(histogram(&[5]).trim(), "█");
+    }
+}

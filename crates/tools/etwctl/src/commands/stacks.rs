@@ -1,0 +1,83 @@
+//! `stacks`.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use etw_etl::{Decoder, Images, Reader, escaped};
+
+use super::schemas;
+use crate::cli::Line;
+use crate::context::{Context, Failure};
+use crate::output::Output;
+use crate::select::Selection;
+
+/// Different stacks that are kept. Further ones are counted together.
+const MOST_STACKS: usize = 1_000_000;
+
+/// Writes the call stacks of events in the folded form of flame graphs: frames from the outermost to the innermost with semicolons
+/// between them, the event's name, and how often.
+pub(super) fn stacks(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+    let path = line.argument(0).unwrap_or_default();
+    let files = schemas::files(line)?;
+    let mut out = Output::of(line.value("output"), &[Path::new(path)])?;
+    let images = images(path)?;
+    let mut reader = Reader::open(path)?;
+    let mut decoder = schemas::decoder(&reader, files.as_ref());
+    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+    let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
+    let (mut events, mut with_stack) = (0_u64, 0_u64);
+    while let Some(event) = reader.next_ref() {
+        if !selection.takes(&event) {
+            continue;
+        }
+        events += 1;
+        let Some(frames) = event.stack().filter(|frames| !frames.is_empty()) else { continue };
+        with_stack += 1;
+        let process = event.stack_process();
+        let identity = decoder.identify(&event);
+        let name =
+            identity.event.as_deref().map_or_else(|| format!("event {}", event.header.descriptor.id), str::to_owned);
+        let mut key = process.map_or_else(|| "process ?".to_owned(), |process| format!("process {process}"));
+        for frame in frames.iter().rev() {
+            key.push(';');
+            key.push_str(&images.name(process.unwrap_or(0), *frame).unwrap_or_else(|| format!("{frame:#x}")));
+        }
+        key.push(';');
+        // A semicolon or a line end in a name would be taken for the format's.
+        key.push_str(&escaped(&name).replace(';', ":"));
+        if folded.len() < MOST_STACKS || folded.contains_key(&key) {
+            *folded.entry(key).or_default() += 1;
+        } else {
+            more += 1;
+        }
+    }
+    let mut rows: Vec<_> = folded.into_iter().collect();
+    rows.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+    for (stack, count) in rows {
+        if context.is_json {
+            let members = vec![("stack", stack.into()), ("count", count.into())];
+            writeln!(out, "{}", crate::output::object(members))?;
+        } else {
+            writeln!(out, "{stack} {count}")?;
+        }
+    }
+    if more > 0 {
+        writeln!(out, "(more than {MOST_STACKS} different stacks) {more}")?;
+    }
+    out.finish()?;
+    eprintln!("{with_stack} of {events} events have a call stack");
+    Ok(())
+}
+
+/// The images of a trace: a rundown at its end tells of those that were there all the time, so this is a pass of its own.
+fn images(path: &str) -> Result<Images, Failure> {
+    let mut reader = Reader::open(path)?;
+    let (mut images, mut decoder) = (Images::default(), Decoder::default());
+    while let Some(event) = reader.next_ref() {
+        if event.header.provider.is_none() && matches!(event.header.descriptor.id, 0x030A | 0x1402..=0x1404) {
+            images.add(&decoder.decode(&event));
+        }
+    }
+    Ok(images)
+}
