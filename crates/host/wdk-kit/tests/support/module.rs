@@ -50,8 +50,9 @@ impl Module {
                 inside.clear();
             } else if let Some((name, value)) = code.strip_prefix("pub type ").and_then(|rest| rest.split_once(" = ")) {
                 module.aliases.insert(name.to_owned(), value.trim_end_matches(';').to_owned());
-            } else if let Some((name, _)) = code.strip_prefix("pub const ").and_then(|rest| rest.split_once(": ")) {
-                if counts {
+            } else if let Some((name, kind)) = code.strip_prefix("pub const ").and_then(|rest| rest.split_once(": ")) {
+                // Texts are not compared.
+                if counts && !kind.contains("CStr") {
                     module.constants.insert(name.to_owned(), format!("{inside}{name}"));
                 }
             } else if let Some((exporter, rest)) =
