@@ -18,7 +18,7 @@ use test_images::{Toolchain, is_without};
 use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
 
 /// Where the metadata is known to be wrong for 64-bit drivers, by the beginning of what is compared, and why.
-const EXCEPTIONS: [(&str, &str); 19] = [
+const EXCEPTIONS: [(&str, &str); 20] = [
     ("size_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
     ("align_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
     ("align_of IRP", "alignment attributes are not in the metadata"),
@@ -30,6 +30,7 @@ const EXCEPTIONS: [(&str, &str); 19] = [
     ("offset of CM_", "packing to 4 bytes is not in the metadata"),
     ("size_of ERESOURCE", "a field that 64-bit systems add is missing"),
     ("offset of ERESOURCE.Address", "a field that 64-bit systems add is missing"),
+    ("offset of ERESOURCE.CreatorBackTraceIndex", "a field that 64-bit systems add is missing"),
     ("offset of ERESOURCE.SpinLock", "a field that 64-bit systems add is missing"),
     ("offset of KTIMER.Period", "two fields that 64-bit systems add are missing"),
     ("value of DeviceProperty", "the metadata has the type flags of a static analyser in it"),

@@ -129,7 +129,6 @@ fn a_driver_with_settings_of_its_own() {
         folder.join(".cargo/config.toml"),
         "[build]\ntarget-dir = \"elsewhere\"\nrustflags = [\"-Cforce-frame-pointers\"]\n",
     );
-    write(folder.join("src/lib.rs"), &format!("#![feature(never_type)]\n{SOURCE}"));
     lock(&folder);
     builds(&[], &folder, &["shape_settings"]);
     assert!(!folder.join("elsewhere").exists());

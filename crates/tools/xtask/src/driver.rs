@@ -72,9 +72,9 @@ pub(crate) fn ensure_tools(context: &Context) -> Result<(), Error> {
 pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
     let (toolchain, plan) = prepare(context, toolchain, options)?;
     let folder = context.path(FOLDER).join(options.arch.name());
-    let build = context.path(FOLDER).join("build");
     let mut images = Vec::new();
     for group in &plan.groups {
+        let build = build_folder(context, group);
         plan.take_over(group, &build, options.arch.triple())?;
         let tool = cargo(context, &toolchain, options, &plan, group, "build");
         let (artifacts, result) = run_and_explain(tool.args([JSON]));
@@ -93,8 +93,8 @@ pub(crate) fn check(
     verbs: &[&str],
 ) -> Result<String, Error> {
     let (toolchain, plan) = prepare(context, toolchain, options)?;
-    let build = context.path(FOLDER).join("build");
     for group in &plan.groups {
+        let build = build_folder(context, group);
         plan.take_over(group, &build, options.arch.triple())?;
         for verb in ["check"].iter().chain(verbs) {
             let tool = cargo(context, &toolchain, options, &plan, group, verb);
@@ -103,7 +103,8 @@ pub(crate) fn check(
             result?;
         }
     }
-    Ok(plan.groups.first().map(|group| settings::of_editor(&plan, group, options, &build)).unwrap_or_default())
+    let settings = |group: &Group| settings::of_editor(&plan, group, options, &build_folder(context, group));
+    Ok(plan.groups.first().map(settings).unwrap_or_default())
 }
 
 /// The toolchain that the driver asks for, and everything that is known before cargo compiles.
@@ -131,7 +132,7 @@ fn cargo(
 ) -> Tool {
     let triple = options.arch.triple();
     let lower = triple.replace('-', "_");
-    let build = context.path(FOLDER).join("build");
+    let build = build_folder(context, group);
     let mut tool = toolchain
         .cargo_for(context, verb, triple)
         .current_dir(&plan.workspace)
@@ -153,6 +154,12 @@ fn cargo(
         tool = tool.hidden_env("RUSTC_BOOTSTRAP", group.unstable.join(","));
     }
     if options.debug { tool } else { tool.args(["--release"]) }
+}
+
+/// Where a group is built. Drivers with unstable features have a folder of their own: packages such as `proc-macro2` are compiled
+/// again whenever the variable changes that enables the features.
+fn build_folder(context: &Context, group: &Group) -> PathBuf {
+    context.path(FOLDER).join(if group.unstable.is_empty() { "build" } else { "build-unstable" })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {

@@ -50,8 +50,9 @@ impl Module {
                 inside.clear();
             } else if let Some((name, value)) = code.strip_prefix("pub type ").and_then(|rest| rest.split_once(" = ")) {
                 module.aliases.insert(name.to_owned(), value.trim_end_matches(';').to_owned());
-            } else if let Some((name, _)) = code.strip_prefix("pub const ").and_then(|rest| rest.split_once(": ")) {
-                if counts {
+            } else if let Some((name, kind)) = code.strip_prefix("pub const ").and_then(|rest| rest.split_once(": ")) {
+                // Texts are not compared.
+                if counts && !kind.contains("CStr") {
                     module.constants.insert(name.to_owned(), format!("{inside}{name}"));
                 }
             } else if let Some((exporter, rest)) =
@@ -60,7 +61,7 @@ impl Module {
                 if let Some((_, declaration)) = rest.split_once(" fn ") {
                     module.add_routine(declaration, Some(exporter.to_owned()));
                 }
-            } else if let Some(start) = code.strip_prefix("pub fn ") {
+            } else if let Some(start) = code.strip_prefix("pub fn ").filter(|start| !start.contains("self")) {
                 let mut declaration = start.to_owned();
                 while !declaration.ends_with(';') && !declaration.ends_with('{') {
                     let Some(next) = lines.next() else { break };
@@ -126,7 +127,8 @@ fn field(line: &str) -> Option<Field> {
 /// The number of parameters in what follows an opening parenthesis.
 fn count_parameters(text: &str) -> usize {
     let (mut depth, mut count, mut pending) = (0_u32, 0, false);
-    for c in text.chars() {
+    // The arrow of a callback that is a parameter closes nothing.
+    for c in text.replace("->", "").chars() {
         match c {
             ')' if depth == 0 => break,
             '(' | '[' | '<' => depth += 1,
