@@ -104,9 +104,9 @@ fn folders_of_the_kernel_have_no_cycle() {
     }
     while let Some(lowest) = left.iter().find(|(_, imports)| imports.is_empty()).map(|(folder, _)| folder.clone()) {
         left.remove(&lowest);
-        left.values_mut().for_each(|imports| {
+        for imports in left.values_mut() {
             imports.remove(&lowest);
-        });
+        }
     }
     assert!(left.is_empty(), "a cycle among {left:?}");
 }
