@@ -99,6 +99,7 @@ fn statuses_have_the_values_of_the_metadata() {
         (NtStatus::CannotDelete, foundation::STATUS_CANNOT_DELETE),
         (NtStatus::InvalidDeviceState, foundation::STATUS_INVALID_DEVICE_STATE),
         (NtStatus::DriverEntryPointNotFound, foundation::STATUS_DRIVER_ENTRYPOINT_NOT_FOUND),
+        (NtStatus::WmiInstanceNotFound, foundation::STATUS_WMI_INSTANCE_NOT_FOUND),
     ] {
         assert_eq!(ours.as_signed(), theirs, "{ours}");
     }

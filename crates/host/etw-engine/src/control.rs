@@ -17,14 +17,11 @@ use crate::state::{Enablement, Registration, State};
 use crate::sync::read;
 use crate::{Enable, Engine, Filter, Session};
 
-/// `STATUS_WMI_INSTANCE_NOT_FOUND`: the session is not running.
-const NO_SUCH_SESSION: NtStatus = NtStatus::from_int(0xC000_0297);
-
 impl Session {
     /// Asks for events of a provider, or of every provider of a group; a second request replaces the first. The
     /// callbacks of all registrations concerned run before this returns, with what all sessions together want now.
     ///
-    /// Answers `STATUS_WMI_INSTANCE_NOT_FOUND` (0xC0000297) once stopped, `InsufficientResources` for the ninth session
+    /// Returns `WmiInstanceNotFound` once stopped, `InsufficientResources` for the ninth session
     /// of one provider, and `PossibleDeadlock`, with a finding and without effect, inside a callback of the provider.
     #[expect(clippy::needless_pass_by_value, reason = "a request is written in place, as a literal")]
     pub fn enable(&self, target: impl Into<Target>, enable: Enable) -> NtStatus {
@@ -42,7 +39,7 @@ impl Session {
         };
         let status = self.engine.control(target, enable.filter.as_ref().or(filters.passed_on()), |state| {
             if self.core.is_stopped() {
-                return Err(NO_SUCH_SESSION);
+                return Err(NtStatus::WmiInstanceNotFound);
             }
             let most = options.max_sessions_per_provider;
             if state.enablement(target, id).is_none() && state.sessions_of(target) >= most {
@@ -119,7 +116,7 @@ impl Session {
         let id = self.core.id();
         self.engine.control(target, None, |state| {
             if self.core.is_stopped() {
-                return Err(NO_SUCH_SESSION);
+                return Err(NtStatus::WmiInstanceNotFound);
             }
             let Some(enablement) = state.enablement(target, id) else {
                 return Ok(Vec::new());
@@ -177,7 +174,7 @@ impl Session {
 fn win32(status: NtStatus) -> Result<(), Win32Error> {
     match status {
         NtStatus::Success => Ok(()),
-        NO_SUCH_SESSION => Err(Win32Error::WmiInstanceNotFound),
+        NtStatus::WmiInstanceNotFound => Err(Win32Error::WmiInstanceNotFound),
         NtStatus::InsufficientResources => Err(Win32Error::NoSystemResources),
         NtStatus::PossibleDeadlock => Err(Win32Error::PossibleDeadlock),
         _ => Err(Win32Error::InvalidParameter),

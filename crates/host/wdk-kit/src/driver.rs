@@ -54,10 +54,13 @@ impl Workspace {
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
         let default = metadata["workspace_default_members"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for package in chosen(&members, default, manifest, wanted)? {
+        let chosen = chosen(&members, default, manifest, wanted)?;
+        // A workspace has other packages than drivers; a package that was named has to be one.
+        let may_skip = wanted.is_empty() && chosen.len() > 1;
+        for package in chosen {
             let name = package["name"].as_str().unwrap_or_default();
             let Some(library) = cdylib(package) else {
-                if wanted.is_empty() && members.len() > 1 {
+                if may_skip {
                     continue;
                 }
                 return Err(Error(format!(
@@ -69,7 +72,7 @@ impl Workspace {
                 Some(model) => model,
                 None if release.is_none() => String::new(),
                 // A library of user mode in the same workspace.
-                None if wanted.is_empty() && members.len() > 1 && !uses_wdk(package) => continue,
+                None if may_skip && !uses_wdk(package) => continue,
                 None => {
                     return Err(Error(format!(
                         "the package {name} does not say what kind of driver it is: add [package.metadata.wdk.driver-model] \
