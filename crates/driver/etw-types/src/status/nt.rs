@@ -60,7 +60,7 @@ status_newtype! {
         PossibleDeadlock = 0xC000_0194 "STATUS_POSSIBLE_DEADLOCK",
         NotFound = 0xC000_0225 "STATUS_NOT_FOUND",
         DriverEntryPointNotFound = 0xC000_0263 "STATUS_DRIVER_ENTRYPOINT_NOT_FOUND",
-        WmiInstanceNotFound = 0xC000_0297 "STATUS_WMI_INSTANCE_NOT_FOUND",
+        WmiInstanceNotFound = 0xC000_0296 "STATUS_WMI_INSTANCE_NOT_FOUND",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",
         WdfPaused = 0xC020_0203 "STATUS_WDF_PAUSED",
         WdfBusy = 0xC020_0204 "STATUS_WDF_BUSY",
