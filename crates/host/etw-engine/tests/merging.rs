@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{NO_SUCH_SESSION, Note, OTHER, PROVIDER, register, write};
+use common::{Note, OTHER, PROVIDER, register, write};
 use etw_engine::{Enable, Engine, Filter, Session, property};
 use etw_types::{ControlCode, EventDescriptor, Guid, Keyword, Level, NtStatus};
 
@@ -162,8 +162,8 @@ fn stopping_disables_everything_and_keeps_what_was_captured() {
     assert!(session.is_stopped());
     write(&engine, handle, Level::Error, 0, b"after");
     assert_eq!(payloads(&session), [b"before"]);
-    assert_eq!(session.enable(PROVIDER, Enable::default()), NO_SUCH_SESSION);
-    assert_eq!(session.capture_state(PROVIDER), NO_SUCH_SESSION);
+    assert_eq!(session.enable(PROVIDER, Enable::default()), NtStatus::WmiInstanceNotFound);
+    assert_eq!(session.capture_state(PROVIDER), NtStatus::WmiInstanceNotFound);
     assert_eq!(session.stop(), NtStatus::Success);
     assert_eq!(notes.take(), []);
 }

@@ -12,7 +12,6 @@ use etw_types::{ControlCode, EventDescriptor, Guid, Keyword, Level, NtStatus};
 pub(crate) const PROVIDER: Guid = Guid::from_name("Engine-Test");
 pub(crate) const OTHER: Guid = Guid::from_name("Engine-Test-Other");
 pub(crate) const GROUP: Guid = Guid::from_name("Engine-Test-Group");
-pub(crate) const NO_SUCH_SESSION: NtStatus = NtStatus::from_int(0xC000_0297);
 
 /// A notification as the callback saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
