@@ -1,6 +1,6 @@
 //! A driver kit for hosts without Windows: headers and import libraries, laid out in the folders of a WDK.
 //!
-//! Most declarations come from Microsoft's metadata ([`metadata`]); `kit` has what the metadata lacks. The kit is made once
+//! Most declarations come from Microsoft's metadata (`src/metadata`); `kit` has what the metadata lacks. The kit is made once
 //! and used by every driver. It is never used on Windows, where the WDK is.
 
 mod driver;
