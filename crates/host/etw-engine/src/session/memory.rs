@@ -17,9 +17,9 @@ use crate::sync::lock;
 /// How much a session in memory takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// The largest event in bytes, headers included. A larger one is answered with `BufferOverflow`.
+    /// The largest event in bytes, headers included. A larger one gets `BufferOverflow`.
     pub max_event_size: usize,
-    /// How many events are kept. Further ones are lost, and answered with `NoMemory`.
+    /// How many events are kept. Further ones are lost and get `NoMemory`.
     pub capacity: usize,
 }
 

@@ -41,7 +41,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .leavable(),
 ];
 
-/// Prepares the handling of a fault in driver code. Answers what [`handle_fault`] is to be given; `None` where no
+/// Prepares the handling of a fault in driver code. Returns what [`handle_fault`] is to be given; `None` if no
 /// handler is there or the stack has no room. Called by the signal handler.
 pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Registers, eflags: u32) -> Option<u64> {
     if !is_guarded(registers) {
@@ -50,7 +50,7 @@ pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Regis
     exception.below(registers.rsp(), registers, Some(eflags)).map(Area::address)
 }
 
-/// Handles a fault in driver code, on the host's stack. Answers the `CONTEXT` to go on with, or does not return.
+/// Handles a fault in driver code, on the host's stack. Returns the `CONTEXT` to go on with, or does not return.
 pub(super) extern "sysv64" fn handle_fault(area: u64) -> u64 {
     let (area, pending) = (Area::new(area), fault::take_pending());
     thread::set_fault(None);

@@ -12,7 +12,7 @@ use crate::{exception, kernel, wdf};
 pub enum Known {
     /// It has it.
     Implemented,
-    /// It answers a fixed value, whatever was done before, and does nothing.
+    /// It returns a fixed value, whatever was done before, and does nothing.
     Fixed,
     /// This release of Windows does not have it: the first one that does.
     Newer(Os),

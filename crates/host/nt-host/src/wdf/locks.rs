@@ -54,7 +54,7 @@ fn set_old_irql(handle: Handle, irql: u8) {
     });
 }
 
-/// Changes the owner of a wait lock; answers the old one.
+/// Changes the owner of a wait lock; returns the old one.
 fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
     object::part(handle, |data| match data {
         Data::WaitLock { owner } => Some(body(owner)),
