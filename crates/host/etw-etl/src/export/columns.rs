@@ -1,5 +1,7 @@
 //! Columns of text for a terminal.
 
+use crate::decode::escaped;
+
 /// How wide a line may be; what is longer goes on below.
 const WIDTH: usize = 118;
 
@@ -21,12 +23,12 @@ impl Columns {
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>, words: Vec<String>) {
-        let cells: Vec<String> = cells.into_iter().map(printable).collect();
+        let cells: Vec<String> = cells.into_iter().map(|text| escaped(&text).into_owned()).collect();
         self.widths.resize(self.widths.len().max(cells.len()), 0);
         for (width, cell) in self.widths.iter_mut().zip(&cells) {
             *width = (*width).max(cell.chars().count());
         }
-        self.rows.push((cells, words.into_iter().map(printable).collect()));
+        self.rows.push((cells, words.into_iter().map(|text| escaped(&text).into_owned()).collect()));
     }
 
     /// How many rows wait for [`Columns::take_lines`].
@@ -67,15 +69,6 @@ impl Columns {
         }
         lines
     }
-}
-
-/// Text for a terminal: what a trace must not be able to send there is escaped.
-pub(super) fn printable(text: String) -> String {
-    if !text.contains(char::is_control) {
-        return text;
-    }
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escape).collect()
 }
 
 #[cfg(test)]

@@ -17,12 +17,11 @@ mod text;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use crate::decode::Decoder;
+use crate::decode::{Decoder, escaped};
 use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
 use chrome::Chrome;
 pub use columns::Columns;
-use columns::printable;
 use html::Html;
 use table::Table;
 
@@ -156,7 +155,7 @@ impl<W: Write> Exporter<W> {
                 text::line(&mut self.line, event, &decoded);
                 // Names may have any characters; the last one is the end of the line.
                 self.line.pop();
-                self.line = printable(std::mem::take(&mut self.line));
+                self.line = escaped(&self.line).into_owned();
                 self.line.push('\n');
             }
             Format::Table => self.table.event(&mut self.line, event, &decoded),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use etw_types::{Guid, Level, Opcode};
 
-use super::columns::{Columns, printable};
-use crate::decode::{Decoded, Field};
+use super::columns::Columns;
+use crate::decode::{Decoded, Field, escaped};
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 
@@ -47,7 +47,7 @@ impl Table {
         if let (None, Some(id)) = (self.provider, header.provider) {
             self.provider = Some(id);
             let name = decoded.provider.clone().unwrap_or_else(|| id.to_string());
-            self.title = Some(format!("  provider {}\n", printable(name)));
+            self.title = Some(format!("  provider {}\n", escaped(&name)));
         }
         if self.times.is_none() {
             let names = ["ms", "delta", "level", "activity", "event"];
