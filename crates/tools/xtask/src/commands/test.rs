@@ -5,9 +5,10 @@ mod toolchains;
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::error::Error;
-use crate::setup::{self, TARGET, WindowsToolchain, note};
 use crate::steps::{Outcome, Step, check_all};
+use crate::verifiers;
+use driver_build::Error;
+use driver_build::setup::{TARGET, WindowsToolchain, note};
 
 pub(super) const COMMAND: Command = Command {
     name: "test",
@@ -54,7 +55,7 @@ fn run(context: &Context) -> Result<(), Error> {
 /// Every target of the tests, so that none depends on what another one installed.
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
 fn targets(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     let mut without = toolchain.ensure_driver_targets(context);
@@ -67,14 +68,14 @@ fn targets(context: &Context) -> Result<Outcome, Error> {
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
 fn verifiers(context: &Context) -> Result<Outcome, Error> {
-    let without = setup::ensure_verifiers(context);
+    let without = verifiers::ensure(context);
     let reason = format!("tests go on without {}", without.join("; without "));
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
 /// The two families of Windows targets; what is behind `cfg(windows)` is seen only there.
 fn windows(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     if toolchain.builds_core() {
@@ -92,7 +93,7 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {
     let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
-    let windows = context.windows.get().map(to_env);
+    let windows = context.windows().ok().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
     cargo.args(["test", "--workspace", "--no-fail-fast"]).run()?;
     Ok(Outcome::Passed)

@@ -6,35 +6,43 @@
 use std::path::PathBuf;
 
 /// The flag that makes cargo write its account to standard output and its messages to standard error.
-pub(crate) const JSON: &str = "--message-format=json-render-diagnostics";
+pub const JSON: &str = "--message-format=json-render-diagnostics";
 
 /// What one run of cargo built, or found up to date.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Artifacts {
-    pub(crate) targets: Vec<Target>,
-    pub(crate) scripts: Vec<Script>,
+pub struct Artifacts {
+    /// What was compiled.
+    pub targets: Vec<Target>,
+    /// The build scripts that ran.
+    pub scripts: Vec<Script>,
 }
 
 /// A compiled target of a package.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) package: String,
-    pub(crate) manifest: PathBuf,
+pub struct Target {
+    /// Cargo's id of the package.
+    pub package: String,
+    /// The package's manifest.
+    pub manifest: PathBuf,
     /// `bin`, `cdylib`, `lib` …
-    pub(crate) kinds: Vec<String>,
-    pub(crate) files: Vec<PathBuf>,
+    pub kinds: Vec<String>,
+    /// The files that it consists of.
+    pub files: Vec<PathBuf>,
 }
 
 /// A build script that has run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Script {
-    pub(crate) package: String,
-    pub(crate) out_dir: PathBuf,
+pub struct Script {
+    /// Cargo's id of the package.
+    pub package: String,
+    /// The folder that it wrote to.
+    pub out_dir: PathBuf,
 }
 
 impl Artifacts {
     /// Reads cargo's standard output. Lines that are no such messages are left out.
-    pub(crate) fn parse(output: &str) -> Self {
+    #[must_use]
+    pub fn parse(output: &str) -> Self {
         let mut artifacts = Self::default();
         for line in output.lines() {
             match string(line, "reason").as_deref() {
@@ -47,14 +55,16 @@ impl Artifacts {
     }
 
     /// The folder that the build script of a package writes to.
-    pub(crate) fn out_dir(&self, package: &str) -> Option<PathBuf> {
+    #[must_use]
+    pub fn out_dir(&self, package: &str) -> Option<PathBuf> {
         self.scripts.iter().find(|script| script.package == package).map(|script| script.out_dir.clone())
     }
 }
 
 impl Target {
     /// The file with this extension.
-    pub(crate) fn file(&self, extension: &str) -> Option<&PathBuf> {
+    #[must_use]
+    pub fn file(&self, extension: &str) -> Option<&PathBuf> {
         self.files.iter().find(|file| file.extension().is_some_and(|own| own == extension))
     }
 }

@@ -5,28 +5,28 @@ use std::fs;
 use std::path::Path;
 
 use super::plan::{Facts, PACKAGES, Rights, Route};
-use super::{TARGET, note};
-use crate::context::Context;
+use super::{TARGET, note, permit};
 use crate::error::Error;
+use crate::host::Host;
 use crate::process::Tool;
 
 pub(super) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
 /// Looks at the machine; changes nothing.
-pub(super) fn gather(context: &Context, forced: Option<Route>) -> Facts {
+pub(super) fn gather(host: &Host, forced: Option<Route>) -> Facts {
     Facts {
         forced,
-        target_installed: has_target(context, &[], TARGET),
-        rustup: context.tool("rustup").args(["--version"]).succeeds(),
-        missing_packages: missing_packages(context),
-        rights: rights(context),
+        target_installed: has_target(host, &[], TARGET),
+        rustup: host.tool("rustup").args(["--version"]).succeeds(),
+        missing_packages: missing_packages(host),
+        rights: rights(host),
     }
 }
 
 /// Whether the compiler in use, with these variables, comes with `core` for the target.
-pub(super) fn has_target(context: &Context, env: &[(String, String)], target: &str) -> bool {
-    let rustc = with(rustc(context), env);
+pub(super) fn has_target(host: &Host, env: &[(String, String)], target: &str) -> bool {
+    let rustc = with(rustc(host), env);
     let answer = rustc.args(["--print", "target-libdir", "--target", target]).capture();
     let Ok(entries) = answer.map(|path| fs::read_dir(path.trim())) else {
         return false;
@@ -36,20 +36,20 @@ pub(super) fn has_target(context: &Context, env: &[(String, String)], target: &s
 }
 
 /// The linker beside the compiler where it has one, else LLVM's.
-pub(super) fn linker(context: &Context) -> &'static str {
-    let Ok(target_libdir) = rustc(context).args(["--print", "target-libdir"]).capture() else {
+pub(super) fn linker(host: &Host) -> &'static str {
+    let Ok(target_libdir) = rustc(host).args(["--print", "target-libdir"]).capture() else {
         return "lld-link";
     };
     let own = Path::new(target_libdir.trim()).with_file_name("bin");
     if own.join(format!("rust-lld{EXE_SUFFIX}")).exists() { "rust-lld" } else { "lld-link" }
 }
 
-fn rustc(context: &Context) -> Tool {
-    context.tool(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+fn rustc(host: &Host) -> Tool {
+    host.tool(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-pub(super) fn add_target(context: &Context, env: &[(String, String)], target: &str) -> Result<(), Error> {
-    let add = with(context.tool("rustup"), env).args(["target", "add", target]);
+pub(super) fn add_target(host: &Host, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    let add = with(host.tool("rustup"), env).args(["target", "add", target]);
     add.capture().map(drop).map_err(|error| Error::Missing(first_line(&error, "error: ")))
 }
 
@@ -58,12 +58,13 @@ fn with(tool: Tool, env: &[(String, String)]) -> Tool {
 }
 
 /// Installs a toolchain of rustup's unless it is there; returns its cargo.
-pub(super) fn ensure_toolchain(context: &Context, name: &str) -> Result<String, Error> {
-    let which = || context.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
+pub(super) fn ensure_toolchain(host: &Host, name: &str) -> Result<String, Error> {
+    let which = || host.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
     let cargo = which().or_else(|_| {
+        permit(host, &format!("Rust {name}"), &format!("rustup toolchain install {name} --profile minimal"))?;
         note(&format!("installing Rust {name} with rustup"));
         let install = ["toolchain", "install", name, "--profile", "minimal", "--no-self-update"];
-        context.tool("rustup").args(install).capture()?;
+        host.tool("rustup").args(install).capture()?;
         which()
     });
     cargo.map(|path| path.trim().to_owned()).map_err(|error| {
@@ -79,23 +80,25 @@ fn first_line(error: &Error, start: &str) -> String {
 }
 
 /// The packages that are not installed; `None` where the system has no apt-get.
-pub(super) fn missing_packages(context: &Context) -> Option<Vec<&'static str>> {
+pub(super) fn missing_packages(host: &Host) -> Option<Vec<&'static str>> {
     let is_missing = |package: &&str| {
         let query = ["--show", "--showformat=${db:Status-Status}", *package];
-        context.tool("dpkg-query").args(query).capture() != Ok(String::from("installed"))
+        host.tool("dpkg-query").args(query).capture() != Ok(String::from("installed"))
     };
-    has_apt(context).then(|| PACKAGES.into_iter().filter(is_missing).collect())
+    has_apt(host).then(|| PACKAGES.into_iter().filter(is_missing).collect())
 }
 
-pub(super) fn has_apt(context: &Context) -> bool {
-    context.tool("apt-get").args(["--version"]).succeeds()
+/// Whether the system has apt-get.
+pub fn has_apt(host: &Host) -> bool {
+    host.tool("apt-get").args(["--version"]).succeeds()
 }
 
-pub(super) fn rights(context: &Context) -> Rights {
-    let user = context.tool("id").args(["-u"]).capture();
+/// How this user can install packages.
+pub fn rights(host: &Host) -> Rights {
+    let user = host.tool("id").args(["-u"]).capture();
     if user.is_ok_and(|id| id.trim() == "0") {
         Rights::Root
-    } else if context.tool("sudo").args(["-n", "true"]).succeeds() {
+    } else if host.tool("sudo").args(["-n", "true"]).succeeds() {
         Rights::Sudo
     } else {
         Rights::None
@@ -103,11 +106,15 @@ pub(super) fn rights(context: &Context) -> Rights {
 }
 
 /// Refreshes the package lists and installs.
-pub(super) fn apt_install(context: &Context, packages: &[&str], rights: Rights) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// If apt-get fails.
+pub fn apt_install(host: &Host, packages: &[&str], rights: Rights) -> Result<(), Error> {
     let apt_get = || {
         let tool = match rights {
-            Rights::Sudo => context.tool("sudo").args(["-n", "apt-get"]),
-            Rights::Root | Rights::None => context.tool("apt-get"),
+            Rights::Sudo => host.tool("sudo").args(["-n", "apt-get"]),
+            Rights::Root | Rights::None => host.tool("apt-get"),
         };
         tool.hidden_env("DEBIAN_FRONTEND", "noninteractive")
     };

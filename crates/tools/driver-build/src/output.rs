@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether a write to standard output has failed.
-pub(crate) fn is_closed() -> bool {
+pub fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
 /// Prints the text as it is.
-pub(crate) fn print(text: &str) {
+pub fn print(text: &str) {
     if is_closed() {
         return;
     }
@@ -25,6 +25,6 @@ pub(crate) fn print(text: &str) {
 }
 
 /// Prints the text and ends the line.
-pub(crate) fn print_line(text: &str) {
+pub fn print_line(text: &str) {
     print(&format!("{text}\n"));
 }

@@ -3,8 +3,8 @@
 use std::env;
 use std::path::Path;
 
-use crate::context::Context;
 use crate::error::Error;
+use crate::host::Host;
 use crate::setup::{self, WindowsToolchain};
 
 /// Programs that are run, and the package that has each on Debian and Ubuntu.
@@ -12,25 +12,35 @@ const PROGRAMS: [(&str, &str); 3] = [("clang", "clang"), ("llvm-dlltool", "llvm"
 /// Bindgen loads this one; it is no program that could be asked.
 const LIBCLANG: &str = "libclang-dev";
 
-/// Finds them, or installs the packages they are in.
-pub(super) fn ensure(context: &Context) -> Result<(), Error> {
-    let linker = context.windows.get().is_some_and(WindowsToolchain::needs_lld).then_some(("lld-link", "lld"));
+/// Finds the tools that drivers need besides a Rust toolchain, or installs the packages that they are in.
+///
+/// # Errors
+///
+/// If one is missing and cannot be installed, and on Windows, where the WDK builds drivers.
+pub fn ensure(host: &Host) -> Result<(), Error> {
+    if cfg!(windows) {
+        return Err(Error::Usage(String::from(
+            "on Windows the WDK builds drivers: run `cargo wdk build`, or `cargo make`, in the driver's folder, then \
+             `cargo driver package --adopt target/<profile>/NAME_package`",
+        )));
+    }
+    let linker = host.windows().is_ok_and(WindowsToolchain::needs_lld).then_some(("lld-link", "lld"));
     let mut missing: Vec<&'static str> = PROGRAMS
         .into_iter()
         .chain(linker)
-        .filter(|(program, _)| !context.tool(*program).args(["--version"]).starts())
+        .filter(|(program, _)| !host.tool(*program).args(["--version"]).starts())
         .map(|(_, package)| package)
         .collect();
     missing.dedup();
-    if !has_libclang(context) {
+    if !has_libclang(host) {
         missing.push(LIBCLANG);
     }
-    if missing.is_empty() { Ok(()) } else { setup::ensure_packages(context, &missing) }
+    if missing.is_empty() { Ok(()) } else { setup::ensure_packages(host, &missing) }
 }
 
 /// Where bindgen looks too: a path of one's own, the dynamic linker's list, LLVM's folder.
-fn has_libclang(context: &Context) -> bool {
-    let said = |program: &str, argument: &str| context.tool(program).args([argument]).capture().unwrap_or_default();
+fn has_libclang(host: &Host) -> bool {
+    let said = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
     env::var_os("LIBCLANG_PATH").is_some()
         || ["ldconfig", "/sbin/ldconfig"].iter().any(|program| names_libclang(&said(program, "-p")))
         || Path::new(said("llvm-config", "--libdir").trim()).join("libclang.so").exists()

@@ -7,11 +7,10 @@
 use std::fs;
 
 use crate::context::Context;
-use crate::error::Error;
-use crate::process::Tool;
+use driver_build::Error;
+use driver_build::Tool;
 
-use super::plan::Rights;
-use super::{note, system};
+use driver_build::setup::{self, Rights, note};
 
 /// Programs, how to ask whether each is there, and the Debian package that has it.
 const PROGRAMS: [(&str, &str, &str); 7] = [
@@ -104,7 +103,7 @@ pub(crate) fn ensure(context: &Context) -> Vec<String> {
             Action::AptInstall(packages, rights) => {
                 let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
                 note(&format!("installing {} with apt-get{how}", packages.join(", ")));
-                if let Err(error) = system::apt_install(context, &packages, rights) {
+                if let Err(error) = setup::apt_install(context, &packages, rights) {
                     without.push(format!("{}: {}", packages.join(" "), last_line(&error)));
                 }
             }
@@ -149,8 +148,8 @@ fn gather(context: &Context) -> Facts {
     };
     Facts {
         packages: PROGRAMS.iter().filter(|each| is_missing(each)).map(|(_, _, package)| *package).collect(),
-        has_apt: system::has_apt(context),
-        rights: system::rights(context),
+        has_apt: setup::has_apt(context),
+        rights: setup::rights(context),
         python,
     }
 }
@@ -174,7 +173,7 @@ fn last_line(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Action, Facts, Python, plan};
-    use crate::setup::plan::Rights;
+    use driver_build::setup::Rights;
 
     fn fresh() -> Facts {
         Facts { packages: vec!["sbsigntool"], has_apt: true, rights: Rights::Root, python: Python::CanBeMade }

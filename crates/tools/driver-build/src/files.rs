@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::checksum;
 use crate::artifacts::Artifacts;
 use crate::error::Error;
 use crate::setup::note;
@@ -14,16 +13,14 @@ const MAP: &str = "driver.map";
 
 /// Copies every driver that cargo built in `workspace` to `folder` as `.sys`, with its `.pdb` and `.map`, and
 /// the `.inx` files of `workspace`. A missing `.pdb` or `.map` is reported; an old one in `folder` is removed.
-pub(super) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     fs::create_dir_all(folder).map_err(|error| describe(folder, &error))?;
     let mut images = Vec::new();
     let drivers = artifacts.targets.iter().filter(|target| target.manifest.starts_with(workspace));
     for (driver, library) in drivers.filter_map(|driver| Some((driver, driver.file("dll")?))) {
         let named = |extension: &str| folder.join(library.file_name().unwrap_or_default()).with_extension(extension);
         let image = named("sys");
-        let mut bytes = fs::read(library).map_err(|error| describe(library, &error))?;
-        checksum::write_checksum(&mut bytes)
-            .ok_or_else(|| Error::Failed(format!("{}: not an image of a driver", library.display())))?;
+        let bytes = fs::read(library).map_err(|error| describe(library, &error))?;
         put(&image, &bytes)?;
         note(&format!("{} ({} bytes)", image.display(), bytes.len()));
         copy_or_report(driver.file("pdb").cloned(), &named("pdb"), NO_PDB)?;
@@ -82,7 +79,7 @@ fn put(to: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Leaves an equal file alone.
-pub(super) fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
+pub(crate) fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
@@ -92,7 +89,7 @@ pub(super) fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|error| describe(path, &error))
 }
 
-pub(super) fn describe(path: &Path, error: &io::Error) -> Error {
+pub(crate) fn describe(path: &Path, error: &io::Error) -> Error {
     Error::Failed(format!("{}: {error}", path.display()))
 }
 

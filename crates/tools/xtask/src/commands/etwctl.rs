@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use crate::context::Context;
-use crate::error::Error;
-use crate::setup::{self, note};
+use driver_build::Error;
+use driver_build::setup::{self, note};
 
 pub(super) const FLAG: &str = "--with-etwctl";
 

@@ -28,10 +28,12 @@ impl Route {
 
 /// How packages can be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rights {
+pub enum Rights {
+    /// The user is root.
     Root,
     /// `sudo` works without asking.
     Sudo,
+    /// They cannot.
     None,
 }
 

@@ -4,7 +4,7 @@
 const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 
 /// One line for each thing that is missing or has to be changed, in the order of the messages.
-pub(super) fn explain(messages: &str) -> Vec<String> {
+pub(crate) fn explain(messages: &str) -> Vec<String> {
     let plain = strip_colors(messages);
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
@@ -137,7 +137,7 @@ const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
 
 /// Passes lines on, without that warning.
 #[derive(Default)]
-pub(super) struct WithoutOverride {
+pub(crate) struct WithoutOverride {
     pending: Vec<u8>,
     is_inside: bool,
     /// The warning has just ended; the empty line behind it belongs to it.
@@ -146,7 +146,7 @@ pub(super) struct WithoutOverride {
 
 impl WithoutOverride {
     /// What of the text is to be shown now: whole lines, and an unfinished one unless it could be the warning's beginning.
-    pub(super) fn pass(&mut self, text: &[u8]) -> Vec<u8> {
+    pub(crate) fn pass(&mut self, text: &[u8]) -> Vec<u8> {
         self.pending.extend_from_slice(text);
         let mut shown = Vec::new();
         while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
@@ -161,7 +161,7 @@ impl WithoutOverride {
     }
 
     /// What is left at the end.
-    pub(super) fn rest(&mut self) -> Vec<u8> {
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
         if self.is_inside { Vec::new() } else { std::mem::take(&mut self.pending) }
     }
 

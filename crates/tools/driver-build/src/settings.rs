@@ -2,23 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Options;
-use super::plan::{Group, Plan, read};
-use crate::context::Context;
+use crate::build::Options;
 use crate::error::Error;
+use crate::host::Host;
+use crate::plan::{Group, Plan, read};
 
 /// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
-pub(super) fn toolchain(context: &Context, manifest: &Path) -> Result<Option<String>, Error> {
+pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
     let has_file =
         |folder: &Path| ["rust-toolchain.toml", "rust-toolchain"].iter().any(|name| folder.join(name).is_file());
     let Some(folder) = manifest.ancestors().skip(1).find(|folder| has_file(folder)) else {
         return Ok(None);
     };
-    // A file of our own repository is in force already.
-    if context.path("").starts_with(folder) {
+    // A file above the folder that cargo runs in is in force already.
+    if host.folder().starts_with(folder) {
         return Ok(None);
     }
-    let said = context
+    let said = host
         .tool("rustup")
         .current_dir(folder)
         .env_remove("RUSTUP_TOOLCHAIN")
@@ -34,7 +34,7 @@ pub(super) fn toolchain(context: &Context, manifest: &Path) -> Result<Option<Str
 }
 
 /// Settings for cargo, each for a `--config`.
-pub(super) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
+pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
     let triple = options.arch.triple();
     let mut settings = Vec::new();
     if let Some(replacement) = &plan.replacement {
@@ -48,7 +48,8 @@ pub(super) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
     // The flag that names the model makes cargo keep the bindings of each model apart.
     let model = format!("--cfg=wdk_kit_model=\"{}\"", group.name());
-    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {model:?}]"));
+    // Windows compares the checksum of a driver's image; a linker computes it only if it is told to.
+    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", \"-Clink-arg=/RELEASE\", {model:?}]"));
     // Lines and inlined calls, whatever the profile says; code is the same with and without them.
     let profile = if options.debug { "dev" } else { "release" };
     let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
@@ -62,7 +63,7 @@ pub(super) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
 }
 
 /// The same for rust-analyzer, as JSON.
-pub(super) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &Path) -> String {
+pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &Path) -> String {
     let mut arguments: Vec<String> = Vec::new();
     for setting in of_cargo(plan, group, options) {
         arguments.extend([String::from("--config"), setting]);
@@ -103,8 +104,8 @@ fn has_key(text: &str, table: &str, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{has_key, of_cargo};
-    use crate::driver::plan::{Group, Plan};
-    use crate::driver::{Arch, Options};
+    use crate::build::Options;
+    use crate::plan::{Group, Plan};
 
     #[test]
     fn flags_for_all_targets_are_noticed() {
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn paths_with_spaces_and_quotes_are_written_as_toml() {
         let plan = Plan { replacement: Some("/a b/\"c\"".into()), ..Plan::default() };
-        let options = Options { manifest: "m".into(), packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None };
+        let options = Options::new("m".into());
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
     }
 }

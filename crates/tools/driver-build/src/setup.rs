@@ -4,32 +4,31 @@
 
 mod plan;
 mod system;
-mod verifiers;
 
 use std::env;
 
-use crate::context::Context;
 use crate::error::Error;
+use crate::host::Host;
 use crate::output;
 use crate::process::Tool;
-pub(crate) use verifiers::ensure as ensure_verifiers;
-
-use plan::{Decision, Rights, Route, decide};
+pub use plan::Rights;
+use plan::{Decision, Route, decide};
+pub use system::{apt_install, has_apt, rights};
 
 /// The target every driver image is built for.
-pub(crate) const TARGET: &str = "x86_64-pc-windows-msvc";
+pub const TARGET: &str = "x86_64-pc-windows-msvc";
 
 /// The targets of drivers.
-pub(crate) const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
+pub const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
 
 /// The variable that forces a route.
 const FORCE: &str = "WDK_ETW_TOOLCHAIN";
 
 /// How to run cargo so that it compiles for Windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WindowsToolchain {
+pub struct WindowsToolchain {
     /// In words, for the reader.
-    pub(crate) description: String,
+    pub description: String,
     cargo: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
@@ -37,13 +36,13 @@ pub(crate) struct WindowsToolchain {
 
 impl WindowsToolchain {
     /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
-    pub(crate) fn cargo(&self, context: &Context, command: &str) -> Tool {
-        self.cargo_for(context, command, TARGET)
+    pub fn cargo(&self, host: &Host, command: &str) -> Tool {
+        self.cargo_for(host, command, TARGET)
     }
 
     /// The same for another target.
-    pub(crate) fn cargo_for(&self, context: &Context, command: &str, target: &str) -> Tool {
-        let tool = context
+    pub fn cargo_for(&self, host: &Host, command: &str, target: &str) -> Tool {
+        let tool = host
             .tool(&self.cargo)
             .args([command, "--target", target])
             .args(&self.args)
@@ -54,7 +53,8 @@ impl WindowsToolchain {
 
     /// The same for tests that build images themselves: they read these variables. Lists have one item a line. The last one
     /// is of targets that could not be installed: tests that need them are skipped.
-    pub(crate) fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
+    #[must_use]
+    pub fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
         let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
         [
             ("WDK_ETW_WINDOWS_CARGO", self.cargo.clone()),
@@ -65,29 +65,34 @@ impl WindowsToolchain {
     }
 
     /// The name that rustup has for it, if it is not the one that runs us.
-    pub(crate) fn name(&self) -> Option<&str> {
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
         self.env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name.as_str())
     }
 
     /// A toolchain of rustup's by its name; installed if it is not there.
-    pub(crate) fn installed(context: &Context, name: &str) -> Result<Self, Error> {
-        let cargo = system::ensure_toolchain(context, name)?;
+    ///
+    /// # Errors
+    ///
+    /// If it is missing and is not to be installed, or cannot be.
+    pub fn installed(host: &Host, name: &str) -> Result<Self, Error> {
+        let cargo = system::ensure_toolchain(host, name)?;
         let mut toolchain = Self::rustup(&cargo, "rust-lld");
         // What cargo and tests start by its plain name is rustup's proxy.
         toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
-        toolchain.ensure_target(context, TARGET)?;
+        toolchain.ensure_target(host, TARGET)?;
         Ok(toolchain)
     }
 
     /// Cargo of this toolchain for the host, at the repository's root.
-    pub(crate) fn host_cargo(&self, context: &Context) -> Tool {
-        self.env.iter().fold(context.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
+    pub fn host_cargo(&self, host: &Host) -> Tool {
+        self.env.iter().fold(host.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
     }
 
     /// Installs the libraries of all targets of drivers; returns the targets for which that is not possible.
-    pub(crate) fn ensure_driver_targets(&self, context: &Context) -> Vec<&'static str> {
+    pub fn ensure_driver_targets(&self, host: &Host) -> Vec<&'static str> {
         let mut without = DRIVER_TARGETS.to_vec();
-        without.retain(|target| match self.ensure_target(context, target) {
+        without.retain(|target| match self.ensure_target(host, target) {
             Ok(()) => false,
             Err(error) => {
                 note(&format!("tests go on without {target}: {error}"));
@@ -98,17 +103,23 @@ impl WindowsToolchain {
     }
 
     /// Installs another target's libraries where they are not compiled with every build.
-    pub(crate) fn ensure_target(&self, context: &Context, target: &str) -> Result<(), Error> {
-        if self.builds_core() { Ok(()) } else { ensure_target(context, &self.env, target) }
+    ///
+    /// # Errors
+    ///
+    /// If it is missing and is not to be installed, or cannot be.
+    pub fn ensure_target(&self, host: &Host, target: &str) -> Result<(), Error> {
+        if self.builds_core() { Ok(()) } else { ensure_target(host, &self.env, target) }
     }
 
     /// Whether the linker is LLVM's own and not the toolchain's.
-    pub(crate) fn needs_lld(&self) -> bool {
+    #[must_use]
+    pub fn needs_lld(&self) -> bool {
         self.env.iter().any(|(_, value)| value == "lld-link")
     }
 
     /// Whether the target's libraries are compiled with every build.
-    pub(crate) fn builds_core(&self) -> bool {
+    #[must_use]
+    pub fn builds_core(&self) -> bool {
         !self.args.is_empty()
     }
 
@@ -148,36 +159,42 @@ fn linker_variables(linker: &str) -> [(String, String); 2] {
     })
 }
 
-/// Makes sure that code for Windows can be built, and answers how.
-pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Error> {
+/// Makes sure that code for Windows can be built, and returns how.
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
     let forced = match env::var(FORCE) {
         Ok(value) => Route::parse(&value).map_err(|text| Error::Usage(format!("{FORCE}: {text}")))?,
         Err(_) => None,
     };
-    let mut facts = system::gather(context, forced);
+    let mut facts = system::gather(host, forced);
     loop {
         match decide(&facts) {
             Decision::Use(Route::Rustup) => {
                 let cargo = env::var("CARGO").unwrap_or_else(|_| String::from("cargo"));
-                return Ok(WindowsToolchain::rustup(&cargo, system::linker(context)));
+                return Ok(WindowsToolchain::rustup(&cargo, system::linker(host)));
             }
             Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
             Decision::AddTarget => {
+                permit(host, &format!("the Rust target {TARGET}"), &format!("rustup target add {TARGET}"))?;
                 note(&format!("installing the Rust target {TARGET} with rustup"));
-                match system::add_target(context, &[], TARGET) {
-                    Ok(()) => facts.target_installed = system::has_target(context, &[], TARGET),
+                match system::add_target(host, &[], TARGET) {
+                    Ok(()) => facts.target_installed = system::has_target(host, &[], TARGET),
                     Err(error) => note(&format!("that did not work: {error}")),
                 }
                 facts.rustup = false;
             }
             Decision::AptInstall { packages, rights } => {
+                permit(host, "a toolchain for Windows", &format!("apt-get install {}", packages.join(" ")))?;
                 note(&format!(
                     "installing {} with apt-get{}",
                     packages.join(", "),
                     if rights == Rights::Sudo { " (sudo)" } else { "" }
                 ));
-                system::apt_install(context, &packages, rights)?;
-                facts.missing_packages = system::missing_packages(context);
+                apt_install(host, &packages, rights)?;
+                facts.missing_packages = system::missing_packages(host);
                 facts.rights = Rights::None;
             }
             Decision::GiveUp(text) => return Err(Error::Missing(text)),
@@ -186,21 +203,31 @@ pub(crate) fn ensure_windows(context: &Context) -> Result<WindowsToolchain, Erro
 }
 
 /// Installs a target's libraries for the toolchain that these variables select; without any, the installed one.
-pub(crate) fn ensure_target(context: &Context, env: &[(String, String)], target: &str) -> Result<(), Error> {
-    if system::has_target(context, env, target) {
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    if system::has_target(host, env, target) {
         return Ok(());
     }
+    permit(host, &format!("the Rust target {target}"), &format!("rustup target add {target}"))?;
     note(&format!("installing the Rust target {target} with rustup"));
-    system::add_target(context, env, target).map_err(|error| {
+    system::add_target(host, env, target).map_err(|error| {
         Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
     })
 }
 
 /// Installs Debian packages, or says how to.
-pub(crate) fn ensure_packages(context: &Context, packages: &[&'static str]) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Error> {
     let list = packages.join(" ");
-    let rights = system::rights(context);
-    if rights == Rights::None || !system::has_apt(context) {
+    permit(host, &packages.join(", "), &format!("sudo apt-get install {list}"))?;
+    let rights = rights(host);
+    if rights == Rights::None || !has_apt(host) {
         return Err(Error::Missing(format!(
             "this needs {list} (the names of Debian's packages); run: \
              sudo apt-get update && sudo apt-get install --yes {list}"
@@ -208,25 +235,39 @@ pub(crate) fn ensure_packages(context: &Context, packages: &[&'static str]) -> R
     }
     let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
     note(&format!("installing {} with apt-get{how}", packages.join(", ")));
-    system::apt_install(context, packages, rights)
+    apt_install(host, packages, rights)
 }
 
 /// Installs a rustup component such as clippy when `probe` does not run.
-pub(crate) fn ensure_component(context: &Context, name: &str, probe: Tool) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_component(host: &Host, name: &str, probe: Tool) -> Result<(), Error> {
     if probe.succeeds() {
         return Ok(());
     }
+    permit(host, &format!("the Rust component {name}"), &format!("rustup component add {name}"))?;
     note(&format!("installing the Rust component {name} with rustup"));
-    context
-        .tool("rustup")
+    host.tool("rustup")
         .args(["component", "add", name])
         .capture()
         .map(drop)
         .map_err(|error| Error::Missing(format!("{name} is missing and could not be added: {error}")))
 }
 
+/// An error that says how to get what is missing, unless this host installs it.
+fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
+    match host.installs() {
+        None => Ok(()),
+        Some(command) => Err(Error::Missing(format!(
+            "{what} is not installed; run `{command}`, which installs what is missing, or install it yourself: {how}"
+        ))),
+    }
+}
+
 /// Tells what is going on inside a step, indented below its title.
-pub(crate) fn note(text: &str) {
+pub fn note(text: &str) {
     for line in text.lines() {
         output::print_line(&format!("      {line}"));
     }

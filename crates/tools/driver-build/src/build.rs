@@ -1,82 +1,58 @@
-//! Builds drivers on a host without Windows, with the kit in `crates/host/wdk-kit`.
-//!
-//! Cargo runs in the driver's own folder. A `paths` entry in its configuration puts a stand-in in the place of `wdk-build`,
-//! wherever the driver gets that from, and leaves Cargo.lock as it is. Everything that is compiled goes to
-//! `target/driver/build`, where drivers share what does not depend on them.
-
-mod arch;
-#[expect(
-    unreachable_pub,
-    reason = "a module of pe-image: xtask has no dependencies, and a checksum is computed in one place"
-)]
-#[path = "../../../host/pe-image/src/checksum.rs"]
-mod checksum;
-mod explain;
-mod files;
-mod plan;
-mod settings;
-mod tools;
+//! Cargo in the driver's own folder, with the kit and the stand-in for `wdk-build`.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) use arch::Arch;
-
+use crate::arch::Arch;
 use crate::artifacts::{Artifacts, JSON};
-use crate::context::Context;
 use crate::error::Error;
+use crate::explain::{self, WithoutOverride};
+use crate::files;
+use crate::host::Host;
+use crate::plan::{Group, Plan};
 use crate::process::Tool;
+use crate::settings;
 use crate::setup::WindowsToolchain;
-use plan::{Group, Plan};
 
 /// What to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Options {
+pub struct Options {
     /// The driver's manifest.
-    pub(crate) manifest: PathBuf,
+    pub manifest: PathBuf,
     /// The packages of its workspace to build, if not that of the manifest.
-    pub(crate) packages: Vec<String>,
-    pub(crate) arch: Arch,
+    pub packages: Vec<String>,
+    /// The processor.
+    pub arch: Arch,
     /// The `dev` profile instead of `release`.
-    pub(crate) debug: bool,
+    pub debug: bool,
     /// The folder of a WDK to use instead of the kit.
-    pub(crate) wdk: Option<PathBuf>,
+    pub wdk: Option<PathBuf>,
+    /// Where the images go, in a folder named after the processor; without one, `driver` in the workspace's target directory.
+    pub out: Option<PathBuf>,
 }
 
 impl Options {
-    /// The sample, as it is shipped.
-    pub(crate) fn sample(context: &Context) -> Self {
-        let manifest = context.path(SAMPLE);
-        Self { manifest, packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None }
+    /// Everything that the manifest builds, for x64, as it is shipped.
+    #[must_use]
+    pub fn new(manifest: PathBuf) -> Self {
+        Self { manifest, packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None, out: None }
     }
 }
 
-const SAMPLE: &str = "driver-sample/Cargo.toml";
-
-/// Where drivers and all that is needed to build them go.
-const FOLDER: &str = "target/driver";
-
-/// Installs the tools that drivers need besides a Rust toolchain.
-pub(crate) fn ensure_tools(context: &Context) -> Result<(), Error> {
-    if cfg!(windows) {
-        return Err(Error::Usage(String::from(
-            "on Windows the WDK builds drivers: run `cargo wdk build`, or `cargo make`, in the driver's folder, then \
-             `cargo xtask package --adopt target/<profile>/NAME_package`",
-        )));
-    }
-    tools::ensure(context)
-}
-
-/// Builds the drivers and returns the images, `target/driver/<arch>/<name>.sys`.
-pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
-    let (toolchain, plan) = prepare(context, toolchain, options)?;
-    let folder = context.path(FOLDER).join(options.arch.name());
+/// Builds the drivers and returns the images, each with its `.pdb` and `.map` beside it.
+///
+/// # Errors
+///
+/// If something is missing, the kit cannot build such a driver, or cargo fails; the error says what to change if that is known.
+pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
+    let (toolchain, plan) = prepare(host, toolchain, options)?;
+    let folder = options.out.clone().unwrap_or_else(|| plan.target.join("driver")).join(options.arch.name());
     let mut images = Vec::new();
     for group in &plan.groups {
-        let build = build_folder(context, group);
+        let build = build_folder(host, group);
         plan.take_over(group, &build, options.arch.triple())?;
-        let tool = cargo(context, &toolchain, options, &plan, group, "build");
+        let tool = cargo(host, &toolchain, options, &plan, group, "build");
         let (artifacts, result) = run_and_explain(tool.args([JSON]));
         Plan::remember_macros(&build, &artifacts)?;
         result?;
@@ -86,55 +62,67 @@ pub(crate) fn build(context: &Context, toolchain: &WindowsToolchain, options: &O
 }
 
 /// Checks the drivers for Windows, with cargo's `check` and other `verbs`; returns settings for an editor.
-pub(crate) fn check(
-    context: &Context,
-    toolchain: &WindowsToolchain,
-    options: &Options,
-    verbs: &[&str],
-) -> Result<String, Error> {
-    let (toolchain, plan) = prepare(context, toolchain, options)?;
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn check(host: &Host, toolchain: &WindowsToolchain, options: &Options, verbs: &[&str]) -> Result<String, Error> {
+    let (toolchain, plan) = prepare(host, toolchain, options)?;
     for group in &plan.groups {
-        let build = build_folder(context, group);
+        let build = build_folder(host, group);
         plan.take_over(group, &build, options.arch.triple())?;
         for verb in ["check"].iter().chain(verbs) {
-            let tool = cargo(context, &toolchain, options, &plan, group, verb);
+            let tool = cargo(host, &toolchain, options, &plan, group, verb);
             let (artifacts, result) = run_and_explain(tool.args([JSON]));
             Plan::remember_macros(&build, &artifacts)?;
             result?;
         }
     }
-    let settings = |group: &Group| settings::of_editor(&plan, group, options, &build_folder(context, group));
+    let settings = |group: &Group| settings::of_editor(&plan, group, options, &build_folder(host, group));
     Ok(plan.groups.first().map(settings).unwrap_or_default())
 }
 
+/// A driver's workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its folder.
+    pub root: PathBuf,
+    /// Its target directory.
+    pub target: PathBuf,
+    /// The names of the packages that are drivers.
+    pub drivers: Vec<String>,
+    /// How many other packages it has.
+    pub others: usize,
+}
+
+/// Finds out about the workspace of a driver.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn workspace(host: &Host, options: &Options) -> Result<Workspace, Error> {
+    let (_, plan) = prepare(host, host.windows()?, options)?;
+    let drivers = plan.groups.into_iter().flat_map(|group| group.packages).collect();
+    Ok(Workspace { root: plan.workspace, target: plan.target, drivers, others: plan.others })
+}
+
 /// The toolchain that the driver asks for, and everything that is known before cargo compiles.
-fn prepare(
-    context: &Context,
-    toolchain: &WindowsToolchain,
-    options: &Options,
-) -> Result<(WindowsToolchain, Plan), Error> {
+fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Result<(WindowsToolchain, Plan), Error> {
     let manifest = absolute(&options.manifest)?;
-    let own = settings::toolchain(context, &manifest)?;
-    let toolchain = own.map_or_else(|| Ok(toolchain.clone()), |name| WindowsToolchain::installed(context, &name))?;
-    toolchain.ensure_target(context, options.arch.triple())?;
-    let plan = Plan::make(context, &toolchain, options, &manifest, &context.path(FOLDER))?;
+    let own = settings::toolchain(host, &manifest)?;
+    let toolchain = own.map_or_else(|| Ok(toolchain.clone()), |name| WindowsToolchain::installed(host, &name))?;
+    toolchain.ensure_target(host, options.arch.triple())?;
+    let plan = Plan::make(host, &toolchain, options, &manifest)?;
     Ok((toolchain, plan))
 }
 
 /// Cargo in the driver's workspace, with the stand-in for `wdk-build`.
-fn cargo(
-    context: &Context,
-    toolchain: &WindowsToolchain,
-    options: &Options,
-    plan: &Plan,
-    group: &Group,
-    verb: &str,
-) -> Tool {
+fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Plan, group: &Group, verb: &str) -> Tool {
     let triple = options.arch.triple();
     let lower = triple.replace('-', "_");
-    let build = build_folder(context, group);
+    let build = build_folder(host, group);
     let mut tool = toolchain
-        .cargo_for(context, verb, triple)
+        .cargo_for(host, verb, triple)
         .current_dir(&plan.workspace)
         .args(["--manifest-path".as_ref(), plan.workspace.join("Cargo.toml").as_os_str()])
         .args(["--target-dir".as_ref(), build.as_os_str()])
@@ -158,8 +146,8 @@ fn cargo(
 
 /// Where a group is built. Drivers with unstable features have a folder of their own: packages such as `proc-macro2` are compiled
 /// again whenever the variable changes that enables the features.
-fn build_folder(context: &Context, group: &Group) -> PathBuf {
-    context.path(FOLDER).join(if group.unstable.is_empty() { "build" } else { "build-unstable" })
+fn build_folder(host: &Host, group: &Group) -> PathBuf {
+    host.cache().join(if group.unstable.is_empty() { "build" } else { "build-unstable" })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
@@ -186,7 +174,7 @@ fn run_and_explain(tool: Tool) -> (Artifacts, Result<(), Error>) {
         tool = tool.hidden_env("CARGO_TERM_PROGRESS_WHEN", "always").hidden_env("CARGO_TERM_PROGRESS_WIDTH", "80");
     }
     let mut said = Vec::new();
-    let mut filter = explain::WithoutOverride::default();
+    let mut filter = WithoutOverride::default();
     let (account, result) = tool.run_reading(|stream| {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {

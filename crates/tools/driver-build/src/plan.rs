@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Options;
-use super::files::{describe, write_if_changed};
 use crate::artifacts::Artifacts;
-use crate::context::Context;
+use crate::build::Options;
 use crate::error::Error;
+use crate::files::{describe, write_if_changed};
+use crate::host::Host;
 use crate::setup::WindowsToolchain;
 
 /// The list of folders in which `wdk-macros` keeps what it read of the bindings.
@@ -15,30 +15,34 @@ const MACROS: &str = "wdk-macros.folders";
 
 /// Everything that is known before cargo compiles.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The kit, or a WDK.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The package that takes the place of `wdk-build`.
-    pub(super) replacement: Option<PathBuf>,
+    pub(crate) replacement: Option<PathBuf>,
     /// The driver's workspace.
-    pub(super) workspace: PathBuf,
-    pub(super) groups: Vec<Group>,
+    pub(crate) workspace: PathBuf,
+    /// Its target directory.
+    pub(crate) target: PathBuf,
+    pub(crate) groups: Vec<Group>,
+    /// How many packages of the workspace are no drivers.
+    pub(crate) others: usize,
 }
 
 /// Drivers of one model: bindings are generated for one in a build.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// As JSON.
-    pub(super) model: String,
-    pub(super) packages: Vec<String>,
+    pub(crate) model: String,
+    pub(crate) packages: Vec<String>,
     libraries: Vec<String>,
     /// Libraries that enable unstable features.
-    pub(super) unstable: Vec<String>,
+    pub(crate) unstable: Vec<String>,
 }
 
 impl Group {
     /// A short name of the model.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let words = self.model.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| {
             word.chars().all(|c| c.is_ascii_digit()) || ["WDM", "KMDF", "UMDF", "minimum"].contains(word)
         });
@@ -49,17 +53,18 @@ impl Group {
 
 impl Plan {
     /// Asks cargo about the workspace and makes what is missing: the kit, and the package that takes the place of `wdk-build`.
-    pub(super) fn make(
-        context: &Context,
+    pub(crate) fn make(
+        host: &Host,
         toolchain: &WindowsToolchain,
         options: &Options,
         manifest: &Path,
-        folder: &Path,
     ) -> Result<Self, Error> {
-        let mut tool = context
-            .cargo()
-            .args(["run", "--quiet", "--package", "wdk-kit", "--", "prepare", "--target", options.arch.triple()])
-            .args(["--out".as_ref(), folder.as_os_str(), "--manifest-path".as_ref(), manifest.as_os_str()]);
+        let mut tool = host.program("wdk-kit").args(["prepare", "--target", options.arch.triple()]).args([
+            "--out".as_ref(),
+            host.cache().as_os_str(),
+            "--manifest-path".as_ref(),
+            manifest.as_os_str(),
+        ]);
         for package in &options.packages {
             tool = tool.args(["--package", package]);
         }
@@ -85,6 +90,8 @@ impl Plan {
             match (key, group) {
                 ("root", _) => plan.root = value.into(),
                 ("workspace", _) => plan.workspace = value.into(),
+                ("target", _) => plan.target = value.into(),
+                ("others", _) => plan.others = value.parse().unwrap_or_default(),
                 ("override", _) => plan.replacement = Some(value.into()),
                 ("model", _) => plan.groups.push(Group { model: value.to_owned(), ..Group::default() }),
                 ("package", Some(group)) => group.packages.push(value.to_owned()),
@@ -99,7 +106,7 @@ impl Plan {
     /// Makes the build folder ready for these drivers. Cargo gives a driver's image the name of its library only, and does not
     /// notice that another workspace's image of that name has taken its place; and `wdk-macros` keeps what it once read of the
     /// bindings, also if the kit or the framework's version is another now.
-    pub(super) fn take_over(&self, group: &Group, build: &Path, triple: &str) -> Result<(), Error> {
+    pub(crate) fn take_over(&self, group: &Group, build: &Path, triple: &str) -> Result<(), Error> {
         for library in &group.libraries {
             let owner = build.join("owners").join(library);
             let workspace = self.workspace.to_string_lossy();
@@ -130,7 +137,7 @@ impl Plan {
 
     /// Keeps where `wdk-macros` keeps it: in the folder of the build script of the package `scratch`, one for each profile
     /// and toolchain.
-    pub(super) fn remember_macros(build: &Path, artifacts: &Artifacts) -> Result<(), Error> {
+    pub(crate) fn remember_macros(build: &Path, artifacts: &Artifacts) -> Result<(), Error> {
         let path = build.join(MACROS);
         let mut folders = fs::read_to_string(&path).unwrap_or_default();
         for script in artifacts.scripts.iter().filter(|script| script.package.contains("#scratch@")) {
@@ -144,7 +151,7 @@ impl Plan {
 }
 
 /// The text of a file of the driver's, or nothing.
-pub(super) fn read(path: &Path) -> Result<String, Error> {
+pub(crate) fn read(path: &Path) -> Result<String, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),

@@ -2,54 +2,46 @@
 //!
 //! Exit codes: 0 when no file has an error, 1 when one has, 2 when a file cannot be read or the command line is wrong.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use driver_package::inf::lint::{RULES, Rule, lint};
-use driver_package::inf::{Arch, Fault, Inf, Text};
-use driver_package::{Level, Problem};
+use clap::Args;
 
-use super::{Command, Outcome, print};
+use super::{Outcome, print};
+use crate::inf::lint::{RULES, Rule, lint};
+use crate::inf::{Arch, Fault, Inf, Text};
+use crate::{Level, Problem};
 
-pub(crate) const COMMAND: Command = Command { name: "lint", help: || HELP.into(), run };
+/// Check INF files against rules of infverif, under its numbers
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 no error, there may be warnings; 1 an error, with file, line and rule; 2 wrong usage, or \
+                        a file that cannot be read."
+)]
+pub(super) struct Arguments {
+    /// INF or INX files
+    #[arg(required_unless_present = "rules", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The processor whose sections are looked at
+    #[arg(long, value_parser = super::arch(), default_value = "x64")]
+    arch: Arch,
+    /// Print every rule
+    #[arg(long)]
+    rules: bool,
+}
 
-const HELP: &str = "\
-Holds INF files against rules of infverif, under its numbers
-
-Usage: driver-package lint [flags] FILE...
-
-Flags:
-  --arch x64|arm64   the processor whose sections are looked at (x64)
-  --rules            prints every rule
-  --help             prints this text (also -h)
-
-Exit codes: 0 no error, there may be warnings; 1 an error, with file, line and
-rule; 2 wrong usage, or a file that cannot be read.
-";
-
-fn run(words: &[OsString]) -> Outcome {
-    let mut arch = Arch::X64;
-    let mut files: Vec<PathBuf> = Vec::new();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.to_string_lossy().as_ref() {
-            "--rules" => return Ok(print(&rules())),
-            "--arch" => arch = super::package::arch(words.next())?,
-            flag if flag.starts_with('-') => return Err(format!("unknown flag `{flag}`")),
-            _ => files.push(word.into()),
-        }
-    }
-    if files.is_empty() {
-        return Err("no file given".into());
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.rules {
+        return Ok(print(&rules()));
     }
     let mut worst = 0;
     let mut text = String::new();
-    for file in &files {
+    for file in &arguments.files {
         match fs::read(file) {
             Ok(bytes) => {
-                for problem in problems(file, &bytes, arch) {
+                for problem in problems(file, &bytes, arguments.arch) {
                     worst = worst.max(u8::from(problem.level == Level::Error));
                     let _ = writeln!(text, "{problem}");
                 }

@@ -13,47 +13,59 @@ use crate::error::Error;
 use crate::output;
 
 /// A program with its arguments and environment.
-pub(crate) struct Tool {
+pub struct Tool {
     command: Command,
     shown_env: Vec<(String, String)>,
 }
 
 impl Tool {
-    pub(crate) fn new(program: impl Into<OsString>) -> Self {
+    /// A program by its name or path.
+    pub fn new(program: impl Into<OsString>) -> Self {
         Self { command: Command::new(program.into()), shown_env: Vec::new() }
     }
 
-    pub(crate) fn current_dir(mut self, dir: &Path) -> Self {
+    /// Runs in this folder.
+    #[must_use]
+    pub fn current_dir(mut self, dir: &Path) -> Self {
         self.command.current_dir(dir);
         self
     }
 
-    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.command.args(args);
         self
     }
 
     /// An environment variable that belongs to the command: it is shown with it.
-    pub(crate) fn env(mut self, key: &str, value: &str) -> Self {
+    #[must_use]
+    pub fn env(mut self, key: &str, value: &str) -> Self {
         self.command.env(key, value);
         self.shown_env.push((key.into(), value.into()));
         self
     }
 
     /// An environment variable the reader need not see.
-    pub(crate) fn hidden_env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+    #[must_use]
+    pub fn hidden_env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
         self
     }
 
     /// Keeps a variable of ours from the program.
-    pub(crate) fn env_remove(mut self, key: &str) -> Self {
+    #[must_use]
+    pub fn env_remove(mut self, key: &str) -> Self {
         self.command.env_remove(key);
         self
     }
 
     /// Runs with our own standard streams.
-    pub(crate) fn run(mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or fails.
+    pub fn run(mut self) -> Result<(), Error> {
         let result = self.status();
         match result {
             Ok(status) if status.success() => Ok(()),
@@ -63,7 +75,11 @@ impl Tool {
     }
 
     /// Runs with our own standard streams a program whose exit codes 1 and 2 mean the same as ours.
-    pub(crate) fn run_ours(mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or fails.
+    pub fn run_ours(mut self) -> Result<(), Error> {
         let result = self.status();
         match result.as_ref().map(ExitStatus::code) {
             Ok(Some(0)) => Ok(()),
@@ -78,7 +94,11 @@ impl Tool {
 
     /// Runs in our place where the system can do that, so that Ctrl-C and the exit code are the program's own affair;
     /// elsewhere as [`run_ours`](Self::run_ours).
-    pub(crate) fn replace_ourselves(self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub fn replace_ourselves(self) -> Result<(), Error> {
         #[cfg(unix)]
         {
             let mut this = self;
@@ -91,7 +111,7 @@ impl Tool {
 
     /// Runs and returns standard output, also that of a program that fails; standard error goes to `reader`, which has
     /// to read all of it.
-    pub(crate) fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
+    pub fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
         let mut child = match self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => return (String::new(), Err(self.not_started(&error))),
@@ -117,7 +137,7 @@ impl Tool {
     }
 
     /// Runs silently and returns standard output and the messages, also those of a program that fails.
-    pub(crate) fn run_silently(self) -> (String, String, Result<(), Error>) {
+    pub fn run_silently(self) -> (String, String, Result<(), Error>) {
         let mut said = Vec::new();
         let (account, result) = self.run_reading(|stream| {
             // What could not be read is not shown; the exit code still counts.
@@ -127,13 +147,18 @@ impl Tool {
     }
 
     /// Whether the program can be started at all, however it ends.
-    pub(crate) fn starts(mut self) -> bool {
+    #[must_use]
+    pub fn starts(mut self) -> bool {
         self.output().is_ok()
     }
 
     /// Runs silently; what the program wrote to standard output is the answer, and its messages are part of the
     /// error when it fails.
-    pub(crate) fn capture(mut self) -> Result<String, Error> {
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or fails.
+    pub fn capture(mut self) -> Result<String, Error> {
         // The messages are for a reader who wants the reason, not where in the program it arose.
         self.command.env("RUST_BACKTRACE", "0");
         let output = self.output().map_err(|error| self.not_started(&error))?;
@@ -145,7 +170,8 @@ impl Tool {
     }
 
     /// Whether the program can be started and ends with success; its output is dropped.
-    pub(crate) fn succeeds(mut self) -> bool {
+    #[must_use]
+    pub fn succeeds(mut self) -> bool {
         self.output().is_ok_and(|output| output.status.success())
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a command did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Error {
+pub enum Error {
     /// The command line or an environment variable makes no sense.
     Usage(String),
     /// Something is needed that could not be installed; the text says how to get it.
@@ -17,7 +17,8 @@ pub(crate) enum Error {
 
 impl Error {
     /// 1 for a failed step, 2 where the user has to change something first; that of a program of ours as it is.
-    pub(crate) fn exit_code(&self) -> u8 {
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
             Self::Usage(_) | Self::Missing(_) => 2,
