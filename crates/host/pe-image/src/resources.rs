@@ -57,7 +57,8 @@ fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
         collect(directory, *entry, 0, &mut leaves).map_err(failed)?;
         for (address, size) in leaves {
             let bytes = sections.pe_data_at(file, address).and_then(|bytes| bytes.get(..usize::try_from(size).ok()?));
-            let data = bytes.ok_or_else(|| Error::new(FIELD, format!("data at {address:#x} is outside of the file")))?;
+            let data =
+                bytes.ok_or_else(|| Error::new(FIELD, format!("data at {address:#x} is outside of the file")))?;
             found.push(Resource { kind: kind.clone(), data });
         }
     }

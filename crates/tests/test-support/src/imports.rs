@@ -54,6 +54,17 @@ impl Imports {
         }
     }
 
+    /// Leaves out paths to these names of the crate's root. For its main types, to which the modules add the methods that they
+    /// are about.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        let is_named = |path: &Module| matches!(path.as_slice(), [root, name] if root == "crate" && names.contains(&name.as_str()));
+        for source in self.modules.values_mut() {
+            source.paths.retain(|path| !is_named(path));
+        }
+        self
+    }
+
     /// Adds the text of a module.
     fn add(&mut self, module: Module, text: &str) {
         let tokens: TokenStream = text.parse().expect("Rust");
@@ -83,7 +94,9 @@ impl Imports {
             // Neither a module that imports none of the rest nor one that none of the rest imports is part of a circle.
             left.retain(|module, imports| !imports.is_empty() && used.contains(module));
             let names: BTreeSet<String> = left.keys().cloned().collect();
-            left.values_mut().for_each(|imports| imports.retain(|import| names.contains(import)));
+            for imports in left.values_mut() {
+                imports.retain(|import| names.contains(import));
+            }
             if left.len() == before {
                 return left;
             }
