@@ -4,6 +4,7 @@ mod irql;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::{IMAGES_MANIFEST, SETUP};
+use super::test::{LOOM_CRATES, LOOM_FLAGS};
 use crate::cli::Command;
 use crate::context::Context;
 use crate::steps::{Outcome, Step, check_all};
@@ -60,6 +61,8 @@ fn format(context: &Context) -> Result<Outcome, Error> {
 fn clippy(context: &Context) -> Result<Outcome, Error> {
     ensure_clippy(context)?;
     context.cargo().args(["clippy", "--workspace", "--all-targets"]).args(DENY_WARNINGS).run()?;
+    let models = context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["clippy", "--profile", "test"]);
+    models.args(LOOM_CRATES).args(DENY_WARNINGS).run()?;
     Ok(Outcome::Passed)
 }
 

@@ -16,7 +16,8 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
-inspect images for Windows, some are loom models). If rustup can install them,
+inspect images for Windows), and loom's models of the lock-free state, which are
+built with --cfg loom in target/loom. If rustup can install them,
 Rust's beta runs the tests that depend on the toolchain, the oldest Rust that
 drivers may use checks what they link, and a nightly runs Miri.
 ",
@@ -28,6 +29,11 @@ const NO_MIRI: &str = "--no-miri";
 
 /// The target of the command for Windows that Wine runs.
 const GNU: &str = "x86_64-pc-windows-gnu";
+
+/// Crates with models of their lock-free state. Loom's flag would rebuild everything in the usual folder, so they have their own.
+pub(super) const LOOM_CRATES: [&str; 7] =
+    ["--target-dir", "target/loom", "--lib", "--package", "wdk-etw", "--package", "etw-engine"];
+pub(super) const LOOM_FLAGS: &str = "--cfg loom";
 
 /// Miri checks what a driver links, as far as it touches raw memory.
 const MIRI_CRATES: [&str; 6] = ["--lib", "--tests", "--package", "etw-types", "--package", "wdk-etw"];
@@ -42,7 +48,7 @@ pub(super) const STEPS: [Step; 10] = [
     DRIVER,
     Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
     Step::new("windows", "session control type-checks for Windows", windows),
-    Step::new("tests", "all crates, with their documentation", workspace),
+    Step::new("tests", "all crates, with their documentation, and loom's models", workspace),
     toolchains::OLDEST,
     toolchains::NEWEST,
     Step::new("miri", "undefined behaviour in what a driver links, and in pointers into guest memory", miri),
@@ -96,6 +102,7 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
     let windows = context.windows().ok().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
     cargo.args(["test", "--workspace", "--no-fail-fast"]).run()?;
+    context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["test"]).args(LOOM_CRATES).args(["models"]).run()?;
     Ok(Outcome::Passed)
 }
 

@@ -1,34 +1,13 @@
 //! The session's buffers: what writers put in comes out once and whole, whoever flushes, stops or overwrites meanwhile.
 //!
-//! The pool is that of `etw-engine`, compiled a second time over loom's atomics. A buffer has room for two records of one
-//! word, so that every model goes through reserving, closing, handing over and opening again.
-
-#![expect(dead_code, reason = "the models use a part of the pool")]
-
-#[path = "../../../host/etw-engine/src/buffers/index_set.rs"]
-mod index_set;
-#[path = "../../../host/etw-engine/src/buffers/pieces.rs"]
-mod pieces;
-#[path = "../../../host/etw-engine/src/buffers/pool.rs"]
-mod pool;
-#[path = "../../../host/etw-engine/src/buffers/slot.rs"]
-mod slot;
-
-/// What the files above find as `super::sync`.
-mod sync {
-    pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-    pub(super) use loom::thread::yield_now;
-
-    /// As few as the models need: every atomic costs.
-    pub(super) const TABLE: usize = 1;
-}
+//! Loom runs each model under every order in which its threads' operations can be seen. A buffer has room for two records of
+//! one word, so that every model goes through reserving, closing, handing over and opening again.
 
 use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
 
-use pieces::Pieces;
-use pool::{Outcome, Pool, PoolOptions};
+use super::{Outcome, Pieces, Pool, PoolOptions};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 16, minimum: 2, maximum: 2, streams: 1, overwrite: false };
 

@@ -1,8 +1,12 @@
 //! Bytes and limits of every kind of filter.
 
-use etw_types::session::filter;
+use std::borrow::ToOwned;
+use std::string::{String, ToString};
+use std::vec;
+use std::vec::Vec;
 
 use super::{Filter, Listed, Selection};
+use crate::session::filter;
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
@@ -31,6 +35,7 @@ fn filters_have_the_bytes_of_their_layouts() {
     ] {
         assert_eq!(filter.kind(), kind, "{filter:?}");
         assert_eq!(filter.encode().unwrap(), bytes, "{filter:?}");
+        assert_eq!(Filter::decode(kind, &bytes), Ok(filter));
     }
 }
 
@@ -52,4 +57,32 @@ fn limits_say_which_one_and_by_how_much() {
     ] {
         assert_eq!(filter.encode().unwrap_err().to_string(), message);
     }
+}
+
+#[test]
+fn data_that_has_not_the_layout_of_its_kind_is_refused() {
+    let event_names = |count: u8, names: &[u8]| [&[0; 18][..], &[count, 0], names].concat();
+    for (kind, data) in [
+        (filter::PID, vec![7, 0]),
+        (filter::PID, vec![]),
+        (filter::PID, vec![0; 9 * 4]),
+        (filter::EXECUTABLE_NAME, b"odd".to_vec()),
+        (filter::EXECUTABLE_NAME, vec![0xFF, 0xDF]),
+        (filter::EXECUTABLE_NAME, vec![b';', 0]),
+        (filter::EVENT_ID, vec![1, 0, 2, 0, 9, 0, 3]),
+        (filter::EVENT_ID, vec![1, 0, 2, 0, 9, 0]),
+        (filter::EVENT_ID, vec![1, 0]),
+        (filter::EVENT_NAME, event_names(1, b"no terminator")),
+        (filter::EVENT_NAME, event_names(1, b"two\0names\0")),
+        (filter::EVENT_NAME, event_names(1, b"\xFF\0")),
+        (filter::EVENT_NAME, event_names(0, b"")),
+        (filter::STACKWALK_LEVEL_KW, vec![0; 23]),
+        (filter::STACKWALK_LEVEL_KW, vec![0; 25]),
+        (filter::TRACEHANDLE, vec![0; 4]),
+        (filter::SCHEMATIZED, vec![0; 1025]),
+    ] {
+        assert!(Filter::decode(kind, &data).is_err(), "{kind:#x} {data:?}");
+    }
+    let spaces: Vec<u8> = "a.exe; ;B.EXE\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(Filter::decode(filter::EXECUTABLE_NAME, &spaces), Ok(Filter::Executables(names(&["a.exe", "B.EXE"]))));
 }

@@ -1,12 +1,15 @@
 //! The filters of `EnableTraceEx2`: what they are, their bytes, and their limits.
 
-use etw_types::session::filter::{
+use std::borrow::ToOwned;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use crate::session::Limit;
+use crate::session::filter::{
     CONTAINER, EVENT_ID, EVENT_NAME, EXECUTABLE_NAME, EventIdHeader, EventNameHeader, LevelKeyword, MAX_DATA,
     MAX_EVENT_IDS, MAX_NAMES, MAX_PAYLOAD, MAX_PIDS, PACKAGE_APP_ID, PACKAGE_ID, PAYLOAD, PID, SCHEMATIZED, STACKWALK,
     STACKWALK_LEVEL_KW, STACKWALK_NAME, SYSTEM_FLAGS, TRACEHANDLE,
 };
-
-use crate::Limit;
 
 /// Which events a list lets pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,11 +103,6 @@ impl Filter {
     ///
     /// The limit that it exceeds.
     pub fn encode(&self) -> Result<Vec<u8>, Limit> {
-        let (what, most) = match self {
-            Self::Payload(_) => ("bytes of a payload filter", MAX_PAYLOAD),
-            Self::EventNames(..) | Self::StackEventNames(..) => ("bytes of a filter of event names", MAX_NAMES),
-            _ => ("bytes of a filter", MAX_DATA),
-        };
         let data = match self {
             Self::ProcessIds(ids) => {
                 Limit::at_least("process ids of a filter", ids.len(), 1)?;
@@ -133,9 +131,58 @@ impl Filter {
             Self::TraceHandle(handle) => handle.to_le_bytes().to_vec(),
             Self::Container(text) => utf16(text),
         };
-        Limit::at_most(what, data.len(), most)?;
+        check_size(self.kind(), &data)?;
         Ok(data)
     }
+
+    /// A filter from `EVENT_FILTER_TYPE_*` and its data, as the system gets them.
+    ///
+    /// # Errors
+    ///
+    /// The limit that the data exceeds, or that it does not have the layout of its kind.
+    pub fn decode(kind: u32, data: &[u8]) -> Result<Self, Limit> {
+        check_size(kind, data)?;
+        let filter = match kind {
+            PID => exact(data).map(|ids| Self::ProcessIds(ids.iter().map(|id| u32::from_le_bytes(*id)).collect())),
+            EXECUTABLE_NAME => read_list(data).map(Self::Executables),
+            PACKAGE_ID => read_list(data).map(Self::PackageIds),
+            PACKAGE_APP_ID => read_list(data).map(Self::PackageAppIds),
+            EVENT_ID => read_ids(data).map(|(listed, ids)| Self::EventIds(listed, ids)),
+            STACKWALK => read_ids(data).map(|(listed, ids)| Self::StackEventIds(listed, ids)),
+            EVENT_NAME => read_names(data).map(|(listed, which, names)| Self::EventNames(listed, which, names)),
+            STACKWALK_NAME => {
+                read_names(data).map(|(listed, which, names)| Self::StackEventNames(listed, which, names))
+            }
+            STACKWALK_LEVEL_KW => read_selection(data).map(|(listed, which)| Self::StackSelection(listed, which)),
+            PAYLOAD => Some(Self::Payload(data.to_vec())),
+            SCHEMATIZED => Some(Self::Schematized(data.to_vec())),
+            SYSTEM_FLAGS => Some(Self::SystemFlags(data.to_vec())),
+            TRACEHANDLE => data.try_into().ok().map(|handle| Self::TraceHandle(u64::from_le_bytes(handle))),
+            CONTAINER => read_text(data).map(Self::Container),
+            _ => Some(Self::Other(kind, data.to_vec())),
+        };
+        let filter = filter.ok_or(MALFORMED)?;
+        filter.encode()?;
+        Ok(filter)
+    }
+}
+
+const MALFORMED: Limit = Limit::Conflict {
+    rule: "the data of a filter has the layout of its kind",
+    code: crate::Win32Error::InvalidParameter,
+};
+
+/// Bytes that a filter of a kind may have, with what they are called; other kinds have [`MAX_DATA`].
+const SIZES: [(u32, &str, usize); 3] = [
+    (PAYLOAD, "bytes of a payload filter", MAX_PAYLOAD),
+    (EVENT_NAME, "bytes of a filter of event names", MAX_NAMES),
+    (STACKWALK_NAME, "bytes of a filter of event names", MAX_NAMES),
+];
+
+fn check_size(kind: u32, data: &[u8]) -> Result<(), Limit> {
+    let own = SIZES.iter().find(|(of, ..)| *of == kind);
+    let (what, most) = own.map_or(("bytes of a filter", MAX_DATA), |(_, what, most)| (*what, *most));
+    Limit::at_most(what, data.len(), most)
 }
 
 impl Listed {
@@ -144,6 +191,10 @@ impl Listed {
             Self::Pass => 1,
             Self::Blocked => 0,
         }
+    }
+
+    const fn from_byte(byte: u8) -> Self {
+        if byte == 0 { Self::Blocked } else { Self::Pass }
     }
 }
 
@@ -180,6 +231,49 @@ fn event_names(listed: Listed, selection: Selection, names: &[String]) -> Result
     };
     let names = names.iter().flat_map(|name| name.bytes().chain([0]));
     Ok(header.to_bytes().into_iter().chain(names).collect())
+}
+
+/// The whole data as numbers of `N` bytes.
+fn exact<const N: usize>(data: &[u8]) -> Option<&[[u8; N]]> {
+    let (items, rest) = data.as_chunks();
+    rest.is_empty().then_some(items)
+}
+
+/// UTF-16, with or without a terminator.
+fn read_text(data: &[u8]) -> Option<String> {
+    let units = exact(data)?.iter().map(|unit| u16::from_le_bytes(*unit)).take_while(|unit| *unit != 0);
+    String::from_utf16(&units.collect::<Vec<_>>()).ok()
+}
+
+/// Names between semicolons. Spaces around them and empty ones are left out.
+fn read_list(data: &[u8]) -> Option<Vec<String>> {
+    let text = read_text(data)?;
+    Some(text.split(';').map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect())
+}
+
+/// A header and exactly as many ids as it says.
+fn read_ids(data: &[u8]) -> Option<(Listed, Vec<u16>)> {
+    let header = EventIdHeader::parse(data)?;
+    let ids = exact(data.get(EventIdHeader::SIZE..)?)?;
+    let listed = Listed::from_byte(header.filter_in);
+    (ids.len() == usize::from(header.count)).then(|| (listed, ids.iter().map(|id| u16::from_le_bytes(*id)).collect()))
+}
+
+/// A header and exactly as many terminated names as it says.
+fn read_names(data: &[u8]) -> Option<(Listed, Selection, Vec<String>)> {
+    let header = EventNameHeader::parse(data)?;
+    let text = str::from_utf8(data.get(EventNameHeader::SIZE..)?).ok()?;
+    let names: Vec<String> = text.split_terminator('\0').map(ToString::to_string).collect();
+    let selection = Selection { level: header.level, any: header.match_any, all: header.match_all };
+    let is_whole = text.is_empty() || text.ends_with('\0');
+    (is_whole && names.len() == usize::from(header.count))
+        .then(|| (Listed::from_byte(header.filter_in), selection, names))
+}
+
+fn read_selection(data: &[u8]) -> Option<(Listed, Selection)> {
+    let raw = LevelKeyword::parse(data).filter(|_| data.len() == LevelKeyword::SIZE)?;
+    let selection = Selection { level: raw.level, any: raw.match_any, all: raw.match_all };
+    Some((Listed::from_byte(raw.filter_in), selection))
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32 as Counter, Ordering};
 use loom::thread;
 
-use crate::state::{Lifecycle, Refusal};
-use crate::sync::{AtomicU32, AtomicU64};
+use crate::provider::state::{Lifecycle, Refusal};
 
 /// A lifecycle, and the operating system's side of it: how many registrations there are.
 struct Model {
@@ -15,8 +14,7 @@ struct Model {
 
 impl Model {
     fn new() -> Arc<Self> {
-        let lifecycle = Lifecycle { phase: AtomicU32::new(0), handle: AtomicU64::new(0) };
-        Arc::new(Self { lifecycle, alive: Counter::new(0) })
+        Arc::new(Self { lifecycle: Lifecycle::new(), alive: Counter::new(0) })
     }
 
     /// What `Provider::register` does, with a system that always succeeds.
@@ -24,7 +22,7 @@ impl Model {
         self.lifecycle.begin_register()?;
         let alive = self.alive.fetch_add(1, Ordering::SeqCst);
         assert_eq!(alive, 0, "registered twice");
-        self.lifecycle.handle.store(7, Ordering::SeqCst);
+        self.lifecycle.restore_handle(7);
         self.lifecycle.end_registered();
         Ok(())
     }

@@ -6,8 +6,6 @@
 use etw_types::tracelogging::{self, Count, DecodeError, Field, Metadata, Value, Visitor, encode_tag, tag_len};
 use etw_types::{InType, OutType};
 
-use super::Parts;
-
 /// Metadata and payload, made anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reencoded {
@@ -17,17 +15,17 @@ pub struct Reencoded {
     pub payload: Vec<u8>,
 }
 
-/// Decodes the parts of an event and encodes what was found.
+/// Decodes an event and encodes what was found.
 ///
 /// # Errors
 ///
-/// Where the parts do not decode.
-pub fn reencode(parts: &Parts<'_>) -> Result<Reencoded, DecodeError> {
-    let (metadata, behind) = Metadata::parse(parts.metadata)?;
-    let schema = encode_metadata(&metadata, parts.metadata)?;
-    let mut values = Values(Vec::with_capacity(parts.payload.len()));
-    let rest = tracelogging::decode(&metadata, parts.payload, &mut values)?;
-    Ok(Reencoded { metadata: [&schema, behind].concat(), payload: [&values.0, rest].concat() })
+/// If the event does not decode.
+pub fn reencode(metadata: &[u8], payload: &[u8]) -> Result<Reencoded, DecodeError> {
+    let (schema, behind) = Metadata::parse(metadata)?;
+    let encoded = encode_metadata(&schema, metadata)?;
+    let mut values = Values(Vec::with_capacity(payload.len()));
+    let rest = tracelogging::decode(&schema, payload, &mut values)?;
+    Ok(Reencoded { metadata: [&encoded, behind].concat(), payload: [&values.0, rest].concat() })
 }
 
 fn encode_metadata(metadata: &Metadata<'_>, original: &[u8]) -> Result<Vec<u8>, DecodeError> {

@@ -3,18 +3,12 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::state::EnableState;
-use crate::sync::{AtomicU32, AtomicU64};
+use crate::provider::state::EnableState;
 
 const VERBOSE: u8 = 5;
 
 fn disabled() -> Arc<EnableState> {
-    Arc::new(EnableState {
-        level_plus_1: AtomicU32::new(0),
-        any: AtomicU64::new(0),
-        all: AtomicU64::new(0),
-        single: AtomicU64::new(0),
-    })
+    Arc::new(EnableState::new())
 }
 
 /// Masks under which an event of keyword 0b110 passes, whichever is in force.
