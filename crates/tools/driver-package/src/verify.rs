@@ -187,7 +187,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
         accounts.push(file(path, bytes, catalog, context));
         for name in listed {
             if let Some((path, bytes)) = named(&name) {
-                accounts.push(file(path, bytes, catalog, context))
+                accounts.push(file(path, bytes, catalog, context));
             } else {
                 let mut account = Account::new(&folder.join(&name));
                 let inf = path.file_name().unwrap_or_default().display();

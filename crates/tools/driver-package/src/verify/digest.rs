@@ -68,6 +68,8 @@ impl Algorithm {
 
 fn digest<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
     let mut digest = D::new();
-    parts.iter().for_each(|part| digest.update(part));
+    for part in parts {
+        digest.update(part);
+    }
     digest.finalize().to_vec()
 }
