@@ -55,14 +55,14 @@ mod provider;
 #[cfg(feature = "wdk-sys")]
 mod wdk_types;
 
-pub use activity::ActivityScope;
+pub use activity::{ActivityResult, ActivityScope};
 pub use backend::kernel::Kernel;
 pub use backend::user::User;
 pub use backend::{Mode, Status};
 pub use etw_types::*;
 pub use event::manifest::WriteFlags;
 pub use event::native_string::{RawAnsiString, RawUnicodeString};
-pub use macros::{define_provider, start_activity, write_event};
+pub use macros::{define_provider, start_activity, stop_activity, write_event};
 pub use provider::{EnableCallback, EnableRequest, FilterData, Provider, Registration, SetInformationMode};
 
 #[cfg(doctest)]

@@ -71,6 +71,11 @@ fn fields_of_every_shape_need_no_other_routine() {
 }
 
 #[test]
+fn activities_need_the_routine_that_makes_their_ids() {
+    assert_driver("activities", &["EtwActivityIdControl", "EtwRegister", "EtwUnregister", "EtwWriteTransfer"]);
+}
+
+#[test]
 fn callbacks_and_scoped_registrations_need_no_other_routine() {
     assert_driver("lifecycle", &["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "MmGetSystemRoutineAddress"]);
 }

@@ -22,6 +22,28 @@ impl Event {
         Self { descriptor, metadata: EventDataDescriptor::with_kind(metadata, DataKind::EventMetadata) }
     }
 
+    /// The stop event of an activity, which leaves [`StopMetadata`](super::stop::StopMetadata) room for fields.
+    ///
+    /// # Panics
+    ///
+    /// If the metadata is longer than `stop_activity!` expects; in a constant that is a compile error.
+    #[must_use]
+    pub const fn of_activity(descriptor: EventDescriptor, metadata: &'static [u8]) -> Self {
+        assert!(
+            metadata.len() <= super::stop::START_SIZE,
+            "the name of an activity and that of its result have at most 240 bytes together"
+        );
+        Self::new(descriptor, metadata)
+    }
+
+    /// The encoded metadata.
+    #[must_use]
+    pub fn metadata_bytes(&self) -> &'static [u8] {
+        let size = usize::try_from(self.metadata.size()).unwrap_or_default();
+        // SAFETY: the descriptor was made from a `&'static [u8]`, whose address and length these are.
+        unsafe { core::slice::from_raw_parts(self.metadata.as_ptr(), size) }
+    }
+
     /// This event, by a reference of which the compiler does not know where it points.
     ///
     /// The function that writes an event has one caller, so the compiler would build the event's address into it, and no
