@@ -50,6 +50,7 @@ pub mod __private;
 mod activity;
 mod backend;
 mod event;
+mod format;
 mod macros;
 mod provider;
 #[cfg(feature = "wdk-sys")]
@@ -62,6 +63,7 @@ pub use backend::{Mode, Status};
 pub use etw_types::*;
 pub use event::manifest::WriteFlags;
 pub use event::native_string::{RawAnsiString, RawUnicodeString};
+pub use format::text::FixedText;
 pub use macros::{define_provider, start_activity, stop_activity, write_event};
 pub use provider::{EnableCallback, EnableRequest, FilterData, Provider, Registration, SetInformationMode};
 

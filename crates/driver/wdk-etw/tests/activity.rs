@@ -12,7 +12,9 @@ define_provider!(UNWANTED, "Activity.Unwanted");
 define_provider!(HANDED_OVER, "Activity.HandedOver");
 define_provider!(STOPPED, "Activity.Stopped");
 define_provider!(FIELDS, "Activity.Fields");
+define_provider!(LIMITS, "Activity.Limits");
 define_provider!(BETWEEN, "Activity.Between");
+define_provider!(SHORT, "Activity.Short");
 define_provider!(RESULTS, "Activity.Results");
 define_provider!(THREADS, "Activity.Threads");
 define_provider!(EARLY, "Activity.Early");
@@ -153,10 +155,10 @@ fn a_stop_with_fields_is_the_event_that_write_event_would_write() {
 
 #[test]
 fn a_stop_takes_a_name_and_fields_at_their_limits() {
-    let events = traced(&FIELDS, |_| {
+    let events = traced(&LIMITS, |_| {
         let text = "x".repeat(60_000);
         let scope = start_activity!(
-            FIELDS,
+            LIMITS,
             "A name of two hundred and forty bytes, which nobody has, but which is the most that the macro takes: \
              012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678\
              9012345678901234567890123456789012345678",
@@ -164,7 +166,7 @@ fn a_stop_takes_a_name_and_fields_at_their_limits() {
             level(Error)
         );
         stop_activity!(scope, str8("Text", &text), u16_slice("Slice", &[1, 2, 3]));
-        let scope = start_activity!(FIELDS, "NoFields", level(Error));
+        let scope = start_activity!(LIMITS, "NoFields", level(Error));
         stop_activity!(scope);
     });
     assert_eq!(name(&events[0]), name(&events[1]));
@@ -205,15 +207,15 @@ fn a_session_that_goes_between_start_and_stop_ends_quietly() {
     let host = Host::new();
     let _here = host.enter();
     // SAFETY: unregistered below, by the only thread.
-    assert_eq!(unsafe { BETWEEN.register() }, NtStatus::Success);
+    assert_eq!(unsafe { SHORT.register() }, NtStatus::Success);
     let session = host.engine().start_session("short");
-    session.enable(*BETWEEN.id(), Enable { level: Level::Informational, ..Enable::default() });
-    let scope = start_activity!(BETWEEN, "Request", level(Informational));
-    session.disable(*BETWEEN.id());
+    session.enable(*SHORT.id(), Enable { level: Level::Informational, ..Enable::default() });
+    let scope = start_activity!(SHORT, "Request", level(Informational));
+    session.disable(*SHORT.id());
     host.engine().clear_calls();
     assert_eq!(stop_activity!(scope, u32("Bytes", &unreachable_value())), NtStatus::Success);
     assert_eq!(host.engine().calls().len(), 0, "and the scope's end wrote nothing either");
-    assert_eq!(BETWEEN.unregister(), NtStatus::Success);
+    assert_eq!(SHORT.unregister(), NtStatus::Success);
     assert_eq!(session.events().len(), 1);
 }
 

@@ -1,6 +1,7 @@
 //! Link arguments: every image is a driver but `user`, which is a program without a C runtime.
 
-const DRIVERS: [&str; 8] = ["activities", "direct", "fields", "lifecycle", "lookup", "manifest", "off", "panicking"];
+const DRIVERS: [&str; 9] =
+    ["activities", "direct", "fields", "lifecycle", "log", "lookup", "manifest", "off", "panicking"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -198,6 +198,10 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
 
     #[doc(hidden)]
     unsafe fn create_activity_id(id: *mut Guid) -> Self::Status;
+
+    /// A number that no other thread has while this one runs; never 0. Interrupts have that of the thread they interrupt.
+    #[doc(hidden)]
+    fn current_thread() -> usize;
 }
 
 /// A new activity id; the zero GUID where the system refuses.

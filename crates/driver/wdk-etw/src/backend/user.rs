@@ -56,6 +56,7 @@ unsafe extern "system" {
 unsafe extern "system" {
     fn GetModuleHandleExW(Flags: u32, ModuleName: *const u16, Module: *mut *mut c_void) -> i32;
     fn GetProcAddress(Module: *mut c_void, ProcName: *const u8) -> *const c_void;
+    fn GetCurrentThreadId() -> u32;
     fn FreeLibrary(Module: *mut c_void) -> i32;
 }
 
@@ -183,5 +184,11 @@ impl Mode for User {
     unsafe fn create_activity_id(id: *mut Guid) -> HResult {
         // SAFETY: the caller passes a place for an id.
         HResult::from_win32(unsafe { EventActivityIdControl(CREATE_ID, id) })
+    }
+
+    fn current_thread() -> usize {
+        // SAFETY: the function takes nothing and always succeeds.
+        let thread = unsafe { GetCurrentThreadId() };
+        usize::try_from(thread).unwrap_or(usize::MAX)
     }
 }

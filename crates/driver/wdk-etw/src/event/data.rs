@@ -1,6 +1,6 @@
 //! The constant half of an event.
 
-use etw_types::{DataKind, EventDataDescriptor, EventDescriptor};
+use etw_types::{EventDataDescriptor, EventDescriptor};
 
 /// What is known of an event when the driver is built: its descriptor, and the descriptor of its metadata.
 ///
@@ -19,7 +19,7 @@ impl Event {
     /// An event with encoded TraceLogging metadata.
     #[must_use]
     pub const fn new(descriptor: EventDescriptor, metadata: &'static [u8]) -> Self {
-        Self { descriptor, metadata: EventDataDescriptor::with_kind(metadata, DataKind::EventMetadata) }
+        Self { descriptor, metadata: EventDataDescriptor::event_metadata(metadata) }
     }
 
     /// The stop event of an activity, which leaves [`StopMetadata`](super::stop::StopMetadata) room for fields.

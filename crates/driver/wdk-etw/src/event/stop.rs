@@ -60,6 +60,6 @@ impl<const N: usize> StopMetadata<N> {
         if let Some(head) = joined.first_chunk_mut() {
             *head = total.to_le_bytes();
         }
-        EventDataDescriptor::with_kind(joined, etw_types::DataKind::EventMetadata)
+        EventDataDescriptor::event_metadata(joined)
     }
 }

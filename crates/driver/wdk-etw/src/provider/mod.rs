@@ -9,7 +9,7 @@ mod sync;
 use core::fmt;
 use core::marker::PhantomData;
 
-use etw_types::{DataKind, EventDataDescriptor, Guid, Keyword, Level, traits};
+use etw_types::{EventDataDescriptor, Guid, Keyword, Level, traits};
 
 use crate::backend::kernel::Kernel;
 use crate::backend::{Mode, SetInformationFn};
@@ -79,7 +79,7 @@ impl<M: Mode> Provider<M> {
                 single: AtomicU64::new(0),
             },
             lifecycle: Lifecycle { phase: AtomicU32::new(0), handle: AtomicU64::new(0) },
-            traits: EventDataDescriptor::with_kind(traits, DataKind::ProviderMetadata),
+            traits: EventDataDescriptor::provider_traits(traits),
             set_information: match mode {
                 SetInformationMode::Off => M::set_information_off,
                 SetInformationMode::Direct => M::set_information_direct,
