@@ -82,11 +82,10 @@ struct Field<'f, 'a> {
 }
 
 impl Field<'_, '_> {
-    fn text(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), Error> {
+    fn text(&mut self, arguments: fmt::Arguments<'_>) {
         let mut text = FixedText::<{ KEY_VALUE_SIZE / 2 }>::new();
         let text = text.format(arguments);
         self.all.field(self.name, size_of::<u16>() + text.len(), |builder, name| builder.str8(name, text));
-        Ok(())
     }
 }
 
@@ -102,7 +101,7 @@ macro_rules! scalars {
     };
 }
 
-impl<'v> VisitValue<'v> for Field<'_, '_> {
+impl VisitValue<'_> for Field<'_, '_> {
     scalars! {
         visit_u64(u64) => u64;
         visit_i64(i64) => i64;
@@ -114,7 +113,8 @@ impl<'v> VisitValue<'v> for Field<'_, '_> {
         let size = size_of::<u16>() + value.len();
         if self.all.room().is_none_or(|(_, payload)| size > payload) {
             // Cut as formatted text is.
-            return self.text(format_args!("{value}"));
+            self.text(format_args!("{value}"));
+            return Ok(());
         }
         self.all.field(self.name, size, |builder, name| builder.str8(name, value));
         Ok(())
@@ -122,6 +122,7 @@ impl<'v> VisitValue<'v> for Field<'_, '_> {
 
     /// Everything else is text.
     fn visit_any(&mut self, value: Value<'_>) -> Result<(), Error> {
-        self.text(format_args!("{value}"))
+        self.text(format_args!("{value}"));
+        Ok(())
     }
 }

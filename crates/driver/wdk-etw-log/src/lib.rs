@@ -11,7 +11,7 @@
 //! define_provider!(PROVIDER, "MyCompany.MyDriver");
 //! static LOGGER: EtwLogger = EtwLogger::new(&PROVIDER);
 //!
-//! // In DriverEntry. SAFETY: the unload routine unregisters, when nothing logs any more.
+//! // In DriverEntry. The unload routine unregisters, when nothing logs any more.
 //! let status = unsafe { LOGGER.register() };
 //! assert!(status.is_success());
 //!

@@ -81,6 +81,7 @@ impl<M: Mode> EtwLogger<M> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
+    #[expect(clippy::must_use_candidate, reason = "an unload routine cannot do anything about a failure")]
     pub fn unregister(&self) -> M::Status {
         let status = self.provider.unregister();
         if status.is_success() {

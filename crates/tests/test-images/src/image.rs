@@ -50,7 +50,8 @@ impl Image {
     #[must_use]
     pub fn source_files(&self) -> BTreeSet<String> {
         let is_path = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
-        let ends = self.bytes.windows(3).enumerate().filter(|(_, window)| *window == b".rs").map(|(start, _)| start + 3);
+        let ends =
+            self.bytes.windows(3).enumerate().filter(|(_, window)| *window == b".rs").map(|(start, _)| start + 3);
         ends.filter_map(|end| {
             let before = self.bytes.get(..end)?;
             let length = before.iter().rev().take_while(|byte| is_path(byte)).count();

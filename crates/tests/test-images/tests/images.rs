@@ -13,8 +13,9 @@ const USER_PANIC: &str = "kernel32.dll!RaiseException";
 /// What compilers call by themselves, each version a little differently; the kernel exports all of them.
 const COMPILERS_OWN: [&str; 5] = ["__chkstk", "memcmp", "memcpy", "memmove", "memset"];
 /// A panic names its source file: these are ours and the images' own.
-const FOLDERS: [&str; 5] = [OURS[0], OURS[1], OURS[2], OURS[3], "src/bin/"];
-const OURS: [&str; 4] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/", "wdk-etw-log/src/"];
+const FOLDERS: [&str; 6] = [OURS[0], OURS[1], OURS[2], OURS[3], OURS[4], "src/bin/"];
+const OURS: [&str; 5] =
+    ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/", "wdk-etw-log/src/", "wdk-etw-tracing/src/"];
 
 fn assert_imports(image: &Image, expected: &[(&str, &str)]) {
     let expected: BTreeSet<String> = expected.iter().map(|(module, routine)| format!("{module}!{routine}")).collect();
@@ -69,6 +70,26 @@ fn key_values_bring_the_panics_of_floating_point_numbers_and_no_others() {
     assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
     // A message has its file, which is no panic.
     let others = |file: &String| !file.contains("/library/core/src/num/") && !file.ends_with("src/main.rs");
+    let others: Vec<String> = image.source_files().into_iter().filter(others).collect();
+    assert_eq!(others, Vec::<String>::new());
+}
+
+#[test]
+fn tracing_brings_the_panics_of_tracing_core_and_no_pool() {
+    let image = image("tracing");
+    let routines = [
+        "EtwActivityIdControl",
+        "EtwRegister",
+        "EtwUnregister",
+        "EtwWriteTransfer",
+        "KeBugCheckEx",
+        "KeGetCurrentThread",
+    ];
+    assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
+    // An event has its file, which is no panic.
+    let theirs = ["/tracing-core-", "/library/alloc/src/", "/library/core/src/"];
+    let others =
+        |file: &String| !theirs.iter().any(|folder| file.contains(folder)) && !file.ends_with("src/bin/tracing.rs");
     let others: Vec<String> = image.source_files().into_iter().filter(others).collect();
     assert_eq!(others, Vec::<String>::new());
 }
