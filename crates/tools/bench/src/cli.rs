@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use nt_host::cli::print;
 
-use crate::part::{Findings, Images, Settings, decode, engine, host, instructions, setup, size};
+use crate::part::{Findings, Images, Settings, decode, engine, facades, host, instructions, setup, size};
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
 
@@ -21,13 +21,13 @@ Usage: bench [--quick] [--check] [--only PART,...] [--render FILE]
 
   --quick        fewer repetitions; leaves out what takes minutes
   --check        fails where a goal is missed that no machine decides
-  --only PARTS   of: instructions size engine decode host setup; the document
-                 and its chart are then left as they are
+  --only PARTS   of: instructions facades size engine decode host setup; the
+                 document and its chart are then left as they are
   --render FILE  measures nothing; writes document and chart of a report
 ";
 
 /// The parts by name.
-const PARTS: [&str; 6] = ["instructions", "size", "engine", "decode", "host", "setup"];
+const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode", "host", "setup"];
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -131,7 +131,7 @@ fn run(options: &Options) -> Result<bool, String> {
 
 fn measure(settings: &Settings, options: &Options) -> Report {
     let mut report = Report { quick: settings.quick, machine: machine::describe(), ..Report::default() };
-    let images = if options.wants("instructions") || options.wants("size") {
+    let images = if ["instructions", "facades", "size"].into_iter().any(|part| options.wants(part)) {
         Images::build(settings)
     } else {
         Err(String::from("not asked for"))
@@ -142,6 +142,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
         eprintln!("measuring: {part}");
         let findings = match part {
             "instructions" => images().and_then(instructions),
+            "facades" => images().and_then(facades),
             "size" => images().and_then(|images| size(settings, images)),
             "engine" => engine(settings),
             "decode" => decode(settings),

@@ -130,8 +130,8 @@ fn level(level: Level) -> String {
 /// `Status=0xC00000BB STATUS_NOT_SUPPORTED` without the number.
 fn short(field: &Field) -> String {
     let text = field.to_string();
-    match text.rsplit_once(' ') {
-        Some((_, name)) if name.starts_with("STATUS_") => format!("{}={name}", field.name),
+    match text.split_once(' ') {
+        Some((number, name)) if number.starts_with("0x") && name.starts_with("STATUS_") => format!("{}={name}", field.name),
         _ => text,
     }
 }
