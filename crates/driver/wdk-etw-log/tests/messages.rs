@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use etw_engine::{CapturedEvent, Enable, Routine};
 use etw_symbols::Host;
+use etw_types::tracelogging::{Field, Metadata, Value, Visitor, decode};
 use log::{LevelFilter, debug, error, info, trace, warn};
-use wdk_etw::tracelogging::{Field, Metadata, Value, Visitor, decode};
 use wdk_etw::{Level, NtStatus, define_provider};
 use wdk_etw_log::EtwLogger;
 

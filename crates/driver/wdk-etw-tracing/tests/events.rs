@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use etw_engine::{CapturedEvent, Enable, Routine};
 use etw_symbols::Host;
+use etw_types::tracelogging::{Field, Metadata, Value, Visitor, decode};
 use tracing::{debug, error, info, info_span, trace, trace_span, warn};
 use tracing_core::LevelFilter;
-use wdk_etw::tracelogging::{Field, Metadata, Value, Visitor, decode};
 use wdk_etw::{Level, NtStatus, Opcode, define_provider, write_event};
 use wdk_etw_tracing::{EtwTracing, SPANS};
 

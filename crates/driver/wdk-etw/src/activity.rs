@@ -18,24 +18,19 @@ impl<M: Mode> Provider<M> {
     ///
     /// Answers the zero GUID where the system refuses, which it does not do for this operation. Needs no registration.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// let id = PROVIDER.new_activity_id();
+    /// assert!(!id.is_zero() && id != PROVIDER.new_activity_id());
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
     #[must_use]
     pub fn new_activity_id(&self) -> Guid {
         new_activity_id::<M>()
-    }
-}
-
-impl Provider<Kernel> {
-    /// Creates an activity id, like [`new_activity_id`](Provider::new_activity_id), without a provider at hand.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub fn create_activity_id() -> Guid {
-        new_activity_id::<Kernel>()
     }
 }
 
@@ -168,6 +163,15 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
 
     /// The activity's id; zero if the scope is inactive.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// // Nobody listens here, so there is no activity.
+    /// assert!(scope.id().is_zero());
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -177,6 +181,14 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     }
 
     /// Whether the start event was enabled.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// assert!(!scope.is_active(), "nobody listens here");
+    /// ```
     ///
     /// # IRQL
     ///
@@ -188,6 +200,14 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
 
     /// Ends the activity now, and returns the status of writing the stop event: success if nothing was written.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// assert!(scope.stop().is_success());
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -197,6 +217,14 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
 
     /// Gives up the scope without a stop event, and returns the id: for work whose end another component traces. `None` if
     /// the scope is inactive.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// assert_eq!(scope.into_id(), None, "nobody listens here");
+    /// ```
     ///
     /// # IRQL
     ///
@@ -301,6 +329,17 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
 
 impl<M: Mode, R: ActivityResult + Status> ActivityScope<M, R> {
     /// Ends the activity with the status of `outcome`, and returns `outcome`.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// use wdk_etw::NtStatus;
+    ///
+    /// let scope = start_activity!(PROVIDER, "Read", result(ntstatus("Status")));
+    /// let outcome: Result<u32, NtStatus> = scope.finish(Err(NtStatus::NoMemory));
+    /// assert_eq!(outcome, Err(NtStatus::NoMemory));
+    /// ```
     ///
     /// # Errors
     ///

@@ -12,6 +12,15 @@ use etw_types::{EventDataDescriptor, EventDescriptor, Guid, NtStatus, UnicodeStr
 use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
 
 /// Kernel mode: calls `Etw*`, answers [`NtStatus`].
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{Kernel, Provider, define_provider};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+/// let provider: &Provider<Kernel> = &PROVIDER;
+/// assert_eq!(provider.name(), "MyCompany.MyDriver");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel;
 

@@ -9,6 +9,15 @@ use etw_types::{EventDataDescriptor, EventDescriptor, Guid, HResult, Win32Error}
 use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
 
 /// User mode: calls `Event*`, answers [`HResult`].
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{HResult, Provider, User, define_provider};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyService", mode(User));
+/// let provider: &Provider<User> = &PROVIDER;
+/// assert_eq!(provider.unregister(), HResult::Ok);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct User;
 

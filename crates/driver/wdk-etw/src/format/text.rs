@@ -22,7 +22,7 @@ const MARK: &str = "\u{2026}";
 /// assert_eq!(text.as_str(), "[1, 2, 3]");
 /// text.format(format_args!("{:?}", [111_111, 222_222]));
 /// assert_eq!(text.as_str(), "[111111, 2222…");
-/// assert_eq!(text.cut(), 4);
+/// assert_eq!(text.cut(), 3);
 /// ```
 ///
 /// # IRQL
@@ -38,6 +38,14 @@ pub struct FixedText<const N: usize> {
 impl<const N: usize> FixedText<N> {
     /// An empty text. `N` must be at least 4: the ellipsis and a letter.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// let text = FixedText::<64>::new();
+    /// assert_eq!(text.as_str(), "");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -49,6 +57,14 @@ impl<const N: usize> FixedText<N> {
     }
 
     /// Replaces the text by what `arguments` say. If a formatter in them fails, the text is marked as cut there.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// let mut text = FixedText::<64>::new();
+    /// assert_eq!(text.format(format_args!("{:#x}", 255)), "0xff");
+    /// ```
     ///
     /// # IRQL
     ///
@@ -63,6 +79,18 @@ impl<const N: usize> FixedText<N> {
 
     /// The text so far.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// use core::fmt::Write as _;
+    ///
+    /// let mut text = FixedText::<64>::new();
+    /// write!(text, "{} of {}", 1, 2)?;
+    /// assert_eq!(text.as_str(), "1 of 2");
+    /// # Ok::<(), core::fmt::Error>(())
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -75,6 +103,15 @@ impl<const N: usize> FixedText<N> {
     }
 
     /// How many bytes were left out; 0 if nothing was.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// let mut text = FixedText::<8>::new();
+    /// text.format(format_args!("0123456789"));
+    /// assert_eq!((text.as_str(), text.cut()), ("01234…", 5));
+    /// ```
     ///
     /// # IRQL
     ///
@@ -181,6 +218,6 @@ mod tests {
         let mut fixed = FixedText::<32>::new();
         assert_eq!(fixed.format(format_args!("a {Fails} b")), "a half…");
         assert_eq!(fixed.cut(), 1);
-        assert_eq!(String::from(FixedText::<4>::new().format(format_args!("ab"))), "…");
+        assert_eq!(String::from(FixedText::<4>::new().format(format_args!("ab"))), "a…");
     }
 }

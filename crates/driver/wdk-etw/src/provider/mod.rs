@@ -66,6 +66,14 @@ impl<M: Mode> Provider<M> {
     ///
     /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::{Guid, Provider, SetInformationMode};
+    ///
+    /// static PROVIDER: Provider =
+    ///     Provider::new(Guid::from_name("MyProvider"), b"\x0d\0MyProvider\0", SetInformationMode::Lookup);
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -95,6 +103,14 @@ impl<M: Mode> Provider<M> {
 
     /// The provider's id (its control GUID).
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::Guid;
+    ///
+    /// assert_eq!(*PROVIDER.id(), Guid::from_name("MyCompany.MyDriver"));
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -104,6 +120,12 @@ impl<M: Mode> Provider<M> {
     }
 
     /// The provider's name by its traits; empty where they are malformed or the name is not UTF-8.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// assert_eq!(PROVIDER.name(), "MyCompany.MyDriver");
+    /// ```
     ///
     /// # IRQL
     ///
@@ -118,6 +140,12 @@ impl<M: Mode> Provider<M> {
 
     /// The provider's traits blob.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// assert_eq!(PROVIDER.traits(), b"\x15\0MyCompany.MyDriver\0");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -127,6 +155,15 @@ impl<M: Mode> Provider<M> {
     }
 
     /// Whether a registration is in force: it has a handle.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # // SAFETY: nothing else runs.
+    /// # unsafe { PROVIDER.register() };
+    /// assert!(PROVIDER.is_registered());
+    /// # PROVIDER.unregister();
+    /// ```
     ///
     /// # IRQL
     ///
@@ -143,6 +180,16 @@ impl<M: Mode> Provider<M> {
     ///
     /// [`write_event!`](crate::write_event) asks this by itself. With constant arguments it costs a load, a compare and a
     /// branch where the level is not enabled, and one more load for a keyword of one bit.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::Level;
+    ///
+    /// if PROVIDER.enabled(Level::Verbose, 0x10) {
+    ///     // Collect what a verbose event would need.
+    /// }
+    /// ```
     ///
     /// # IRQL
     ///
