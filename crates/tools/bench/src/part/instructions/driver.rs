@@ -121,7 +121,8 @@ impl Kernel {
             let memory = call.memory();
             let bytes = memory.u64(at).zip(memory.u64(at + 8)).and_then(|(pointer, size)| {
                 let length = usize::try_from(size & u64::from(u32::MAX)).ok()?;
-                memory.bytes(pointer, length)
+                // Where nothing is, nothing is read.
+                if length == 0 { Some(Vec::new()) } else { memory.bytes(pointer, length) }
             });
             match bytes {
                 Some(bytes) => payload.extend(bytes),
