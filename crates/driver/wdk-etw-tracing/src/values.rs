@@ -45,7 +45,7 @@ impl Kind {
 }
 
 /// Which fields an event has, in their order, and how they are encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     fields: [Option<(u8, Kind)>; FIELDS],
     used: usize,
@@ -53,12 +53,18 @@ pub(crate) struct Shape {
     pub(crate) cut: u32,
 }
 
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        self.used == other.used && self.cut == other.cut && self.fields().eq(other.fields())
+    }
+}
+
 impl Shape {
     pub(crate) const EMPTY: Self = Self { fields: [None; FIELDS], used: 0, cut: 0 };
 
     /// The fields: their indices in the call site's set, and their kinds.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (usize, Kind)> {
-        self.fields.iter().flatten().map(|(index, kind)| (usize::from(*index), *kind))
+        self.fields.iter().take(self.used).flatten().map(|(index, kind)| (usize::from(*index), *kind))
     }
 
     fn push(&mut self, index: usize, kind: Kind) -> bool {

@@ -49,6 +49,7 @@
 pub mod __private;
 mod activity;
 mod backend;
+pub mod compat;
 mod event;
 mod format;
 mod macros;
@@ -68,7 +69,9 @@ pub use event::manifest::WriteFlags;
 pub use event::native_string::{RawAnsiString, RawUnicodeString};
 pub use format::text::FixedText;
 pub use macros::{define_provider, start_activity, stop_activity, write_event};
-pub use provider::{EnableCallback, EnableRequest, FilterData, Provider, Registration, SetInformationMode};
+pub use provider::{
+    EnableCallback, EnableRequest, FilterData, Provider, ProviderBuffer, Registration, SetInformationMode,
+};
 
 /// Events that are assembled at run time; see [`Provider::write_built`].
 ///

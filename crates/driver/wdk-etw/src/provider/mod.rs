@@ -1,5 +1,6 @@
 //! A provider: a static that a driver registers, asks whether an event is wanted, and writes through.
 
+mod buffer;
 mod callback;
 mod information;
 #[cfg(loom)]
@@ -21,6 +22,7 @@ use callback::CallbackSlot;
 use state::{EnableState, Lifecycle};
 use sync::const_fn;
 
+pub use buffer::ProviderBuffer;
 pub use callback::{EnableCallback, EnableRequest, FilterData};
 pub use information::SetInformationMode;
 pub use registration::Registration;
