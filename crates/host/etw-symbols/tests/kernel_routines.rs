@@ -127,8 +127,8 @@ fn events_arrive_with_their_data_and_ids() {
 
     let event = error_event(2);
     let data = [
-        EventDataDescriptor::with_kind(b"traits", DataKind::ProviderMetadata),
-        EventDataDescriptor::with_kind(b"meta", DataKind::EventMetadata),
+        EventDataDescriptor::provider_traits(b"traits"),
+        EventDataDescriptor::event_metadata(b"meta"),
         EventDataDescriptor::new(b"pay"),
         EventDataDescriptor::new(&[]),
         EventDataDescriptor::new(b"load"),

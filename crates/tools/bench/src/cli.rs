@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::Parser;
 use nt_host::cli::print;
 
-use crate::part::{Findings, Images, Settings, decode, engine, host, instructions, setup, size};
+use crate::part::{Findings, Images, Settings, decode, engine, facades, host, instructions, setup, size};
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
 
@@ -19,7 +19,7 @@ const DOCUMENT: &str = "docs/performance.md";
 const CHART: &str = "docs/images/performance.svg";
 
 /// The parts by name.
-const PARTS: [&str; 6] = ["instructions", "size", "engine", "decode", "host", "setup"];
+const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode", "host", "setup"];
 
 /// Measures what an event costs, beside what it costs with others.
 #[derive(Debug, Default, Parser, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn run(options: &Options) -> Result<bool, String> {
 
 fn measure(settings: &Settings, options: &Options) -> Report {
     let mut report = Report { quick: settings.quick, machine: machine::describe(), ..Report::default() };
-    let images = if options.wants("instructions") || options.wants("size") {
+    let images = if ["instructions", "facades", "size"].into_iter().any(|part| options.wants(part)) {
         Images::build(settings)
     } else {
         Err(String::from("not asked for"))
@@ -120,6 +120,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
         eprintln!("measuring: {part}");
         let findings = match part {
             "instructions" => images().and_then(instructions),
+            "facades" => images().and_then(facades),
             "size" => images().and_then(|images| size(settings, images)),
             "engine" => engine(settings),
             "decode" => decode(settings),
