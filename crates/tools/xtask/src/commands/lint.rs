@@ -7,9 +7,9 @@ use super::build::{IMAGES_MANIFEST, SETUP};
 use super::test::{LOOM_CRATES, LOOM_FLAGS};
 use crate::cli::Command;
 use crate::context::Context;
-use crate::error::Error;
-use crate::setup::{TARGET, ensure_component};
 use crate::steps::{Outcome, Step, check_all};
+use driver_build::Error;
+use driver_build::setup::{TARGET, ensure_component};
 
 pub(super) const COMMAND: Command = Command {
     name: "lint",
@@ -67,7 +67,7 @@ fn clippy(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     if toolchain.builds_core() {
