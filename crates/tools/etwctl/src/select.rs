@@ -7,9 +7,8 @@ use etw_etl::decode::{Field, Node, Scalar};
 use etw_etl::{Decoded, Decoder, EventRef, escaped};
 use etw_types::{Guid, Level};
 
-use crate::cli::Line;
-use crate::suggest::hint;
-use crate::values;
+use crate::cli::Selected;
+use crate::values::{self, hint};
 
 /// Names that are kept for suggestions: more help nobody.
 const MOST_NAMES: usize = 1000;
@@ -34,8 +33,8 @@ struct Seen {
 }
 
 /// `NAME OPERATOR VALUE`.
-#[derive(Debug, PartialEq, Eq)]
-struct Condition {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
     name: String,
     operator: Operator,
     value: String,
@@ -65,15 +64,13 @@ const OPERATORS: [(&str, Operator); 7] = [
 
 impl Selection {
     /// From the options `--provider`, `--level` and `--where`.
-    pub(crate) fn of(line: &Line) -> Result<Self, String> {
-        let provider = |text: &str| Ok::<_, String>((values::provider(text)?, text.trim_start_matches('*').to_owned()));
-        Ok(Self {
-            providers: line.values("provider").map(provider).collect::<Result<_, _>>()?,
-            level: line.value("level").map(values::level).transpose()?.filter(|level| *level != Level::LogAlways),
-            conditions: line.values("where").map(Condition::parse).collect::<Result<_, _>>()?,
-            seen: Seen::default(),
-            decoder: Decoder::default(),
-        })
+    pub(crate) fn of(selected: &Selected) -> Self {
+        Self {
+            providers: selected.providers.iter().map(|provider| (provider.guid, provider.name.clone())).collect(),
+            level: selected.level.filter(|level| *level != Level::LogAlways),
+            conditions: selected.conditions.clone(),
+            ..Self::default()
+        }
     }
 
     /// Looks at events with these schemas.
@@ -143,7 +140,7 @@ impl Seen {
 }
 
 impl Condition {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let places =
             OPERATORS.iter().filter_map(|(sign, operator)| text.find(sign).map(|place| (place, *sign, *operator)));
         // The first sign counts; of two at one place the longer one, which comes first in the table.

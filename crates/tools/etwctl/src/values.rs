@@ -1,12 +1,48 @@
 //! Values on the command line: providers, levels, masks, events, bytes.
 
+use std::str::FromStr;
+
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level};
 
-use crate::suggest::hint;
-
 /// The names of the levels.
 pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
+
+/// A provider, as it was named and by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Provider {
+    pub(crate) name: String,
+    pub(crate) guid: Guid,
+}
+
+impl FromStr for Provider {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self { name: text.trim_start_matches('*').to_owned(), guid: provider(text)? })
+    }
+}
+
+/// Bytes that are one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+/// "Did you mean …?": the end of a message that names the known word nearest to one that is not known; nothing if nothing is near.
+pub(crate) fn hint<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = S>) -> String {
+    nearest(word, candidates).map_or_else(String::new, |near| format!("; did you mean '{}'?", near.as_ref()))
+}
+
+/// The candidate that is at most a third of the word of editing away, or that begins with it.
+pub(crate) fn nearest<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = S>) -> Option<S> {
+    let word = word.to_lowercase();
+    let length = word.chars().count();
+    let score = |candidate: &str| {
+        let candidate = candidate.to_lowercase();
+        if length >= 3 && candidate.starts_with(&word) { 1 } else { strsim::osa_distance(&word, &candidate) }
+    };
+    let scored = candidates.into_iter().map(|candidate| (score(candidate.as_ref()), candidate));
+    scored.filter(|(score, _)| *score <= length / 3).min_by_key(|(score, _)| *score).map(|(_, candidate)| candidate)
+}
 
 /// A GUID with or without braces, or the id of a TraceLogging provider's name (with or without a star before it).
 pub(crate) fn provider(text: &str) -> Result<Guid, String> {
@@ -100,6 +136,17 @@ pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     if rest.is_empty() { Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()) } else { Err(bad()) }
 }
 
+/// One value of bytes in hexadecimal.
+pub(crate) fn hexadecimal(text: &str) -> Result<Bytes, String> {
+    bytes(text).map(Bytes)
+}
+
+/// A filter: its kind and its bytes behind a colon.
+pub(crate) fn filter(text: &str) -> Result<(u32, Vec<u8>), String> {
+    let (kind, data) = text.split_once(':').ok_or_else(|| "expected KIND:HEX".to_owned())?;
+    Ok((number32(kind)?, bytes(data)?))
+}
+
 /// A control request: its code in hexadecimal, and its input behind a colon.
 pub(crate) fn control_request(text: &str) -> Result<(u32, Vec<u8>), String> {
     let (code, input) = text.split_once(':').unwrap_or((text, ""));
@@ -136,7 +183,7 @@ pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bit, bytes, classic_event, control_request, hex, level, number, provider, seconds};
+    use super::{bit, bytes, classic_event, control_request, hex, hint, level, nearest, number, provider, seconds};
 
     #[test]
     fn providers_are_guids_or_names() {
@@ -144,6 +191,23 @@ mod tests {
         assert_eq!(provider("*MyProvider"), Ok(id));
         assert_eq!(provider("{b3864c38-4273-58c5-545b-8b3608343471}"), Ok(id));
         assert!(provider("{nonsense}").is_err() && provider("").is_err());
+    }
+
+    #[test]
+    fn a_slip_finds_its_word_and_nonsense_none() {
+        let words = ["sessions", "start", "stop", "stack-tracing"];
+        for (word, near) in [
+            ("sesions", Some("sessions")),
+            ("satrt", Some("start")),
+            ("STOP", Some("stop")),
+            ("stack-trac", Some("stack-tracing")),
+            ("st", None),
+            ("frobnicate", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, words), near, "{word}");
+        }
+        assert_eq!((hint("stpo", words).as_str(), hint("frobnicate", words).as_str()), ("; did you mean 'stop'?", ""));
     }
 
     #[test]

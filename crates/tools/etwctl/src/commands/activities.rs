@@ -7,7 +7,7 @@ use etw_etl::{Decoder, EventRef, Reader};
 use etw_types::Guid;
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 use crate::select::Selection;
@@ -148,11 +148,11 @@ fn histogram(sorted: &[i64]) -> String {
 }
 
 /// Shows how long activities took, the slowest first; or their tree.
-pub(super) fn activities(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let files = schemas::files(line)?;
-    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
+pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Result<(), Failure> {
+    let files = schemas::files(&line.schemas)?;
+    let mut reader = Reader::open(&line.file)?;
     let mut decoder = schemas::decoder(&reader, files.as_ref());
-    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+    let mut selection = Selection::of(&line.selected).with_decoder(Decoder::of(&reader, files.clone()));
     let (mut all, mut pairs) = (Activities::default(), Pairs::new(MAX_OPEN));
     while let Some(event) = reader.next_ref() {
         if selection.takes(&event) {
@@ -166,7 +166,7 @@ pub(super) fn activities(context: &Context<'_>, line: &Line) -> Result<(), Failu
     if all.no_room > 0 {
         eprintln!("note: {} starts did not fit into memory and count as open", all.no_room);
     }
-    if line.has("tree") { context.table(tree(&all)) } else { context.table(summary(all.groups)) }
+    if line.tree { context.table(tree(&all)) } else { context.table(summary(all.groups)) }
 }
 
 fn summary(groups: HashMap<(String, String), Group>) -> Table {

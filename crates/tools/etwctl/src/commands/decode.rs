@@ -1,32 +1,30 @@
 //! `decode`.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use etw_etl::{About, Decoder, EventRef, Exporter, Format, Reader, Report};
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli::{Decode, Formats};
 use crate::context::{Context, Failure};
 use crate::output::Output;
 use crate::output::paint::{self, Brush, Painted};
 use crate::select::Selection;
 
 /// The format that the options ask for.
-pub(super) fn format(context: &Context<'_>, line: &Line) -> Result<Format, String> {
+pub(super) fn format(context: &Context<'_>, formats: Formats) -> Result<Format, String> {
     let asked = [
-        ("json", Format::JsonLines),
-        ("csv", Format::Csv),
-        ("chrome", Format::Chrome),
-        ("html", Format::Html),
-        ("text", Format::Text),
-        ("table", Format::Table),
+        (formats.csv, "csv", Format::Csv),
+        (formats.chrome, "chrome", Format::Chrome),
+        (formats.html, "html", Format::Html),
+        (formats.text, "text", Format::Text),
+        (formats.table, "table", Format::Table),
     ];
-    let mut asked = asked.into_iter().filter(|(name, _)| line.has(name) || (*name == "json" && context.is_json));
-    match (asked.next(), asked.next()) {
-        (None, _) => Ok(Format::Text),
-        (Some((_, format)), None) => Ok(format),
-        (Some((one, _)), Some((other, _))) => Err(format!("--{one} and --{other} exclude each other")),
+    match asked.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, name, _)) if context.is_json => Err(format!("--json cannot be used with --{name}")),
+        Some((_, _, format)) => Ok(format),
+        None if context.is_json => Ok(Format::JsonLines),
+        None => Ok(Format::Text),
     }
 }
 
@@ -81,14 +79,14 @@ impl<W: Write> Printer<W> {
 }
 
 /// Prints the events of a file.
-pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let format = format(context, line)?;
-    let files = schemas::files(line)?;
-    let most: u64 = line.parsed("count")?.unwrap_or(u64::MAX);
-    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
-    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
-    let out = Output::of(line.value("output"), &[Path::new(line.argument(0).unwrap_or_default())])?;
-    let has_colour = context.has_colour && line.value("output").is_none();
+pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure> {
+    let format = format(context, line.formats)?;
+    let files = schemas::files(&line.schemas)?;
+    let most = line.count.unwrap_or(u64::MAX);
+    let mut reader = Reader::open(&line.file)?;
+    let mut selection = Selection::of(&line.selected).with_decoder(Decoder::of(&reader, files.clone()));
+    let out = Output::of(line.output.as_deref(), &[&line.file])?;
+    let has_colour = context.has_colour && line.output.is_none();
     let mut printer = Printer::new(out, format, has_colour)?.with_decoder(schemas::decoder(&reader, files.as_ref()));
     let mut is_all = true;
     let mut count = 0;
@@ -104,7 +102,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         count += 1;
     }
     let report = reader.report();
-    printer.about(line.argument(0).unwrap_or_default(), report);
+    printer.about(&line.file.display().to_string(), report);
     let left_out = printer.left_out();
     printer.finish()?.finish()?;
     if left_out > 0 {

@@ -1,27 +1,26 @@
 //! The schemas of `--manifest` and `--tmf`.
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use etw_etl::{Decoder, Reader};
 use etw_manifest::wpp::Messages;
 use etw_manifest::{Layers, Schema, SchemaFiles};
 
-use crate::cli::Line;
+use crate::cli;
 use crate::context::Failure;
 
 /// Files in folders that are named when they could not be read.
 const MOST_SKIPPED: usize = 5;
 
 /// The files and folders that a command line names.
-pub(super) fn files(line: &Line) -> Result<Option<Arc<dyn Schema>>, Failure> {
+pub(super) fn files(line: &cli::SchemaFiles) -> Result<Option<Arc<dyn Schema>>, Failure> {
     let (mut files, mut messages) = (SchemaFiles::default(), Messages::default());
-    for path in line.values("manifest") {
-        files.add(Path::new(path)).map_err(|error| Failure::Usage(error.to_string()))?;
+    for path in &line.manifests {
+        files.add(path).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    for path in line.values("tmf") {
-        messages.add(Path::new(path)).map_err(|error| Failure::Usage(error.to_string()))?;
+    for path in &line.tmf {
+        messages.add(path).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     for skipped in files.skipped().iter().take(MOST_SKIPPED) {
         eprintln!("note: skipped {skipped}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use etw_etl::{Decoder, Images, Reader, escaped};
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli::Stacks;
 use crate::context::{Context, Failure};
 use crate::output::Output;
 use crate::select::Selection;
@@ -17,14 +17,14 @@ const MOST_STACKS: usize = 1_000_000;
 
 /// Writes the call stacks of events in the folded form of flame graphs: frames from the outermost to the innermost with semicolons
 /// between them, the event's name, and how often.
-pub(super) fn stacks(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let path = line.argument(0).unwrap_or_default();
-    let files = schemas::files(line)?;
-    let mut out = Output::of(line.value("output"), &[Path::new(path)])?;
+pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
+    let path = line.file.as_path();
+    let files = schemas::files(&line.schemas)?;
+    let mut out = Output::of(line.output.as_deref(), &[path])?;
     let images = images(path)?;
     let mut reader = Reader::open(path)?;
     let mut decoder = schemas::decoder(&reader, files.as_ref());
-    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+    let mut selection = Selection::of(&line.selected).with_decoder(Decoder::of(&reader, files.clone()));
     let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
     let (mut events, mut with_stack) = (0_u64, 0_u64);
     while let Some(event) = reader.next_ref() {
@@ -71,7 +71,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
 }
 
 /// The images of a trace: a rundown at its end tells of those that were there all the time, so this is a pass of its own.
-fn images(path: &str) -> Result<Images, Failure> {
+fn images(path: &Path) -> Result<Images, Failure> {
     let mut reader = Reader::open(path)?;
     let (mut images, mut decoder) = (Images::default(), Decoder::default());
     while let Some(event) = reader.next_ref() {

@@ -8,7 +8,7 @@ use etw_manifest::Source;
 use etw_types::Guid;
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 
@@ -127,9 +127,9 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
 }
 
 /// Summarises a file: what it is, what is in it, what is lost.
-pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let files = schemas::files(line)?;
-    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
+pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
+    let files = schemas::files(&line.schemas)?;
+    let mut reader = Reader::open(&line.file)?;
     let mut decoder = schemas::decoder(&reader, files.as_ref());
     let mut stats = Stats::default();
     while let Some(event) = reader.next_ref() {

@@ -7,13 +7,14 @@ use std::rc::Rc;
 use etw_session::platform::shows_colours;
 use etw_types::Level;
 
+use crate::cli::Color;
+
 /// Whether colours are used.
-pub(crate) fn wanted(option: Option<&str>) -> Result<bool, String> {
-    match option {
-        None | Some("auto") => Ok(io::stdout().is_terminal() && may_colour()),
-        Some("always") => Ok(true),
-        Some("never") => Ok(false),
-        Some(other) => Err(format!("--color takes auto, always or never, not '{other}'")),
+pub(crate) fn wanted(color: Color) -> bool {
+    match color {
+        Color::Auto => io::stdout().is_terminal() && may_colour(),
+        Color::Always => true,
+        Color::Never => false,
     }
 }
 
