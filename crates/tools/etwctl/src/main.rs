@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod context;
+mod input;
 mod output;
 mod platform;
 mod select;

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use etw_etl::FileTime;
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level};
 
@@ -175,6 +176,41 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A moment of a trace: at a time, or so long after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// So long after the start.
+    After(std::time::Duration),
+    /// At this time.
+    At(FileTime),
+}
+
+impl Moment {
+    /// The moment in a trace that starts at `origin`.
+    pub(crate) fn in_trace(self, origin: FileTime) -> FileTime {
+        match self {
+            Self::At(time) => time,
+            Self::After(time) => {
+                let ticks = i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
+                FileTime(origin.0.saturating_add(ticks))
+            }
+        }
+    }
+}
+
+/// `+2s`, `+20ms`, or a date and a time in UTC.
+pub(crate) fn moment(text: &str) -> Result<Moment, String> {
+    let parsed = match text.strip_prefix('+') {
+        Some(time) => humantime::parse_duration(time).map(Moment::After).map_err(|error| error.to_string()),
+        None => {
+            humantime::parse_rfc3339_weak(text).map(|time| Moment::At(time.into())).map_err(|error| error.to_string())
+        }
+    };
+    parsed.map_err(|error| {
+        format!("{error}; expected a time after the start such as +2s or +1m30s, or a moment in UTC such as 2026-11-15T13:05:00.25Z")
+    })
+}
+
 /// Seconds, with a fraction.
 pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
@@ -183,7 +219,9 @@ pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bit, bytes, classic_event, control_request, hex, hint, level, nearest, number, provider, seconds};
+    use super::{
+        bit, bytes, classic_event, control_request, hex, hint, level, moment, nearest, number, provider, seconds,
+    };
 
     #[test]
     fn providers_are_guids_or_names() {
@@ -208,6 +246,17 @@ mod tests {
             assert_eq!(nearest(word, words), near, "{word}");
         }
         assert_eq!((hint("stpo", words).as_str(), hint("frobnicate", words).as_str()), ("; did you mean 'stop'?", ""));
+    }
+
+    #[test]
+    fn moments_are_relative_or_absolute() {
+        let origin = etw_etl::FileTime(1000);
+        let ticks = |text: &str| moment(text).map(|moment| moment.in_trace(origin).0);
+        assert_eq!(ticks("+2s"), Ok(20_001_000));
+        assert_eq!(ticks("+1m 500ms"), Ok(605_001_000));
+        assert_eq!(ticks("1970-01-01T00:00:01Z"), Ok(116_444_736_010_000_000));
+        assert_eq!(ticks("1970-01-01 00:00:01.5"), Ok(116_444_736_015_000_000));
+        assert!(moment("2s").is_err() && moment("+2").is_err() && moment("tomorrow").is_err());
     }
 
     #[test]

@@ -60,6 +60,13 @@ impl Decoder {
         Self::new(layers)
     }
 
+    /// Asks another source after all others, also about events that were not known before.
+    pub fn push(&mut self, source: Arc<dyn Schema>) {
+        self.layers.push(source);
+        self.known.clear();
+        self.recent.fill(None);
+    }
+
     /// The schema of an event, if there is one. TraceLogging events describe themselves and need none.
     pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
         self.find(&key(event)?).clone()

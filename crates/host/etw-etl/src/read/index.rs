@@ -38,18 +38,24 @@ pub(crate) struct Entry {
     pub(crate) offset: u64,
 }
 
-/// Finds all buffers, the earliest first.
+/// Finds all buffers from an offset on, the earliest first, and the end of the last one. What the end of a growing file lacks of a
+/// buffer is not there yet, and not lost.
 pub(crate) fn index<R: Read + Seek>(
     source: &mut Source<R>,
     header: &LogfileHeader,
     report: &mut Report,
     collected: &mut Collected,
-) -> Vec<Entry> {
+    from: u64,
+    grows: bool,
+) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
-    let mut offset = 0;
+    let mut offset = from;
     while offset < source.length {
         let left = source.length - offset;
         let next = match source.buffer(offset) {
+            Ok(Found::Buffer(_, size, _) | Found::Packed(size, _)) if grows && size > left => break,
+            Ok(Found::Unwritten) if grows => break,
+            Ok(Found::Bad) if grows && left < HEADER => break,
             Ok(Found::Buffer(buffer, size, loss)) => {
                 report.buffers += 1;
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
@@ -83,11 +89,14 @@ pub(crate) fn index<R: Read + Seek>(
                 next
             }
         };
-        let Some(next) = next else { break };
+        let Some(next) = next else {
+            offset = source.length;
+            break;
+        };
         offset = next;
     }
     entries.sort_unstable();
-    entries
+    (entries, offset)
 }
 
 /// Where the next buffer can be behind a place that holds none: at a multiple of the buffers' size. Compressed buffers have

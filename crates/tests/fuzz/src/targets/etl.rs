@@ -8,7 +8,7 @@ use etw_etl::{Decoder, Event, Exporter, Format, Reader, ReaderOptions};
 use serde_json::Value;
 
 /// Little memory, so that buffers are dropped and read again.
-const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000 };
+const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000, grows: false };
 const FORMATS: [Format; 6] =
     [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
 

@@ -7,8 +7,10 @@ use etw_types::Level;
 
 use super::words::Words;
 use crate::select::Condition;
-use crate::values::{self, LEVELS, Provider};
+use crate::values::{self, LEVELS, Moment, Provider};
 
+const TWICE: &str = "A trace is read twice, first for the order of its buffers and for schemas, which may be at its end, then for its \
+                     events; standard input is copied to a temporary file for it.";
 const EVERYWHERE: &str = "Works on every system, on traces of any system.";
 
 /// Files that describe events.
@@ -36,6 +38,12 @@ pub(crate) struct Selected {
     /// Only events with NAME=VALUE, !=, <, <=, >, >= or ~ (contains); repeatable
     #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
     pub(crate) conditions: Vec<Condition>,
+    /// Only events from this moment on: +2s or +150ms after the start of the trace, or a time in UTC such as 2026-11-15T13:05:00Z
+    #[arg(long, value_name = "MOMENT", value_parser = values::moment)]
+    pub(crate) from: Option<Moment>,
+    /// Only events before this moment
+    #[arg(long, value_name = "MOMENT", value_parser = values::moment)]
+    pub(crate) to: Option<Moment>,
 }
 
 /// The form of events, if it is not JSON.
@@ -47,10 +55,10 @@ pub(crate) struct Selected {
     reason = "each is a switch of the command line, and only one of them may be there"
 )]
 pub(crate) struct Formats {
-    /// A line for each event (default)
+    /// A line for each event (default, unless the output is a terminal)
     #[arg(long)]
     pub(crate) text: bool,
-    /// Relative times, activities with brackets, fields in columns
+    /// Relative times, activities with brackets, fields in columns, fitted to the terminal (default on a terminal)
     #[arg(long)]
     pub(crate) table: bool,
     /// Comma-separated values
@@ -68,14 +76,19 @@ pub(crate) struct Formats {
 #[derive(Debug, Args)]
 #[command(after_help = format!(
     "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind or a field, with dots into structs.\n\
-     With --json, events are JSON Lines. {EVERYWHERE}\n\n\
+     With --json, events are JSON Lines.\n\
+     {TWICE}\n{EVERYWHERE}\n\n\
      Examples:\n  etwctl decode trace.etl --level warning\n  etwctl decode trace.etl --where 'Status~NOT_' --json\n  \
-     etwctl decode trace.etl --html --output trace.html"
+     etwctl decode trace.etl --from +2s --to +2500ms --table\n  etwctl decode one.etl two.etl --json\n  \
+     xz -dc trace.etl.xz | etwctl decode -\n  etwctl decode trace.etl --html --output trace.html"
 ))]
 pub(crate) struct Decode {
-    /// An .etl file
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// .etl files, whose events are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Go on with what is written to the file, until Ctrl-C; events of one moment may come in another order than without
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// Write to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -96,7 +109,7 @@ pub(crate) struct Decode {
     "An event is named if a schema is found for it, and whole if the schema accounts for every byte of its data.\n{EVERYWHERE}"
 ))]
 pub(crate) struct Stats {
-    /// An .etl file
+    /// An .etl file; - is standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) schemas: SchemaFiles,
@@ -109,8 +122,9 @@ pub(crate) struct Stats {
      is not in the trace is counted as open. Times are in microseconds; percentiles are durations that occurred.\n{EVERYWHERE}"
 ))]
 pub(crate) struct Activities {
-    /// An .etl file
-    pub(crate) file: PathBuf,
+    /// .etl files, whose events are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// Each activity below the one that it came from
     #[arg(long)]
     pub(crate) tree: bool,
@@ -128,8 +142,9 @@ pub(crate) struct Activities {
      Example:\n  etwctl stacks trace.etl --output folded.txt && flamegraph.pl folded.txt > flames.svg"
 ))]
 pub(crate) struct Stacks {
-    /// An .etl file
-    pub(crate) file: PathBuf,
+    /// .etl files, whose events are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// Write to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
 
-use super::decode::{Printer, format};
+use super::decode::format;
 use super::requests::request;
 use super::sessions::counts;
 use crate::cli::{Formats, Record};
@@ -142,7 +143,10 @@ fn run(
     };
     // The file is what was asked for; without one, nothing is left to do when nobody reads.
     let out = Unread::new(io::stdout(), line.etl.is_some());
-    let printer = Printer::new(BufWriter::new(out), format, context.has_colour)?;
+    let mut printer = Exporter::new(BufWriter::new(out), format.unwrap_or(Format::Text))?;
+    if context.has_colour {
+        printer = printer.with_colours();
+    }
     let (shown, status) = follow(session, consumer, printer, &end, Meter::new(context.color))?;
     let counts = counts(&status);
     let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
@@ -155,7 +159,7 @@ fn run(
 fn follow<W: Write, M: Write>(
     session: Session,
     mut consumer: Option<Consumer>,
-    mut printer: Printer<W>,
+    mut printer: Exporter<W>,
     end: &End<'_>,
     mut meter: Meter<M>,
 ) -> Result<(u64, SessionStatus), Failure> {
@@ -167,7 +171,7 @@ fn follow<W: Write, M: Write>(
             Some(Received::Event(event)) if event.header.provider.is_none() => {}
             Some(Received::Event(event)) => {
                 meter.clear();
-                printer.event(&etw_etl::Event::as_ref(&event))?;
+                printer.event(&event)?;
                 shown += 1;
             }
             // Somebody else stopped the session.
@@ -188,7 +192,7 @@ fn follow<W: Write, M: Write>(
         && let Some(Received::Event(event)) = consumer.as_mut().map(|consumer| consumer.receive(LOOK))
     {
         if event.header.provider.is_some() {
-            printer.event(&etw_etl::Event::as_ref(&event))?;
+            printer.event(&event)?;
             shown += 1;
         }
     }

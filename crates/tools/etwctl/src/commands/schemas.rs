@@ -1,9 +1,7 @@
 //! The schemas of `--manifest` and `--tmf`.
 
-use std::fs::File;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, Reader};
 use etw_manifest::wpp::Messages;
 use etw_manifest::{Layers, Schema, SchemaFiles};
 
@@ -33,19 +31,4 @@ pub(super) fn files(line: &cli::SchemaFiles) -> Result<Option<Arc<dyn Schema>>, 
     layers.push(Arc::new(files));
     layers.push(Arc::new(messages));
     Ok(is_any.then(|| Arc::new(layers) as Arc<dyn Schema>))
-}
-
-/// Decodes by the trace itself, then the files, then the kernel's classes. Says what of the trace's own schemas is lost.
-pub(super) fn decoder(reader: &Reader<File>, files: Option<&Arc<dyn Schema>>) -> Decoder {
-    let schemas = reader.schemas();
-    if schemas.dropped() > 0 {
-        eprintln!(
-            "note: the trace describes more events than fit into memory; {} descriptions are left out",
-            schemas.dropped()
-        );
-    }
-    if schemas.malformed() > 0 {
-        eprintln!("note: {} descriptions of events in the trace could not be read", schemas.malformed());
-    }
-    Decoder::of(reader, files.cloned())
 }

@@ -1,14 +1,15 @@
 //! `stacks`.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use etw_etl::{Decoder, Images, Reader, escaped};
+use etw_etl::{Images, escaped};
 
 use super::schemas;
 use crate::cli::Stacks;
 use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
 use crate::output::Output;
 use crate::select::Selection;
 
@@ -18,17 +19,18 @@ const MOST_STACKS: usize = 1_000_000;
 /// Writes the call stacks of events in the folded form of flame graphs: frames from the outermost to the innermost with semicolons
 /// between them, the event's name, and how often.
 pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
-    let path = line.file.as_path();
     let files = schemas::files(&line.schemas)?;
-    let mut out = Output::of(line.output.as_deref(), &[path])?;
-    let images = images(path)?;
-    let mut reader = Reader::open(path)?;
-    let mut decoder = schemas::decoder(&reader, files.as_ref());
-    let mut selection = Selection::of(&line.selected).with_decoder(Decoder::of(&reader, files.clone()));
+    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
+    let mut out = Output::of(line.output.as_deref(), &inputs)?;
+    let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
+    let mut traces = Traces::open(&line.files, files.as_ref(), progress, false)?;
+    let images = images(&mut traces);
+    traces.rewind();
+    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
     let (mut events, mut with_stack) = (0_u64, 0_u64);
-    while let Some(event) = reader.next_ref() {
-        if !selection.takes(&event) {
+    while let Some((event, decoder)) = traces.next() {
+        if !selection.may_take(&event) || !selection.takes_lazily(&event, decoder) {
             continue;
         }
         events += 1;
@@ -66,18 +68,18 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
         writeln!(out, "(more than {MOST_STACKS} different stacks) {more}")?;
     }
     out.finish()?;
+    traces.done();
     eprintln!("{with_stack} of {events} events have a call stack");
-    Ok(())
+    traces.check()
 }
 
 /// The images of a trace: a rundown at its end tells of those that were there all the time, so this is a pass of its own.
-fn images(path: &Path) -> Result<Images, Failure> {
-    let mut reader = Reader::open(path)?;
-    let (mut images, mut decoder) = (Images::default(), Decoder::default());
-    while let Some(event) = reader.next_ref() {
+fn images(traces: &mut Traces) -> Images {
+    let mut images = Images::default();
+    while let Some((event, decoder)) = traces.next() {
         if event.header.provider.is_none() && matches!(event.header.descriptor.id, 0x030A | 0x1402..=0x1404) {
             images.add(&decoder.decode(&event));
         }
     }
-    Ok(images)
+    images
 }

@@ -1,15 +1,17 @@
 //! `stats`.
 
 use std::collections::HashMap;
+use std::slice;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, Reader, escaped};
+use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, escaped};
 use etw_manifest::Source;
 use etw_types::Guid;
 
 use super::schemas;
 use crate::cli;
 use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 
 /// Rows of the table. Events of further kinds are counted together.
@@ -129,13 +131,13 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
 /// Summarises a file: what it is, what is in it, what is lost.
 pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
-    let mut reader = Reader::open(&line.file)?;
-    let mut decoder = schemas::decoder(&reader, files.as_ref());
+    let mut traces = Traces::open(slice::from_ref(&line.file), files.as_ref(), Progress::new(false), false)?;
     let mut stats = Stats::default();
-    while let Some(event) = reader.next_ref() {
-        stats.add(&event, &mut decoder);
+    while let Some((event, decoder)) = traces.next() {
+        stats.add(&event, decoder);
     }
-    let (header, report) = (reader.header(), reader.report());
+    traces.done();
+    let (Some(header), Some((_, report))) = (traces.header(), traces.reports().next()) else { return Ok(()) };
     let time = |time: Option<FileTime>| Json::from(time.map(|time| time.to_string()));
     let share = |part: u64| {
         let tenths = u128::from(part) * 1000 / u128::from(stats.all.events.max(1));

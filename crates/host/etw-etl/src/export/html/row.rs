@@ -2,7 +2,7 @@
 
 use super::Strings;
 use crate::decode::{Decoded, Field, Node};
-use crate::export::json::{push, scalar, stack, string};
+use crate::export::json::{Integers, push, scalar, stack, string};
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 
@@ -59,7 +59,7 @@ fn fields(out: &mut String, fields: &[Field]) {
 
 fn node(out: &mut String, value: &Node) {
     match value {
-        Node::Value(value) => scalar(out, value),
+        Node::Value(value) => scalar(out, value, Integers::Safe),
         Node::Array(nodes) => list(out, nodes, node),
         Node::Struct(members) => {
             out.push_str("{\"fields\":");
