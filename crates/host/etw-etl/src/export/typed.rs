@@ -82,8 +82,12 @@ fn is_text(field: &Field) -> bool {
     let width = field.in_type.fixed_size().unwrap_or_default();
     match field.out_type {
         OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json => width <= 2,
-        OutType::DateTime | OutType::DateTimeCultureInsensitive | OutType::DateTimeUtc => width == 8,
-        OutType::Win32Error | OutType::NtStatus | OutType::HResult => width == 8,
+        OutType::DateTime
+        | OutType::DateTimeCultureInsensitive
+        | OutType::DateTimeUtc
+        | OutType::Win32Error
+        | OutType::NtStatus
+        | OutType::HResult => width == 8,
         _ => matches!(field.in_type, InType::FileTime | InType::SystemTime),
     }
 }
