@@ -2,7 +2,7 @@
 //!
 //! Every event has the keys up to `fields`. Behind them follow, if an event has it, `message` (the text that its manifest
 //! gives it, with the fields put in), `sequence` (the number of a message),
-//! `stack` (return addresses, the innermost first) or, where the file does not define it, `stack_key`, and `raw`: the event's data, if
+//! `stack` (return addresses, the innermost first) with `frames` (names of images and functions, inlined ones included) or, where the file does not define it, `stack_key`, and `raw`: the event's data, if
 //! not all of it was decoded or a value does not fit its type.
 //!
 //! A field has one type: whole numbers are numbers with all their digits, booleans are booleans, floating-point numbers are numbers
@@ -67,6 +67,16 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     if let Some(frames) = event.stack() {
         out.push_str(",\"stack\":");
         json::stack(out, &frames);
+        if !decoded.frames.is_empty() {
+            out.push_str(",\"frames\":[");
+            for (index, frame) in decoded.frames.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                string(out, frame);
+            }
+            out.push(']');
+        }
     } else if let Some(key) = event.stack_key() {
         push(out, format_args!(",\"stack_key\":\"{key:#x}\""));
     }

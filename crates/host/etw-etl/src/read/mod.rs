@@ -28,6 +28,7 @@ use crate::format::bytes::u64_at;
 use crate::format::classic::SYSTEM_SIZE;
 use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
+use crate::images::Images;
 use crate::time::{Clock, FileTime};
 use event::{Event, EventRef};
 use index::{Collected, Entry, index};
@@ -62,6 +63,7 @@ pub struct Reader<R = File> {
     report: Report,
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
+    images: Arc<Images>,
     /// Where in the stacks the last event was.
     stack_place: usize,
     entries: Vec<Entry>,
@@ -164,6 +166,7 @@ impl<R: Read + Seek> Reader<R> {
             report,
             stacks: found.stacks,
             schemas: Arc::new(found.schemas),
+            images: Arc::new(found.images),
             stack_place: 0,
             entries,
             end,
@@ -197,6 +200,12 @@ impl<R: Read + Seek> Reader<R> {
     #[must_use]
     pub fn schemas(&self) -> Arc<TraceSchemas> {
         Arc::clone(&self.schemas)
+    }
+
+    /// The images that the file tells of. Complete from the start; those that a growing file tells of later are not among them.
+    #[must_use]
+    pub fn images(&self) -> Arc<Images> {
+        Arc::clone(&self.images)
     }
 
     /// Looks for buffers that a growing file got since it was opened or refreshed; returns the schemas that they carry, or `None`

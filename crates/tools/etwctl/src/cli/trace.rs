@@ -23,6 +23,9 @@ pub(crate) struct SchemaFiles {
     /// Describe WPP messages by a trace message format file (.tmf), or a folder of them; repeatable
     #[arg(long = "tmf", value_name = "FILE|DIR")]
     pub(crate) tmf: Vec<PathBuf>,
+    /// Describe WPP messages, and name functions and lines of stacks, by a program database (.pdb), or a folder of them; repeatable
+    #[arg(long = "pdb", value_name = "FILE|DIR")]
+    pub(crate) pdbs: Vec<PathBuf>,
 }
 
 /// Which events are wanted.
@@ -138,7 +141,7 @@ pub(crate) struct Activities {
 #[derive(Debug, Args)]
 #[command(after_help = format!(
     "A line is a process, its frames from the outermost to the innermost, the event, and how often. Frames are named by \
-     the image events of the trace. With --json, a line is a JSON object. {EVERYWHERE}\n\n\
+     the image events of the trace, and with --pdb by functions and lines. With --json, a line is a JSON object. {EVERYWHERE}\n\n\
      Example:\n  etwctl stacks trace.etl --output folded.txt && flamegraph.pl folded.txt > flames.svg"
 ))]
 pub(crate) struct Stacks {

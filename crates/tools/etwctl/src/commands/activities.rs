@@ -149,7 +149,7 @@ fn histogram(sorted: &[i64]) -> String {
 /// Shows how long activities took, the slowest first; or their tree.
 pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
-    let mut traces = Traces::open(&line.files, files.as_ref(), Progress::new(false), false)?;
+    let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut all, mut pairs) = (Activities::default(), Pairs::new(MAX_OPEN));
     while let Some((event, decoder)) = traces.next() {

@@ -50,7 +50,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     }
     let files = schemas::files(&line.schemas)?;
     let progress = Progress::new(is_terminal || line.follow);
-    let mut traces = Traces::open(&line.files, files.as_ref(), progress, line.follow)?;
+    let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
     let origin = traces.next_time().unwrap_or_default();
     let mut selection = Selection::of(&line.selected).start(origin);
     let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use etw_etl::{Images, escaped};
+use etw_etl::escaped;
 
 use super::schemas;
 use crate::cli::Stacks;
@@ -23,9 +23,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
     let mut out = Output::of(line.output.as_deref(), &inputs)?;
     let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
-    let mut traces = Traces::open(&line.files, files.as_ref(), progress, false)?;
-    let images = images(&mut traces);
-    traces.rewind();
+    let mut traces = Traces::open(&line.files, &files, progress, false)?;
     let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
     let (mut events, mut with_stack) = (0_u64, 0_u64);
@@ -34,16 +32,20 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
             continue;
         }
         events += 1;
-        let Some(frames) = event.stack().filter(|frames| !frames.is_empty()) else { continue };
+        let Some(addresses) = event.stack().filter(|frames| !frames.is_empty()) else { continue };
         with_stack += 1;
         let process = event.stack_process();
         let identity = decoder.identify(&event);
         let name =
             identity.event.as_deref().map_or_else(|| format!("event {}", event.header.descriptor.id), str::to_owned);
+        let mut frames = decoder.frames(&event);
+        if frames.is_empty() {
+            frames = addresses.iter().map(|address| format!("{address:#x}")).collect();
+        }
         let mut key = process.map_or_else(|| "process ?".to_owned(), |process| format!("process {process}"));
         for frame in frames.iter().rev() {
             key.push(';');
-            key.push_str(&images.name(process.unwrap_or(0), *frame).unwrap_or_else(|| format!("{frame:#x}")));
+            key.push_str(&escaped(frame).replace(';', ":"));
         }
         key.push(';');
         // A semicolon or a line end in a name would be taken for the format's.
@@ -71,15 +73,4 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     traces.done();
     eprintln!("{with_stack} of {events} events have a call stack");
     traces.check()
-}
-
-/// The images of a trace: a rundown at its end tells of those that were there all the time, so this is a pass of its own.
-fn images(traces: &mut Traces) -> Images {
-    let mut images = Images::default();
-    while let Some((event, decoder)) = traces.next() {
-        if event.header.provider.is_none() && matches!(event.header.descriptor.id, 0x030A | 0x1402..=0x1404) {
-            images.add(&decoder.decode(&event));
-        }
-    }
-    images
 }

@@ -120,7 +120,7 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
             "--manifest with the provider's manifest (.man) or the binary that contains it (.sys, .dll or .exe)"
         }
         Kind::Wpp => {
-            "--tmf with the TMF file of this GUID, which tracepdb writes from the PDB of the binary that wrote the messages"
+            "--pdb with the PDB of the binary that wrote the messages, or --tmf with the TMF file of this GUID"
         }
         Kind::Mof => "the MOF class of this GUID; it is none of the kernel's documented ones",
         _ => return None,
@@ -131,7 +131,7 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
 /// Summarises a file: what it is, what is in it, what is lost.
 pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
-    let mut traces = Traces::open(slice::from_ref(&line.file), files.as_ref(), Progress::new(false), false)?;
+    let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;
     let mut stats = Stats::default();
     while let Some((event, decoder)) = traces.next() {
         stats.add(&event, decoder);

@@ -1,9 +1,12 @@
 //! The traces that a command reads: files, standard input, several of them as one.
 
 mod progress;
+mod symbols;
 
 pub(crate) use progress::Progress;
 use progress::Watched;
+use symbols::Frames;
+pub(crate) use symbols::Pdbs;
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -18,6 +21,14 @@ use crate::context::Failure;
 
 /// Memory for buffers of all traces, in bytes, about.
 const MEMORY: usize = 64 * 1024 * 1024;
+
+/// What the user has besides the traces: files with schemas, and PDBs.
+#[derive(Default)]
+pub(crate) struct Schemas {
+    /// Asked in this order.
+    pub(crate) layers: Vec<Arc<dyn Schema>>,
+    pub(crate) pdbs: Arc<Pdbs>,
+}
 
 /// A trace, and the decoder of its events.
 #[derive(Debug)]
@@ -37,12 +48,7 @@ pub(crate) struct Traces {
 impl Traces {
     /// Opens files; `-` is standard input. Each trace is described by itself, then by the others, then by `files`, then by the kernel's
     /// own classes: a rundown with schemas is only in the last of numbered files.
-    pub(crate) fn open(
-        paths: &[PathBuf],
-        files: Option<&Arc<dyn Schema>>,
-        progress: Progress,
-        grows: bool,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn open(paths: &[PathBuf], files: &Schemas, progress: Progress, grows: bool) -> Result<Self, Failure> {
         let options = ReaderOptions { memory: MEMORY / paths.len().max(1), grows };
         let readers = paths
             .iter()
@@ -72,9 +78,12 @@ impl Traces {
             for (_, schema) in schemas.iter().enumerate().filter(|(own, _)| *own == place).chain(others) {
                 layers.push(Arc::clone(schema) as Arc<dyn Schema>);
             }
-            files.into_iter().for_each(|files| layers.push(Arc::clone(files)));
+            files.layers.iter().for_each(|files| layers.push(Arc::clone(files)));
             layers.push(Arc::new(Kernel));
-            Trace { path, reader, decoder: Decoder::new(layers) }
+            let frames = Frames { images: reader.images(), pdbs: Arc::clone(&files.pdbs) };
+            let decoder = Decoder::new(layers);
+            let decoder = if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) };
+            Trace { path, reader, decoder }
         };
         Ok(Self { traces: readers.into_iter().enumerate().map(trace).collect(), progress })
     }
@@ -91,11 +100,6 @@ impl Traces {
         };
         let trace = self.traces.get_mut(place)?;
         trace.reader.next_ref().map(|event| (event, &mut trace.decoder))
-    }
-
-    /// Starts again with the first event.
-    pub(crate) fn rewind(&mut self) {
-        self.traces.iter_mut().for_each(|trace| trace.reader.rewind());
     }
 
     /// When the first event was that is still to come.

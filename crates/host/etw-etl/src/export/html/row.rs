@@ -87,6 +87,11 @@ fn more(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         stack(&mut text, frames.get(..MAX_FRAMES).unwrap_or(&frames));
         parts.push(text);
     }
+    if !decoded.frames.is_empty() {
+        let mut text = String::from("\"frames\":");
+        list(&mut text, decoded.frames.get(..MAX_FRAMES).unwrap_or(&decoded.frames), |out, frame| string(out, frame));
+        parts.push(text);
+    }
     if decoded.tag != 0 {
         parts.push(format!("\"tag\":\"{:#x}\"", decoded.tag));
     }
