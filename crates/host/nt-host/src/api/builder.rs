@@ -135,9 +135,9 @@ impl Builder {
         }
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
-        let symbols = Symbols::beside(&self.path, image.pdb());
+        let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, exports: layout.exports, size })))
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, size })))
     }
 }

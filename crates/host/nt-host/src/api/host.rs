@@ -18,7 +18,6 @@ use crate::wire::{Reply, Request, StormPlan};
 pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
-    pub(crate) exports: Vec<(String, u32)>,
     /// Bytes of the image in memory.
     pub(crate) size: u64,
 }
@@ -200,10 +199,14 @@ impl NtHost {
         let mut place = Place { rva, ..Place::default() };
         if let Ok(inside) = u32::try_from(inside) {
             let symbols = &self.inner.symbols;
-            place.symbol = symbols.function(inside);
-            (place.file, place.line) = symbols.line(inside).map(|(file, line)| (file.to_owned(), line)).unzip();
+            let mut frames = symbols.frames(inside);
+            let own = frames.iter().position(|frame| frame.source.is_some_and(|(file, _)| symbols.is_own(file)));
+            let frame = frames.drain(own.unwrap_or_default()..).next();
+            let source = frame.as_ref().and_then(|frame| frame.source);
+            (place.file, place.line) = source.map(|(file, line)| (file.to_owned(), line)).unzip();
+            place.symbol = frame.and_then(|frame| frame.function);
+            place.symbol = place.symbol.or_else(|| symbols.nearest(inside).map(|nearest| nearest.name));
         }
-        place.symbol = place.symbol.or_else(|| self.exported(rva));
         place
     }
 
@@ -220,12 +223,6 @@ impl NtHost {
         };
         finding.leave_panic_machinery();
         finding
-    }
-
-    /// The export that an address belongs to, where there are no better names.
-    fn exported(&self, rva: u64) -> Option<String> {
-        let before = self.inner.exports.iter().filter(|(_, start)| u64::from(*start) <= rva);
-        before.max_by_key(|(_, start)| *start).map(|(name, _)| name.clone())
     }
 
     pub(crate) fn ask(&self, request: &Request) -> Result<Reply, Error> {
