@@ -86,6 +86,7 @@ fn packet(
     let next = request.next_location()?;
     next.MajorFunction().write(major)?;
     next.Parameters().write(parameters)?;
+    request.Thread().write(thread::object())?;
     Ok(Some(request))
 }
 

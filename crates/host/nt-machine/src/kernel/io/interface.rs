@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::{device, stack};
+use super::{names, open, stack};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::{FILE_OBJECT, GUID, UNICODE_STRING};
+use crate::layout::{GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
-
-/// `IO_TYPE_FILE`.
-pub(super) const FILE_TYPE: u16 = 5;
 
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
@@ -59,10 +56,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: name, access, place for a file object, place for the device.
     routine!("IoGetDeviceObjectPointer", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(device) = device::find(Some(&name)) else { return fail(NtStatus::ObjectNameNotFound) };
-        let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
-        file.Type().write(FILE_TYPE)?;
-        file.DeviceObject().write(device)?;
+        let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
+        let file = open::new_file(device, &rest)?;
         object::reference(file.address(), call.from);
         call.ptr(2).write(file)?;
         call.ptr(3).write(stack::top(device)?)?;

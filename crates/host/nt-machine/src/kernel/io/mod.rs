@@ -6,6 +6,8 @@ pub(crate) mod device;
 pub(crate) mod interface;
 mod irp;
 pub(crate) mod mdl;
+pub(crate) mod names;
+pub(crate) mod open;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 pub(crate) mod request;
