@@ -7,9 +7,10 @@ use std::io::Cursor;
 use std::sync::LazyLock;
 
 use common::{CORPUS, corpus_file};
-use etw_etl::decode::{Parts, reencode};
+use etw_etl::decode::Parts;
 use etw_etl::{Exporter, Format, Reader, ReaderOptions};
 use proptest::prelude::*;
+use test_support::reencode;
 
 /// Good files: ours, and those captured on Windows where they are there.
 static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -38,7 +39,7 @@ fn exhaust(bytes: &[u8]) -> u64 {
             exporter.event(&event).unwrap();
         }
         if let Some(parts) = Parts::of(&event) {
-            let _ = reencode(&parts);
+            let _ = reencode(parts.metadata, parts.payload);
         }
         events += 1;
     }

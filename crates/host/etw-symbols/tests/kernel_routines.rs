@@ -67,8 +67,8 @@ fn the_callback_gets_everything_the_session_says() {
     let handle = register(&notes);
     let session = host.engine().start_session("s");
     let source = Guid::from_u128(0x1234);
-    let filter = Some(Filter { kind: 0x8000_0000, data: vec![9, 8, 7] });
-    session.enable(PROVIDER, Enable { level: 3.into(), any: 5, all: 1, source, filter, ..Enable::default() });
+    let filters = vec![Filter::Schematized(vec![9, 8, 7])];
+    session.enable(PROVIDER, Enable { level: 3.into(), any: 5, all: 1, source, filters, ..Enable::default() });
     session.capture_state(PROVIDER);
     session.stop();
     let enabled = Told {

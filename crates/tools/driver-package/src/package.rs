@@ -43,8 +43,8 @@ pub struct Request {
     pub kmdf: Option<String>,
     /// The catalog's generation.
     pub catalog: Version,
-    /// A folder with PowerShell scripts that go along.
-    pub scripts: Option<PathBuf>,
+    /// PowerShell scripts that go along.
+    pub scripts: Scripts,
     /// The name of the driver's ETW provider, for the scripts that record it and the recording profile.
     pub provider: Option<String>,
     /// `etwctl.exe`, which is signed and goes along.
@@ -53,6 +53,18 @@ pub struct Request {
     pub certificate: String,
     /// What the package says about when it was made, since 1970.
     pub time: Duration,
+}
+
+/// PowerShell scripts of a package.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Scripts {
+    /// None.
+    None,
+    /// Those of this crate, which work for every driver.
+    #[default]
+    BuiltIn,
+    /// All in this folder.
+    In(PathBuf),
 }
 
 /// A finished package, not written yet.
@@ -108,7 +120,7 @@ impl Request {
             version: &setup.version.to_string(),
             provider: self.provider.as_deref(),
             requirements: &requirements,
-            has_scripts: self.scripts.is_some(),
+            has_scripts: self.scripts != Scripts::None,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),
         };
         files.push((facts.certificate.to_owned(), certificate));
@@ -118,9 +130,11 @@ impl Request {
             let result = sign_image(&program, identity);
             files.push((ETWCTL.into(), result.map_err(|error| Problem::error(path, error.field(), error.reason()))?));
         }
-        if let Some(folder) = &self.scripts {
-            files.extend(extras::scripts_in(folder)?);
-        }
+        files.extend(match &self.scripts {
+            Scripts::None => Vec::new(),
+            Scripts::BuiltIn => extras::built_in_scripts(),
+            Scripts::In(folder) => extras::scripts_in(folder)?,
+        });
         extras::refuse_keys(Path::new(""), &files)?;
         files.sort();
         Ok(Package { arch, files, warnings })

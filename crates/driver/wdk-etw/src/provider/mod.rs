@@ -2,12 +2,16 @@
 
 mod callback;
 mod information;
+#[cfg(loom)]
+#[cfg(test)]
+mod models;
 mod registration;
 mod state;
 mod sync;
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use etw_types::{DataKind, EventDataDescriptor, Guid, Keyword, Level, traits};
 
@@ -15,7 +19,7 @@ use crate::backend::kernel::Kernel;
 use crate::backend::{Mode, SetInformationFn};
 use callback::CallbackSlot;
 use state::{EnableState, Lifecycle};
-use sync::{AtomicU32, AtomicU64, Ordering};
+use sync::const_fn;
 
 pub use callback::{EnableCallback, EnableRequest, FilterData};
 pub use information::SetInformationMode;
@@ -59,37 +63,34 @@ unsafe impl<M: Mode> Sync for Provider<M> {}
 unsafe impl<M: Mode> Send for Provider<M> {}
 
 impl<M: Mode> Provider<M> {
-    /// Makes a provider; prefer [`define_provider!`](crate::define_provider), which checks and encodes the traits.
-    ///
-    /// `traits` is a provider-traits blob ([`etw_types::traits`]). It is not looked at here: ETW answers
-    /// `STATUS_FILE_CORRUPT_ERROR` to a malformed one, which [`traits_status`](Self::traits_status) shows.
-    ///
-    /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn new(id: Guid, traits: &'static [u8], mode: SetInformationMode) -> Self {
-        Self {
-            enable: EnableState {
-                level_plus_1: AtomicU32::new(0),
-                any: AtomicU64::new(0),
-                all: AtomicU64::new(0),
-                single: AtomicU64::new(0),
-            },
-            lifecycle: Lifecycle { phase: AtomicU32::new(0), handle: AtomicU64::new(0) },
-            traits: EventDataDescriptor::with_kind(traits, DataKind::ProviderMetadata),
-            set_information: match mode {
-                SetInformationMode::Off => M::set_information_off,
-                SetInformationMode::Direct => M::set_information_direct,
-                SetInformationMode::Lookup => M::set_information_lookup,
-            },
-            traits_blob: traits,
-            id,
-            traits_status: LastStatus::new(),
-            callback: CallbackSlot::new(),
-            mode: PhantomData,
+    const_fn! {
+        /// Makes a provider; prefer [`define_provider!`](crate::define_provider), which checks and encodes the traits.
+        ///
+        /// `traits` is a provider-traits blob ([`etw_types::traits`]). It is not looked at here: ETW answers
+        /// `STATUS_FILE_CORRUPT_ERROR` to a malformed one, which [`traits_status`](Self::traits_status) shows.
+        ///
+        /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
+        ///
+        /// # IRQL
+        ///
+        /// Any.
+        #[must_use]
+        pub fn new(id: Guid, traits: &'static [u8], mode: SetInformationMode) -> Self {
+            Self {
+                enable: EnableState::new(),
+                lifecycle: Lifecycle::new(),
+                traits: EventDataDescriptor::with_kind(traits, DataKind::ProviderMetadata),
+                set_information: match mode {
+                    SetInformationMode::Off => M::set_information_off,
+                    SetInformationMode::Direct => M::set_information_direct,
+                    SetInformationMode::Lookup => M::set_information_lookup,
+                },
+                traits_blob: traits,
+                id,
+                traits_status: LastStatus::new(),
+                callback: CallbackSlot::new(),
+                mode: PhantomData,
+            }
         }
     }
 

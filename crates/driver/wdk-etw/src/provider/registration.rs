@@ -160,7 +160,7 @@ impl<M: Mode> Provider<M> {
                 &raw const self.id,
                 on_control::<M>,
                 ptr::from_ref(self).cast_mut().cast(),
-                self.lifecycle.handle.as_ptr(),
+                self.lifecycle.handle_address(),
             )
         };
         if status.is_success() {

@@ -3,11 +3,11 @@
 //! The layout follows the description of libyal's libfwevt and a resource that Microsoft's message compiler wrote. All offsets
 //! are from the start of the resource. The result is the model of manifests; symbols and string ids are not in a binary.
 
-mod pe;
+mod resources;
 
 use etw_types::Guid;
 
-pub use pe::{Messages, Resources, resources};
+pub use resources::{Messages, Resources, resources};
 
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, u64_at, utf16};
 use crate::manifest::{Channel, Data, DataKind, Event, Keyword, Level, Manifest, Map, MapItem, Message, Opcode};

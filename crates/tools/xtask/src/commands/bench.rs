@@ -8,9 +8,9 @@ use std::fs;
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::error::Error;
-use crate::setup::{ensure_packages, note};
 use crate::steps::{Outcome, Step, run_all};
+use driver_build::Error;
+use driver_build::setup::{ensure_packages, note};
 
 pub(super) const COMMAND: Command = Command {
     name: "bench",
@@ -82,7 +82,7 @@ fn peers(context: &Context) -> Result<Outcome, Error> {
 fn measure(context: &Context) -> Result<Outcome, Error> {
     let mut bench =
         context.cargo().args(["run", "--quiet", "--release", "--package", "bench", "--"]).args(context.words());
-    for (key, value) in context.windows.get().map(|toolchain| toolchain.to_env(&[])).into_iter().flatten() {
+    for (key, value) in context.windows().ok().map(|toolchain| toolchain.to_env(&[])).into_iter().flatten() {
         bench = bench.hidden_env(key, &value);
     }
     bench.run_ours()?;

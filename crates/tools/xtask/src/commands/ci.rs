@@ -3,8 +3,8 @@
 use super::{lint, test};
 use crate::cli::Command;
 use crate::context::Context;
-use crate::error::Error;
 use crate::steps::check_all;
+use driver_build::Error;
 
 pub(super) const COMMAND: Command = Command {
     name: "ci",
