@@ -3,6 +3,7 @@
 //! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
+pub(crate) mod data;
 pub(crate) mod etw;
 pub(crate) mod ex;
 pub(crate) mod io;

@@ -7,7 +7,7 @@ use super::{irp, mdl, stack};
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::sync::event;
-use crate::kernel::sync::thread::process;
+use crate::kernel::sync::process::process;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT};
 use crate::memory::OrStop as _;

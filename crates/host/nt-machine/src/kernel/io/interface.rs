@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::{names, open, stack};
-use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
@@ -53,17 +51,6 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NO_RESOURCES),
-    // Arguments: name, access, place for a file object, place for the device.
-    routine!("IoGetDeviceObjectPointer", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
-        let file = open::new_file(device, &rest)?;
-        object::reference(file.address(), call.from);
-        call.ptr(2).write(file)?;
-        call.ptr(3).write(stack::top(device)?)?;
-        done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
 ];
 
 /// Arguments: device, class, reference string, place for the link's name.

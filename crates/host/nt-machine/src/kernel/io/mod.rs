@@ -3,6 +3,7 @@
 pub(crate) mod build;
 pub(crate) mod client;
 pub(crate) mod device;
+mod file;
 pub(crate) mod interface;
 mod irp;
 pub(crate) mod mdl;
@@ -18,9 +19,10 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 9] = [
+pub(super) const ROUTINES: [&[Routine]; 10] = [
     build::ROUTINES,
     device::ROUTINES,
+    file::ROUTINES,
     interface::ROUTINES,
     mdl::ROUTINES,
     registration::ROUTINES,

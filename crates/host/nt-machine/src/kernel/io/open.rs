@@ -55,13 +55,26 @@ pub(crate) fn open(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>>
 
 /// Closes a file: the last handle goes, then the last reference.
 pub(crate) fn close(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    if device::exists(device) {
-        let top = stack::top(device)?;
-        for major in [CLEANUP, CLOSE] {
-            send(top, &Submission { major, file, ..Submission::default() })?;
-        }
-    }
+    cleanup(device, file)?;
+    end(device, file)
+}
+
+/// The last handle of a file is closed.
+pub(super) fn cleanup(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    tell(device, file, CLEANUP)
+}
+
+/// The last reference to a file is gone, and the file with it.
+pub(super) fn end(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    tell(device, file, CLOSE)?;
     forget(device, file)
+}
+
+fn tell(device: Object, file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
+    if device::exists(device) {
+        send(stack::top(device)?, &Submission { major, file, ..Submission::default() })?;
+    }
+    Ok(())
 }
 
 fn forget(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {

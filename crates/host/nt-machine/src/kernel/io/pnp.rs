@@ -44,7 +44,7 @@ pub(crate) fn add_device() -> Outcome<Object> {
     };
     let physical = stack::new_physical_device()?;
     let status = call_back("AddDevice", PASSIVE, routine, &[driver.address(), physical.address()]) as u32;
-    let found = stack::above(physical)?.or_else(|| device::first()).ok_or(NtStatus::NoSuchDevice);
+    let found = stack::above(physical)?.or_else(device::first).ok_or(NtStatus::NoSuchDevice);
     let device = match NtStatus::from_int(status).ok().and(found) {
         Ok(device) => device,
         Err(status) => {
