@@ -10,6 +10,7 @@ pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod rtl;
 pub(crate) mod sync;
+pub(crate) mod data;
 mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -82,6 +83,8 @@ pub(crate) struct Kernel {
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) registry: Mutex<registry::keys::Registry>,
+    /// The page that Windows shares with every process.
+    pub(crate) shared_data: ex::SharedData,
     /// Why this Windows does not load the driver.
     pub(crate) refusal: Mutex<Option<String>>,
     /// Serialises what the processor does with one instruction.
@@ -99,7 +102,8 @@ pub(crate) fn attach(kernel: &'static Kernel) {
         // Events carry the time that the driver sees.
         kernel.engine.set_clock(|| kernel.scheduler.now());
         let (page_in, change_irql) = (pool::paging::bring_in, sync::irql::change_silently);
-        exception::attach(Hooks { page_in, explain: explain_address, change_irql });
+        let shared_data = || self::kernel().shared_data.refreshed();
+        exception::attach(Hooks { page_in, explain: explain_address, shared_data, change_irql });
     }
 }
 
@@ -135,6 +139,7 @@ impl Kernel {
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
+            shared_data: ex::SharedData::new(&config),
             refusal: Mutex::default(),
             slists: Mutex::default(),
             random: AtomicU64::new(ex::SEED),

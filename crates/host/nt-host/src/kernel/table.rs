@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::data::Variables;
 use super::lock;
 use crate::Os;
 use crate::config::Config;
@@ -30,6 +31,7 @@ pub(crate) struct Table {
     numbers: HashMap<&'static str, u32>,
     stubs: Option<Stubs>,
     calls: Vec<AtomicU64>,
+    variables: Variables,
     unknown: Mutex<Vec<&'static str>>,
     first_unknown: u32,
     os: Os,
@@ -55,6 +57,7 @@ impl Table {
             stubs: Stubs::new(entries.len() as u32).ok(),
             calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
             entries,
+            variables: Variables::new(config),
             unknown: Mutex::default(),
             first_unknown,
             os: config.os,
@@ -77,13 +80,16 @@ impl Table {
         !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
     }
 
-    /// The address of a routine, as a lookup finds it.
+    /// The address of a routine or a variable, as a lookup finds it.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
         if self.is_hidden(name) {
             return None;
         }
         if name == "__chkstk" {
             return Some((switch::check_stack as *const ()).expose_provenance() as u64);
+        }
+        if let Some(variable) = self.variables.address(name) {
+            return Some(variable);
         }
         let number = self.numbers.get(name)?;
         Some(self.stubs?.address(*number))

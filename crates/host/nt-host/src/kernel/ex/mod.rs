@@ -4,9 +4,11 @@ mod bugcheck;
 mod callback;
 mod file;
 pub(crate) mod object;
+mod shared_data;
 mod system;
 
 pub(crate) use callback::Callbacks;
+pub(crate) use shared_data::SharedData;
 pub(crate) use system::SEED;
 
 use crate::routine::Routine;
