@@ -11,7 +11,7 @@ use super::NtHost;
 use super::host::Inner;
 use crate::child::Process;
 use crate::config::{Config, Failure, RegistryValue};
-use crate::loader::plan_image;
+use crate::loader::{notes, plan_image};
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
@@ -136,9 +136,10 @@ impl Builder {
         }
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
+        let notes = notes(&image);
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, size })))
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, notes, size })))
     }
 }

@@ -18,6 +18,8 @@ use crate::wire::{Reply, Request, StormPlan};
 pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
+    /// What is worth knowing about the image and no mistake.
+    pub(crate) notes: Vec<String>,
     /// Bytes of the image in memory.
     pub(crate) size: u64,
 }
@@ -183,6 +185,12 @@ impl NtHost {
     pub fn report(&self) -> Report {
         let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
         Report::new(findings, self.inner.process.output())
+    }
+
+    /// What is worth knowing about the image, and breaks no rule of this run: that memory integrity would refuse it.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.inner.notes
     }
 
     /// What is known about an address of the driver's code, as it is in an event's stack: where a call returns to. `None`

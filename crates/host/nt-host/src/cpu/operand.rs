@@ -72,16 +72,16 @@ mod tests {
     #[test]
     fn the_base_is_found_behind_prefixes_and_maps() {
         for (code, register) in [
-            (&[0x8B, 0x01][..], 1),                               // mov eax, [rcx]
-            (&[0x48, 0x8B, 0x41, 0x14], 1),                       // mov rax, [rcx+14h]
-            (&[0x49, 0x8B, 0x04, 0x24], 12),                      // mov rax, [r12]
-            (&[0x66, 0x41, 0x83, 0x78, 0x08, 0x00], 8),           // cmp word ptr [r8+8], 0
-            (&[0x0F, 0xB6, 0x80, 0xD4, 0x02, 0, 0], 0),           // movzx eax, byte ptr [rax+2D4h]
-            (&[0x48, 0x0F, 0xA4, 0x01, 0x08], 1),                 // shld [rcx], rax, 8
-            (&[0xC5, 0xFA, 0x6F, 0x02], 2),                       // vmovdqu xmm0, [rdx]
-            (&[0xC4, 0xC1, 0x7A, 0x6F, 0x00], 8),                 // vmovdqu xmm0, [r8]
-            (&[0x66, 0x0F, 0x38, 0x00, 0x03], 3),                 // pshufb xmm0, [rbx]
-            (&[0x8B, 0x84, 0x8A, 0, 0, 0, 0], 2),                 // mov eax, [rdx+rcx*4]
+            (&[0x8B, 0x01][..], 1),                     // mov eax, [rcx]
+            (&[0x48, 0x8B, 0x41, 0x14], 1),             // mov rax, [rcx+14h]
+            (&[0x49, 0x8B, 0x04, 0x24], 12),            // mov rax, [r12]
+            (&[0x66, 0x41, 0x83, 0x78, 0x08, 0x00], 8), // cmp word ptr [r8+8], 0
+            (&[0x0F, 0xB6, 0x80, 0xD4, 0x02, 0, 0], 0), // movzx eax, byte ptr [rax+2D4h]
+            (&[0x48, 0x0F, 0xA4, 0x01, 0x08], 1),       // shld [rcx], rax, 8
+            (&[0xC5, 0xFA, 0x6F, 0x02], 2),             // vmovdqu xmm0, [rdx]
+            (&[0xC4, 0xC1, 0x7A, 0x6F, 0x00], 8),       // vmovdqu xmm0, [r8]
+            (&[0x66, 0x0F, 0x38, 0x00, 0x03], 3),       // pshufb xmm0, [rbx]
+            (&[0x8B, 0x84, 0x8A, 0, 0, 0, 0], 2),       // mov eax, [rdx+rcx*4]
         ] {
             assert_eq!(operand(code), Some(Operand::Base(register)), "{code:02x?}");
         }
@@ -95,7 +95,9 @@ mod tests {
         assert_eq!(operand(&absolute(&[0x66, 0xA1])), Some(Operand::Absolute { width: 2, length: 10 }));
         assert_eq!(operand(&absolute(&[0xA0])), Some(Operand::Absolute { width: 1, length: 9 }));
         assert_eq!(operand(&[0xF3, 0xA4]), Some(Operand::String));
-        for none in [&[0x8B, 0x05, 0, 0, 0, 0][..], &[0x8B, 0x04, 0x25, 0, 0, 0, 0], &[0x8B, 0xC1], &[0x8B], &[], &[0xA1, 0]] {
+        for none in
+            [&[0x8B, 0x05, 0, 0, 0, 0][..], &[0x8B, 0x04, 0x25, 0, 0, 0, 0], &[0x8B, 0xC1], &[0x8B], &[], &[0xA1, 0]]
+        {
             assert_eq!(operand(none), None, "{none:02x?}");
         }
     }

@@ -3,6 +3,7 @@
 //! Every routine is an entry of a table. A driver's call arrives in [`nt_host_dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
+pub(crate) mod data;
 pub(crate) mod etw;
 pub(crate) mod ex;
 pub(crate) mod io;
@@ -10,7 +11,6 @@ pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod rtl;
 pub(crate) mod sync;
-pub(crate) mod data;
 mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

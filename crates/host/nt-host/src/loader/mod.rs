@@ -5,7 +5,7 @@
 
 mod mapped;
 
-use driver_package::{Target, Verdict};
+use driver_package::{Severity, Target, Verdict};
 use pe_image::Image;
 
 pub(crate) use mapped::Mapped;
@@ -33,4 +33,13 @@ pub(crate) fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageErro
         return Err(ImageError::new(refusal.rule.id, format!("{} ({})", refusal.found, refusal.rule.what)));
     }
     Layout::of(file, image)
+}
+
+/// What memory integrity would refuse and Windows without it loads.
+pub(crate) fn notes(image: &Image) -> Vec<String> {
+    let verdict = Verdict::of(image, Target::default());
+    let found = verdict.findings().iter().filter(|finding| finding.rule.severity == Severity::MemoryIntegrity);
+    found
+        .map(|finding| format!("not compatible with memory integrity: {} ({})", finding.found, finding.rule.id))
+        .collect()
 }

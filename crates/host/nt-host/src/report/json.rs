@@ -12,6 +12,7 @@ use crate::verify::{Finding, Place};
 pub(crate) fn json(
     outcome: &str,
     requests: &[(u32, NtStatus, String)],
+    notes: &[String],
     report: &Report,
     events: &[Event],
     lost: u64,
@@ -22,6 +23,7 @@ pub(crate) fn json(
     let value = json!({
         "outcome": outcome,
         "requests": requests.iter().map(request).collect::<Vec<_>>(),
+        "notes": notes,
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
         "events": events,
         "lost": lost,
@@ -72,9 +74,9 @@ mod tests {
         };
         let report = Report::new(vec![finding], "hi".into());
         assert_eq!(
-            json("clean", &[(0x0022_2000, NtStatus::Success, "0a".into())], &report, &[], 0),
+            json("clean", &[(0x0022_2000, NtStatus::Success, "0a".into())], &["note".into()], &report, &[], 0),
             "{\"outcome\":\"clean\",\"requests\":[{\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\"}],\
-             \"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
+             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3,\"stack\":[\
              {\"rva\":32,\"symbol\":\"g\",\"file\":\"g.c\",\"line\":null}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
         );

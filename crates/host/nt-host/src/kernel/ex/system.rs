@@ -76,7 +76,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(true)
     }),
     routine!("RtlNtStatusToDosError", ANY, |call| etw_symbols::win32_from_nt(call.status(0)).as_int()),
-    routine!("MmIsAddressValid", DISPATCH, |call| shared_data::contains(call.arg(0)) || call.ptr::<Opaque>(0).is_mapped()),
+    routine!("MmIsAddressValid", DISPATCH, |call| shared_data::contains(call.arg(0))
+        || call.ptr::<Opaque>(0).is_mapped()),
     fixed("KeInvalidateAllCaches", ANY, 1),
 ];
 
