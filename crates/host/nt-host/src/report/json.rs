@@ -38,17 +38,24 @@ fn request((code, status, output): &(u32, NtStatus, String)) -> Value {
 
 fn finding(finding: &Finding) -> Value {
     let place = finding.place.as_ref();
-    let caller =
-        |place: &Place| json!({ "rva": place.rva, "symbol": place.symbol, "file": place.file, "line": place.line });
+    let caller = |place: &Place| {
+        json!({
+            "rva": place.rva, "section": place.section, "symbol": place.symbol, "offset": place.offset,
+            "file": place.file, "line": place.line, "inlined": place.is_inlined,
+        })
+    };
     json!({
         "rule": finding.rule.id(),
         "routine": finding.routine,
         "irql": finding.irql,
         "detail": finding.detail,
         "rva": place.map(|place| place.rva),
+        "section": place.map(|place| &place.section),
         "symbol": place.map(|place| &place.symbol),
+        "offset": place.map(|place| place.offset),
         "file": place.map(|place| &place.file),
         "line": place.map(|place| place.line),
+        "inner": finding.inner.iter().map(caller).collect::<Vec<_>>(),
         "stack": finding.stack.iter().map(caller).collect::<Vec<_>>(),
     })
 }
@@ -62,12 +69,13 @@ mod tests {
 
     #[test]
     fn a_report_becomes_one_object() {
-        let place = Place { rva: 16, symbol: Some("f".into()), file: None, line: Some(3) };
-        let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), line: None };
+        let place = Place { rva: 16, symbol: Some("f".into()), line: Some(3), ..Place::default() };
+        let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), ..Place::default() };
         let finding = Finding {
             rule: Rule::PoolLeak,
             routine: None,
             place: Some(place),
+            inner: Vec::new(),
             stack: vec![caller],
             irql: 0,
             detail: "16 bytes".into(),
@@ -77,8 +85,9 @@ mod tests {
             json("clean", &[(0x0022_2000, NtStatus::Success, "0a".into())], &["note".into()], &report, &[], 0),
             "{\"outcome\":\"clean\",\"requests\":[{\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\"}],\
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
-             \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3,\"stack\":[\
-             {\"rva\":32,\"symbol\":\"g\",\"file\":\"g.c\",\"line\":null}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
+             \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
+             \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
+             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
         );
     }
 }
