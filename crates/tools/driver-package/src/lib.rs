@@ -31,9 +31,8 @@ pub mod inf;
 pub mod package;
 pub mod problem;
 pub mod report;
-pub mod rules;
 pub mod sign;
 
+pub use load_rules::{self as rules, Finding, Severity, Target, Verdict};
 pub use pe_image::{self as pe, Error, Image};
 pub use problem::{Level, Problem, Problems};
-pub use rules::{Finding, Severity, Target, Verdict};

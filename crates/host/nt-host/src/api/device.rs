@@ -1,10 +1,9 @@
 //! A device of the driver, as a client uses it.
 
-use etw_types::NtStatus;
+use nt_machine::{Answer, IoRequest, RequestKind};
 
 use super::NtHost;
 use crate::Error;
-use crate::machine::plug::{CONTROL, READ, WRITE};
 use crate::wire::{Reply, Request};
 
 /// A device.
@@ -12,17 +11,6 @@ use crate::wire::{Reply, Request};
 pub struct Device {
     host: NtHost,
     number: u64,
-}
-
-/// What came of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The status.
-    pub status: NtStatus,
-    /// How many bytes the driver says it transferred.
-    pub information: u64,
-    /// The output.
-    pub output: Vec<u8>,
 }
 
 impl Device {
@@ -36,7 +24,7 @@ impl Device {
     ///
     /// When the driver stops the machine. A request that fails is an [`Answer`] with its status.
     pub fn ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
-        self.send(&Request::Ioctl { device: self.number, code, input: input.to_vec(), output })
+        self.send(control(code, input, output))
     }
 
     /// Reads.
@@ -45,7 +33,7 @@ impl Device {
     ///
     /// As for [`Device::ioctl`].
     pub fn read(&self, length: u32) -> Result<Answer, Error> {
-        self.send(&Request::Read { device: self.number, length })
+        self.send(read(length))
     }
 
     /// Writes.
@@ -54,7 +42,7 @@ impl Device {
     ///
     /// As for [`Device::ioctl`].
     pub fn write(&self, data: &[u8]) -> Result<Answer, Error> {
-        self.send(&Request::Write { device: self.number, data: data.to_vec() })
+        self.send(write(data))
     }
 
     /// Takes the device away, as when it is disabled or pulled out.
@@ -99,7 +87,7 @@ impl Device {
     ///
     /// When the driver stops the machine.
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
-        self.begin(CONTROL, code, input, output)
+        self.begin(control(code, input, output))
     }
 
     /// Begins to read.
@@ -108,7 +96,7 @@ impl Device {
     ///
     /// As for [`Device::begin_ioctl`].
     pub fn begin_read(&self, length: u32) -> Result<PendingRequest, Error> {
-        self.begin(READ, 0, &[], length)
+        self.begin(read(length))
     }
 
     /// Begins to write.
@@ -117,23 +105,34 @@ impl Device {
     ///
     /// As for [`Device::begin_ioctl`].
     pub fn begin_write(&self, data: &[u8]) -> Result<PendingRequest, Error> {
-        self.begin(WRITE, 0, data, 0)
+        self.begin(write(data))
     }
 
-    fn begin(&self, kind: u32, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
-        let request = Request::Begin { device: self.number, kind, code, input: input.to_vec(), output };
-        match self.host.ask(&request)? {
+    fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
+        match self.host.ask(&Request::Begin { device: self.number, request })? {
             Reply::Number { number } => Ok(PendingRequest { host: self.host.clone(), number }),
             reply => Err(self.host.unexpected(reply)),
         }
     }
 
-    fn send(&self, request: &Request) -> Result<Answer, Error> {
-        match self.host.ask(request)? {
-            Reply::Completed { status, information, output } => Ok(Answer { status, information, output }),
+    fn send(&self, request: IoRequest) -> Result<Answer, Error> {
+        match self.host.ask(&Request::Io { device: self.number, request })? {
+            Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }
     }
+}
+
+fn control(code: u32, input: &[u8], output: u32) -> IoRequest {
+    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input: input.to_vec(), output }
+}
+
+fn read(length: u32) -> IoRequest {
+    IoRequest { kind: RequestKind::READ, output: length, ..IoRequest::default() }
+}
+
+fn write(data: &[u8]) -> IoRequest {
+    IoRequest { kind: RequestKind::WRITE, input: data.to_vec(), ..IoRequest::default() }
 }
 
 /// A request that was begun: it has ended, or the driver or one of its queues has it.
@@ -162,7 +161,7 @@ impl PendingRequest {
     /// When the driver stops the machine.
     pub fn wait(self) -> Result<Answer, Error> {
         match self.host.ask(&Request::Finish { number: self.number })? {
-            Reply::Completed { status, information, output } => Ok(Answer { status, information, output }),
+            Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }
     }

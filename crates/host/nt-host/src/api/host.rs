@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::{Guid, NtStatus};
+use nt_machine::Record;
 use pe_image::Symbols;
 
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
-use crate::report::Report;
-use crate::verify::{Finding, Place, Record};
+use crate::report::{Finding, Place, Report};
 use crate::wire::{Reply, Request, StormPlan};
 
 /// What all handles of a host share.
@@ -270,7 +270,8 @@ impl NtHost {
             Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
             Reply::Failed { reason } => Error::Host(reason),
             Reply::NotLoaded { status, reason } => Error::NotLoaded(status, reason),
-            Reply::Completed { status, .. } | Reply::Status { status } => Error::Status(status),
+            Reply::Completed { answer } => Error::Status(answer.status),
+            Reply::Status { status } => Error::Status(status),
             Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } | Reply::Control { .. } => {
                 Error::Status(NtStatus::InvalidParameter)
             }

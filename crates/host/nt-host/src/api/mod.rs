@@ -9,7 +9,7 @@ mod system;
 mod trace;
 
 pub use builder::Builder;
-pub use device::{Answer, Device, PendingRequest};
+pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Survey};

@@ -4,9 +4,8 @@ use etw_etl::{Event, Format};
 use etw_types::NtStatus;
 use serde_json::{Value, json};
 
-use super::Report;
 use super::text::export;
-use crate::verify::{Finding, Place};
+use super::{Finding, Place, Report};
 
 /// One object: the outcome, the requests, the findings, the events, the debug output.
 pub(crate) fn json(

@@ -1,12 +1,14 @@
 //! What came of a run, for people and for programs.
 
+mod finding;
 mod json;
 mod text;
 
+pub use finding::{Finding, Place};
 pub(crate) use json::json;
 pub(crate) use text::text;
 
-use crate::verify::{Finding, Rule};
+use crate::Rule;
 
 /// The findings and the debug output of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -32,7 +32,7 @@ const GNU: &str = "x86_64-pc-windows-gnu";
 const MIRI_CRATES: [&str; 6] = ["--lib", "--tests", "--package", "etw-types", "--package", "wdk-etw"];
 
 /// And the pointers into guest memory, over memory of the tests: the rest of that crate maps pages and runs drivers.
-const MIRI_GUEST: [&str; 4] = ["--lib", "--package", "nt-host", "memory::"];
+const MIRI_GUEST: [&str; 4] = ["--lib", "--package", "nt-machine", "memory::"];
 
 pub(super) const STEPS: [Step; 10] = [
     SETUP,
