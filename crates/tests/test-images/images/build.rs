@@ -1,6 +1,6 @@
 //! Link arguments: every image is a driver but `user`, which is a program without a C runtime.
 
-const DRIVERS: [&str; 7] = ["direct", "fields", "lifecycle", "lookup", "manifest", "off", "panicking"];
+const DRIVERS: [&str; 8] = ["direct", "fields", "inlined", "lifecycle", "lookup", "manifest", "off", "panicking"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -17,11 +17,7 @@ static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 /// When the images cannot be built or this one is not among them: a test that looks at nothing must not pass.
 #[must_use]
 pub fn image(name: &str) -> Image {
-    let folder = match FOLDER.get_or_init(build) {
-        Ok(folder) => folder,
-        Err(reason) => panic!("no image to inspect: {reason}"),
-    };
-    let path = folder.join(format!("{name}.exe"));
+    let path = file(name);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) => panic!("{}: {error}", path.display()),
@@ -29,6 +25,19 @@ pub fn image(name: &str) -> Image {
     match Image::parse(&bytes) {
         Ok(image) => image,
         Err(error) => panic!("{}: {error}", path.display()),
+    }
+}
+
+/// The file of the image of this name, which has its PDB beside it.
+///
+/// # Panics
+///
+/// When the images cannot be built.
+#[must_use]
+pub fn file(name: &str) -> PathBuf {
+    match FOLDER.get_or_init(build) {
+        Ok(folder) => folder.join(format!("{name}.exe")),
+        Err(reason) => panic!("no image to inspect: {reason}"),
     }
 }
 

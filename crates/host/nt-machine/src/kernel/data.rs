@@ -1,128 +1,115 @@
-//! Data that the kernel exports: variables, whose addresses are what an import or a lookup gives.
+//! Exported variables: what a driver imports from the kernel that is no routine.
 //!
-//! The names and types are those of Microsoft's headers. Addresses of a driver are addresses of a Linux process here, so
-//! those below which Windows has user memory say nothing about them.
+//! An import of one is the address of a variable. `MmGetSystemRoutineAddress` finds them too.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 
-use crate::Os;
+use super::sync::timer::TICK;
+use crate::config::Config;
 use crate::layout::THREAD;
-use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
+use crate::memory::{Fault, GuestPtr, Opaque, Protection, Region};
 
-/// What a variable holds.
-#[derive(Clone, Copy)]
+/// What a variable holds when the driver is loaded.
+#[derive(Clone, Copy, Debug)]
 enum Value {
-    Number(u64),
-    /// `NtBuildNumber`: that of a free build.
+    Byte(u8),
+    Long(u32),
+    Quad(u64),
+    /// The build number, with the bits of a free build.
     Build,
-    /// A pointer to an object type.
-    Type,
-    /// A pointer to the system's process.
+    /// The address of an object type, which is opaque.
+    ObjectType,
+    /// The address of the system process.
     Process,
-    /// Room of this many bytes, zeroed: a table of which drivers only take the address.
-    Room(u64),
+    /// A table of which drivers only take the address.
+    Table,
 }
 
-use Value::{Build, Number, Process, Room, Type};
+use Value::{Build, Byte, Long, ObjectType, Process, Quad, Table};
 
-const EXPORTS: [(&str, Value); 43] = [
-    ("CmKeyObjectType", Type),
-    ("ExDesktopObjectType", Type),
-    ("ExEventObjectType", Type),
-    ("ExSemaphoreObjectType", Type),
-    ("ExWindowStationObjectType", Type),
-    ("IoAdapterObjectType", Type),
-    ("IoDeviceHandlerObjectType", Type),
-    ("IoDeviceObjectType", Type),
-    ("IoDriverObjectType", Type),
-    ("IoFileObjectType", Type),
-    ("LpcPortObjectType", Type),
-    ("MmSectionObjectType", Type),
-    ("ObDirectoryObjectType", Type),
-    ("PsJobType", Type),
-    ("PsProcessType", Type),
-    ("PsThreadType", Type),
-    ("SeTokenObjectType", Type),
-    ("TmEnlistmentObjectType", Type),
-    ("TmResourceManagerObjectType", Type),
-    ("TmTransactionManagerObjectType", Type),
-    ("TmTransactionObjectType", Type),
-    ("PsInitialSystemProcess", Process),
+/// The variables, and their values on x64 with two processors and no debugger.
+const VARIABLES: [(&str, Value); 46] = [
+    ("CmKeyObjectType", ObjectType),
+    ("ExActivationObjectType", ObjectType),
+    ("ExCompositionObjectType", ObjectType),
+    ("ExDesktopObjectType", ObjectType),
+    ("ExEventObjectType", ObjectType),
+    ("ExMutantObjectType", ObjectType),
+    ("ExSemaphoreObjectType", ObjectType),
+    ("ExTimerObjectType", ObjectType),
+    ("ExWindowStationObjectType", ObjectType),
+    ("IoAdapterObjectType", ObjectType),
+    ("IoCompletionObjectType", ObjectType),
+    ("IoDeviceHandlerObjectType", ObjectType),
+    ("IoDeviceObjectType", ObjectType),
+    ("IoDriverObjectType", ObjectType),
+    ("IoFileObjectType", ObjectType),
+    ("LpcPortObjectType", ObjectType),
+    ("MmSectionObjectType", ObjectType),
+    ("ObDirectoryObjectType", ObjectType),
+    ("PsJobType", ObjectType),
+    ("PsProcessType", ObjectType),
+    ("PsThreadType", ObjectType),
+    ("SeTokenObjectType", ObjectType),
+    ("TmEnlistmentObjectType", ObjectType),
+    ("TmResourceManagerObjectType", ObjectType),
+    ("TmTransactionManagerObjectType", ObjectType),
+    ("TmTransactionObjectType", ObjectType),
+    ("HalDispatchTable", Table),
+    ("HalPrivateDispatchTable", Table),
+    ("InitSafeBootMode", Long(0)),
+    ("KdDebuggerEnabled", Byte(0)),
+    ("KdDebuggerNotPresent", Byte(1)),
+    ("KeMaximumIncrement", Long(TICK as u32)),
+    ("KeNumberProcessors", Byte(2)),
+    ("Mm64BitPhysicalAddress", Long(1)),
+    ("MmHighestUserAddress", Quad(0x7FFF_FFFE_FFFF)),
+    ("MmSystemRangeStart", Quad(0xFFFF_8000_0000_0000)),
+    ("MmUserProbeAddress", Quad(0x7FFF_FFFF_0000)),
+    ("NlsMbCodePageTag", Byte(0)),
+    ("NlsMbOemCodePageTag", Byte(0)),
+    ("NlsAnsiCodePage", Long(1252)),
+    ("NlsOemCodePage", Long(437)),
     ("NtBuildNumber", Build),
-    ("NtGlobalFlag", Number(0)),
-    ("InitSafeBootMode", Number(0)),
-    ("KdDebuggerEnabled", Number(0)),
-    ("KdDebuggerNotPresent", Number(1)),
-    ("KeNumberProcessors", Number(2)),
-    ("Mm64BitPhysicalAddress", Number(1)),
-    ("MmHighestUserAddress", Number(0x7FFF_FFFE_FFFF)),
-    ("MmSystemRangeStart", Number(0xFFFF_8000_0000_0000)),
-    ("MmUserProbeAddress", Number(0x7FFF_FFFF_0000)),
-    ("NlsAnsiCodePage", Number(1252)),
-    ("NlsMbCodePageTag", Number(0)),
-    ("NlsMbOemCodePageTag", Number(0)),
-    ("NlsOemCodePage", Number(437)),
-    ("FsRtlLegalAnsiCharacterArray", Room(8)),
-    ("HalDispatchTable", Room(0x200)),
-    ("HalPrivateDispatchTable", Room(0x400)),
-    ("IoStatisticsLock", Number(0)),
-    ("KeLoaderBlock", Number(0)),
-    ("NlsLeadByteInfo", Room(8)),
-    ("SeExports", Room(8)),
+    ("NtGlobalFlag", Long(0)),
+    ("FsRtlLegalAnsiCharacterArray", Quad(0)),
+    ("SeExports", Quad(0)),
+    ("PsInitialSystemProcess", Process),
 ];
 
-/// Bytes of an object type, which is opaque.
-const TYPE_SIZE: u64 = 0x100;
+/// Whether a name is that of a variable.
+pub(crate) fn is_variable(name: &str) -> bool {
+    names().any(|known| known == name)
+}
+
+/// The names of all variables.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().map(|(name, _)| *name)
+}
+
+/// Bytes of a variable, and of an object type or a table behind the variables.
+const VARIABLE: u64 = 16;
+const OBJECT: u64 = 0x400;
 /// `ProcessObject`.
 const PROCESS: u8 = 3;
 
-/// The variables, and what they lead to.
-#[derive(Clone, Debug)]
-pub(crate) struct Exports {
-    variables: HashMap<&'static str, GuestPtr<u64>>,
+/// The variables of a machine, and what they lead to.
+#[derive(Default)]
+pub(crate) struct Variables {
+    addresses: BTreeMap<&'static str, GuestPtr<u64>>,
     process: GuestPtr<THREAD>,
 }
 
-impl Exports {
-    pub(crate) fn new(os: Os) -> io::Result<Self> {
-        let sizes = EXPORTS.iter().map(|(_, value)| match value {
-            Type => 0x10 + TYPE_SIZE,
-            Room(size) => 0x10 + size.next_multiple_of(0x10),
-            _ => 0x10,
-        });
-        let size = sizes.sum::<u64>() + size_of::<THREAD>() as u64;
-        let region = Region::new(size, Protection::ReadWrite, false)?;
-        let mut next = GuestPtr::<u8>::new(region.base);
-        let mut take = |size: u64| {
-            let taken = next;
-            next = next.at(size);
-            taken
-        };
-        let process: GuestPtr<THREAD> = take(size_of::<THREAD>() as u64).cast();
-        process.Header().initialize(PROCESS, 0).or_stop();
-        let mut variables = HashMap::new();
-        for (name, value) in EXPORTS {
-            let variable = take(0x10).cast::<u64>();
-            let content = match value {
-                Number(number) => number,
-                Build => u64::from(os.build() | 0xF000_0000),
-                Type => take(TYPE_SIZE).address(),
-                Process => process.address(),
-                Room(size) => {
-                    take(size.next_multiple_of(0x10));
-                    0
-                }
-            };
-            variable.write(content).or_stop();
-            variables.insert(name, variable);
-        }
-        Ok(Self { variables, process })
+impl Variables {
+    /// Makes them. A machine without memory for them has none.
+    pub(crate) fn new(config: &Config) -> Self {
+        make(config).unwrap_or_default()
     }
 
     /// The address of a variable.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
-        self.variables.get(name).map(|variable| variable.address())
+        self.addresses.get(name).map(|variable| variable.address())
     }
 
     /// The object of the system's process.
@@ -130,21 +117,42 @@ impl Exports {
         self.process
     }
 
-    /// The type that a variable points to.
+    /// The object type that a variable points to.
     pub(crate) fn object_type(&self, name: &str) -> Result<GuestPtr<Opaque>, Fault> {
-        match self.variables.get(name) {
+        match self.addresses.get(name) {
             Some(variable) => variable.read().map(GuestPtr::new),
             None => Ok(GuestPtr::NULL),
         }
     }
 }
 
-/// Whether a name is that of data.
-pub(crate) fn is_data(name: &str) -> bool {
-    EXPORTS.iter().any(|(known, _)| *known == name)
+fn make(config: &Config) -> io::Result<Variables> {
+    let fault = |fault: Fault| io::Error::other(fault.to_string());
+    let count = VARIABLES.len() as u64;
+    let region = Region::new(count * (VARIABLE + OBJECT), Protection::ReadWrite, false)?;
+    let start = GuestPtr::<u8>::new(region.base);
+    let mut variables = Variables::default();
+    for (index, (name, value)) in (0..).zip(VARIABLES) {
+        let variable = start.at(index * VARIABLE).cast::<u64>();
+        let object = start.at(count * VARIABLE + index * OBJECT);
+        if matches!(value, Process) {
+            variables.process = object.cast();
+            variables.process.Header().initialize(PROCESS, 0).map_err(fault)?;
+        }
+        let variable = if matches!(value, Table) { object.cast() } else { variable };
+        write(variable, value, object, config).map_err(fault)?;
+        variables.addresses.insert(name, variable);
+    }
+    Ok(variables)
 }
 
-/// The names of all data.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    EXPORTS.iter().map(|(name, _)| *name)
+fn write(place: GuestPtr<u64>, value: Value, object: GuestPtr<u8>, config: &Config) -> Result<(), Fault> {
+    match value {
+        Byte(value) => place.cast().write(value),
+        Long(value) => place.cast().write(value),
+        Quad(value) => place.write(value),
+        Build => place.cast().write(config.os.build() | 0xF000_0000),
+        ObjectType | Process => place.write(object.address()),
+        Table => Ok(()),
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::data::Exports;
+use super::data::Variables;
 use super::lock;
 use crate::Os;
 use crate::config::Config;
@@ -30,8 +30,8 @@ pub(crate) struct Table {
     entries: Vec<Entry>,
     numbers: HashMap<&'static str, u32>,
     stubs: Option<Stubs>,
-    exports: Option<Exports>,
     calls: Vec<AtomicU64>,
+    variables: Variables,
     unknown: Mutex<Vec<&'static str>>,
     first_unknown: u32,
     os: Os,
@@ -55,9 +55,9 @@ impl Table {
         Self {
             numbers,
             stubs: Stubs::new(entries.len() as u32).ok(),
-            exports: Exports::new(config.os).ok(),
             calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
             entries,
+            variables: Variables::new(config),
             unknown: Mutex::default(),
             first_unknown,
             os: config.os,
@@ -81,8 +81,8 @@ impl Table {
     }
 
     /// The data that the kernel exports.
-    pub(crate) const fn exports(&self) -> Option<&Exports> {
-        self.exports.as_ref()
+    pub(crate) const fn variables(&self) -> &Variables {
+        &self.variables
     }
 
     /// The address of a routine or of data, as a lookup finds it.
@@ -95,7 +95,7 @@ impl Table {
         }
         match self.numbers.get(name) {
             Some(number) => Some(self.stubs?.address(*number)),
-            None => self.exports.as_ref()?.address(name),
+            None => self.variables.address(name),
         }
     }
 

@@ -3,7 +3,6 @@
 use windows_releases::first_with_routine;
 
 use crate::Os;
-use crate::kernel::data;
 use crate::routine::{Fails, Routine};
 use crate::{exception, kernel, wdf};
 
@@ -29,7 +28,7 @@ pub fn known(name: &str, os: Os) -> Known {
     match find(name) {
         Some(routine) if routine.fixed => Known::Fixed,
         Some(_) => Known::Implemented,
-        None if name == "__chkstk" || data::is_data(name) => Known::Implemented,
+        None if name == "__chkstk" || kernel::data::is_variable(name) => Known::Implemented,
         None => Known::Trapped,
     }
 }

@@ -5,9 +5,11 @@
 //! File Format".
 
 mod address;
+mod annotations;
 mod lines;
 mod module;
 mod msf;
+mod names;
 mod table;
 
 pub use msf::Msf;

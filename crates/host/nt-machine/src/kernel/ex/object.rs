@@ -193,7 +193,7 @@ fn dereference(object: u64) -> u64 {
 
 /// The object of the system's process.
 fn exports_process() -> u64 {
-    kernel().table.exports().map_or(0, |exports| exports.process().address())
+    kernel().table.variables().process().address()
 }
 
 /// The variable that points to the type of handles of a kind.
@@ -218,9 +218,8 @@ fn by_handle_and_type(call: &Call) -> Outcome {
         (None, 0xFFFF_FFFF_FFFF_FFFE) => ("thread", thread::object().address()),
         (None, _) => return fail(NtStatus::InvalidHandle),
     };
-    if let (Some(wanted), Some(own), Some(exports)) =
-        (call.ptr::<Opaque>(2).non_null(), type_of(kind), kernel().table.exports())
-        && exports.object_type(own)? != wanted
+    if let (Some(wanted), Some(own)) = (call.ptr::<Opaque>(2).non_null(), type_of(kind))
+        && kernel().table.variables().object_type(own)? != wanted
     {
         return fail(NtStatus::ObjectTypeMismatch);
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::exception::shared_data;
 use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
 use crate::memory::{Fault, Opaque};
@@ -69,7 +70,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(true)
     }),
     routine!("RtlNtStatusToDosError", ANY, |call| etw_symbols::win32_from_nt(call.status(0)).as_int()),
-    routine!("MmIsAddressValid", DISPATCH, |call| call.ptr::<Opaque>(0).is_mapped()),
+    routine!("MmIsAddressValid", DISPATCH, |call| shared_data::contains(call.arg(0))
+        || call.ptr::<Opaque>(0).is_mapped()),
     fixed("KeInvalidateAllCaches", ANY, 1),
 ];
 

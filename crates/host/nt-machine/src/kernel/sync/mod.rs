@@ -10,7 +10,7 @@ mod shared_lock;
 pub(crate) mod spinlock;
 mod state;
 pub(crate) mod thread;
-mod timer;
+pub(crate) mod timer;
 
 use crate::routine::Routine;
 

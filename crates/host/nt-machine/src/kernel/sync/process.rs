@@ -92,7 +92,7 @@ fn processors(group: u16) -> u32 {
 
 /// The object of the system's process.
 pub(crate) fn process() -> GuestPtr<THREAD> {
-    kernel().table.exports().map_or(GuestPtr::NULL, |exports| exports.process())
+    kernel().table.variables().process()
 }
 
 /// The number of the current thread.
