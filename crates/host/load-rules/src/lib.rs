@@ -2,7 +2,7 @@
 //!
 //! A rule only looks at an [`Image`]; it never reads the file again. It says why Windows objects and who says so. Where
 //! no public text says what happens, the severity is that of the outcome we would expect on a machine with the default
-//! settings of Windows 11, on which memory integrity is on.
+//! settings of Windows 11. What only memory integrity asks for, which can be off, has a severity of its own.
 //!
 //! `driver-package` reports every rule; `nt-machine` refuses the images that Windows refuses.
 #![forbid(unsafe_code)]
@@ -26,6 +26,8 @@ pub use signature::SIGNATURE_DIGEST;
 pub enum Severity {
     /// The driver loads, on most machines; something is still wrong or missing.
     Warning,
+    /// The driver does not load with memory integrity (HVCI), which is on by default in Windows 11. It loads without.
+    MemoryIntegrity,
     /// The driver does not load, or its first instruction is the last.
     Refused,
 }
@@ -34,6 +36,7 @@ impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Warning => "warning",
+            Self::MemoryIntegrity => "memory integrity",
             Self::Refused => "refused",
         })
     }
