@@ -8,6 +8,7 @@ mod demo;
 mod fuzz;
 mod inspect;
 mod lint;
+mod new;
 mod package;
 mod test;
 
@@ -19,6 +20,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     test::COMMAND,
     lint::COMMAND,
     ci::COMMAND,
+    new::COMMAND,
     build::COMMAND,
     check::COMMAND,
     package::COMMAND,

@@ -10,6 +10,7 @@ mod commands;
 mod context;
 mod driver;
 mod error;
+mod new;
 mod output;
 mod process;
 mod setup;
