@@ -21,6 +21,9 @@
 //! The driver's code runs on the processor, not in an emulator: a run takes milliseconds. It has the rights of the
 //! process that it runs in, so this is for drivers that are tested and not for drivers that are suspected.
 //!
+//! What the driver runs on is the crate `nt-machine`; this one is the process around it, what is said to that process, and
+//! the tests' and the command's side.
+//!
 //! What is imitated follows public documentation; nothing of it was compared with a run on Windows. For Linux on x86-64;
 //! elsewhere the crate is empty.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -33,34 +36,18 @@
 mod api;
 mod child;
 pub mod cli;
-mod config;
-mod cpu;
 mod error;
-mod exception;
-mod image;
-mod kernel;
-mod layout;
-mod loader;
-mod machine;
-mod memory;
 mod report;
-mod routine;
-mod verify;
-mod wdf;
 mod wire;
 
 pub use api::{
-    Answer, Broken, Builder, Device, Expectation, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
+    Broken, Builder, Device, Expectation, File, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
 };
-pub use config::{Failure, RegistryValue};
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
-pub use loader::{ImageError, ImportName, Layout, plan};
-pub use machine::{Known, known};
-pub use report::Report;
-pub use verify::{Finding, Place, Rule};
-pub use windows_releases::Release as Os;
+pub use nt_machine::{Answer, Failure, ImageError, ImportName, Known, Layout, Os, RegistryValue, Rule, known, plan};
+pub use report::{Finding, Place, Report};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -1,6 +1,6 @@
 //! Every release of Windows: what it loads, what it binds, and what it says about the rest.
 //!
-//! The same image is held against the release by `driver-package`, which only reads it. Both have to agree.
+//! The same image is held against the release by `load-rules`, which only read it. Both have to agree.
 
 mod common;
 
@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::c;
-use driver_package::rules::oldest_release;
-use driver_package::{Image, Target, Verdict};
 use etw_types::NtStatus;
+use load_rules::oldest_release;
+use load_rules::{Target, Verdict};
 use nt_host::{Error, NtHost, Os, Rule, event};
+use pe_image::Image;
 
 /// What came of loading an image: an error for a release that refuses it.
 fn load(path: &Path, os: Os) -> Result<NtHost, Error> {

@@ -17,6 +17,10 @@ use crate::stand_in::{Release, write_registry};
 pub struct Workspace {
     /// Its folder.
     pub root: PathBuf,
+    /// Its target directory.
+    pub target: PathBuf,
+    /// How many of its packages have no driver.
+    pub others: usize,
     /// The drivers by their model, as JSON: one build can have one model only.
     pub groups: BTreeMap<String, Vec<Package>>,
     /// The releases of `wdk-build` that they use; none for drivers that do not use Microsoft's crates.
@@ -50,9 +54,11 @@ impl Workspace {
     pub fn read(manifest: &Path, triple: &str, wanted: &[String]) -> Result<Self, Error> {
         let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
+        let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or_default());
         let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members = metadata["workspace_members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members: Vec<&Value> = packages.iter().filter(|package| members.contains(&package["id"])).collect();
+        let others = members.iter().filter(|package| library(package, "cdylib").is_none()).count();
         let releases = releases(packages)?;
         let registries = all(packages, "winreg").filter_map(|found| found["version"].as_str().map(str::to_owned));
 
@@ -114,7 +120,7 @@ impl Workspace {
         }
         let registries = registries.collect();
         let unstable = packages.iter().filter(|package| package["source"].is_null()).filter_map(unstable).collect();
-        Ok(Self { root, groups, releases, registries, has_unstable_flags, unstable })
+        Ok(Self { root, target, others, groups, releases, registries, has_unstable_flags, unstable })
     }
 }
 

@@ -212,8 +212,7 @@ fn routines_take_as_many_parameters_as_microsofts_metadata_says() {
         }
         // Metadata names ntdll.dll or kernel32.dll for what both modes have.
         let is_of_both = |module: &str| ["ntdll.dll", "kernel32.dll"].contains(&module);
-        let theirs =
-            exporter.as_deref().map_or("", |module| if is_of_both(module) { "ntoskrnl.exe" } else { module });
+        let theirs = exporter.as_deref().map_or("", |module| if is_of_both(module) { "ntoskrnl.exe" } else { module });
         let ours = if from_hal(name) { "hal.dll" } else { "ntoskrnl.exe" };
         if ours != theirs {
             wrong.push(format!("{name}: imported from {ours}, exported by {theirs}"));

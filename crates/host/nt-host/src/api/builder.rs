@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
+use nt_machine::{Config, Failure, RegistryValue, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
 use super::host::Inner;
 use crate::child::Process;
-use crate::config::{Config, Failure, RegistryValue};
-use crate::loader::plan_image;
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
@@ -130,15 +129,16 @@ impl Builder {
         let image = Image::parse(&file).map_err(bad)?;
         let layout = plan_image(&file, &image).map_err(bad)?;
         for failure in &self.config.failures {
-            if !crate::machine::can_fail(&failure.routine) {
+            if !can_fail(&failure.routine) {
                 return Err(Error::Usage(format!("{} is not a routine that can fail", failure.routine)));
             }
         }
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
-        let symbols = Symbols::beside(&self.path, image.pdb());
+        let notes = notes(&image);
+        let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, exports: layout.exports, size })))
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, notes, size })))
     }
 }

@@ -1,10 +1,10 @@
 //! A device of the driver, as a client uses it.
 
-use etw_types::NtStatus;
+use nt_machine::{Answer, IoRequest};
 
 use super::NtHost;
+use super::file::{self, File};
 use crate::Error;
-use crate::machine::plug::{CONTROL, READ, WRITE};
 use crate::wire::{Reply, Request};
 
 /// A device.
@@ -12,17 +12,6 @@ use crate::wire::{Reply, Request};
 pub struct Device {
     host: NtHost,
     number: u64,
-}
-
-/// What came of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The status.
-    pub status: NtStatus,
-    /// How many bytes the driver says it transferred.
-    pub information: u64,
-    /// The output.
-    pub output: Vec<u8>,
 }
 
 impl Device {
@@ -36,7 +25,7 @@ impl Device {
     ///
     /// When the driver stops the machine. A request that fails is an [`Answer`] with its status.
     pub fn ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
-        self.send(&Request::Ioctl { device: self.number, code, input: input.to_vec(), output })
+        self.send(file::control(code, input, output))
     }
 
     /// Reads.
@@ -45,7 +34,7 @@ impl Device {
     ///
     /// As for [`Device::ioctl`].
     pub fn read(&self, length: u32) -> Result<Answer, Error> {
-        self.send(&Request::Read { device: self.number, length })
+        self.send(file::read(length))
     }
 
     /// Writes.
@@ -54,7 +43,16 @@ impl Device {
     ///
     /// As for [`Device::ioctl`].
     pub fn write(&self, data: &[u8]) -> Result<Answer, Error> {
-        self.send(&Request::Write { device: self.number, data: data.to_vec() })
+        self.send(file::write(data))
+    }
+
+    /// Opens the device, as `CreateFile` does. Several files can be open at once.
+    ///
+    /// # Errors
+    ///
+    /// With the driver's status if it refuses, and if the driver stops the machine.
+    pub fn open(&self) -> Result<File, Error> {
+        self.host.open_with(&Request::Open { device: self.number })
     }
 
     /// Takes the device away, as when it is disabled or pulled out.
@@ -99,7 +97,7 @@ impl Device {
     ///
     /// When the driver stops the machine.
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
-        self.begin(CONTROL, code, input, output)
+        self.begin(file::control(code, input, output))
     }
 
     /// Begins to read.
@@ -108,7 +106,7 @@ impl Device {
     ///
     /// As for [`Device::begin_ioctl`].
     pub fn begin_read(&self, length: u32) -> Result<PendingRequest, Error> {
-        self.begin(READ, 0, &[], length)
+        self.begin(file::read(length))
     }
 
     /// Begins to write.
@@ -117,20 +115,19 @@ impl Device {
     ///
     /// As for [`Device::begin_ioctl`].
     pub fn begin_write(&self, data: &[u8]) -> Result<PendingRequest, Error> {
-        self.begin(WRITE, 0, data, 0)
+        self.begin(file::write(data))
     }
 
-    fn begin(&self, kind: u32, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
-        let request = Request::Begin { device: self.number, kind, code, input: input.to_vec(), output };
-        match self.host.ask(&request)? {
-            Reply::Number { number } => Ok(PendingRequest { host: self.host.clone(), number }),
+    fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
+        match self.host.ask(&Request::Begin { device: self.number, request })? {
+            Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),
         }
     }
 
-    fn send(&self, request: &Request) -> Result<Answer, Error> {
-        match self.host.ask(request)? {
-            Reply::Completed { status, information, output } => Ok(Answer { status, information, output }),
+    fn send(&self, request: IoRequest) -> Result<Answer, Error> {
+        match self.host.ask(&Request::Io { device: self.number, request })? {
+            Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }
     }
@@ -145,6 +142,10 @@ pub struct PendingRequest {
 }
 
 impl PendingRequest {
+    pub(super) const fn new(host: NtHost, number: u64) -> Self {
+        Self { host, number }
+    }
+
     /// Cancels the request, as when its thread ends. A request that has ended stays as it is.
     ///
     /// # Errors
@@ -162,7 +163,7 @@ impl PendingRequest {
     /// When the driver stops the machine.
     pub fn wait(self) -> Result<Answer, Error> {
         match self.host.ask(&Request::Finish { number: self.number })? {
-            Reply::Completed { status, information, output } => Ok(Answer { status, information, output }),
+            Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }
     }

@@ -3,14 +3,16 @@
 mod builder;
 mod device;
 mod expect;
+mod file;
 mod host;
 mod matrix;
 mod system;
 mod trace;
 
 pub use builder::Builder;
-pub use device::{Answer, Device, PendingRequest};
+pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
+pub use file::File;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Survey};
 pub use trace::{Trace, TraceSession};

@@ -7,8 +7,9 @@ use etw_etl::{Clock, ClockKind, Event, FileTime, Writer, WriterOptions};
 use etw_types::{Guid, Level};
 
 use super::{Expectation, NtHost};
+use nt_machine::EPOCH;
+
 use crate::Error;
-use crate::config::EPOCH;
 use crate::wire::{Reply, Request};
 
 /// A session that was started.

@@ -16,9 +16,8 @@ use etw_session::platform::EngineSystem;
 use etw_session::{Control as Code, EnableRequest, Refusal, System, Target};
 use etw_types::session::TraceInfoClass;
 use etw_types::{ControlCode, Level, Win32Error};
+use nt_machine::Machine;
 
-use crate::kernel::kernel;
-use crate::verify;
 use crate::wire::{self, Answer, Control};
 
 /// `ERROR_SYSTEM_PROCESS_TERMINATED`: the machine has stopped. Our choice: a stopped machine answers nothing.
@@ -27,18 +26,18 @@ pub(crate) const STOPPED: Win32Error = Win32Error::from_int(591);
 const LAST: Duration = Duration::from_secs(1);
 
 /// Answers on this connection until it ends.
-pub(super) fn serve(mut stream: UnixStream) {
-    let mut consumers = Consumers::default();
+pub(super) fn serve(machine: Machine, mut stream: UnixStream) {
+    let mut consumers = Consumers { machine, connected: BTreeMap::new(), last: 0 };
     while let Ok(Some(call)) = wire::receive::<Control>(&mut stream) {
         let answer = match call {
-            Control::Consume { name } if !verify::is_stopped() => consumers.connect(&name),
+            Control::Consume { name } if !machine.is_stopped() => consumers.connect(&name),
             Control::Receive { consumer } => consumers.receive(consumer),
             Control::Disconnect { consumer } => {
                 consumers.connected.remove(&consumer);
                 code(Ok(()))
             }
-            _ if verify::is_stopped() => code(Err(STOPPED)),
-            call => answer(call),
+            _ if machine.is_stopped() => code(Err(STOPPED)),
+            call => answer(machine, call),
         };
         if wire::send(&mut stream, &answer).is_err() {
             return;
@@ -48,10 +47,10 @@ pub(super) fn serve(mut stream: UnixStream) {
 
 /// Finishes the files of all sessions. A thread that stopped in the middle of something may hold what this needs: then the
 /// files stay as they are, readable up to their last buffer.
-pub(super) fn end_sessions() {
+pub(super) fn end_sessions(machine: Machine) {
     let (finished, wait) = mpsc::channel();
     let end = move || {
-        kernel().engine.shut_down();
+        machine.engine().shut_down();
         let _ = finished.send(());
     };
     if thread::Builder::new().name("last".into()).spawn(end).is_ok() {
@@ -60,8 +59,8 @@ pub(super) fn end_sessions() {
 }
 
 /// The answer to a call, except those about consumers.
-pub(super) fn answer(call: Control) -> Answer {
-    let system = EngineSystem::new(kernel().engine.clone());
+pub(super) fn answer(machine: Machine, call: Control) -> Answer {
+    let system = EngineSystem::new(machine.engine().clone());
     match call {
         Control::Start { folder, name, mut block } => {
             match system.relative_to(OsString::from_vec(folder)).start_trace(&name, &mut block) {
@@ -131,15 +130,15 @@ fn code_of(number: u32) -> Option<Code> {
 }
 
 /// The consumers that are connected, with the handles of their sessions.
-#[derive(Default)]
 struct Consumers {
+    machine: Machine,
     connected: BTreeMap<u64, (Consumer, u64)>,
     last: u64,
 }
 
 impl Consumers {
     fn connect(&mut self, name: &str) -> Answer {
-        let session = kernel().engine.find_session(name);
+        let session = self.machine.engine().find_session(name);
         match session.and_then(|session| Ok((session.consume()?, session))) {
             Ok((consumer, session)) => {
                 self.last += 1;
@@ -155,7 +154,7 @@ impl Consumers {
             return Answer::End {};
         };
         // A session leaves the table after its last buffer was delivered: ask in this order.
-        let has_ended = kernel().engine.session(*session).is_err();
+        let has_ended = self.machine.engine().session(*session).is_err();
         match consumer.try_next_buffer() {
             Some(buffer) => {
                 let records = buffer.records().map(<[u8]>::to_vec).collect();

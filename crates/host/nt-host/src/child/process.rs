@@ -8,10 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use nt_machine::{Config, Findings, Layout, Record};
+
 use super::server;
-use crate::config::Config;
-use crate::loader::Layout;
-use crate::verify::{Arena, Record};
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
 /// How long a child may take for an answer beyond what it allows its driver.
@@ -29,13 +28,13 @@ pub(crate) struct Process {
     pid: i32,
     stream: Mutex<UnixStream>,
     control: Mutex<UnixStream>,
-    arena: Arena,
+    findings: Findings,
 }
 
 impl Process {
     /// Forks a child for a driver. Nothing of the driver runs yet.
     pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
-        let arena = Arena::new()?;
+        let findings = Findings::new()?;
         let (ours, theirs) = UnixStream::pair()?;
         let (our_control, their_control) = UnixStream::pair()?;
         // SAFETY: the child runs this program's code, and only its own thread: it uses no lock that another thread of the
@@ -48,7 +47,7 @@ impl Process {
                 // An interrupt from the terminal is for the parent: this process ends, in order, when that does.
                 // SAFETY: no handler is involved.
                 unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
-                let run = || server::run(theirs, their_control, layout, config, arena);
+                let run = || server::run(theirs, their_control, layout, config, findings);
                 let _ = catch_unwind(AssertUnwindSafe(run));
                 // SAFETY: ends this process without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
@@ -58,7 +57,7 @@ impl Process {
                 for stream in [&ours, &our_control] {
                     stream.set_read_timeout(Some(PATIENCE))?;
                 }
-                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), arena })
+                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), findings })
             }
         }
     }
@@ -84,17 +83,17 @@ impl Process {
 
     /// The findings so far.
     pub(crate) fn records(&self) -> Vec<Record> {
-        self.arena.read()
+        self.findings.read()
     }
 
     /// Where the driver's image lies, or lay.
     pub(crate) fn image_base(&self) -> u64 {
-        self.arena.base()
+        self.findings.base()
     }
 
     /// Debug output so far.
     pub(crate) fn output(&self) -> String {
-        self.arena.output()
+        self.findings.output()
     }
 }
 
@@ -131,6 +130,6 @@ impl Drop for Process {
         let mut status = 0;
         // SAFETY: the same child; room for its status.
         unsafe { libc::waitpid(self.pid, &raw mut status, 0) };
-        self.arena.release();
+        self.findings.release();
     }
 }

@@ -1,20 +1,15 @@
 //! The thread that answers.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use etw_engine::Session;
 
+use nt_machine::{Config, Findings, Layout, Machine, News};
+
 use super::worker::Worker;
-use crate::config::Config;
-use crate::exception::signals;
-use crate::kernel::{self, kernel};
-use crate::loader::Layout;
-use crate::machine;
-use crate::verify::notify::{self, News};
-use crate::verify::{self, Arena};
 use crate::wire::{self, Reply, Request};
 
 /// How long the driver may take for one request, unless the run says otherwise.
@@ -23,33 +18,29 @@ const LIMIT: Duration = Duration::from_secs(20);
 const INTERVAL: Duration = Duration::from_millis(25);
 
 /// Runs the child until its parent is gone, on its two connections: for requests and for session control.
-pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, config: &Config, arena: Arena) {
-    verify::record_in(arena);
-    let ready = notify::open().and_then(|pipe| signals::install().map(|()| pipe));
-    let Ok(pipe) = ready else { return };
-    notify::catch_end_of_run();
-    machine::start(config.clone());
-    let Some(worker) = Worker::start(layout) else { return };
-    let serve = move || super::control::serve(control);
+pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, config: &Config, findings: Findings) {
+    let Ok(machine) = Machine::start(config.clone(), findings) else { return };
+    let Some(worker) = Worker::start(machine, layout) else { return };
+    let serve = move || super::control::serve(machine, control);
     if std::thread::Builder::new().name("control".into()).spawn(serve).is_err() {
         return;
     }
     let limit = config.patience.unwrap_or(LIMIT);
-    let mut server = Server { pipe, worker, sessions: Arc::default(), stopped: false, limit };
+    let mut server = Server { machine, worker, sessions: Arc::default(), stopped: false, limit };
     while let Ok(Some(request)) = wire::receive::<Request>(&mut stream) {
         let Some(reply) = server.answer(request, &stream) else { break };
         if wire::send(&mut stream, &reply).is_err() {
             break;
         }
     }
-    super::control::end_sessions();
+    super::control::end_sessions(machine);
 }
 
 /// The sessions, by number; 0 is the one that takes everything.
-pub(super) type Sessions = Arc<std::sync::Mutex<Vec<Session>>>;
+pub(super) type Sessions = Arc<Mutex<Vec<Session>>>;
 
 struct Server {
-    pipe: OwnedFd,
+    machine: Machine,
     worker: Worker,
     sessions: Sessions,
     stopped: bool,
@@ -61,13 +52,13 @@ impl Server {
     fn answer(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
         Some(match request {
             Request::Session { name } => {
-                let mut sessions = kernel::lock(&self.sessions);
-                sessions.push(kernel().engine.start_session(&name));
+                let mut sessions = lock(&self.sessions);
+                sessions.push(self.machine.engine().start_session(&name));
                 Reply::Number { number: sessions.len() as u64 }
             }
             Request::Events { session } => self.events(session),
-            Request::Calls {} => Reply::Calls { calls: kernel().table.fallible_calls() },
-            Request::Written {} => Reply::Number { number: kernel::lock(&kernel().etw).written() },
+            Request::Calls {} => Reply::Calls { calls: self.machine.fallible_calls() },
+            Request::Written {} => Reply::Number { number: self.machine.events_written() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })
@@ -75,8 +66,8 @@ impl Server {
 
     fn events(&self, session: u32) -> Reply {
         let session = match session {
-            0 => kernel::lock(&kernel().etw).session(),
-            number => kernel::lock(&self.sessions).get(number as usize - 1).cloned(),
+            0 => self.machine.trace(),
+            number => lock(&self.sessions).get(number as usize - 1).cloned(),
         };
         let events = session.as_ref().map(Session::events).unwrap_or_default();
         let lost = session.map_or(0, |session| session.events_lost());
@@ -92,16 +83,16 @@ impl Server {
         let started = Instant::now();
         let mut stuck = 0;
         loop {
-            match notify::listen(&self.pipe, INTERVAL) {
+            match self.machine.listen(INTERVAL) {
                 News::Done => return Some(self.worker.take()),
                 News::Crashed | News::Interrupted => {
                     self.stopped = true;
-                    super::control::end_sessions();
+                    super::control::end_sessions(self.machine);
                     return Some(Reply::Stopped {});
                 }
-                News::Nothing if notify::is_closed(parent) => return None,
+                News::Nothing if is_closed(parent) => return None,
                 News::Nothing => {
-                    stuck = if kernel().scheduler.is_stuck() { stuck + 1 } else { 0 };
+                    stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
                     if stuck == 3 || started.elapsed() > limit {
                         // It says where it is, which ends the run.
                         self.worker.ask();
@@ -111,4 +102,17 @@ impl Server {
             }
         }
     }
+}
+
+/// Locks what threads of this process share.
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the other end of a connection is gone.
+fn is_closed(stream: &UnixStream) -> bool {
+    let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: one structure, as announced.
+    let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
+    ready == 1 && poll.revents & (libc::POLLRDHUP | libc::POLLHUP) != 0
 }

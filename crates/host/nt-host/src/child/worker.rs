@@ -7,18 +7,15 @@ use std::thread as std_thread;
 use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
-use super::server::Sessions;
+use nt_machine::{Answer, DeviceId, FileId, Layout, Loaded, Machine};
+
+use super::server::{Sessions, lock};
 use super::{control, storm};
-use crate::cpu::thread;
-use crate::exception::signals;
-use crate::kernel::{self, Asked, Ended, kernel};
-use crate::loader::Layout;
-use crate::machine::{load, plug};
-use crate::verify::notify;
 use crate::wire::{Reply, Request};
 
 /// The worker as the server sees it.
 pub(super) struct Worker {
+    machine: Machine,
     requests: Sender<(Request, Sessions)>,
     reply: Arc<Mutex<Option<Reply>>>,
     thread: i32,
@@ -26,7 +23,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Starts the worker, and the thread for deferred calls.
-    pub(super) fn start(layout: &Layout) -> Option<Self> {
+    pub(super) fn start(machine: Machine, layout: &Layout) -> Option<Self> {
         let (requests, receiver) = mpsc::channel();
         let (said, number) = mpsc::channel();
         let reply = Arc::<Mutex<Option<Reply>>>::default();
@@ -35,101 +32,101 @@ impl Worker {
         let run = move || {
             // SAFETY: answers a number.
             let _ = said.send(unsafe { libc::gettid() });
-            serve(&layout, &receiver, &answers);
+            serve(machine, &layout, &receiver, &answers);
         };
         std_thread::Builder::new().name("driver".into()).spawn(run).ok()?;
-        std_thread::Builder::new().name("deferred".into()).spawn(kernel::serve_deferred).ok()?;
-        Some(Self { requests, reply, thread: number.recv().ok()? })
+        std_thread::Builder::new().name("deferred".into()).spawn(move || machine.run_deferred()).ok()?;
+        Some(Self { machine, requests, reply, thread: number.recv().ok()? })
     }
 
     pub(super) fn give(&self, request: Request, sessions: Sessions) {
         if self.requests.send((request, sessions)).is_err() {
-            notify::done();
+            self.machine.give_up();
         }
     }
 
     pub(super) fn take(&self) -> Reply {
-        let reply = kernel::lock(&self.reply).take();
+        let reply = lock(&self.reply).take();
         reply.unwrap_or_else(|| Reply::Failed { reason: "the worker has ended".into() })
     }
 
     /// Has the worker say where it is.
     pub(super) fn ask(&self) {
-        let process = std::process::id();
-        // SAFETY: a signal to a thread of this process; a number that is no thread's is refused.
-        unsafe { libc::syscall(libc::SYS_tgkill, process, self.thread, signals::ASK) };
+        self.machine.interrogate(self.thread);
     }
 }
 
-fn serve(layout: &Layout, requests: &Receiver<(Request, Sessions)>, replies: &Mutex<Option<Reply>>) {
-    let Ok(_attached) = thread::attach() else { return };
-    while let Ok((request, sessions)) = requests.recv() {
-        kernel().scheduler.begin_request();
-        let reply = execute(layout, request, &sessions);
-        if !kernel().config.real_time {
-            kernel().scheduler.settle();
+fn serve(machine: Machine, layout: &Layout, requests: &Receiver<(Request, Sessions)>, replies: &Mutex<Option<Reply>>) {
+    let _ = machine.serve(|serve_one| {
+        while let Ok((request, sessions)) = requests.recv() {
+            let mut request = Some(request);
+            serve_one(&mut || {
+                let reply = request.take().map(|request| execute(machine, layout, request, &sessions));
+                *lock(replies) = reply;
+            });
         }
-        kernel().scheduler.end_request();
-        *kernel::lock(replies) = Some(reply);
-        notify::done();
-    }
+    });
 }
 
-fn execute(layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
+fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
     match request {
-        Request::Load {} => match load::load(layout) {
-            Ok(status) => match kernel::lock(&kernel().refusal).take() {
-                Some(reason) if !status.is_success() => Reply::NotLoaded { status, reason },
-                _ => Reply::Status { status },
-            },
+        Request::Load {} => match machine.load(layout) {
+            Ok(Loaded::Entered(status)) => Reply::Status { status },
+            Ok(Loaded::Refused(status, reason)) => Reply::NotLoaded { status, reason },
             Err(error) => Reply::Failed { reason: error.to_string() },
         },
         Request::Unload {} => {
-            load::unload();
+            machine.unload();
             done()
         }
-        Request::AddDevice {} => match plug::add_device() {
-            Ok(number) => Reply::Number { number },
+        Request::AddDevice {} => match machine.add_device() {
+            Ok(device) => Reply::Number { number: device.as_int() },
             Err(status) => Reply::Status { status },
         },
-        Request::RemoveDevice { device } => result(plug::remove_device(device, false)),
-        Request::SurpriseRemove { device } => result(plug::remove_device(device, true)),
-        Request::SetPower { device, on } => result(plug::set_power(device, on)),
-        Request::Ioctl { device, code, input, output } => completed(plug::ioctl(device, code, &input, output)),
-        Request::Read { device, length } => {
-            completed(plug::request(device, &Asked { kind: plug::READ, code: 0, input: Vec::new(), output: length }))
+        Request::RemoveDevice { device } => result(machine.remove_device(DeviceId::from_int(device), false)),
+        Request::SurpriseRemove { device } => result(machine.remove_device(DeviceId::from_int(device), true)),
+        Request::SetPower { device, on } => result(machine.set_power(DeviceId::from_int(device), on)),
+        Request::Io { device, request } => completed(machine.request(DeviceId::from_int(device), &request)),
+        Request::Begin { device, request } => {
+            Reply::Number { number: machine.begin(DeviceId::from_int(device), &request) }
         }
-        Request::Write { device, data } => {
-            completed(plug::request(device, &Asked { kind: plug::WRITE, code: 0, input: data, output: 0 }))
+        Request::Open { device } => file(machine.open(DeviceId::from_int(device))),
+        Request::OpenName { name } => file(machine.open_name(&name)),
+        Request::Close { file } => {
+            if machine.close(FileId::from_int(file)) {
+                done()
+            } else {
+                NOT_OPEN
+            }
         }
-        Request::Begin { device, kind, code, input, output } => {
-            Reply::Number { number: plug::begin(device, &Asked { kind, code, input, output }) }
-        }
+        Request::BeginOn { file, request } => match machine.begin_on(FileId::from_int(file), &request) {
+            Some(number) => Reply::Number { number },
+            None => NOT_OPEN,
+        },
         Request::Cancel { number } => {
-            plug::cancel(number);
+            machine.cancel(number);
             done()
         }
-        Request::Finish { number } => match plug::finish(number) {
+        Request::Finish { number } => match machine.finish(number) {
             Some(ended) => completed(ended),
             None => Reply::Failed { reason: format!("there is no request {number}") },
         },
-        Request::Enable { session, provider, level, any, all, group } => with(sessions, session, |session| {
+        Request::Enable { session, provider, level, any, all, group } => with(machine, sessions, session, |session| {
             let group = if group { property::PROVIDER_GROUP } else { 0 };
-            let property = group | kernel().config.enable_property();
+            let property = group | machine.config().enable_property();
             let enable = Enable { level: Level::from_int(level), any, all, property, ..Enable::default() };
             session.enable(provider, enable)
         }),
-        Request::Disable { session, provider } => with(sessions, session, |session| session.disable(provider)),
+        Request::Disable { session, provider } => with(machine, sessions, session, |session| session.disable(provider)),
         Request::CaptureState { session, provider } => {
-            with(sessions, session, |session| session.capture_state(Target::Provider(provider)))
+            with(machine, sessions, session, |session| session.capture_state(Target::Provider(provider)))
         }
         Request::Advance { time } => {
-            let deadline = kernel().scheduler.now().saturating_add(time);
-            kernel().scheduler.wait(Some(deadline), |_| None::<()>);
+            machine.advance(time);
             done()
         }
-        Request::Storm { plan } => storm::run(layout, &plan),
-        Request::Control { call } => Reply::Control { answer: control::answer(call) },
+        Request::Storm { plan } => storm::run(machine, layout, &plan),
+        Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
         Request::Session { .. } | Request::Events { .. } | Request::Calls {} | Request::Written {} => done(),
     }
 }
@@ -138,18 +135,27 @@ fn result(result: Result<(), NtStatus>) -> Reply {
     Reply::Status { status: result.err().unwrap_or(NtStatus::Success) }
 }
 
+fn file(opened: Result<FileId, NtStatus>) -> Reply {
+    match opened {
+        Ok(file) => Reply::Number { number: file.as_int() },
+        Err(status) => Reply::Status { status },
+    }
+}
+
+/// The device went, or somebody closed the file.
+const NOT_OPEN: Reply = Reply::Status { status: NtStatus::InvalidHandle };
+
 fn done() -> Reply {
     Reply::Status { status: NtStatus::Success }
 }
 
-fn completed(ended: Ended) -> Reply {
-    let Ended { status, information, output } = ended;
-    Reply::Completed { status, information, output }
+const fn completed(answer: Answer) -> Reply {
+    Reply::Completed { answer }
 }
 
-fn with(sessions: &Sessions, number: u32, control: impl FnOnce(&Session) -> NtStatus) -> Reply {
-    let session = kernel::lock(sessions).get((number as usize).wrapping_sub(1)).cloned();
-    let session = if number == 0 { kernel::lock(&kernel().etw).session() } else { session };
+fn with(machine: Machine, sessions: &Sessions, number: u32, control: impl FnOnce(&Session) -> NtStatus) -> Reply {
+    let session = lock(sessions).get((number as usize).wrapping_sub(1)).cloned();
+    let session = if number == 0 { machine.trace() } else { session };
     match session {
         Some(session) => Reply::Status { status: control(&session) },
         None => Reply::Failed { reason: format!("there is no session {number}") },

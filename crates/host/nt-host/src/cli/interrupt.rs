@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use crate::verify::notify::END_RUN;
+use nt_machine::END_RUN;
 
 /// The process that runs the driver.
 static CHILD: AtomicI32 = AtomicI32::new(0);

@@ -1,6 +1,7 @@
 //! Values as bytes.
 
 use etw_types::{Guid, NtStatus};
+use nt_machine::{Answer, IoRequest, RequestKind};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
@@ -98,5 +99,33 @@ impl Wire for NtStatus {
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
         u32::get(from).map(Self::from_int)
+    }
+}
+
+impl Wire for IoRequest {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.kind.as_int().put(out);
+        self.code.put(out);
+        self.input.put(out);
+        self.output.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            kind: RequestKind::from_int(Wire::get(from)?),
+            code: Wire::get(from)?,
+            input: Wire::get(from)?,
+            output: Wire::get(from)?,
+        })
+    }
+}
+
+impl Wire for Answer {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.status.put(out);
+        self.information.put(out);
+        self.output.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self { status: Wire::get(from)?, information: Wire::get(from)?, output: Wire::get(from)? })
     }
 }

@@ -1,6 +1,7 @@
 //! The messages.
 
 use etw_types::{Guid, NtStatus};
+use nt_machine::{Answer as IoAnswer, IoRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -46,12 +47,8 @@ messages! {
         AddDevice {} = 3,
         /// Take a device away.
         RemoveDevice { device: u64 } = 4,
-        /// A control request.
-        Ioctl { device: u64, code: u32, input: Vec<u8>, output: u32 } = 5,
-        /// A read request.
-        Read { device: u64, length: u32 } = 6,
-        /// A write request.
-        Write { device: u64, data: Vec<u8> } = 7,
+        /// A request from its begin to its end.
+        Io { device: u64, request: IoRequest } = 5,
         /// Start a session.
         Session { name: String } = 8,
         /// Enable a provider, or a group of them.
@@ -70,8 +67,16 @@ messages! {
         Calls {} = 15,
         /// A call of session control that may call the driver back.
         Control { call: Control } = 16,
-        /// Begin a request of a kind; the answer is its number.
-        Begin { device: u64, kind: u32, code: u32, input: Vec<u8>, output: u32 } = 17,
+        /// Begin a request; the answer is its number.
+        Begin { device: u64, request: IoRequest } = 17,
+        /// Open a device; the answer is the number of the file.
+        Open { device: u64 } = 6,
+        /// Open a device by name or symbolic link.
+        OpenName { name: String } = 7,
+        /// Close a file.
+        Close { file: u64 } = 23,
+        /// Begin a request to an open file; the answer is its number.
+        BeginOn { file: u64, request: IoRequest } = 24,
         /// Cancel a request that was begun.
         Cancel { number: u64 } = 18,
         /// Wait for the end of a request that was begun.
@@ -91,7 +96,7 @@ messages! {
         /// Done, with a status.
         Status { status: NtStatus } = 1,
         /// A request's end.
-        Completed { status: NtStatus, information: u64, output: Vec<u8> } = 2,
+        Completed { answer: IoAnswer } = 2,
         /// A device or a session.
         Number { number: u64 } = 3,
         /// The records of events, and how many were lost.

@@ -56,11 +56,15 @@ pub(crate) fn receive<T: Wire>(stream: &mut impl Read) -> io::Result<Option<T>> 
 
 #[cfg(test)]
 mod tests {
+    use nt_machine::{IoRequest, RequestKind};
+
     use super::{Request, receive, send};
 
     #[test]
     fn a_message_comes_back_and_a_damaged_one_is_refused() {
-        let request = Request::Ioctl { device: 7, code: 0x222_000, input: vec![1, 2, 3], output: 64 };
+        let kind = RequestKind::DEVICE_CONTROL;
+        let io = IoRequest { kind, code: 0x222_000, input: vec![1, 2, 3], output: 64 };
+        let request = Request::Io { device: 7, request: io };
         let mut bytes = Vec::new();
         send(&mut bytes, &request).expect("memory takes everything");
         let back: Option<Request> = receive(&mut bytes.as_slice()).expect("whole");

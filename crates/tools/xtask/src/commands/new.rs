@@ -4,9 +4,9 @@ use std::env;
 
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::error::Error;
-use crate::new::{Kind, NewDriver};
-use crate::setup::note;
+use driver_build::Error;
+use driver_build::new::{Kind, NewDriver};
+use driver_build::setup::note;
 
 pub(super) const COMMAND: Command = Command {
     name: "new",

@@ -1,0 +1,64 @@
+//! Rules whose result depends on the Windows release: what the image needs, and which release has it first.
+
+use windows_releases::Release;
+
+use super::Severity::Refused;
+use super::{PE_FORMAT, Rule, Target, when};
+use pe_image::{Image, Imported};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "subsystem-version",
+        severity: Refused,
+        what: "the subsystem's version is at most that of Windows",
+        why: "the image says that it needs a newer Windows",
+        source: PE_FORMAT,
+        check: subsystem_version,
+    },
+    Rule {
+        id: "missing-import",
+        severity: Refused,
+        what: "every imported routine exists in this release of Windows",
+        why: "the loader finds no such export (STATUS_DRIVER_ENTRYPOINT_NOT_FOUND)",
+        source: "Microsoft Learn, the requirements of each routine",
+        check: missing_import,
+    },
+    Rule {
+        id: "kmdf-version",
+        severity: Refused,
+        what: "the framework of this release binds the driver",
+        why: "the framework's loader rejects the driver (STATUS_INVALID_PARAMETER)",
+        source: "Microsoft Learn, \"KMDF version history\"; the framework's public sources",
+        check: kmdf_version,
+    },
+];
+
+fn subsystem_version(image: &Image, target: Target) -> Vec<String> {
+    let (needed, has) = (image.header.subsystem_version, target.release.nt_version());
+    let newer = (needed.major, needed.minor) > (has.major, has.minor);
+    when(newer, || format!("it needs {needed}, {} is {has}", target.release))
+}
+
+fn missing_import(image: &Image, target: Target) -> Vec<String> {
+    let modules = image.imports.modules.iter().filter(|module| {
+        ["ntoskrnl.exe", "hal.dll", "fltmgr.sys"].iter().any(|known| module.name.eq_ignore_ascii_case(known))
+    });
+    let lacks = |routine: &Imported| match routine {
+        Imported::Name(name) => target.release.lacks(name),
+        Imported::Ordinal(_) => None,
+    };
+    modules.flat_map(|module| &module.routines).filter_map(lacks).collect()
+}
+
+fn kmdf_version(image: &Image, target: Target) -> Vec<String> {
+    let release = target.release;
+    let refusal = image.framework.and_then(|client| Some((client, release.kmdf().bind(client).err()?)));
+    refusal.map(|(client, refusal)| refusal.explain(client, release)).into_iter().collect()
+}
+
+/// The oldest release that objects to nothing in this file.
+pub(super) fn oldest(image: &Image) -> Option<Release> {
+    let accepts =
+        |release: &Release| RULES.iter().all(|rule| (rule.check)(image, Target { release: *release }).is_empty());
+    Release::ALL.into_iter().find(accepts)
+}

@@ -1,0 +1,68 @@
+//! What a run is to be like.
+
+use etw_engine::property;
+use etw_types::NtStatus;
+
+use crate::Os;
+
+/// 100 ns units between 1601 and the moment at which the machine's clock starts: 2026-01-01.
+pub const EPOCH: u64 = 134_117_856_000_000_000;
+
+/// A failure to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The routine that fails.
+    pub routine: String,
+    /// What it answers; where it answers no status, NULL or FALSE takes its place.
+    pub status: Option<NtStatus>,
+    /// Which of its calls fails, counted from 1; `None` is every call.
+    pub call: Option<u64>,
+}
+
+/// A value under the driver's `Parameters` key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistryValue {
+    /// `REG_DWORD`.
+    Dword(u32),
+    /// `REG_QWORD`.
+    Qword(u64),
+    /// `REG_SZ`.
+    Text(String),
+    /// `REG_BINARY`.
+    Binary(Vec<u8>),
+}
+
+/// What a run is to be like.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// The Windows release that is imitated.
+    pub os: Os,
+    /// Routines that this Windows is to lack.
+    pub hidden: Vec<String>,
+    /// Failures to come.
+    pub failures: Vec<Failure>,
+    /// Makes routines fail now and then, by this seed.
+    pub seed: Option<u64>,
+    /// Time passes as on a clock on the wall; else only when everybody waits or a test says so.
+    pub real_time: bool,
+    /// A session that takes everything of every provider, from its first moment on.
+    pub trace_all: bool,
+    /// Events carry the stack of their writer.
+    pub stacks: bool,
+    /// Each event is written as late as can be, so that what races with it comes first.
+    pub races: bool,
+    /// How long the driver may take for one request, on the wall.
+    pub patience: Option<std::time::Duration>,
+    /// Values under the driver's `Parameters` key.
+    pub parameters: Vec<(String, RegistryValue)>,
+    /// The driver's name: file name without extension.
+    pub name: String,
+}
+
+impl Config {
+    /// `EVENT_ENABLE_PROPERTY_…` for every provider that is enabled.
+    #[must_use]
+    pub const fn enable_property(&self) -> u32 {
+        if self.stacks { property::STACK_TRACE } else { 0 }
+    }
+}

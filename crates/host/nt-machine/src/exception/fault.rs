@@ -1,0 +1,185 @@
+//! What a fault means: an instruction to imitate, a page to bring in, an exception for the driver's handlers, or a mistake.
+
+use std::cell::Cell;
+
+use etw_types::NtStatus;
+
+use super::explain::explain;
+use super::interrupted::Context;
+use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
+use super::{Exception, HOOKS, explain_address, raise, resume, shared_data};
+use crate::cpu::decode::{Instruction, decode};
+use crate::cpu::thread;
+use crate::image;
+use crate::memory::{Access, Fault, GuestPtr, recover};
+use crate::routine::DISPATCH;
+use crate::verify::{self, Rule};
+use pe_image::unwind::Registers;
+
+/// Division, general protection and page fault, as the processor numbers them.
+const DIVISION: i64 = 0;
+const GENERAL_PROTECTION: i64 = 13;
+pub(super) const PAGE_FAULT: i64 = 14;
+
+/// The first address that no process in user mode has. A bad one from there on stops Windows and is no exception.
+const USER_END: u64 = 0x8000_0000_0000;
+
+/// What the system tells about a fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trap {
+    pub(crate) signal: i32,
+    pub(crate) number: i64,
+    pub(crate) error: i64,
+    pub(crate) address: u64,
+}
+
+/// A fault that is offered to the driver's handlers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    trap: Trap,
+    site: FaultSite,
+    registers: Registers,
+    /// Where the walk along the driver's calls begins.
+    start: Option<Registers>,
+    pub(crate) exception: Exception,
+}
+
+thread_local! {
+    static PENDING: Cell<Option<Pending>> = const { Cell::new(None) };
+}
+
+/// Handles a fault: returns where the driver may go on, and does not return where it may not.
+pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
+    if shared_data::end(trap, context) || shared_data::begin(trap, context) {
+        return;
+    }
+    let outer = thread::fault();
+    let start = start_of_walk(context);
+    thread::set_fault(start.as_ref());
+    let site = site_of(context);
+    if trap.number == PAGE_FAULT && HOOKS.find().is_some_and(|hooks| (hooks.page_in)(trap.address, &site)) {
+        thread::set_fault(outer.as_ref());
+        return;
+    }
+    if trap.number == GENERAL_PROTECTION && image::is_loaded(context.rip()) && imitate(context) {
+        thread::set_fault(outer.as_ref());
+        return;
+    }
+    if verify::is_stopped() {
+        verify::park();
+    }
+    let address = (trap.number == PAGE_FAULT).then_some(trap.address);
+    if let Some(recovery) = recover(context.rip(), address, trap.error & 2 != 0) {
+        thread::set_fault(outer.as_ref());
+        return context.recover(&recovery);
+    }
+    if !thread::is_attached() {
+        verify::stop(Rule::Host, None, 0, format_args!("signal {} at {:#x} in the host", trap.signal, context.rip()));
+    }
+    let registers = context.all();
+    if let Some(exception) = exception_of(trap, &registers) {
+        let pending = Pending { trap, site, registers, start, exception };
+        if offer(&pending, context) {
+            PENDING.set(Some(pending));
+            return;
+        }
+    }
+    explain(trap, &registers, &site)
+}
+
+/// The exception that a fault is on Windows; `None` where it stops the machine. Addresses that the verifier knows
+/// something about are its affair, guarded or not: a driver that runs into freed pool is not saved by a handler.
+fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
+    let address = registers.rip;
+    let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
+    // Only asked where the instruction was carried out, so that it can be read.
+    let is_ours = || image::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
+    match (trap.number, trap.signal) {
+        (PAGE_FAULT, _) => {
+            let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
+            let stops = is_guard || trap.address >= USER_END || thread::irql() >= DISPATCH;
+            if stops || explain_address(trap.address).is_some() {
+                return None;
+            }
+            let kind = match trap.error {
+                error if error & 16 != 0 => 8,
+                error if error & 2 != 0 => 1,
+                _ => 0,
+            };
+            of(NtStatus::AccessViolation, Some([kind, trap.address]))
+        }
+        (GENERAL_PROTECTION, _) if is_ours() => of(NtStatus::AccessViolation, Some([0, u64::MAX])),
+        (DIVISION, libc::SIGFPE) if is_ours() => of(NtStatus::IntegerDivideByZero, None),
+        (_, libc::SIGILL) if is_ours() => of(NtStatus::IllegalInstruction, None),
+        _ => None,
+    }
+}
+
+/// An access of a routine to guest memory failed: a handler of the driver takes the exception, if the routine can be left,
+/// or the run ends.
+pub(crate) fn raise(fault: Fault, leavable: bool) -> ! {
+    let write = fault.access == Access::Write;
+    let number = if fault.is_canonical() { PAGE_FAULT } else { GENERAL_PROTECTION };
+    let trap = Trap { signal: libc::SIGSEGV, number, error: if write { 2 } else { 0 }, address: fault.address };
+    let registers = Registers::default();
+    if let Some(exception) = exception_of(trap, &registers).filter(|_| leavable) {
+        raise::leave_faulting_routine(&exception);
+    }
+    explain(trap, &registers, &site_without_context())
+}
+
+/// Has the thread go on with the search for a handler; whether there is one.
+fn offer(pending: &Pending, context: &mut Context<'_>) -> bool {
+    let address = |routine: *const ()| routine.expose_provenance() as u64;
+    let Some(start) = &pending.start else { return false };
+    let Some(area) = raise::prepare(&pending.exception, start, context.eflags()) else { return false };
+    context.redirect(address(resume::fault_entry as *const ()), area, area);
+    true
+}
+
+/// The fault that is being offered to handlers on this thread.
+pub(crate) fn take_pending() -> Option<Pending> {
+    PENDING.take()
+}
+
+/// Nobody took a fault.
+pub(crate) fn give_up(pending: Option<&Pending>) -> ! {
+    let Some(pending) = pending else {
+        verify::stop(Rule::Host, None, 0, format_args!("a fault was lost"));
+    };
+    thread::set_fault(pending.start.as_ref());
+    explain(pending.trap, &pending.registers, &pending.site)
+}
+
+fn imitate(context: &mut Context<'_>) -> bool {
+    let code = code_at(context.rip());
+    match decode(&code) {
+        Instruction::ReadIrql { register, length } => {
+            context.set(register, thread::irql().into());
+            context.skip(length);
+            true
+        }
+        Instruction::WriteIrql { register, length } => {
+            let irql = (context.get(register) & 15) as u8;
+            if let Some(hooks) = HOOKS.find() {
+                (hooks.change_irql)(irql);
+            }
+            context.skip(length);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The bytes of an instruction; fewer at the end of the image.
+pub(super) fn code_at(address: u64) -> Vec<u8> {
+    let readable = image::readable_from(address).min(15);
+    GuestPtr::new(address).array(readable).read().unwrap_or_default()
+}
+
+/// A thread that does not come back says where it is.
+pub(crate) fn asked(context: &Context<'_>) {
+    let site = site_of(context);
+    thread::set_fault(start_of_walk(context).as_ref());
+    verify::stop(Rule::Hang, site.routine, site.address, format_args!("does not come back"));
+}

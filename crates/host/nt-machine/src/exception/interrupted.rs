@@ -1,0 +1,92 @@
+//! The registers of a thread that a signal interrupted.
+
+use crate::memory::Recovery;
+use pe_image::unwind::Registers;
+
+/// The registers at the fault.
+pub(crate) struct Context<'a> {
+    registers: &'a mut [i64; 23],
+    vectors: [u128; 16],
+}
+
+/// Where the general registers are, in the order in which instructions number them.
+const ORDER: [usize; 16] = [
+    libc::REG_RAX as usize,
+    libc::REG_RCX as usize,
+    libc::REG_RDX as usize,
+    libc::REG_RBX as usize,
+    libc::REG_RSP as usize,
+    libc::REG_RBP as usize,
+    libc::REG_RSI as usize,
+    libc::REG_RDI as usize,
+    libc::REG_R8 as usize,
+    libc::REG_R9 as usize,
+    libc::REG_R10 as usize,
+    libc::REG_R11 as usize,
+    libc::REG_R12 as usize,
+    libc::REG_R13 as usize,
+    libc::REG_R14 as usize,
+    libc::REG_R15 as usize,
+];
+
+impl<'a> Context<'a> {
+    pub(crate) const fn new(registers: &'a mut [i64; 23], vectors: [u128; 16]) -> Self {
+        Self { registers, vectors }
+    }
+
+    pub(super) fn get(&self, register: u8) -> u64 {
+        self.registers[ORDER[usize::from(register & 15)]].cast_unsigned()
+    }
+
+    pub(super) fn set(&mut self, register: u8, value: u64) {
+        self.registers[ORDER[usize::from(register & 15)]] = value.cast_signed();
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> Registers {
+        let mut registers = Registers { rip: self.rip(), xmm: self.vectors, ..Registers::default() };
+        for number in 0..16 {
+            registers.set(number, self.get(number));
+        }
+        registers
+    }
+
+    pub(super) fn rip(&self) -> u64 {
+        self.registers[libc::REG_RIP as usize].cast_unsigned()
+    }
+
+    pub(super) fn rsp(&self) -> u64 {
+        self.get(4)
+    }
+
+    pub(super) fn skip(&mut self, length: u8) {
+        self.registers[libc::REG_RIP as usize] += i64::from(length);
+    }
+
+    /// Sets or clears the trap flag: with it, the thread goes on for one instruction only.
+    pub(super) fn step(&mut self, on: bool) {
+        const TRAP: i64 = 0x100;
+        let flags = &mut self.registers[libc::REG_EFL as usize];
+        *flags = if on { *flags | TRAP } else { *flags & !TRAP };
+    }
+
+    pub(super) fn eflags(&self) -> u32 {
+        self.registers[libc::REG_EFL as usize].cast_unsigned() as u32
+    }
+
+    /// Has the thread go on after an access that faulted, when the signal handler returns.
+    pub(super) fn recover(&mut self, recovery: &Recovery) {
+        self.registers[libc::REG_RIP as usize] = recovery.target.cast_signed();
+        self.registers[libc::REG_RAX as usize] = recovery.address.cast_signed();
+        self.registers[libc::REG_RDX as usize] = recovery.fault.cast_signed();
+    }
+
+    /// Has the thread go on at `target`, on the stack at `rsp`, with an argument, when the signal handler returns.
+    pub(super) fn redirect(&mut self, target: u64, rsp: u64, argument: u64) {
+        self.registers[libc::REG_RIP as usize] = target.cast_signed();
+        self.registers[libc::REG_RDI as usize] = argument.cast_signed();
+        self.set(4, rsp);
+        // Our convention has strings go upwards.
+        self.registers[libc::REG_EFL as usize] &= !0x400;
+    }
+}

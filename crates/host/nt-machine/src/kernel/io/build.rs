@@ -1,0 +1,235 @@
+//! IRPs that drivers build: to other devices, with buffers, and to devices' power.
+
+use etw_types::NtStatus;
+
+use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
+use super::{irp, mdl, stack};
+use crate::cpu::thread;
+use crate::kernel::pool;
+use crate::kernel::sync::event;
+use crate::kernel::sync::process::process;
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT};
+use crate::memory::OrStop as _;
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+
+/// Major functions.
+const READ: u32 = 3;
+const WRITE: u32 = 4;
+const DEVICE_CONTROL: u8 = 0x0E;
+const INTERNAL_CONTROL: u8 = 0x0F;
+/// `METHOD_…`.
+const BUFFERED: u32 = 0;
+const NEITHER: u32 = 3;
+/// `DO_BUFFERED_IO`, `DO_DIRECT_IO`.
+pub(super) const BUFFERED_IO: u32 = 4;
+pub(super) const DIRECT_IO: u32 = 16;
+/// `DevicePowerState`.
+const DEVICE_STATE: u64 = 1;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("IoAllocateIrp", DISPATCH, |call| allocate(call.u8(0), call.from)).fails_with_zero(),
+    // Arguments: packet, size, stack locations.
+    routine!("IoInitializeIrp", DISPATCH, |call| {
+        irp::initialize(call.ptr(0), call.u8(2))?;
+        lock(&kernel().io).requests.insert(call.ptr(0), Request::default());
+        done(())
+    }),
+    routine!("IoFreeIrp", DISPATCH, |call| free(call.ptr(0))),
+    routine!("IoReuseIrp", DISPATCH, |call| {
+        let request = call.ptr::<IRP>(0);
+        irp::initialize(request, request.StackCount().read()?)?;
+        request.IoStatus().Status().write(call.status(1))?;
+        lock(&kernel().io).requests.insert(request, Request::default());
+        done(())
+    }),
+    routine!("IoBuildDeviceIoControlRequest", PASSIVE, build_control).fails_with_zero(),
+    routine!("IoBuildSynchronousFsdRequest", PASSIVE, |call| build_transfer(call, true)).fails_with_zero(),
+    routine!("IoBuildAsynchronousFsdRequest", DISPATCH, |call| build_transfer(call, false)).fails_with_zero(),
+    // Arguments: device, packet, routine, context, on success, on error, on cancel.
+    routine!("IoSetCompletionRoutineEx", DISPATCH, |call| {
+        let next = call.ptr::<IRP>(1).next_location()?;
+        let bit = |index: u64, bit: u8| if call.is(index) { bit } else { 0 };
+        next.CompletionRoutine().write(call.ptr(2))?;
+        next.Context().write(call.arg(3))?;
+        next.Control().write(bit(4, ON_SUCCESS) | bit(5, ON_ERROR) | bit(6, ON_CANCEL))
+    })
+    .fails(NO_RESOURCES),
+    routine!("PoRequestPowerIrp", DISPATCH, request_power).fails(NO_RESOURCES),
+    fixed("PoStartNextPowerIrp", DISPATCH, 0),
+    routine!("IoGetRequestorProcess", APC, |_| process()),
+];
+
+fn allocate(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
+    let request = irp::new(stack, from)?;
+    if let Some(request) = request {
+        lock(&kernel().io).requests.insert(request, Request::default());
+    }
+    Ok(request)
+}
+
+/// Frees a packet.
+fn free(request: GuestPtr<IRP>) {
+    lock(&kernel().io).requests.remove(&request);
+    pool::free(request.address(), None);
+}
+
+/// A packet for a device, with its first location's major function and parameters.
+fn packet(
+    call: &Call,
+    device: GuestPtr<DEVICE_OBJECT>,
+    major: u8,
+    parameters: [u64; 4],
+) -> Result<Option<GuestPtr<IRP>>, Fault> {
+    let Some(request) = allocate(device.StackSize().read()?, call.from)? else { return Ok(None) };
+    let next = request.next_location()?;
+    next.MajorFunction().write(major)?;
+    next.Parameters().write(parameters)?;
+    request.Thread().write(thread::object())?;
+    Ok(Some(request))
+}
+
+/// Arguments: code, device, input, its length, output, its length, whether internal, event, status block.
+fn build_control(call: &Call) -> Outcome<Option<GuestPtr<IRP>>> {
+    let (code, device) = (call.u32(0), call.ptr(1));
+    let (input, output) = (call.ptr::<u8>(2).array(call.u32(3).into()), call.ptr::<u8>(4).array(call.u32(5).into()));
+    let major = if call.is(6) { INTERNAL_CONTROL } else { DEVICE_CONTROL };
+    let method = code & 3;
+    let type3 = if method == NEITHER { input.start().address() } else { 0 };
+    let request = packet(call, device, major, [output.len(), input.len(), code.into(), type3])?;
+    let Some(request) = request else { return Ok(None) };
+    let system = match method {
+        BUFFERED => input.len().max(output.len()),
+        NEITHER => 0,
+        _ => input.len(),
+    };
+    if system != 0 {
+        let buffer: GuestPtr<u8> = lock(&kernel().pool).new_objects(system);
+        buffer.array(input.len()).copy_from(input.start())?;
+        request.SystemBuffer().write(buffer)?;
+    }
+    if matches!(method, 1 | 2) && !output.is_empty() {
+        request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
+    }
+    let built = Built { copy: (method == BUFFERED).then_some(output), synchronous: true };
+    own(request, built, output.start(), call.ptr(7), call.ptr(8))?;
+    Ok(Some(request))
+}
+
+/// Arguments: major function, device, buffer, length, place of the offset, then event (if synchronous) and status block.
+fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP>>> {
+    let (major, device) = (call.u32(0), call.ptr::<DEVICE_OBJECT>(1));
+    let buffer = call.ptr::<u8>(2).array(call.u32(3).into());
+    let offset = call.ptr::<u64>(4).non_null().map_or(Ok(0), GuestPtr::read)?;
+    let has_data = matches!(major, READ | WRITE);
+    let parameters = if has_data { [buffer.len(), 0, offset, 0] } else { [0; 4] };
+    let Some(request) = packet(call, device, major as u8, parameters)? else { return Ok(None) };
+    let flags = device.Flags().read()?;
+    let mut copy = None;
+    if has_data && !buffer.is_empty() {
+        if flags & BUFFERED_IO != 0 {
+            let system: GuestPtr<u8> = lock(&kernel().pool).new_objects(buffer.len());
+            request.SystemBuffer().write(system)?;
+            if major == WRITE {
+                system.array(buffer.len()).copy_from(buffer.start())?;
+            } else {
+                copy = Some(buffer);
+            }
+        } else if flags & DIRECT_IO != 0 {
+            request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
+        }
+    }
+    let (event, block) = if synchronous { (call.ptr(5), call.ptr(6)) } else { (GuestPtr::NULL, call.ptr(5)) };
+    own(request, Built { copy, synchronous }, buffer.start(), event, block)?;
+    Ok(Some(request))
+}
+
+/// A packet that a driver had built for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Built {
+    /// Where output goes from the system's buffer.
+    copy: Option<GuestSlice<u8>>,
+    /// The system frees the packet, and the driver waits for its event.
+    synchronous: bool,
+}
+
+fn own(
+    request: GuestPtr<IRP>,
+    built: Built,
+    user: GuestPtr<u8>,
+    event: GuestPtr<KEVENT>,
+    block: GuestPtr<IO_STATUS_BLOCK>,
+) -> Result<(), Fault> {
+    request.UserBuffer().write(user)?;
+    request.UserEvent().write(event)?;
+    request.UserIosb().write(block)?;
+    lock(&kernel().io).requests.insert(request, Request { built: Some(built), ..Request::default() });
+    Ok(())
+}
+
+/// A packet that was built has come back to the top: what the I/O manager does then.
+pub(super) fn ended(request: GuestPtr<IRP>, built: Built) -> Result<(), Fault> {
+    let IO_STATUS_BLOCK { Status: status, Information: information, .. } = request.IoStatus().read()?;
+    let system = request.SystemBuffer().read()?;
+    if let Some(output) = built.copy.filter(|_| !status.is_error()) {
+        output.take(information).copy_from(system)?;
+    }
+    let list = request.MdlAddress().read()?;
+    for address in [system.address(), list.address()].into_iter().filter(|address| *address != 0) {
+        lock(&kernel().pool).free_object(address);
+    }
+    if !built.synchronous {
+        // Its driver has a completion routine for the rest, and frees it.
+        return Ok(());
+    }
+    let (block, user_event) = (request.UserIosb().read()?, request.UserEvent().read()?);
+    block.write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
+    free(request);
+    if let Some(user_event) = user_event.non_null() {
+        event::signal(user_event.Header(), 1)?;
+    }
+    Ok(())
+}
+
+/// A power packet that a driver had sent: what it is about, and who is told of its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Power {
+    device: GuestPtr<DEVICE_OBJECT>,
+    minor: u8,
+    state: u32,
+    callback: GuestPtr<Code>,
+    context: u64,
+}
+
+/// Arguments: device, minor function, state, callback, context, place for the packet.
+fn request_power(call: &Call) -> Outcome<NtStatus> {
+    let (device, minor, state) = (call.ptr(0), call.u8(1), call.u32(2));
+    // IRP_MN_WAIT_WAKE, IRP_MN_SET_POWER, IRP_MN_QUERY_POWER.
+    if !matches!(minor, 0 | 2 | 3) {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let target = stack::top(device)?;
+    let request = packet(call, target, POWER, [0, DEVICE_STATE, state.into(), 0])?;
+    let Some(request) = request else { return fail(NO_RESOURCES) };
+    request.next_location()?.MinorFunction().write(minor)?;
+    request.IoStatus().Status().write(NtStatus::NotSupported)?;
+    call.ptr(5).write_if(request)?;
+    let power = Power { device, minor, state, callback: call.ptr(3), context: call.arg(4) };
+    lock(&kernel().io).requests.insert(request, Request { power: Some(power), ..Request::default() });
+    // Power packets come on a thread of the power manager's.
+    super::work::submit(request.address(), move || {
+        call_driver(target, request).or_stop();
+    });
+    Ok(NtStatus::Pending)
+}
+
+/// A power packet is over: its sender is told, and it is freed.
+pub(super) fn power_ended(request: GuestPtr<IRP>, power: Power) {
+    if let Some(callback) = power.callback.non_null() {
+        let block = request.IoStatus().address();
+        let arguments = [power.device.address(), power.minor.into(), power.state.into(), power.context, block];
+        call_back("power completion", thread::irql(), callback, &arguments);
+    }
+    free(request);
+}

@@ -1,0 +1,132 @@
+//! The sender of IRPs: what a request is to be, its way to the top of a stack of devices, and its end.
+
+use etw_types::NtStatus;
+
+use super::irp;
+use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
+use crate::cpu::thread;
+use crate::kernel::{kernel, lock};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::verify::{self, At, Rule};
+
+/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
+const PATIENCE: u64 = 600_000_000;
+
+/// What a request is to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Submission {
+    pub(crate) major: u8,
+    pub(crate) minor: u8,
+    pub(crate) parameters: [u64; 4],
+    pub(crate) system_buffer: GuestPtr<u8>,
+    pub(crate) user_buffer: GuestPtr<u8>,
+    pub(crate) mdl: GuestPtr<MDL>,
+    pub(crate) file: GuestPtr<FILE_OBJECT>,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Completion {
+    pub(crate) status: NtStatus,
+    pub(crate) information: u64,
+}
+
+/// A request that was given to a driver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    request: GuestPtr<IRP>,
+    /// Its first stack location.
+    first: GuestPtr<IO_STACK_LOCATION>,
+    /// The routine that got it, and what it returned.
+    routine: GuestPtr<Code>,
+    answer: NtStatus,
+}
+
+/// Sends a request to a device and waits for its end.
+pub(crate) fn send(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> Result<Completion, Fault> {
+    finish(begin(device, submission)?)
+}
+
+/// Sends a request to a device.
+pub(crate) fn begin(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> Result<Packet, Fault> {
+    let stack = device.StackSize().read()?;
+    let request = irp::new(stack.max(1), 0)?.unwrap_or_default();
+    let is_power = matches!(submission.major, PNP | POWER);
+    let untouched = if is_power { NtStatus::NotSupported } else { NtStatus::Success };
+    request.IoStatus().Status().write(untouched)?;
+    request.SystemBuffer().write(submission.system_buffer)?;
+    request.UserBuffer().write(submission.user_buffer)?;
+    request.MdlAddress().write(submission.mdl)?;
+    let first = request.next_location()?;
+    first.MajorFunction().write(submission.major)?;
+    first.MinorFunction().write(submission.minor)?;
+    first.Parameters().write(submission.parameters)?;
+    first.FileObject().write(submission.file)?;
+    request.OriginalFileObject().write(submission.file)?;
+    request.Thread().write(thread::object())?;
+    lock(&kernel().io).requests.insert(request, Request::default());
+    let routine = dispatch_routine(device, submission.major)?;
+    let answer = call_driver(device, request)?;
+    Ok(Packet { request, first, routine, answer })
+}
+
+fn is_done(request: GuestPtr<IRP>) -> bool {
+    lock(&kernel().io).requests.get(&request).is_none_or(|request| request.completed)
+}
+
+impl Packet {
+    /// The client does not want the result any more.
+    pub(crate) fn cancel(self) -> Result<(), Fault> {
+        if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }
+    }
+
+    fn find(self, rule: Rule, what: std::fmt::Arguments<'_>) {
+        verify::find_at(rule, Some("dispatch routine"), At::Code(self.routine.address()), what);
+    }
+}
+
+/// Waits for the end of a request.
+pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
+    let Packet { request, first, answer, .. } = packet;
+    let code = answer.as_int();
+    if !is_done(request) {
+        if answer == NtStatus::Pending {
+            wait_for(packet)?;
+        } else {
+            packet.find(Rule::RequestNever, format_args!("answered {code:#010X} without completing the request"));
+        }
+    }
+    let block = request.IoStatus().read()?;
+    let completion = Completion { status: block.Status, information: block.Information };
+    let marked = first.Control().read()? & PENDING_RETURNED != 0;
+    let done = is_done(request);
+    if answer != NtStatus::Pending && !marked && done && answer != completion.status {
+        let completed = completion.status.as_int();
+        packet.find(Rule::RequestMisuse, format_args!("answered {code:#010X}, completed with {completed:#010X}"));
+    }
+    if done && answer == NtStatus::Pending && !marked {
+        let what = format_args!("answered STATUS_PENDING for a request that is not marked pending");
+        packet.find(Rule::RequestMisuse, what);
+    }
+    if done {
+        lock(&kernel().pool).free_object(request.address());
+        lock(&kernel().io).requests.remove(&request);
+    }
+    Ok(completion)
+}
+
+/// Waits for a request that is pending; after a while cancels it, and after another gives up.
+fn wait_for(packet: Packet) -> Result<(), Fault> {
+    for _ in 0..2 {
+        let deadline = kernel().scheduler.now() + PATIENCE;
+        if kernel().scheduler.wait(Some(deadline), |_| is_done(packet.request).then_some(())).is_some() {
+            return Ok(());
+        }
+        cancel(packet.request)?;
+    }
+    if !is_done(packet.request) {
+        packet.find(Rule::RequestNever, format_args!("a request is not completed, not even when it is canceled"));
+    }
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! Driver and device objects, and symbolic links.
+
+use etw_types::NtStatus;
+
+use super::names;
+use super::stack::{attach, lower, top};
+use crate::kernel::ex::object;
+use crate::kernel::{kernel, lock};
+use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::verify::{self, Rule};
+
+/// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.
+pub(super) const DEVICE_TYPE: u16 = 3;
+const DRIVER_TYPE: u16 = 4;
+/// `IO_TYPE_DEVICE_OBJECT_EXTENSION`.
+const EXTENSION_TYPE: u16 = 13;
+/// `DO_EXCLUSIVE`, `DO_DEVICE_HAS_NAME`, `DO_DEVICE_INITIALIZING`.
+pub(super) const EXCLUSIVE: u32 = 0x08;
+const HAS_NAME: u32 = 0x40;
+const INITIALIZING: u32 = 0x80;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("IoCreateDevice", APC, create_device).fails(NO_RESOURCES),
+    routine!("IoCreateDeviceSecure", PASSIVE, create_device).fails(NO_RESOURCES),
+    routine!("IoDeleteDevice", APC, |call| delete(call.ptr(0))),
+    routine!("IoCreateSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
+    routine!("IoCreateUnprotectedSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
+    routine!("IoDeleteSymbolicLink", PASSIVE, |call| {
+        let name = call.ptr::<UNICODE_STRING>(0).text()?;
+        let mut io = lock(&kernel().io);
+        let before = io.links.len();
+        io.links.retain(|link| !names::are_same(&link.name, &name));
+        if io.links.len() == before { fail(NtStatus::ObjectNameNotFound) } else { done(()) }
+    }),
+    routine!("IoAttachDeviceToDeviceStack", DISPATCH, |call| attach(call.ptr(0), call.ptr(1))).fails_with_zero(),
+    routine!("IoAttachDeviceToDeviceStackSafe", DISPATCH, |call| {
+        let lower = attach(call.ptr(0), call.ptr(1))?;
+        call.ptr(2).write(lower)
+    })
+    .fails(NtStatus::NoSuchDevice),
+    routine!("IoDetachDevice", PASSIVE, |call| {
+        let lower = call.ptr::<DEVICE_OBJECT>(0);
+        if let Some(upper) = lower.AttachedDevice().read()?.non_null() {
+            upper.extension()?.AttachedTo().write(GuestPtr::NULL)?;
+        }
+        lower.AttachedDevice().write(GuestPtr::NULL)
+    }),
+    routine!("IoGetAttachedDevice", DISPATCH, |call| top(call.ptr(0))),
+    routine!("IoGetAttachedDeviceReference", DISPATCH, |call| {
+        let device = top(call.ptr(0))?;
+        object::reference(device.address(), call.from);
+        done(device)
+    }),
+    routine!("IoGetLowerDeviceObject", DISPATCH, |call| {
+        let lower = lower(call.ptr(0))?;
+        if let Some(lower) = lower {
+            object::reference(lower.address(), call.from);
+        }
+        done(lower)
+    }),
+    fixed("IoInvalidateDeviceRelations", DISPATCH, 0),
+    fixed("IoInvalidateDeviceState", PASSIVE, 0),
+];
+
+/// A device.
+#[derive(Clone, Debug)]
+pub(crate) struct Device {
+    pub(crate) object: GuestPtr<DEVICE_OBJECT>,
+    pub(crate) name: String,
+    pub(crate) from: u64,
+    /// Not the driver's: the bus's, below it.
+    pub(crate) of_host: bool,
+}
+
+/// A symbolic link.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) name: String,
+    pub(crate) target: String,
+    pub(crate) from: u64,
+}
+
+/// A string of the host's.
+pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let size = units.len() as u16 * 2;
+    let (string, buffer): (GuestPtr<UNICODE_STRING>, GuestPtr<u16>) = {
+        let mut pool = lock(&kernel().pool);
+        (pool.new_object(), pool.new_objects(units.len() as u64 + 1))
+    };
+    buffer.write_all(&units)?;
+    string.set(size, size + 2, buffer)?;
+    Ok(string)
+}
+
+/// Makes the driver object, with the image it belongs to; returns it and the path of the driver's key.
+pub(crate) fn new_driver(
+    image: GuestPtr<u8>,
+    size: u32,
+    entry: GuestPtr<Code>,
+    name: &str,
+    registry_path: &str,
+) -> Result<(GuestPtr<DRIVER_OBJECT>, GuestPtr<UNICODE_STRING>), Fault> {
+    let (driver, extension): (GuestPtr<DRIVER_OBJECT>, GuestPtr<DRIVER_EXTENSION>) = {
+        let mut pool = lock(&kernel().pool);
+        (pool.new_object(), pool.new_object())
+    };
+    driver.Type().write(DRIVER_TYPE)?;
+    driver.Size().write(size_of::<DRIVER_OBJECT>() as u16)?;
+    driver.DriverStart().write(image)?;
+    driver.DriverSize().write(size)?;
+    driver.DriverExtension().write(extension)?;
+    driver.DriverName().write(new_string(&format!("\\Driver\\{name}"))?.read()?)?;
+    driver.DriverInit().write(entry)?;
+    extension.DriverObject().write(driver)?;
+    lock(&kernel().io).driver = driver;
+    Ok((driver, new_string(registry_path)?))
+}
+
+/// The driver's `AddDevice`.
+pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Option<GuestPtr<Code>>, Fault> {
+    Ok(driver.DriverExtension().read()?.AddDevice().read()?.non_null())
+}
+
+/// Arguments: driver, size of the extension, name, type, characteristics, exclusive, place for the device.
+fn create_device(call: &Call) -> Outcome {
+    let (driver, name) = (call.ptr::<DRIVER_OBJECT>(0), call.ptr::<UNICODE_STRING>(2).text()?);
+    if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
+        return fail(NtStatus::ObjectNameCollision);
+    }
+    let extension = u64::from(call.u32(1));
+    let device = new_device(driver, extension)?;
+    if device.is_null() {
+        return fail(NO_RESOURCES);
+    }
+    device.NextDevice().write(driver.DeviceObject().read()?)?;
+    let named = if name.is_empty() { 0 } else { HAS_NAME };
+    device.Flags().write(INITIALIZING | named | if call.is(5) { EXCLUSIVE } else { 0 })?;
+    device.Characteristics().write(call.u32(4))?;
+    device.DeviceExtension().write(if extension == 0 { GuestPtr::NULL } else { device.after() })?;
+    device.DeviceType().write(call.u32(3))?;
+    driver.DeviceObject().write(device)?;
+    lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, of_host: false });
+    call.ptr(6).write(device)?;
+    Ok(())
+}
+
+/// Memory for a device of a driver, with the part that the I/O manager has for itself behind the driver's; NULL if there
+/// is none.
+pub(crate) fn new_device(driver: GuestPtr<DRIVER_OBJECT>, extension: u64) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
+    let own = size_of::<DEVICE_OBJECT>() as u64 + extension;
+    let size = own.next_multiple_of(16) + size_of::<DEVOBJ_EXTENSION>() as u64;
+    let device = GuestPtr::<DEVICE_OBJECT>::new(lock(&kernel().pool).object(size));
+    if device.is_null() {
+        return Ok(device);
+    }
+    let hidden = device.cast::<u8>().at(own.next_multiple_of(16)).cast::<DEVOBJ_EXTENSION>();
+    hidden.Type().write(EXTENSION_TYPE)?;
+    hidden.DeviceObject().write(device)?;
+    device.Type().write(DEVICE_TYPE)?;
+    device.Size().write(own as u16)?;
+    device.DriverObject().write(driver)?;
+    device.StackSize().write(1)?;
+    device.DeviceObjectExtension().write(hidden)?;
+    device.DeviceLock().Header().initialize(1, 1)?;
+    Ok(device)
+}
+
+fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+    let known = {
+        let mut io = lock(&kernel().io);
+        let before = io.devices.len();
+        io.devices.retain(|known| known.object != device);
+        io.devices.len() != before
+    };
+    if !known {
+        verify::find(Rule::BadArgument, format_args!("{device:#x} is no device, or one that was deleted"));
+        return Ok(());
+    }
+    let next = device.NextDevice().read()?;
+    let mut place = device.DriverObject().read()?.DeviceObject();
+    while let Some(current) = place.read()?.non_null() {
+        if current == device {
+            place.write(next)?;
+            break;
+        }
+        place = current.NextDevice();
+    }
+    lock(&kernel().pool).free_object(device.address());
+    Ok(())
+}
+
+/// Arguments: name, target.
+fn link(call: &Call) -> Outcome {
+    let (name, target) = (call.ptr::<UNICODE_STRING>(0).text()?, call.ptr::<UNICODE_STRING>(1).text()?);
+    let mut io = lock(&kernel().io);
+    if io.links.iter().any(|link| names::are_same(&link.name, &name)) {
+        return fail(NtStatus::ObjectNameCollision);
+    }
+    io.links.push(Link { name, target, from: call.from });
+    Ok(())
+}
+
+/// Whether a device is there.
+pub(super) fn exists(device: GuestPtr<DEVICE_OBJECT>) -> bool {
+    lock(&kernel().io).devices.iter().any(|known| known.object == device)
+}
+
+/// The driver's device that a client would open who has no name for it: the first one.
+pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
+    lock(&kernel().io).devices.iter().find(|device| !device.of_host).map(|device| device.object)
+}

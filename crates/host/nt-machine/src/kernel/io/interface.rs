@@ -1,0 +1,117 @@
+//! Device interfaces, device properties, and devices by their names.
+
+use std::collections::BTreeMap;
+
+use etw_types::NtStatus;
+
+use crate::kernel::{kernel, lock};
+use crate::layout::{GUID, UNICODE_STRING};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+
+/// A `DEVPROPKEY`.
+type Key = [u8; 20];
+
+/// What drivers told about their devices.
+#[derive(Default)]
+pub(crate) struct Interfaces {
+    /// By their links: whether they are enabled.
+    enabled: BTreeMap<String, bool>,
+    /// Properties that the driver set: types and data.
+    properties: BTreeMap<Key, (u32, Vec<u8>)>,
+}
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("IoRegisterDeviceInterface", PASSIVE, register).fails(NtStatus::InvalidDeviceRequest),
+    // Arguments: link, whether to enable it.
+    routine!("IoSetDeviceInterfaceState", PASSIVE, |call| {
+        let link = call.ptr::<UNICODE_STRING>(0).text()?;
+        let mut interfaces = lock(&kernel().interfaces);
+        match interfaces.enabled.get_mut(&link) {
+            Some(enabled) if *enabled && call.is(1) => fail(NtStatus::ObjectNameExists),
+            Some(enabled) => {
+                *enabled = call.is(1);
+                done(())
+            }
+            None => fail(NtStatus::ObjectNameNotFound),
+        }
+    })
+    .fails(NtStatus::ObjectNameNotFound),
+    routine!("IoGetDeviceProperty", PASSIVE, get_property).fails(NtStatus::ObjectNameNotFound),
+    routine!("IoGetDevicePropertyData", PASSIVE, get_data).fails(NtStatus::ObjectNameNotFound),
+    // Arguments: device, key, language, flags, type, size, data.
+    routine!("IoSetDevicePropertyData", PASSIVE, |call| {
+        let key = call.ptr::<Key>(1).read()?;
+        let data = call.ptr::<u8>(6).non_null().map(|data| data.array(call.u32(5).into()).read()).transpose()?;
+        let properties = &mut lock(&kernel().interfaces).properties;
+        match data {
+            None => properties.remove(&key),
+            Some(data) => properties.insert(key, (call.u32(4), data)),
+        };
+        done(())
+    })
+    .fails(NO_RESOURCES),
+];
+
+/// Arguments: device, class, reference string, place for the link's name.
+fn register(call: &Call) -> Outcome {
+    let class = call.ptr::<GUID>(1).id()?;
+    let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{class}}}");
+    if let Some(reference) = call.ptr::<UNICODE_STRING>(2).non_null() {
+        text = format!("{text}\\{}", reference.text()?);
+    }
+    let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
+    let size = units.len() as u16 * 2;
+    let memory = lock(&kernel().pool).allocate(size.into(), *b"IfNm", true, call.from);
+    let Some(buffer) = memory.map(GuestPtr::new) else { return fail(NO_RESOURCES) };
+    buffer.write_all(&units)?;
+    call.ptr::<UNICODE_STRING>(3).set(size - 2, size, buffer)?;
+    lock(&kernel().interfaces).enabled.entry(text).or_insert(false);
+    Ok(())
+}
+
+/// A property of the one device that the host's bus has.
+pub(crate) fn property(number: u32) -> Option<Vec<u8>> {
+    let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    match number {
+        // DevicePropertyDeviceDescription and FriendlyName, HardwareID (a list), ClassName, Manufacturer.
+        0 | 10 => Some(text("nt-host device")),
+        1 => Some(text("ROOT\\NTHOST\0")),
+        4 => Some(text("System")),
+        9 => Some(text("nt-host")),
+        // PhysicalDeviceObjectName, EnumeratorName.
+        11 => Some(text("\\Device\\NtHost0")),
+        15 => Some(text("ROOT")),
+        // LegacyBusType is PNPBus, BusNumber.
+        13 => Some(15_u32.to_le_bytes().to_vec()),
+        14 => Some(0_u32.to_le_bytes().to_vec()),
+        _ => None,
+    }
+}
+
+/// Arguments: device, property, length, buffer, place for the length.
+fn get_property(call: &Call) -> Outcome {
+    match property(call.u32(1)) {
+        Some(data) => store(&data, call.ptr(3), call.u32(2), call.ptr(4)),
+        None => fail(NtStatus::ObjectNameNotFound),
+    }
+}
+
+/// Arguments: device, key, language, flags, size, data, place for the size, place for the type.
+fn get_data(call: &Call) -> Outcome {
+    let key = call.ptr::<Key>(1).read()?;
+    let found = lock(&kernel().interfaces).properties.get(&key).cloned();
+    let Some((kind, data)) = found else { return fail(NtStatus::ObjectNameNotFound) };
+    call.ptr(7).write_if(kind)?;
+    store(&data, call.ptr(5), call.u32(4), call.ptr(6))
+}
+
+/// Stores data if there is room; the length in any case.
+pub(crate) fn store(data: &[u8], place: GuestPtr<u8>, room: u32, length: GuestPtr<u32>) -> Outcome {
+    length.write_if(data.len() as u32)?;
+    if (room as usize) < data.len() {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    place.write_all(data)?;
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Devices of drivers that take IRPs: plug and play, power, and a client's requests.
+
+use etw_types::NtStatus;
+
+use super::build::{BUFFERED_IO, DIRECT_IO};
+use super::client::{self, Completion, Packet, Submission, send};
+use super::request::{PNP, POWER};
+use super::{device, mdl, stack};
+use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, MDL};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Outcome, PASSIVE, fail};
+
+/// Minor functions of plug and play.
+const START_DEVICE: u8 = 0x00;
+const QUERY_REMOVE: u8 = 0x01;
+const REMOVE_DEVICE: u8 = 0x02;
+const CANCEL_REMOVE: u8 = 0x03;
+const SURPRISE_REMOVAL: u8 = 0x17;
+/// Minor functions of power.
+const SET_POWER: u8 = 2;
+const QUERY_POWER: u8 = 3;
+/// `PowerSystemWorking`, `PowerSystemSleeping3`.
+const WORKING: u64 = 1;
+const SLEEPING: u64 = 4;
+
+type Object = GuestPtr<DEVICE_OBJECT>;
+
+fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
+    let submission = Submission { major, minor, parameters, ..Submission::default() };
+    Ok(send(device, &submission)?.status.ok()?)
+}
+
+/// Tells a driver what it cannot refuse.
+fn announce(device: Object, minor: u8) -> Result<(), Fault> {
+    send(device, &Submission { major: PNP, minor, ..Submission::default() }).map(drop)
+}
+
+/// Finds a device for the driver and starts it, or one that the driver made by itself.
+pub(crate) fn add_device() -> Outcome<Object> {
+    let driver = lock(&kernel().io).driver;
+    let Some(routine) = device::add_device_routine(driver)? else {
+        return device::first().ok_or(NtStatus::NoSuchDevice.into());
+    };
+    let physical = stack::new_physical_device()?;
+    let status = call_back("AddDevice", PASSIVE, routine, &[driver.address(), physical.address()]) as u32;
+    let found = stack::above(physical)?.or_else(device::first).ok_or(NtStatus::NoSuchDevice);
+    let device = match NtStatus::from_int(status).ok().and(found) {
+        Ok(device) => device,
+        Err(status) => {
+            stack::forget(physical)?;
+            return fail(status);
+        }
+    };
+    let started = tell(device, PNP, START_DEVICE, [0; 4]);
+    if started.is_err() {
+        // A device that does not start is taken away again.
+        announce(device, REMOVE_DEVICE)?;
+        stack::forget(physical)?;
+    }
+    started.map(|()| device)
+}
+
+/// The devices that the driver put above devices of the bus.
+pub(crate) fn stacks() -> Result<Vec<Object>, Fault> {
+    stack::physical().into_iter().filter_map(|physical| stack::above(physical).transpose()).collect()
+}
+
+/// Takes a device away; `close` ends what clients have open. A device that the driver made by itself is its own affair.
+pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Outcome {
+    let driver = lock(&kernel().io).driver;
+    if device::add_device_routine(driver)?.is_none() || !device::exists(device) {
+        return Ok(());
+    }
+    if surprise {
+        announce(device, SURPRISE_REMOVAL)?;
+    } else if let Err(refused) = tell(device, PNP, QUERY_REMOVE, [0; 4]) {
+        announce(device, CANCEL_REMOVE)?;
+        return Err(refused);
+    }
+    close();
+    let below = stack::below(device)?;
+    announce(device, REMOVE_DEVICE)?;
+    if let Some(below) = below {
+        stack::forget(below)?;
+    }
+    Ok(())
+}
+
+/// Tells the driver that the system goes to sleep or wakes up. What its device does then is for the driver to ask for.
+pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
+    if !device::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    if on {
+        return tell(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
+    }
+    tell(device, POWER, QUERY_POWER, [0, 0, SLEEPING, 0])?;
+    tell(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    packet: Packet,
+    buffers: Buffers,
+    room: u32,
+}
+
+impl Sent {
+    pub(crate) fn cancel(&self) -> Result<(), Fault> {
+        self.packet.cancel()
+    }
+}
+
+/// Sends a request to a device through an open file.
+pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest) -> Outcome<Sent> {
+    if !device::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let control = asked.kind.has_code();
+    let method = if control { asked.code & 3 } else { transfer_method(device)? };
+    let room = if control { asked.output } else { asked.output.max(asked.input.len() as u32) };
+    let input = if control || method == 0 { asked.input.as_slice() } else { &[] };
+    let buffers = Buffers::new(method, input, room)?;
+    if !control && method != 0 {
+        buffers.output.write_all(&asked.input)?;
+    }
+    let neither = control && method == 3;
+    let parameters = if control {
+        let type3 = if neither { buffers.system.address() } else { 0 };
+        [room.into(), asked.input.len() as u64, asked.code.into(), type3]
+    } else {
+        [room.into(), 0, 0, 0]
+    };
+    let submission = Submission {
+        major: asked.kind.as_int(),
+        minor: 0,
+        parameters,
+        system_buffer: if neither { GuestPtr::NULL } else { buffers.system },
+        user_buffer: buffers.user,
+        mdl: buffers.mdl,
+        file,
+    };
+    let packet = client::begin(stack::top(device)?, &submission)?;
+    let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
+    Ok(Sent { packet, buffers, room })
+}
+
+/// How reads and writes of a device pass their data: a `METHOD_…`.
+fn transfer_method(device: Object) -> Result<u32, Fault> {
+    Ok(match device.Flags().read()? {
+        flags if flags & BUFFERED_IO != 0 => 0,
+        flags if flags & DIRECT_IO != 0 => 2,
+        _ => 3,
+    })
+}
+
+/// Waits for the end of a request.
+pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
+    let end = client::finish(sent.packet)?;
+    sent.buffers.finish(end, sent.room)
+}
+
+/// Buffers as a request's method wants them: where its data lies, and what to free.
+#[derive(Debug, Default)]
+struct Buffers {
+    system: GuestPtr<u8>,
+    user: GuestPtr<u8>,
+    mdl: GuestPtr<MDL>,
+    /// Where the output is.
+    output: GuestPtr<u8>,
+}
+
+impl Buffers {
+    /// `METHOD_BUFFERED` 0, `METHOD_IN_DIRECT` 1, `METHOD_OUT_DIRECT` 2, `METHOD_NEITHER` 3.
+    fn new(method: u32, input: &[u8], output: u32) -> Result<Self, Fault> {
+        let mut buffers = Self::default();
+        let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
+        if both != 0 {
+            buffers.system = lock(&kernel().pool).new_objects(both);
+            buffers.system.write_all(input)?;
+        }
+        buffers.output = buffers.system;
+        if method != 0 && output != 0 {
+            buffers.output = lock(&kernel().pool).new_objects(output.into());
+            buffers.user = buffers.output;
+        }
+        if matches!(method, 1 | 2) && output != 0 {
+            buffers.mdl = mdl::describe(buffers.output, output)?;
+        }
+        Ok(buffers)
+    }
+
+    fn finish(self, Completion { status, information }: Completion, room: u32) -> Result<Answer, Fault> {
+        let length = if status.is_error() || self.output.is_null() { 0 } else { information.min(room.into()) };
+        let output = self.output.array(length).read()?;
+        let mut pool = lock(&kernel().pool);
+        let second = if self.output == self.system { 0 } else { self.output.address() };
+        for address in [self.system.address(), second, self.mdl.address()].into_iter().filter(|address| *address != 0) {
+            pool.free_object(address);
+        }
+        Ok(Answer { status, information, output })
+    }
+}

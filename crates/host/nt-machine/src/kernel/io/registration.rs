@@ -1,0 +1,106 @@
+//! What a driver registers with the system beside its devices: extensions, second initialisations, shut-down
+//! notifications, WMI, entries of the error log.
+
+use std::collections::BTreeMap;
+
+use etw_types::NtStatus;
+
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, routine};
+use crate::verify;
+
+/// `ERROR_LOG_MAXIMUM_SIZE`.
+const LONGEST_ENTRY: u64 = 240;
+
+/// What a driver registered.
+#[derive(Default)]
+pub(crate) struct Registrations {
+    /// Extensions of the driver object, by the address that identifies their client.
+    extensions: BTreeMap<u64, u64>,
+    /// Routines that are to run once more after `DriverEntry`, with their contexts.
+    again: Vec<(GuestPtr<Code>, u64)>,
+}
+
+pub(super) const ROUTINES: &[Routine] = &[
+    // Arguments: driver, client, size, place for the extension.
+    routine!("IoAllocateDriverObjectExtension", APC, |call| {
+        let mut registrations = lock(&kernel().registrations);
+        if registrations.extensions.contains_key(&call.arg(1)) {
+            call.ptr(3).write(0_u64)?;
+            return fail(NtStatus::ObjectNameCollision);
+        }
+        let memory = lock(&kernel().pool).object(u64::from(call.u32(2)));
+        registrations.extensions.insert(call.arg(1), memory);
+        call.ptr(3).write(memory)?;
+        done(())
+    })
+    .fails(NO_RESOURCES),
+    routine!("IoGetDriverObjectExtension", DISPATCH, |call| {
+        lock(&kernel().registrations).extensions.get(&call.arg(1)).copied().unwrap_or_default()
+    }),
+    // Arguments: driver, routine, context.
+    routine!("IoRegisterDriverReinitialization", PASSIVE, |call| {
+        lock(&kernel().registrations).again.push((call.ptr(1), call.arg(2)));
+    }),
+    routine!("IoRegisterShutdownNotification", PASSIVE, |call| {
+        lock(&kernel().io).register("shutdown notification", call.arg(0), call.from);
+    })
+    .fails(NO_RESOURCES),
+    routine!("IoRegisterLastChanceShutdownNotification", PASSIVE, |call| {
+        lock(&kernel().io).register("shutdown notification", call.arg(0), call.from);
+    })
+    .fails(NO_RESOURCES),
+    routine!("IoUnregisterShutdownNotification", PASSIVE, |call| {
+        lock(&kernel().io).forget("shutdown notification", call.arg(0));
+    }),
+    // Arguments: device or callback, action: 1 registers, 2 takes back.
+    routine!("IoWMIRegistrationControl", PASSIVE, |call| {
+        let mut io = lock(&kernel().io);
+        match call.u32(1) {
+            1 => io.register("WMI registration", call.arg(0), call.from),
+            2 if !io.forget("WMI registration", call.arg(0)) => return NtStatus::InvalidParameter,
+            _ => {}
+        }
+        NtStatus::Success
+    })
+    .fails(NO_RESOURCES),
+    // Arguments: device or driver, size.
+    routine!("IoAllocateErrorLogEntry", DISPATCH, |call| {
+        let size = u64::from(call.u8(1));
+        if size == 0 || size > LONGEST_ENTRY { 0 } else { lock(&kernel().pool).object(size) }
+    })
+    .fails_with_zero(),
+    routine!("IoWriteErrorLogEntry", DISPATCH, |call| {
+        let entry = call.ptr::<IO_ERROR_LOG_PACKET>(0);
+        let (code, status) = (entry.ErrorCode().read()?.as_int(), entry.FinalStatus().read()?.as_int());
+        verify::print(format!("nt-host: error log: code {code:#010X}, status {status:#010X}\n").as_bytes());
+        lock(&kernel().pool).free_object(entry.address());
+        done(())
+    }),
+    routine!("IoFreeErrorLogEntry", DISPATCH, |call| lock(&kernel().pool).free_object(call.arg(0))),
+    // WDM 6.0 is what Windows Vista and everything after it has.
+    routine!("IoIsWdmVersionAvailable", ANY, |call| (call.u8(0), call.u8(1)) <= (6, 0)),
+];
+
+/// `DriverEntry` has succeeded: what it asked to run afterwards runs, and may ask again.
+pub(crate) fn reinitialize(driver: GuestPtr<DRIVER_OBJECT>) {
+    for count in 1_u64..=16 {
+        let again = std::mem::take(&mut lock(&kernel().registrations).again);
+        if again.is_empty() {
+            return;
+        }
+        for (routine, context) in again {
+            call_back("reinitialization routine", PASSIVE, routine, &[driver.address(), context, count]);
+        }
+    }
+}
+
+/// The driver is gone.
+pub(crate) fn forget() {
+    let Registrations { extensions, .. } = std::mem::take(&mut *lock(&kernel().registrations));
+    for memory in extensions.into_values() {
+        lock(&kernel().pool).free_object(memory);
+    }
+}

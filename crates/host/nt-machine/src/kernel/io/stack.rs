@@ -1,0 +1,77 @@
+//! Stacks of devices: the bus's device at the bottom, the driver's above it.
+
+use super::device::{self, Device};
+use crate::kernel::{kernel, lock};
+use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT};
+use crate::memory::{Fault, GuestPtr};
+use crate::verify::{self, Rule};
+
+type Object = GuestPtr<DEVICE_OBJECT>;
+
+/// A device of the bus, for the driver to attach to.
+pub(crate) fn new_physical_device() -> Result<Object, Fault> {
+    let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
+    let device = device::new_device(driver, 0)?;
+    let entry = Device { object: device, name: String::new(), from: 0, of_host: true };
+    lock(&kernel().io).devices.push(entry);
+    Ok(device)
+}
+
+/// The device that the driver attached above a device of the bus.
+pub(super) fn above(physical: Object) -> Result<Option<Object>, Fault> {
+    Ok(Some(top(physical)?).filter(|found| *found != physical))
+}
+
+/// The device of the bus below a device of the driver.
+pub(super) fn below(device: Object) -> Result<Option<Object>, Fault> {
+    for physical in physical() {
+        if top(physical)? == device {
+            return Ok(Some(physical));
+        }
+    }
+    Ok(None)
+}
+
+/// The devices of the bus.
+pub(super) fn physical() -> Vec<Object> {
+    let io = lock(&kernel().io);
+    io.devices.iter().filter(|device| device.of_host).map(|device| device.object).collect()
+}
+
+/// The device right below another.
+pub(super) fn lower(device: Object) -> Result<Option<Object>, Fault> {
+    match device.extension()?.non_null() {
+        Some(extension) => Ok(extension.AttachedTo().read()?.non_null()),
+        None => Ok(None),
+    }
+}
+
+/// A device of the bus is gone.
+pub(super) fn forget(physical: Object) -> Result<(), Fault> {
+    if !physical.AttachedDevice().read()?.is_null() {
+        let what = format_args!("a device stays attached to a device that is gone");
+        verify::find_at(Rule::ObjectLeak, Some("IoAttachDeviceToDeviceStack"), 0, what);
+    }
+    lock(&kernel().io).devices.retain(|device| device.object != physical);
+    Ok(())
+}
+
+/// The device on top of a stack.
+pub(super) fn top(device: Object) -> Result<Object, Fault> {
+    let mut device = device;
+    while let Some(upper) = device.AttachedDevice().read()?.non_null() {
+        device = upper;
+    }
+    Ok(device)
+}
+
+/// Puts a device on top of a stack; returns the one below it.
+pub(super) fn attach(device: Object, to: Object) -> Result<Object, Fault> {
+    let lower = top(to)?;
+    lower.AttachedDevice().write(device)?;
+    if let Some(extension) = device.extension()?.non_null() {
+        extension.AttachedTo().write(lower)?;
+    }
+    device.StackSize().write(lower.StackSize().read()?.wrapping_add(1))?;
+    Ok(lower)
+}

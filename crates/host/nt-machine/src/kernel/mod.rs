@@ -1,0 +1,313 @@
+//! The kernel that a driver finds: its routines by families, and the state behind them.
+//!
+//! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which checks what holds for all of them
+//! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
+
+pub(crate) mod data;
+pub(crate) mod etw;
+pub(crate) mod ex;
+pub(crate) mod io;
+pub(crate) mod pool;
+pub(crate) mod registry;
+pub(crate) mod rtl;
+mod shared_data;
+pub(crate) mod sync;
+mod table;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use etw_engine::{Engine, EngineOptions};
+use etw_types::NtStatus;
+
+use crate::config::Config;
+use crate::cpu::thread::{self, Site};
+use crate::exception::{self, Hooks, fault};
+use crate::image;
+use crate::memory::{Code, GuestPtr};
+use crate::part::Part;
+use crate::routine::{Call, Routine};
+use crate::verify::{self, At, Rule};
+
+pub(crate) use io::work::submit;
+pub(crate) use sync::dpc::serve as serve_deferred;
+pub(crate) use table::{Entry, Table};
+
+use sync::scheduler::Scheduler;
+
+/// The families of the kernel's routines.
+pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
+    let families: [&'static [&'static [Routine]]; 7] = [
+        &etw::ROUTINES,
+        &ex::ROUTINES,
+        &io::ROUTINES,
+        &pool::ROUTINES,
+        &registry::ROUTINES,
+        &rtl::ROUTINES,
+        &sync::ROUTINES,
+    ];
+    families.into_iter().flatten().copied().flatten()
+}
+
+/// What kind a client's request is: the IRP's major function, the same number as the framework's `WDF_REQUEST_TYPE`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct RequestKind(u8);
+
+impl RequestKind {
+    /// `IRP_MJ_CREATE`.
+    pub const CREATE: Self = Self(0x00);
+    /// `IRP_MJ_READ`.
+    pub const READ: Self = Self(0x03);
+    /// `IRP_MJ_WRITE`.
+    pub const WRITE: Self = Self(0x04);
+    /// `IRP_MJ_DEVICE_CONTROL`.
+    pub const DEVICE_CONTROL: Self = Self(0x0E);
+
+    /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`.
+    pub const INTERNAL_DEVICE_CONTROL: Self = Self(0x0F);
+
+    /// Whether a request of this kind has a control code.
+    #[must_use]
+    pub const fn has_code(self) -> bool {
+        matches!(self, Self::DEVICE_CONTROL | Self::INTERNAL_DEVICE_CONTROL)
+    }
+
+    /// The kind with a number.
+    #[must_use]
+    pub const fn from_int(major: u8) -> Self {
+        Self(major)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn as_int(self) -> u8 {
+        self.0
+    }
+}
+
+/// What a client asks of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoRequest {
+    /// Its kind.
+    pub kind: RequestKind,
+    /// The control code, if it has one.
+    pub code: u32,
+    /// The bytes that the client passes.
+    pub input: Vec<u8>,
+    /// Room for output, in bytes.
+    pub output: u32,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: NtStatus,
+    /// How many bytes the driver says it transferred.
+    pub information: u64,
+    /// The output.
+    pub output: Vec<u8>,
+}
+
+/// Everything that a driver's calls change.
+pub(crate) struct Kernel {
+    pub(crate) config: Config,
+    pub(crate) engine: Engine,
+    pub(crate) table: Table,
+    pub(crate) pool: Mutex<pool::Pool>,
+    pub(crate) paging: pool::paging::Paging,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) threads: Mutex<sync::thread::Threads>,
+    pub(crate) objects: Mutex<ex::object::Objects>,
+    pub(crate) callbacks: Mutex<ex::Callbacks>,
+    pub(crate) io: Mutex<io::request::Io>,
+    pub(crate) interfaces: Mutex<io::interface::Interfaces>,
+    pub(crate) registrations: Mutex<io::registration::Registrations>,
+    pub(crate) etw: Mutex<etw::Writers>,
+    pub(crate) locks: Mutex<verify::locks::Locks>,
+    pub(crate) registry: Mutex<registry::keys::Registry>,
+    /// The page that Windows shares with every process.
+    pub(crate) shared_data: shared_data::SharedData,
+    /// Why this Windows does not load the driver.
+    pub(crate) refusal: Mutex<Option<String>>,
+    /// Serialises what the processor does with one instruction.
+    pub(crate) slists: Mutex<()>,
+    /// The last random number.
+    pub(crate) random: AtomicU64,
+}
+
+static KERNEL: Part<Kernel> = Part::new();
+
+/// What a fault asks of this layer.
+const HOOKS: Hooks = Hooks {
+    page_in: pool::paging::bring_in,
+    explain: explain_address,
+    shared_data: || kernel().shared_data.refreshed(),
+    change_irql: sync::irql::change_silently,
+};
+
+/// Makes the kernel of a machine that of this process; a second one is refused.
+pub(crate) fn attach(kernel: &'static Kernel) {
+    if KERNEL.attach(kernel) {
+        // Events carry the time that the driver sees.
+        kernel.engine.set_clock(|| kernel.scheduler.now());
+        exception::attach(&HOOKS);
+    }
+}
+
+/// The kernel of this process.
+pub(crate) fn kernel() -> &'static Kernel {
+    KERNEL.get()
+}
+
+/// Locks a part of the kernel. A thread that panicked with it ends the process anyway.
+pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Kernel {
+    pub(crate) fn new(config: Config, table: Table) -> Self {
+        // Information classes that came later than this Windows are unknown to it.
+        let os_build = config.os.build();
+        let environment = Arc::new(etw::DriverView);
+        let options = EngineOptions { record_calls: false, environment, os_build, ..EngineOptions::default() };
+        let engine = Engine::with_options(options);
+        engine.set_system_threads(true);
+        Self {
+            table,
+            pool: Mutex::new(pool::Pool::new()),
+            paging: pool::paging::Paging::default(),
+            scheduler: Scheduler::new(config.real_time),
+            threads: Mutex::default(),
+            objects: Mutex::default(),
+            callbacks: Mutex::default(),
+            io: Mutex::default(),
+            interfaces: Mutex::default(),
+            registrations: Mutex::default(),
+            etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
+            locks: Mutex::default(),
+            registry: Mutex::new(registry::keys::Registry::new(&config)),
+            shared_data: shared_data::SharedData::new(&config),
+            refusal: Mutex::default(),
+            slists: Mutex::default(),
+            random: AtomicU64::new(ex::SEED),
+            engine,
+            config,
+        }
+    }
+}
+
+/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to. The
+/// common entry of all imports, which is below this layer, knows it by its name.
+#[unsafe(no_mangle)]
+extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64) -> u64 {
+    match catch_unwind(AssertUnwindSafe(|| run(index, GuestPtr::new(slots), from))) {
+        Ok(value) => value,
+        Err(_) => verify::stop(Rule::Host, None, from, format_args!("the host panicked in routine {index}")),
+    }
+}
+
+fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
+    if verify::is_stopped() {
+        verify::park();
+    }
+    let kernel = kernel();
+    let entry = kernel.table.entry(index);
+    let outer = thread::enter(Site { routine: entry.name, from });
+    if kernel.table.is_too_new(index) {
+        let (name, os) = (entry.name, kernel.config.os);
+        let detail = format_args!("{name} is not in KMDF {} of {os}; WdfFunctionCount says what is", os.kmdf());
+        verify::stop(Rule::FrameworkMisuse, Some(name), from, detail);
+    }
+    let Some(routine) = entry.routine else {
+        verify::stop(Rule::NotImplemented, Some(entry.name), from, format_args!("{} is not in this host", entry.name));
+    };
+    let irql = thread::irql();
+    if irql > routine.irql {
+        let limit = routine.irql;
+        verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql}, allowed up to {limit}"));
+    }
+    if routine.keeps {
+        verify::calls::remember(from);
+    }
+    let scripted = kernel.table.scripted(index, &kernel.config);
+    let value = match scripted {
+        Some(value) => value,
+        None => match routine.run(&Call::new(entry.name, slots, from)) {
+            Ok(value) => value,
+            Err(fault) => fault::raise(fault, routine.leavable),
+        },
+    };
+    if verify::is_stopped() {
+        verify::park();
+    }
+    if image::is_unloaded(from) {
+        verify::stop(
+            Rule::CallbackAfterUnload,
+            Some(entry.name),
+            from,
+            format_args!("{} returns to an unloaded image", entry.name),
+        );
+    }
+    thread::leave(outer);
+    value
+}
+
+/// Calls a callback of the driver and holds it to the rules: it returns at the IRQL it was called at, without a spin lock.
+pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments: &[u64]) -> u64 {
+    let target = target.address();
+    if verify::is_stopped() {
+        verify::park();
+    }
+    if image::is_unloaded(target) {
+        verify::stop(
+            Rule::CallbackAfterUnload,
+            Some(what),
+            At::Code(target),
+            format_args!("{what} is to run in an unloaded image"),
+        );
+    }
+    let before = thread::set_irql(irql);
+    sync::irql::noticed(irql);
+    let held = lock(&kernel().locks).held_by(thread::number());
+    let value = thread::call(target, arguments);
+    let changed_by = thread::irql_changed_by();
+    let after = thread::set_irql(before);
+    if after != irql {
+        let place = at_or(changed_by, target);
+        verify::find_at(
+            Rule::IrqlChanged,
+            Some(what),
+            place,
+            format_args!("called at IRQL {irql}, returned at {after}"),
+        );
+    }
+    let (still, taken) = {
+        let locks = lock(&kernel().locks);
+        (locks.held_by(thread::number()), locks.newest_of(thread::number()))
+    };
+    if still > held {
+        let place = at_or(taken.unwrap_or_default(), target);
+        verify::find_at(Rule::LockLeak, Some(what), place, format_args!("returned with a spin lock held"));
+    }
+    value
+}
+
+/// The call that is to blame; where none is known, the callback.
+fn at_or(call: u64, callback: u64) -> At {
+    if image::contains(call) { At::Call(call) } else { At::Code(callback) }
+}
+
+/// What an address that faulted was.
+fn explain_address(address: u64) -> Option<(Rule, String)> {
+    if image::is_unloaded(address) {
+        return Some((Rule::CallbackAfterUnload, format!("{address:#x} is in the unloaded image")));
+    }
+    if image::contains(address) {
+        return Some((Rule::AccessViolation, image::explain(address)));
+    }
+    let pool = kernel().pool.try_lock().ok()?;
+    pool.explain(address)
+}

@@ -1,0 +1,160 @@
+//! The registry's keys and values: the driver's own key, `Parameters` below it, keys of its devices, and what it makes.
+
+use std::collections::BTreeMap;
+
+use crate::config::{Config, RegistryValue};
+use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::{kernel, lock};
+
+/// Keys of services.
+pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\Services\";
+/// Keys of the one device that there is.
+const HARDWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Enum\ROOT\NTHOST\0000\Device Parameters";
+const SOFTWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Class\NTHOST\0000";
+/// `PLUGPLAY_REGKEY_DRIVER`.
+const DRIVER_KEY: u32 = 2;
+
+/// A value: its type and its data.
+pub(crate) type Value = (u32, Vec<u8>);
+
+/// `REG_SZ`, `REG_DWORD`, `REG_MULTI_SZ`.
+pub(crate) const TEXT: u32 = 1;
+/// `REG_EXPAND_SZ`.
+const EXPANDED: u32 = 2;
+pub(crate) const DWORD: u32 = 4;
+pub(crate) const TEXTS: u32 = 7;
+
+#[derive(Default)]
+pub(super) struct Key {
+    pub(super) path: String,
+    /// By lower-case name: the name as it was given, and the value.
+    pub(super) values: BTreeMap<String, (String, Value)>,
+    deleted: bool,
+}
+
+/// The keys. A key's number is its position plus one.
+pub(crate) struct Registry {
+    keys: Vec<Key>,
+}
+
+/// Path of the driver's own key.
+pub(crate) fn service(config: &Config) -> String {
+    format!("{SERVICES}{}", config.name)
+}
+
+fn parameters(config: &Config) -> String {
+    format!("{}\\Parameters", service(config))
+}
+
+impl Registry {
+    pub(crate) fn new(config: &Config) -> Self {
+        let mut registry = Self { keys: Vec::new() };
+        let (start, one) = (RegistryValue::Dword(3), RegistryValue::Dword(1));
+        let name = RegistryValue::Text(config.name.clone());
+        let own = [("Start", &start), ("Type", &one), ("ErrorControl", &one), ("DisplayName", &name)];
+        let own = own.into_iter().map(|(name, value)| (service(config), name, value));
+        let given = config.parameters.iter().map(|(name, value)| (parameters(config), name.as_str(), value));
+        for (path, name, value) in own.chain(given) {
+            if let Some(key) = registry.key(&path, true) {
+                registry.set(key, name, encode(value));
+            }
+        }
+        if let Some(key) = registry.key(&service(config), true) {
+            let path = format!(r"\SystemRoot\System32\drivers\{}.sys", config.name);
+            let (_, data) = encode(&RegistryValue::Text(path));
+            registry.set(key, "ImagePath", (EXPANDED, data));
+        }
+        for path in [&parameters(config), HARDWARE, SOFTWARE] {
+            registry.key(path, true);
+        }
+        registry
+    }
+
+    /// The number of a key; `create` makes it where it is not there.
+    pub(crate) fn key(&mut self, path: &str, create: bool) -> Option<u64> {
+        let path = path.trim_end_matches('\\');
+        let position = self.keys.iter().position(|key| !key.deleted && key.path.eq_ignore_ascii_case(path));
+        let position = position.or_else(|| {
+            create.then(|| {
+                self.keys.push(Key { path: path.to_owned(), ..Key::default() });
+                self.keys.len() - 1
+            })
+        })?;
+        Some(position as u64 + 1)
+    }
+
+    pub(super) fn get(&mut self, key: u64) -> Option<&mut Key> {
+        self.keys.get_mut(usize::try_from(key.checked_sub(1)?).ok()?)
+    }
+
+    /// The path below a key, or the whole path where there is no key.
+    pub(crate) fn path(&mut self, root: Option<u64>, name: &str) -> Option<String> {
+        match root {
+            None => Some(name.to_owned()),
+            Some(root) => self.get(root).map(|parent| format!("{}\\{name}", parent.path)),
+        }
+    }
+
+    /// A value.
+    pub(crate) fn value(&mut self, key: u64, name: &str) -> Option<Value> {
+        self.get(key)?.values.get(&name.to_lowercase()).map(|(_, value)| value.clone())
+    }
+
+    /// Sets a value; whether there is such a key.
+    pub(crate) fn set(&mut self, key: u64, name: &str, value: Value) -> bool {
+        let key = self.get(key);
+        key.map(|key| key.values.insert(name.to_lowercase(), (name.to_owned(), value))).is_some()
+    }
+
+    /// Removes a value; whether it was there.
+    pub(crate) fn remove(&mut self, key: u64, name: &str) -> bool {
+        self.get(key).is_some_and(|key| key.values.remove(&name.to_lowercase()).is_some())
+    }
+
+    /// Names of the keys right below a key.
+    pub(super) fn below(&mut self, key: u64) -> Vec<String> {
+        let Some(parent) = self.get(key).map(|key| format!("{}\\", key.path.to_lowercase())) else { return Vec::new() };
+        let live = self.keys.iter().filter(|key| !key.deleted && key.path.to_lowercase().starts_with(&parent));
+        live.filter_map(|key| key.path.get(parent.len()..).filter(|rest| !rest.contains('\\')))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Removes a key that has none below it.
+    pub(crate) fn delete(&mut self, key: u64) -> bool {
+        let empty = self.below(key).is_empty();
+        if let Some(key) = self.get(key).filter(|_| empty) {
+            key.deleted = true;
+        }
+        empty
+    }
+}
+
+fn encode(value: &RegistryValue) -> Value {
+    match value {
+        RegistryValue::Dword(value) => (DWORD, value.to_le_bytes().to_vec()),
+        RegistryValue::Qword(value) => (11, value.to_le_bytes().to_vec()),
+        RegistryValue::Text(text) => (TEXT, text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()),
+        RegistryValue::Binary(bytes) => (3, bytes.clone()),
+    }
+}
+
+/// Opens a handle to a key below another, or by its whole path.
+pub(crate) fn open_key(root: Option<u64>, name: &str, create: bool, from: u64) -> Option<KernelHandle> {
+    let key = {
+        let mut registry = lock(&kernel().registry);
+        let path = registry.path(root, name)?;
+        registry.key(&path, create)?
+    };
+    Some(object::open("key", key, from))
+}
+
+/// Opens a handle to the driver's `Parameters` key.
+pub(crate) fn open_parameters(from: u64) -> KernelHandle {
+    open_key(None, &parameters(&kernel().config), true, from).unwrap_or_default()
+}
+
+/// Opens a handle to a key of a device: its hardware key, or the one of its driver's.
+pub(crate) fn open_device(kind: u32, from: u64) -> KernelHandle {
+    open_key(None, if kind & DRIVER_KEY != 0 { SOFTWARE } else { HARDWARE }, true, from).unwrap_or_default()
+}

@@ -1,0 +1,170 @@
+//! The runtime library's shortcuts to the registry, among them the query by a table.
+
+use etw_types::NtStatus;
+
+use super::keys::{SERVICES, TEXT, TEXTS, Value};
+use crate::kernel::ex::object;
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+
+const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
+/// `RTL_REGISTRY_HANDLE` and `RTL_REGISTRY_OPTIONAL`.
+const IS_HANDLE: u32 = 0x4000_0000;
+const OPTIONAL: u32 = 0x8000_0000;
+/// Flags of `RTL_QUERY_REGISTRY_TABLE`.
+const SUBKEY: u32 = 0x01;
+const TOPKEY: u32 = 0x02;
+const REQUIRED: u32 = 0x04;
+const DIRECT: u32 = 0x20;
+const TYPECHECK: u32 = 0x100;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("RtlCheckRegistryKey", PASSIVE, |call| existing(call).map(drop)),
+    routine!("RtlCreateRegistryKey", PASSIVE, create).fails(NO_RESOURCES),
+    routine!("RtlWriteRegistryValue", PASSIVE, write).fails(NO_RESOURCES),
+    routine!("RtlDeleteRegistryValue", PASSIVE, delete).fails(NOT_FOUND),
+    routine!("RtlQueryRegistryValues", PASSIVE, query).fails(NOT_FOUND),
+    routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
+];
+
+/// The key that the first two arguments name: a place and a path below it.
+fn key(call: &Call) -> Result<Option<u64>, Fault> {
+    let relative = call.u32(0);
+    let base = match relative & !(IS_HANDLE | OPTIONAL) {
+        0 if relative & IS_HANDLE != 0 => return Ok(object::by_handle(call.kernel_handle(1))),
+        0 => "",
+        1 => SERVICES,
+        2 => r"\Registry\Machine\System\CurrentControlSet\Control\",
+        3 => r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion\",
+        4 => r"\Registry\Machine\Hardware\DeviceMap\",
+        5 => r"\Registry\User\.Default\",
+        _ => return Ok(None),
+    };
+    let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
+    Ok(lock(&kernel().registry).key(&path, false))
+}
+
+/// [`key`], or a failure.
+fn existing(call: &Call) -> Outcome<u64> {
+    key(call)?.ok_or(NOT_FOUND.into())
+}
+
+/// Arguments: place, path.
+fn create(call: &Call) -> Outcome {
+    if key(call)?.is_none() {
+        let base = if call.u32(0) == 1 { SERVICES } else { "" };
+        let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
+        lock(&kernel().registry).key(&path, true);
+    }
+    Ok(())
+}
+
+/// Arguments: place, path, name, type, data, length.
+fn write(call: &Call) -> Outcome {
+    let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
+    let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
+    lock(&kernel().registry).set(key, &name, (call.u32(3), data));
+    Ok(())
+}
+
+/// Arguments: place, path, name.
+fn delete(call: &Call) -> Outcome {
+    let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
+    if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
+}
+
+/// Arguments: place, path, table, context.
+fn query(call: &Call) -> Outcome {
+    let Some(top) = key(call)? else {
+        return if call.u32(0) & OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
+    };
+    let (mut place, mut current) = (call.ptr::<RTL_QUERY_REGISTRY_TABLE>(2), top);
+    loop {
+        let entry = place.read()?;
+        if entry.QueryRoutine.is_null() && entry.Flags & (DIRECT | SUBKEY) == 0 {
+            return Ok(());
+        }
+        if entry.Flags & TOPKEY != 0 {
+            current = top;
+        }
+        let name = entry.Name.text()?;
+        if entry.Flags & SUBKEY == 0 {
+            value(call, &entry, current, &name)?;
+        } else {
+            let path = lock(&kernel().registry).path(Some(current), &name).unwrap_or_default();
+            let below = lock(&kernel().registry).key(&path, false);
+            current = below.unwrap_or(current);
+            if below.is_none() && entry.Flags & REQUIRED != 0 {
+                return fail(NOT_FOUND);
+            }
+        }
+        place = place.at(1);
+    }
+}
+
+/// Serves one entry of the table: by its routine, or into its context.
+fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str) -> Outcome {
+    let found = lock(&kernel().registry).value(key, name);
+    let (kind, data) = match found {
+        Some(value) => value,
+        None if entry.Flags & REQUIRED != 0 => return fail(NOT_FOUND),
+        None if entry.DefaultType.trailing_zeros() >= 8 => return Ok(()),
+        None => default(entry)?,
+    };
+    if entry.Flags & DIRECT == 0 {
+        let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len() as u64 + 2);
+        memory.write_all(&data)?;
+        let (size, context) = (data.len() as u64, entry.EntryContext.address());
+        let arguments = [entry.Name.address(), kind.into(), memory.address(), size, call.arg(3), context];
+        let status = call_back("QueryRoutine", PASSIVE, entry.QueryRoutine, &arguments);
+        lock(&kernel().pool).free_object(memory.address());
+        return Ok(NtStatus::from_int(status as u32).ok()?);
+    }
+    if entry.Flags & TYPECHECK != 0 && entry.DefaultType >> 24 != kind {
+        return fail(NtStatus::ObjectTypeMismatch);
+    }
+    direct(call, entry.EntryContext, kind, &data)
+}
+
+fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
+    let kind = entry.DefaultType & 0xFF;
+    if kind == TEXT && entry.DefaultLength == 0 {
+        let units = entry.DefaultData.cast::<u16>().terminated()?;
+        return Ok((TEXT, units.into_iter().chain([0]).flat_map(u16::to_le_bytes).collect()));
+    }
+    Ok((kind, entry.DefaultData.array(entry.DefaultLength.into()).read()?))
+}
+
+/// Stores a value where the entry points: a string into a `UNICODE_STRING`, small values as they are.
+fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
+    match kind {
+        TEXT | 2 => {
+            let (string, length) = (place.cast::<UNICODE_STRING>(), data.len() as u16);
+            let (maximum, buffer) = (string.MaximumLength().read()?, string.Buffer().read()?);
+            let buffer = if buffer.is_null() {
+                // The driver frees it.
+                let memory = lock(&kernel().pool).allocate(data.len() as u64, *b"RtlQ", true, call.from);
+                GuestPtr::new(memory.unwrap_or_default())
+            } else if maximum < length {
+                return fail(NtStatus::BufferTooSmall);
+            } else {
+                buffer
+            };
+            buffer.cast().write_all(data)?;
+            string.set(length.saturating_sub(2), maximum.max(length), buffer)?;
+        }
+        TEXTS => return fail(NtStatus::InvalidParameter),
+        _ if data.len() <= 4 => place.write_all(data)?,
+        _ => {
+            // A negative length at the place says how much room there is, and that the type is wanted too.
+            let room = place.cast::<i32>().read()?;
+            if room >= 0 || room.unsigned_abs() < data.len() as u32 {
+                return fail(NtStatus::BufferTooSmall);
+            }
+            place.write_all(data)?;
+        }
+    }
+    done(())
+}

@@ -1,0 +1,136 @@
+//! The routines for registry keys and values. What a driver writes is kept for as long as the host lives.
+
+use etw_types::NtStatus;
+
+use super::keys::{self, open_device, open_key, open_parameters};
+use crate::kernel::ex::object;
+use crate::kernel::{kernel, lock};
+use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
+
+const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("ZwOpenKey", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
+    routine!("ZwOpenKeyEx", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
+    routine!("ZwCreateKey", PASSIVE, create).fails(NO_RESOURCES),
+    routine!("ZwQueryValueKey", PASSIVE, query_value).fails(NOT_FOUND),
+    // Arguments: key, name, index of the title, type, data, length.
+    routine!("ZwSetValueKey", PASSIVE, |call| {
+        let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
+        let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
+        let set = lock(&kernel().registry).set(key, &name, (call.u32(3), data));
+        if set { done(()) } else { fail(NtStatus::InvalidHandle) }
+    })
+    .fails(NO_RESOURCES),
+    routine!("ZwDeleteValueKey", PASSIVE, |call| {
+        let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
+        if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
+    })
+    .fails(NOT_FOUND),
+    routine!("ZwEnumerateKey", PASSIVE, enumerate_keys).fails(NO_RESOURCES),
+    routine!("ZwEnumerateValueKey", PASSIVE, enumerate_values).fails(NO_RESOURCES),
+    // Everything is written already.
+    routine!("ZwFlushKey", PASSIVE, |_| NtStatus::Success),
+    routine!("ZwDeleteKey", PASSIVE, |call| {
+        let key = key(call)?;
+        if lock(&kernel().registry).delete(key) { done(()) } else { fail(NtStatus::CannotDelete) }
+    }),
+    // Arguments: device, kind of key, access, place for the handle.
+    routine!("IoOpenDeviceRegistryKey", PASSIVE, |call| call.ptr(3).write(open_device(call.u32(1), call.from)))
+        .fails(NOT_FOUND),
+    routine!("IoOpenDriverRegistryKey", PASSIVE, |call| call.ptr(4).write(open_parameters(call.from))).fails(NOT_FOUND),
+];
+
+/// The key whose handle is the first argument.
+fn key(call: &Call) -> Outcome<u64> {
+    object::by_handle(call.kernel_handle(0)).ok_or(NtStatus::InvalidHandle.into())
+}
+
+/// Arguments: place for the handle, access, attributes.
+fn open(call: &Call, create: bool) -> Outcome {
+    let attributes = call.ptr::<OBJECT_ATTRIBUTES>(2);
+    let (root, name) = (attributes.RootDirectory().read()?, attributes.ObjectName().read()?);
+    let parent = object::by_handle(object::KernelHandle::new(root));
+    if root != 0 && parent.is_none() {
+        return fail(NtStatus::InvalidHandle);
+    }
+    match open_key(parent, &name.text()?, create, call.from) {
+        Some(handle) => Ok(call.ptr(0).write(handle)?),
+        None => fail(NOT_FOUND),
+    }
+}
+
+/// Says at argument 6 whether the key is new (1) or was there (2).
+fn create(call: &Call) -> Outcome {
+    let existed = status_of(open(call, false))?.is_success();
+    call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
+    if existed { Ok(()) } else { open(call, true) }
+}
+
+/// Arguments: key, name, class, buffer, length, place for the length.
+fn query_value(call: &Call) -> Outcome {
+    let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
+    let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
+    answer_value(call, &name, value)
+}
+
+/// Arguments: key, index, class, buffer, length, place for the length.
+fn enumerate_values(call: &Call) -> Outcome {
+    let key = key(call)?;
+    let found =
+        lock(&kernel().registry).get(key).and_then(|key| key.values.values().nth(call.u32(1) as usize).cloned());
+    match found {
+        Some((name, value)) => answer_value(call, &name, value),
+        None => fail(NtStatus::NoMoreEntries),
+    }
+}
+
+fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
+    let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut head = [0, kind].map(u32::to_le_bytes).concat();
+    match call.u32(2) {
+        // KeyValueBasicInformation: the name alone.
+        0 => {
+            head.extend((units.len() as u32).to_le_bytes());
+            return answer(call, &head, &units);
+        }
+        // KeyValueFullInformation: the data lies behind the name.
+        1 => {
+            let sizes = [20 + units.len(), data.len(), units.len()];
+            head.extend(sizes.map(|size| (size as u32).to_le_bytes()).concat());
+            head.extend(units);
+        }
+        // KeyValuePartialInformation.
+        2 => head.extend((data.len() as u32).to_le_bytes()),
+        _ => return fail(NtStatus::InvalidParameter),
+    }
+    answer(call, &head, &data)
+}
+
+/// Arguments: key, index, class, buffer, length, place for the length. Only `KeyBasicInformation` is there.
+fn enumerate_keys(call: &Call) -> Outcome {
+    let key = key(call)?;
+    if call.u32(2) != 0 {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let names = lock(&kernel().registry).below(key);
+    let Some(name) = names.get(call.u32(1) as usize) else { return fail(NtStatus::NoMoreEntries) };
+    let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    // The time of the last write, and an index of the title.
+    let mut head = kernel().scheduler.system_time().to_le_bytes().to_vec();
+    head.extend([0, units.len() as u32].map(u32::to_le_bytes).concat());
+    answer(call, &head, &units)
+}
+
+/// Gives what fits: the head must, the rest may.
+fn answer(call: &Call, head: &[u8], rest: &[u8]) -> Outcome {
+    let all = [head, rest].concat();
+    call.ptr(5).write(all.len() as u32)?;
+    let room = call.u32(4) as usize;
+    if room < head.len() {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    call.ptr(3).array(room as u64).write(&all)?;
+    if room < all.len() { fail(NtStatus::BufferOverflow) } else { Ok(()) }
+}

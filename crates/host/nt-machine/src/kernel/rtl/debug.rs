@@ -1,0 +1,30 @@
+//! Debug output.
+
+use super::print::{self, Arguments};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, Routine, routine};
+use crate::verify::{self, Rule};
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("DbgPrint", ANY, |call| output(call.ptr(0), call.rest(1))),
+    routine!("DbgPrintEx", ANY, |call| output(call.ptr(2), call.rest(3))),
+    routine!("vDbgPrintEx", ANY, |call| output(call.ptr(2), call.ptr(3))),
+    routine!("vDbgPrintExWithPrefix", ANY, |call| {
+        verify::print(&call.ptr::<u8>(0).terminated()?);
+        output(call.ptr(3), call.ptr(4))
+    }),
+    routine!("DbgBreakPoint", ANY, broken),
+    routine!("DbgBreakPointWithStatus", ANY, broken),
+    routine!("KdRefreshDebuggerNotPresent", ANY, |_| true),
+];
+
+fn broken(call: &Call) -> u64 {
+    verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("a breakpoint, with no debugger"))
+}
+
+fn output(format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<(), Fault> {
+    let format = print::widen(&format.terminated()?);
+    let text = print::format(&format, false, &mut Arguments::new(arguments))?;
+    verify::print(String::from_utf16_lossy(&text).as_bytes());
+    Ok(())
+}

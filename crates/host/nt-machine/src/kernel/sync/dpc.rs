@@ -1,0 +1,69 @@
+//! Deferred procedure calls, and the thread that runs them at `DISPATCH_LEVEL`.
+
+use crate::cpu::thread;
+use crate::kernel::{call_back, kernel};
+use crate::layout::KDPC;
+use crate::memory::OrStop as _;
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
+
+/// `DpcObject`.
+const TYPE: u8 = 0x13;
+/// `ThreadedDpcObject`.
+const THREADED: u8 = 0x18;
+/// `MediumImportance`.
+const MEDIUM: u8 = 1;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("KeInitializeDpc", ANY, |call| initialize(call, TYPE)),
+    routine!("KeInitializeThreadedDpc", ANY, |call| initialize(call, THREADED)),
+    routine!("KeInsertQueueDpc", ANY, |call| {
+        let dpc = call.ptr::<KDPC>(0);
+        dpc.SystemArgument1().write(call.arg(1))?;
+        dpc.SystemArgument2().write(call.arg(2))?;
+        done(queue(dpc))
+    }),
+    routine!("KeRemoveQueueDpc", ANY, |call| kernel().scheduler.change(|state| state.undefer(call.arg(0)))),
+    routine!("KeSetImportanceDpc", ANY, |call| call.ptr::<KDPC>(0).Importance().write(call.u8(1))),
+    fixed("KeSetTargetProcessorDpc", ANY, 0),
+    fixed("KeSetTargetProcessorDpcEx", ANY, 0),
+    routine!("KeFlushQueuedDpcs", PASSIVE, |_| {
+        kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && state.active.is_empty()).then_some(()));
+    }),
+];
+
+fn initialize(call: &Call, kind: u8) -> Result<(), Fault> {
+    let dpc = call.ptr::<KDPC>(0);
+    dpc.zero()?;
+    dpc.Type().write(kind)?;
+    dpc.Importance().write(MEDIUM)?;
+    dpc.DeferredRoutine().write(call.ptr(1))?;
+    dpc.DeferredContext().write(call.arg(2))
+}
+
+/// Queues a DPC unless it is queued.
+fn queue(dpc: GuestPtr<KDPC>) -> bool {
+    kernel().scheduler.change(|state| state.defer(dpc.address(), move || run(dpc)))
+}
+
+/// Runs a DPC's routine.
+pub(super) fn run(dpc: GuestPtr<KDPC>) {
+    let KDPC { DeferredRoutine, DeferredContext, SystemArgument1, SystemArgument2, .. } = dpc.read().or_stop();
+    let arguments = [dpc.address(), DeferredContext, SystemArgument1, SystemArgument2];
+    call_back("DPC", DISPATCH, DeferredRoutine, &arguments);
+}
+
+/// The thread that runs what is deferred, for ever.
+pub(crate) fn serve() {
+    let Ok(_attached) = thread::attach() else { return };
+    let scheduler = &kernel().scheduler;
+    loop {
+        let (key, job) = scheduler.serve(|state| {
+            let job = state.deferred.pop_front()?;
+            state.begin_job(job.0);
+            Some(job)
+        });
+        job();
+        scheduler.change(|state| state.end_job(key));
+    }
+}

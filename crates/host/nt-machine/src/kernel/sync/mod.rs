@@ -1,0 +1,27 @@
+//! Synchronisation: time and the scheduler, the IRQL, dispatcher objects, deferred calls, locks, threads.
+
+pub(crate) mod dpc;
+pub(crate) mod event;
+pub(crate) mod irql;
+pub(crate) mod process;
+mod resource;
+pub(crate) mod scheduler;
+mod shared_lock;
+pub(crate) mod spinlock;
+mod state;
+pub(crate) mod thread;
+pub(crate) mod timer;
+
+use crate::routine::Routine;
+
+pub(super) const ROUTINES: [&[Routine]; 9] = [
+    dpc::ROUTINES,
+    event::ROUTINES,
+    irql::ROUTINES,
+    process::ROUTINES,
+    resource::ROUTINES,
+    shared_lock::ROUTINES,
+    spinlock::ROUTINES,
+    thread::ROUTINES,
+    timer::ROUTINES,
+];

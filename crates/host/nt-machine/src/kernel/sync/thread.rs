@@ -1,0 +1,97 @@
+//! System threads, and what threads and processes are called.
+
+use std::thread as std_thread;
+
+use etw_types::NtStatus;
+
+use super::event;
+use super::process::{self, SYSTEM};
+use crate::cpu::thread;
+use crate::kernel::ex::object;
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{CLIENT_ID, THREAD};
+use crate::memory::OrStop as _;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, fail, fixed, routine};
+use crate::verify::{self, Rule};
+
+/// `ThreadObject`.
+const TYPE: u8 = 6;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("PsCreateSystemThread", PASSIVE, create).fails(NO_RESOURCES),
+    routine!("IoCreateSystemThread", PASSIVE, |call| create(&Call::new(call.name(), call.rest(1), call.from)))
+        .fails(NO_RESOURCES),
+    routine!("PsTerminateSystemThread", APC, terminate),
+    routine!("KeGetCurrentThread", ANY, |_| thread::object()),
+    routine!("PsGetCurrentThread", ANY, |_| thread::object()),
+    fixed("KeSetPriorityThread", DISPATCH, 8),
+    fixed("KeQueryPriorityThread", DISPATCH, 8),
+    fixed("KeSetBasePriorityThread", DISPATCH, 0),
+    routine!("ZwYieldExecution", APC, |_| std_thread::yield_now()),
+];
+
+/// The driver's threads.
+#[derive(Default)]
+pub(crate) struct Threads {
+    /// The objects of those that run, and the driver's code that created them.
+    running: Vec<(GuestPtr<THREAD>, u64)>,
+}
+
+/// Arguments: handle, access, attributes, process, client id, routine, context.
+fn create(call: &Call) -> Outcome {
+    let (start, context) = (call.ptr(5), call.arg(6));
+    let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
+    object.Header().initialize(TYPE, 0)?;
+    kernel().scheduler.begin();
+    lock(&kernel().threads).running.push((object, call.from));
+    let number = thread::reserve_number();
+    let body = move || run(number, object, start, context);
+    let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
+    if spawned.is_err() {
+        finished(object);
+        return fail(NtStatus::NoMemory);
+    }
+    call.ptr(0).write(object::open("thread", object.address(), call.from))?;
+    if let Some(client) = call.ptr::<CLIENT_ID>(4).non_null() {
+        client.write(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: process::id(number) })?;
+    }
+    Ok(())
+}
+
+fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: u64) {
+    if let Ok(_attached) = thread::attach_as(number, object.cast()) {
+        CURRENT.set(object);
+        call_back("system thread", PASSIVE, start, &[context]);
+    }
+    finished(object);
+}
+
+thread_local! {
+    static CURRENT: std::cell::Cell<GuestPtr<THREAD>> = const { std::cell::Cell::new(GuestPtr::NULL) };
+}
+
+fn finished(object: GuestPtr<THREAD>) {
+    lock(&kernel().threads).running.retain(|(running, _)| *running != object);
+    event::signal(object.Header(), 1).or_stop();
+    kernel().scheduler.end();
+}
+
+/// Ends the calling thread: it never gets back to the driver.
+fn terminate(call: &Call) -> u64 {
+    let object = CURRENT.get();
+    if object.is_null() {
+        verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("not a thread of the driver"));
+    }
+    finished(object);
+    // The thread's stacks stay as they are: nothing on them is needed any more.
+    verify::park()
+}
+
+/// Reports threads that run, and forgets them.
+pub(crate) fn report_leaks() {
+    for (_, from) in std::mem::take(&mut lock(&kernel().threads).running) {
+        let what = format_args!("a system thread still runs");
+        verify::find_at(Rule::ThreadLeak, Some("PsCreateSystemThread"), from, what);
+    }
+}

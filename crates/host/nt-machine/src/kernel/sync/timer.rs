@@ -1,0 +1,129 @@
+//! Clocks and timers.
+
+use std::sync::Arc;
+
+use super::dpc;
+use super::scheduler::{Action, Timer};
+use crate::kernel::kernel;
+use crate::layout::{DISPATCHER_HEADER, KDPC, KTIMER, TIME_FIELDS};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
+
+/// 100 ns units of a millisecond.
+const MILLISECOND: u64 = 10_000;
+/// Time between two ticks of the clock interrupt: 15.625 ms.
+pub(crate) const TICK: u64 = 156_250;
+/// `TimerNotificationObject`.
+const NOTIFICATION: u8 = 8;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("KeInitializeTimer", ANY, |call| initialize(call.ptr(0), 0)),
+    routine!("KeInitializeTimerEx", ANY, |call| initialize(call.ptr(0), call.u8(1))),
+    routine!("KeSetTimer", DISPATCH, |call| set(call, 0, call.ptr(2))).keeps(),
+    routine!("KeSetTimerEx", DISPATCH, |call| set(call, call.u32(2), call.ptr(3))).keeps(),
+    routine!("KeSetCoalescableTimer", DISPATCH, |call| set(call, call.u32(2), call.ptr(4))).keeps(),
+    routine!("KeCancelTimer", DISPATCH, |call| kernel().scheduler.change(|state| state.unset(call.arg(0)))),
+    routine!("KeReadStateTimer", ANY, |call| { done(call.ptr::<DISPATCHER_HEADER>(0).SignalState().read()? != 0) }),
+    routine!("KeDelayExecutionThread", APC, |call| {
+        let deadline = kernel().scheduler.deadline(call.ptr::<i64>(2).read()?);
+        kernel().scheduler.wait(Some(deadline), |_| None::<()>);
+        done(())
+    }),
+    routine!("KeQueryTimeIncrement", ANY, |_| TICK),
+    routine!("KeQueryInterruptTime", ANY, |_| kernel().scheduler.now()),
+    routine!("KeQueryUnbiasedInterruptTime", ANY, |_| kernel().scheduler.now()),
+    routine!("KeQueryInterruptTimePrecise", ANY, |call| {
+        call.ptr(0).write_if(kernel().scheduler.now())?;
+        done(kernel().scheduler.now())
+    }),
+    routine!("KeQuerySystemTime", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time())),
+    routine!("KeQuerySystemTimePrecise", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time())),
+    routine!("KeQueryTickCount", ANY, |call| call.ptr(0).write(kernel().scheduler.now() / TICK)),
+    routine!("KeQueryPerformanceCounter", ANY, |call| {
+        call.ptr(0).write_if(10_000_000_u64)?;
+        done(kernel().scheduler.now())
+    }),
+    fixed("KeStallExecutionProcessor", ANY, 0),
+    routine!("ExSystemTimeToLocalTime", ANY, |call| call.ptr(1).write(call.ptr::<u64>(0).read()?)),
+    routine!("ExLocalTimeToSystemTime", ANY, |call| call.ptr(1).write(call.ptr::<u64>(0).read()?)),
+    routine!("RtlTimeToTimeFields", ANY, |call| {
+        let fields = time_fields(call.ptr::<u64>(0).read()?);
+        call.ptr(1).write(fields)
+    }),
+    fixed("ExSetTimerResolution", APC, TICK),
+];
+
+fn initialize(timer: GuestPtr<KTIMER>, kind: u8) -> Result<(), Fault> {
+    timer.zero()?;
+    timer.Header().initialize(NOTIFICATION.wrapping_add(kind), 0)
+}
+
+fn set(call: &Call, period: u32, dpc: GuestPtr<KDPC>) -> Outcome<bool> {
+    let timer = call.ptr::<KTIMER>(0);
+    let due = kernel().scheduler.deadline(call.arg(1).cast_signed());
+    let was_set = kernel().scheduler.change(|state| state.unset(timer.address()));
+    timer.Header().SignalState().write(0)?;
+    let action = dpc.non_null().map(|dpc| -> Action { Arc::new(move || dpc::run(dpc)) });
+    let (key, period) = (timer.address(), u64::from(period) * MILLISECOND);
+    let entry = Timer { key, due, period, signals: Some(timer.Header()), action, from: call.from };
+    kernel().scheduler.change(|state| state.timers.push(entry));
+    Ok(was_set)
+}
+
+/// The date and time of 100 ns units since 1601.
+fn time_fields(time: u64) -> TIME_FIELDS {
+    const DAY: u64 = 864_000_000_000;
+    let (days, rest) = (time / DAY, time % DAY);
+    let (year, month, day) = civil(days);
+    let second = rest / 10_000_000;
+    TIME_FIELDS {
+        Year: year as u16,
+        Month: month as u16,
+        Day: day as u16,
+        Hour: (second / 3600) as u16,
+        Minute: (second / 60 % 60) as u16,
+        Second: (second % 60) as u16,
+        Milliseconds: (rest % 10_000_000 / MILLISECOND) as u16,
+        // 1601-01-01 was a Monday.
+        Weekday: ((days + 1) % 7) as u16,
+    }
+}
+
+/// Year, month and day of the day that is `days` after 1601-01-01.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    // 400 years have 146,097 days, and 1601 begins such a cycle.
+    let mut year = 1601 + days / 146_097 * 400;
+    let mut left = days % 146_097;
+    loop {
+        let length = if leap(year) { 366 } else { 365 };
+        if left < length {
+            break;
+        }
+        left -= length;
+        year += 1;
+    }
+    let february = if leap(year) { 29 } else { 28 };
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if left < length {
+            break;
+        }
+        left -= length;
+        month += 1;
+    }
+    (year, month, left + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::civil;
+
+    #[test]
+    fn days_become_dates_across_leap_years() {
+        assert_eq!(civil(0), (1601, 1, 1));
+        assert_eq!(civil(134_774), (1970, 1, 1));
+        assert_eq!(civil(134_774 + 20_454), (2026, 1, 1));
+        assert_eq!(civil(134_774 + 11_016), (2000, 2, 29));
+    }
+}

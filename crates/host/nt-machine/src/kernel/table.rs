@@ -1,0 +1,181 @@
+//! All routines under their numbers, and the stubs that lead to them.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::data::Variables;
+use super::lock;
+use crate::Os;
+use crate::config::Config;
+use crate::cpu::stubs::Stubs;
+use crate::cpu::switch;
+use crate::routine::{Fails, Routine};
+
+/// Room for imports that nobody has.
+const MOST_UNKNOWN: u32 = 1024;
+
+/// The step of the random numbers: 2^64 divided by the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// One number.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) routine: Option<&'static Routine>,
+}
+
+/// The numbers, their stubs, and how often each was called.
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+    numbers: HashMap<&'static str, u32>,
+    stubs: Option<Stubs>,
+    calls: Vec<AtomicU64>,
+    variables: Variables,
+    unknown: Mutex<Vec<&'static str>>,
+    first_unknown: u32,
+    os: Os,
+    hidden: Vec<String>,
+    random: AtomicU64,
+}
+
+impl Table {
+    /// Numbers the routines that drivers import, and behind them the framework's functions in their order.
+    pub(crate) fn new(
+        config: &Config,
+        routines: impl Iterator<Item = &'static Routine>,
+        functions: impl Iterator<Item = Entry>,
+    ) -> Self {
+        let mut entries: Vec<Entry> =
+            routines.map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
+        let numbers = (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
+        entries.extend(functions);
+        let first_unknown = entries.len() as u32;
+        entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
+        Self {
+            numbers,
+            stubs: Stubs::new(entries.len() as u32).ok(),
+            calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
+            entries,
+            variables: Variables::new(config),
+            unknown: Mutex::default(),
+            first_unknown,
+            os: config.os,
+            hidden: config.hidden.clone(),
+            random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
+        }
+    }
+
+    pub(crate) fn entry(&self, number: u32) -> Entry {
+        let entry = self.entries.get(number as usize).copied();
+        let mut entry = entry.unwrap_or(Entry { name: "?", routine: None });
+        if let Some(index) = number.checked_sub(self.first_unknown) {
+            entry.name = lock(&self.unknown).get(index as usize).copied().unwrap_or("?");
+        }
+        entry
+    }
+
+    /// Whether this Windows is to lack a routine.
+    pub(crate) fn is_hidden(&self, name: &str) -> bool {
+        !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
+    }
+
+    /// The data that the kernel exports.
+    pub(crate) const fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// The address of a routine or of data, as a lookup finds it.
+    pub(crate) fn address(&self, name: &str) -> Option<u64> {
+        if self.is_hidden(name) {
+            return None;
+        }
+        if name == "__chkstk" {
+            return Some((switch::check_stack as *const ()).expose_provenance() as u64);
+        }
+        match self.numbers.get(name) {
+            Some(number) => Some(self.stubs?.address(*number)),
+            None => self.variables.address(name),
+        }
+    }
+
+    /// The address for an import: that of the routine, or of a trap with its name.
+    pub(crate) fn import(&self, name: &str) -> u64 {
+        self.address(name).unwrap_or_else(|| self.trap(name))
+    }
+
+    fn trap(&self, name: &str) -> u64 {
+        let mut unknown = lock(&self.unknown);
+        let index = unknown.iter().position(|known| *known == name).unwrap_or_else(|| {
+            unknown.push(name.to_owned().leak());
+            unknown.len() - 1
+        });
+        let number = self.first_unknown + (index as u32).min(MOST_UNKNOWN - 1);
+        self.stubs.map_or(0, |stubs| stubs.address(number))
+    }
+
+    /// How many functions the framework has.
+    pub(crate) fn framework_functions(&self) -> u32 {
+        self.first_unknown - self.first_of_framework()
+    }
+
+    /// Whether a number is that of a function that the framework of this Windows does not have.
+    pub(crate) fn is_too_new(&self, number: u32) -> bool {
+        number < self.first_unknown
+            && number.checked_sub(self.first_of_framework()).is_some_and(|index| index >= self.os.kmdf().functions)
+    }
+
+    /// The address of the framework's function with this index.
+    pub(crate) fn framework(&self, index: u32) -> u64 {
+        let first = self.first_of_framework();
+        self.stubs.map_or(0, |stubs| stubs.address(first + index))
+    }
+
+    /// The number of the framework's first function: they stand behind the kernel's routines.
+    fn first_of_framework(&self) -> u32 {
+        self.numbers.len() as u32
+    }
+
+    /// Counts a call; answers what it is to fail with, if it is to fail.
+    pub(crate) fn scripted(&self, number: u32, config: &Config) -> Option<u64> {
+        let entry = self.entries.get(number as usize)?;
+        let call = self.calls.get(number as usize)?.fetch_add(1, Ordering::Relaxed) + 1;
+        let fails = entry.routine?.fails;
+        if fails == Fails::Never {
+            return None;
+        }
+        let failure = config
+            .failures
+            .iter()
+            .find(|failure| failure.routine == entry.name && failure.call.is_none_or(|wanted| wanted == call));
+        let by_chance = config.seed.is_some() && self.chance();
+        let status = match (failure, by_chance) {
+            (Some(failure), _) => failure.status,
+            (None, true) => None,
+            (None, false) => return None,
+        };
+        match fails {
+            Fails::Status(usual) => Some(status.unwrap_or(usual).as_int().into()),
+            Fails::Zero | Fails::Never => Some(0),
+        }
+    }
+
+    /// One time in eight.
+    fn chance(&self) -> bool {
+        // SplitMix64: repeatable, and small seeds that differ by one give sequences that have nothing in common.
+        let mut x = self.random.fetch_add(GOLDEN, Ordering::Relaxed).wrapping_add(GOLDEN);
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (x >> 33).is_multiple_of(8)
+    }
+
+    /// The routines that were called and can fail, with how often.
+    pub(crate) fn fallible_calls(&self) -> Vec<(String, u64)> {
+        let calls = self.entries.iter().zip(&self.calls);
+        calls
+            .filter(|(entry, _)| entry.routine.is_some_and(|routine| routine.fails != Fails::Never))
+            .map(|(entry, count)| (entry.name.to_owned(), count.load(Ordering::Relaxed)))
+            .filter(|(_, count)| *count != 0)
+            .collect()
+    }
+}

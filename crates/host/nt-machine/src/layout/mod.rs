@@ -1,0 +1,83 @@
+//! The structures that a driver and the kernel share, as x64 Windows lays them out.
+//!
+//! Types and members have the names of Microsoft's headers. [`layout!`] declares a structure without padding and, for each
+//! member, a method of `GuestPtr` that leads to it: `irp.IoStatus().Status().read()?`. So no code has an offset of its own.
+//! A test compares sizes and offsets with Microsoft's metadata, if it has the structure.
+
+#![allow(
+    non_snake_case,
+    non_camel_case_types,
+    clippy::upper_case_acronyms,
+    reason = "the names of Microsoft's headers"
+)]
+#![allow(dead_code, reason = "structures are complete, whether or not each member is used")]
+
+mod device;
+mod exception;
+mod frame;
+mod packet;
+mod shared_data;
+mod string;
+mod support;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod wdf;
+
+pub(crate) use device::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, FILE_OBJECT};
+pub(crate) use exception::{
+    CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_AREA, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD,
+};
+pub(crate) use frame::{CALL_FRAME, CROSSING, HOST_FRAME, PROCESSOR_BLOCK};
+pub(crate) use packet::{IO_STACK_LOCATION, IO_STATUS_BLOCK, IRP, MDL};
+pub(crate) use shared_data::{KSYSTEM_TIME, KUSER_SHARED_DATA};
+pub(crate) use string::{STRING, UNICODE_STRING};
+pub(crate) use support::{
+    CLIENT_ID, EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, EX_TIMER, GENERAL_LOOKASIDE, GUID,
+    IO_ERROR_LOG_PACKET, IO_WORKITEM, LIST_ENTRY, OBJECT_ATTRIBUTES, OSVERSIONINFOW, RTL_BITMAP,
+    RTL_QUERY_REGISTRY_TABLE, SINGLE_LIST_ENTRY, SLIST_HEADER, THREAD, TIME_FIELDS, WORK_QUEUE_ITEM,
+};
+pub(crate) use sync::{
+    DISPATCHER_HEADER, ERESOURCE, FAST_MUTEX, IO_REMOVE_LOCK, KDEVICE_QUEUE, KDEVICE_QUEUE_ENTRY, KDPC, KEVENT,
+    KLOCK_QUEUE_HANDLE, KMUTANT, KSEMAPHORE, KTIMER,
+};
+pub(crate) use wdf::{
+    WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DEVICE_PNP_CALLBACKS, WDF_DRIVER_CONFIG, WDF_DRIVER_GLOBALS,
+    WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_FILEOBJECT_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_IO_TYPE_CONFIG,
+    WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO, WDF_REQUEST_PARAMETERS, WDF_TIMER_CONFIG, WDF_WORK_CONFIG,
+    WDFMEMORY_OFFSET,
+};
+
+/// Declares structures: a name and a size, and all members. Padding has members of its own.
+macro_rules! layout {
+    ($($(#[$meta:meta])* $name:ident: $size:literal { $($member:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$meta])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct $name {
+                $(pub(crate) $member: $type,)*
+            }
+
+            const _: () = {
+                const fn is_plain<T: $crate::memory::Plain>() -> usize {
+                    size_of::<T>()
+                }
+                assert!(size_of::<$name>() == $size, "the size of the structure");
+                assert!(0 $(+ is_plain::<$type>())* == $size, "a structure without padding, of plain members");
+            };
+
+            // SAFETY: all members are plain, and their sizes add up to that of the structure: there is no padding.
+            unsafe impl $crate::memory::Plain for $name {}
+
+            impl $crate::memory::GuestPtr<$name> {
+                $(
+                    pub(crate) const fn $member(self) -> $crate::memory::GuestPtr<$type> {
+                        self.member(std::mem::offset_of!($name, $member))
+                    }
+                )*
+            }
+        )*
+    };
+}
+pub(crate) use layout;

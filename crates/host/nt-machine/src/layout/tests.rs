@@ -1,0 +1,175 @@
+//! Sizes and offsets against Microsoft's metadata.
+
+use std::mem::{offset_of, size_of};
+
+use windows_sys::Wdk::Foundation as wdk;
+use windows_sys::Wdk::System::SystemServices as services;
+use windows_sys::Win32::Foundation as win32;
+use windows_sys::Win32::System::Diagnostics::Debug as debug;
+use windows_sys::Win32::System::Diagnostics::Etw as etw;
+use windows_sys::Win32::System::IO as io;
+use windows_sys::Win32::System::Kernel as kernel;
+use windows_sys::Win32::System::SystemInformation as information;
+use windows_sys::Win32::System::WindowsProgramming as programming;
+
+use super::*;
+
+/// Compares a structure: its size, members with the same names, and members that have another name or place there.
+macro_rules! same {
+    ($name:ident, $theirs:path { $($member:ident)* $(; $($ours:ident = $($part:ident).+),*)? }) => {{
+        type Theirs = $theirs;
+        assert_eq!(size_of::<$name>(), size_of::<Theirs>(), stringify!($name));
+        $(assert_eq!(offset_of!($name, $member), offset_of!(Theirs, $member), "{}.{}", stringify!($name), stringify!($member));)*
+        $($(
+            assert_eq!(offset_of!($name, $ours), offset_of!(Theirs, $($part).+), "{}.{}", stringify!($name), stringify!($ours));
+        )*)?
+    }};
+}
+
+#[test]
+fn objects_have_the_layouts_of_microsofts_metadata() {
+    same!(DRIVER_OBJECT, wdk::DRIVER_OBJECT {
+        Type Size DeviceObject Flags DriverStart DriverSize DriverSection DriverExtension DriverName HardwareDatabase
+        FastIoDispatch DriverInit DriverStartIo DriverUnload MajorFunction
+    });
+    same!(DRIVER_EXTENSION, wdk::DRIVER_EXTENSION { DriverObject AddDevice Count ServiceKeyName });
+    same!(FILE_OBJECT, wdk::FILE_OBJECT {
+        Type Size DeviceObject Vpb FsContext FsContext2 SectionObjectPointer PrivateCacheMap FinalStatus RelatedFileObject
+        LockOperation SharedDelete Flags FileName CurrentByteOffset Waiters Busy LastLock Lock Event CompletionContext
+        IrpListLock IrpList FileObjectExtension
+    });
+}
+
+/// The headers align a device object to 16 bytes, the metadata does not: only the size differs.
+#[test]
+fn device_objects_have_the_offsets_of_microsofts_metadata() {
+    macro_rules! offsets {
+        ($($member:ident)*) => {
+            $(assert_eq!(offset_of!(DEVICE_OBJECT, $member), offset_of!(wdk::DEVICE_OBJECT, $member), stringify!($member));)*
+        };
+    }
+    offsets!(
+        Type Size ReferenceCount DriverObject NextDevice AttachedDevice CurrentIrp Timer Flags Characteristics Vpb
+        DeviceExtension DeviceType StackSize Queue AlignmentRequirement DeviceQueue Dpc ActiveThreadCount
+        SecurityDescriptor DeviceLock SectorSize Spare1 DeviceObjectExtension Reserved
+    );
+    assert_eq!(size_of::<DEVICE_OBJECT>(), size_of::<wdk::DEVICE_OBJECT>().next_multiple_of(16));
+}
+
+/// The metadata is from headers without the last member of the packet's tail, `IrpExtension`.
+#[test]
+fn packets_have_the_layouts_of_microsofts_metadata() {
+    same!(IO_STATUS_BLOCK, io::IO_STATUS_BLOCK { Information; Status = Anonymous });
+    same!(IO_STACK_LOCATION, wdk::IO_STACK_LOCATION {
+        MajorFunction MinorFunction Flags Control Parameters DeviceObject FileObject CompletionRoutine Context
+    });
+    same!(MDL, wdk::MDL { Next Size MdlFlags Process MappedSystemVa StartVa ByteCount ByteOffset });
+    same!(IRP, wdk::IRP {
+        Type Size MdlAddress Flags ThreadListEntry IoStatus RequestorMode PendingReturned StackCount CurrentLocation
+        Cancel CancelIrql ApcEnvironment AllocationFlags UserEvent Overlay CancelRoutine UserBuffer;
+        SystemBuffer = AssociatedIrp, UserIosb = Anonymous, DriverContext = Tail, Thread = Tail.Overlay.Thread,
+        AuxiliaryBuffer = Tail.Overlay.AuxiliaryBuffer, ListEntry = Tail.Overlay.Anonymous2,
+        OriginalFileObject = Tail.Overlay.OriginalFileObject
+    });
+    assert_eq!(
+        offset_of!(IRP, CurrentStackLocation),
+        offset_of!(wdk::IRP, Tail.Overlay.Anonymous2) + size_of::<kernel::LIST_ENTRY>()
+    );
+}
+
+#[test]
+fn dispatcher_objects_and_locks_have_the_layouts_of_microsofts_metadata() {
+    same!(DISPATCHER_HEADER, wdk::DISPATCHER_HEADER { SignalState WaitListHead; Type = Anonymous });
+    same!(KEVENT, wdk::KEVENT { Header });
+    same!(KMUTANT, wdk::KMUTANT { Header MutantListEntry OwnerThread ApcDisable; Abandoned = Anonymous });
+    same!(KSEMAPHORE, services::KSEMAPHORE { Header Limit });
+    assert_eq!(offset_of!(KTIMER, Dpc), offset_of!(services::KTIMER, Dpc));
+    assert_eq!(offset_of!(KTIMER, DueTime), offset_of!(services::KTIMER, DueTime));
+    assert_eq!(size_of::<KTIMER>(), size_of::<services::KTIMER>());
+    same!(KDPC, wdk::KDPC {
+        DpcListEntry ProcessorHistory DeferredRoutine DeferredContext SystemArgument1 SystemArgument2 DpcData;
+        Type = Anonymous
+    });
+    same!(KDEVICE_QUEUE, wdk::KDEVICE_QUEUE { Type Size DeviceListHead Lock Busy });
+    same!(KDEVICE_QUEUE_ENTRY, services::KDEVICE_QUEUE_ENTRY { DeviceListEntry SortKey Inserted });
+    same!(FAST_MUTEX, wdk::FAST_MUTEX { Count Owner Contention Event OldIrql });
+    same!(KLOCK_QUEUE_HANDLE, services::KLOCK_QUEUE_HANDLE {
+        OldIrql; Next = LockQueue.Next, Lock = LockQueue.Lock
+    });
+    same!(IO_REMOVE_LOCK, services::IO_REMOVE_LOCK {
+        ; Removed = Common.Removed, IoCount = Common.IoCount, RemoveEvent = Common.RemoveEvent
+    });
+}
+
+#[test]
+fn support_structures_have_the_layouts_of_microsofts_metadata() {
+    same!(KSYSTEM_TIME, services::KSYSTEM_TIME { LowPart High1Time High2Time });
+    same!(UNICODE_STRING, win32::UNICODE_STRING { Length MaximumLength Buffer });
+    same!(STRING, kernel::STRING { Length MaximumLength Buffer });
+    same!(LIST_ENTRY, kernel::LIST_ENTRY { Flink Blink });
+    same!(SINGLE_LIST_ENTRY, kernel::SINGLE_LIST_ENTRY { Next });
+    assert_eq!(size_of::<SLIST_HEADER>(), size_of::<kernel::SLIST_HEADER>());
+    same!(CLIENT_ID, programming::CLIENT_ID { UniqueProcess UniqueThread });
+    same!(RTL_BITMAP, services::RTL_BITMAP { SizeOfBitMap Buffer });
+    same!(WORK_QUEUE_ITEM, wdk::WORK_QUEUE_ITEM { List WorkerRoutine Parameter });
+    same!(OBJECT_ATTRIBUTES, wdk::OBJECT_ATTRIBUTES {
+        Length RootDirectory ObjectName Attributes SecurityDescriptor SecurityQualityOfService
+    });
+    same!(OSVERSIONINFOW, information::OSVERSIONINFOW {
+        dwOSVersionInfoSize dwMajorVersion dwMinorVersion dwBuildNumber dwPlatformId szCSDVersion
+    });
+    same!(TIME_FIELDS, services::TIME_FIELDS { Year Month Day Hour Minute Second Milliseconds Weekday });
+    same!(RTL_QUERY_REGISTRY_TABLE, services::RTL_QUERY_REGISTRY_TABLE {
+        QueryRoutine Flags Name EntryContext DefaultType DefaultData DefaultLength
+    });
+    same!(IO_ERROR_LOG_PACKET, services::IO_ERROR_LOG_PACKET {
+        MajorFunctionCode RetryCount DumpDataSize NumberOfStrings StringOffset EventCategory ErrorCode UniqueErrorValue
+        FinalStatus SequenceNumber IoControlCode DeviceOffset DumpData
+    });
+    same!(EVENT_DESCRIPTOR, etw::EVENT_DESCRIPTOR { Id Version Channel Level Opcode Task Keyword });
+    same!(EVENT_DATA_DESCRIPTOR, etw::EVENT_DATA_DESCRIPTOR { Ptr Size; Type = Anonymous });
+    same!(EVENT_FILTER_DESCRIPTOR, etw::EVENT_FILTER_DESCRIPTOR { Ptr Size Type });
+}
+
+#[test]
+fn what_exception_handlers_are_passed_has_the_layout_of_microsofts_metadata() {
+    same!(EXCEPTION_RECORD, debug::EXCEPTION_RECORD {
+        ExceptionCode ExceptionFlags ExceptionRecord ExceptionAddress NumberParameters ExceptionInformation
+    });
+    same!(EXCEPTION_POINTERS, debug::EXCEPTION_POINTERS { ExceptionRecord ContextRecord });
+    same!(DISPATCHER_CONTEXT, debug::DISPATCHER_CONTEXT {
+        ControlPc ImageBase FunctionEntry EstablisherFrame TargetIp ContextRecord LanguageHandler HandlerData HistoryTable
+        ScopeIndex
+    });
+    same!(CONTEXT, debug::CONTEXT {
+        ContextFlags MxCsr SegCs SegDs SegEs SegFs SegGs SegSs EFlags Rip VectorRegister VectorControl DebugControl;
+        Home = P1Home, Debug = Dr0, General = Rax, FltSave = Anonymous, LastBranch = LastBranchToRip
+    });
+    let saved = offset_of!(debug::CONTEXT, Anonymous);
+    assert_eq!(offset_of!(CONTEXT, General) + 15 * 8, offset_of!(debug::CONTEXT, R15));
+    assert_eq!(offset_of!(CONTEXT, FltSaveMxCsr), saved + offset_of!(debug::XSAVE_FORMAT, MxCsr));
+    assert_eq!(offset_of!(CONTEXT, XmmRegisters), saved + offset_of!(debug::XSAVE_FORMAT, XmmRegisters));
+}
+
+/// Ours ends where the metadata's goes on with what no driver reads.
+#[test]
+fn the_shared_page_has_the_offsets_of_microsofts_metadata() {
+    macro_rules! offsets {
+        ($($member:ident)*) => {
+            $(assert_eq!(offset_of!(KUSER_SHARED_DATA, $member), offset_of!(services::KUSER_SHARED_DATA, $member), stringify!($member));)*
+        };
+    }
+    offsets!(
+        TickCountLowDeprecated TickCountMultiplier InterruptTime SystemTime TimeZoneBias ImageNumberLow ImageNumberHigh
+        NtSystemRoot MaxStackTraceDepth CryptoExponent TimeZoneId LargePageMinimum AitSamplingValue AppCompatFlag
+        RNGSeedVersion GlobalValidationRunlevel TimeZoneBiasStamp NtBuildNumber NtProductType ProductTypeIsValid
+        NativeProcessorArchitecture NtMajorVersion NtMinorVersion ProcessorFeatures TimeSlip AlternativeArchitecture
+        BootId SystemExpirationDate SuiteMask KdDebuggerEnabled CyclesPerYield ActiveConsoleId DismountCount
+        ComPlusPackage LastSystemRITEventTickCount NumberOfPhysicalPages SafeBootMode DataFlagsPad TestRetInstruction
+        QpcFrequency SystemCall SystemCallPad Cookie ConsoleSessionForegroundProcessId TimeUpdateLock
+        BaselineSystemTimeQpc QpcSystemTimeIncrementShift UnparkedProcessorCount EnclaveFeatureMask
+        TelemetryCoverageRound UserModeGlobalLogger ImageFileExecutionOptions LangGenerationCount InterruptTimeBias
+        QpcBias ActiveProcessorCount ActiveGroupCount
+    );
+    assert_eq!(offset_of!(KUSER_SHARED_DATA, TickCount), offset_of!(services::KUSER_SHARED_DATA, Anonymous4));
+}

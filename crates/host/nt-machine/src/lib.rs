@@ -1,0 +1,46 @@
+//! What a driver runs on: processor state, memory, kernel routines, the framework, exceptions and rules.
+//!
+//! A process has one [`Machine`]. It maps the driver's image, fills in its imports, and calls it as Windows would: entry
+//! point, devices, requests, unload. What the driver does wrong goes as [`Record`]s into a [`Findings`], memory that the
+//! process which made it still reads when this one has crashed.
+//!
+//! ```text
+//! │ Machine      start, load, add_device, begin, finish, unload
+//! │ wdf          the framework             kernel      routines by families, scheduler
+//! │ exception    signals, handlers         verify      rules, findings, locks
+//! │ cpu          stacks, crossings         image       addresses of the driver
+//! │ loader       a file in memory          routine     what is known about a routine
+//! │ layout       structures by name        memory      GuestPtr, the only way to the driver's memory
+//! ```
+//!
+//! Nothing here knows of other processes, formats or command lines: that is `nt-host`, which also is what tests of a
+//! driver use. A driver's fault ends its process's run, so a machine belongs into a child process.
+//!
+//! For Linux on x86-64; elsewhere the crate is empty.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
+)]
+#![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
+
+mod config;
+mod cpu;
+mod exception;
+mod image;
+mod kernel;
+mod layout;
+mod loader;
+mod machine;
+mod memory;
+mod part;
+mod routine;
+mod verify;
+mod wdf;
+
+pub use config::{Config, EPOCH, Failure, RegistryValue};
+pub use kernel::{Answer, IoRequest, RequestKind};
+pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
+pub use machine::{DeviceId, FileId, Known, Loaded, Machine, can_fail, known};
+pub use verify::{END_RUN, Findings, News, Record, Rule};
+pub use windows_releases::Release as Os;

@@ -1,0 +1,121 @@
+//! An image in memory, with the rights of its sections.
+
+use std::io;
+
+use pe_image::{Layout, Section};
+
+use crate::memory::{GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
+
+/// An image that was mapped, relocated and bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapped {
+    region: Region,
+    sections: Vec<Section>,
+    headers: u32,
+    entry: u32,
+    /// Sections share pages, which then have all rights.
+    shares_pages: bool,
+}
+
+impl Mapped {
+    /// Maps an image at an address of the system's choice. `resolve` answers the address for each import;
+    /// `check` and `dispatch` are what control flow guard's pointers are to lead to.
+    pub(crate) fn new(
+        layout: &Layout,
+        cookie: u64,
+        check: u64,
+        dispatch: u64,
+        mut resolve: impl FnMut(usize) -> u64,
+    ) -> io::Result<Self> {
+        let region = Region::new(layout.bytes.len() as u64, Protection::ReadWrite, false)?;
+        let base = region.base;
+        let image = GuestPtr::<u8>::new(base);
+        let word = |rva: u32| image.at(rva.into()).cast::<u64>();
+        image.write_all(&layout.bytes).or_stop();
+        let moved = base.wrapping_sub(layout.base);
+        for &rva in &layout.relocations {
+            word(rva).change(|address| address.wrapping_add(moved)).or_stop();
+        }
+        for (index, import) in layout.imports.iter().enumerate() {
+            word(import.slot).write(resolve(index)).or_stop();
+        }
+        for (place, value) in
+            [(layout.guard.cookie, cookie), (layout.guard.check, check), (layout.guard.dispatch, dispatch)]
+        {
+            if let Some(rva) = place {
+                word(rva).write(value).or_stop();
+            }
+        }
+        let mapped = Self {
+            region,
+            sections: layout.sections.clone(),
+            headers: layout.headers,
+            entry: layout.entry,
+            shares_pages: layout.shares_pages,
+        };
+        mapped.protect_all();
+        Ok(mapped)
+    }
+
+    fn protect_all(&self) {
+        if self.shares_pages {
+            protect(self.region.base, self.region.size, Protection::All);
+            return;
+        }
+        protect(self.region.base, self.region.size, Protection::None);
+        protect(self.region.base, u64::from(self.headers).next_multiple_of(PAGE), Protection::Read);
+        for section in &self.sections {
+            let (start, size) = self.range(section);
+            protect(start, size, Self::rights(section));
+        }
+    }
+
+    /// The rights that a section has while it is there.
+    fn rights(section: &Section) -> Protection {
+        match (section.is_writable(), section.is_executable()) {
+            (true, true) => Protection::All,
+            (true, false) => Protection::ReadWrite,
+            (false, true) => Protection::ReadExecute,
+            (false, false) => Protection::Read,
+        }
+    }
+
+    fn range(&self, section: &Section) -> (u64, u64) {
+        (self.region.base + u64::from(section.rva), u64::from(section.memory_size()).next_multiple_of(PAGE))
+    }
+
+    /// Takes away what is for initialisation only.
+    pub(crate) fn discard(&self) {
+        // Pages that sections share stay.
+        let discarded = |section: &&Section| section.is_discardable() && !self.shares_pages;
+        for section in self.sections.iter().filter(discarded) {
+            let (start, size) = self.range(section);
+            protect(start, size, Protection::None);
+        }
+    }
+
+    /// Takes everything away. The addresses stay taken, so that a late call of them is noticed.
+    pub(crate) fn withdraw(&self) {
+        protect(self.region.base, self.region.size, Protection::None);
+    }
+
+    /// First address, size and rights of each section that may be paged out.
+    pub(crate) fn pageable(&self) -> Vec<(u64, u64, Protection)> {
+        let pageable = |section: &&Section| section.is_pageable() && !section.is_discardable() && !self.shares_pages;
+        let sections = self.sections.iter().filter(pageable);
+        sections
+            .map(|section| {
+                let (start, size) = self.range(section);
+                (start, size, Self::rights(section))
+            })
+            .collect()
+    }
+
+    pub(crate) const fn region(&self) -> Region {
+        self.region
+    }
+
+    pub(crate) const fn entry(&self) -> u64 {
+        self.region.base + self.entry as u64
+    }
+}

@@ -1,0 +1,151 @@
+//! Loading and unloading a driver, and what must be gone afterwards.
+
+use std::io as std_io;
+
+use etw_types::NtStatus;
+
+use super::{Machine, parts, plug};
+use crate::cpu::switch;
+use crate::image;
+use crate::kernel::io::{device, registration};
+use crate::kernel::pool::paging;
+use crate::kernel::registry::keys;
+use crate::kernel::sync::thread;
+use crate::kernel::{call_back, etw, kernel, lock};
+use crate::loader::{ImportName, Layout, Mapped};
+use crate::memory::GuestPtr;
+use crate::memory::OrStop as _;
+use crate::routine::PASSIVE;
+use crate::verify::{self, Rule};
+use crate::wdf;
+
+/// What Windows' loader replaces: the value that a linker puts into the security cookie.
+const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
+
+/// Why this Windows does not even map the driver.
+fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
+    let (os, needed) = (kernel().config.os, layout.subsystem_version);
+    let nt = os.nt_version();
+    if needed > (nt.major, nt.minor) {
+        return Some((NtStatus::InvalidImageFormat, format!("it needs {}.{}, {os} is {nt}", needed.0, needed.1)));
+    }
+    layout.imports.iter().find_map(|import| match &import.name {
+        ImportName::Name(name) if kernel().table.is_hidden(name) => {
+            let hidden = || format!("{name}, which the driver imports, is hidden");
+            Some((NtStatus::DriverEntryPointNotFound, os.lacks(name).unwrap_or_else(hidden)))
+        }
+        _ => None,
+    })
+}
+
+/// What became of loading a driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// Its entry point returned this.
+    Entered(NtStatus),
+    /// This Windows does not load it: the status, and the reason.
+    Refused(NtStatus, String),
+}
+
+impl Machine {
+    /// Maps the driver and calls its entry point.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the image.
+    pub fn load(self, layout: &Layout) -> std_io::Result<Loaded> {
+        *lock(&kernel().refusal) = None;
+        if let Some((status, reason)) = refused(layout) {
+            return Ok(Loaded::Refused(status, reason));
+        }
+        let status = load(layout)?;
+        // A framework that is too old refuses the driver while its entry point runs.
+        let refusal = lock(&kernel().refusal).take().filter(|_| !status.is_success());
+        Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
+    }
+
+    /// Calls the driver's unload routine and looks at what is left.
+    pub fn unload(self) {
+        unload();
+    }
+}
+
+/// Maps the driver and calls its entry point. Returns its status.
+fn load(layout: &Layout) -> std_io::Result<NtStatus> {
+    let table = &kernel().table;
+    let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
+    let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
+    let mapped = Mapped::new(layout, cookie, address(switch::guard_check), address(switch::guard_dispatch), |index| {
+        layout.imports.get(index).map_or(0, |import| table.import(&import.name.to_string()))
+    })?;
+    let (region, entry) = (mapped.region(), GuestPtr::new(mapped.entry()));
+    paging::set_sections(mapped.pageable());
+    verify::calls::forget();
+    *lock(&parts().mapped) = Some(mapped.clone());
+    image::loaded(region, layout);
+    parts().verifier.findings().set_base(region.base);
+    let config = &kernel().config;
+    let made =
+        device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, &config.name, &keys::service(config));
+    let (driver, path) = made.or_stop();
+    let status = call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]) as u32;
+    let status = NtStatus::from_int(status);
+    if status.is_success() {
+        registration::reinitialize(driver);
+        mapped.discard();
+    } else {
+        gone();
+    }
+    Ok(status)
+}
+
+/// Calls the driver's unload routine and looks at what is left.
+fn unload() {
+    // Windows unloads a driver once its devices are gone.
+    plug::remove_all();
+    let driver = lock(&kernel().io).driver;
+    match driver.DriverUnload().read().or_stop().non_null() {
+        None => verify::find_at(Rule::ObjectLeak, None, 0, format_args!("the driver has no unload routine")),
+        Some(routine) => {
+            call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
+        }
+    }
+    gone();
+}
+
+/// The driver is gone: whatever is left of it is a leak.
+fn gone() {
+    let kernel = kernel();
+    kernel.scheduler.settle();
+    thread::report_leaks();
+    let (timers, deferred) = kernel.scheduler.change(|state| {
+        let timers: Vec<u64> = state.timers.drain(..).map(|timer| timer.from).collect();
+        (timers, state.deferred.drain(..).count() + state.work.drain(..).count())
+    });
+    for from in timers {
+        verify::find_at(Rule::TimerLeak, Some("KeSetTimer"), from, format_args!("a timer is still set"));
+    }
+    if deferred != 0 {
+        verify::find_at(Rule::TimerLeak, None, 0, format_args!("{deferred} deferred calls or work items are queued"));
+    }
+    let held = {
+        let mut locks = lock(&kernel.locks);
+        locks.forget_order();
+        locks.take_held()
+    };
+    for from in held {
+        verify::find_at(Rule::LockLeak, None, from, format_args!("a lock is still held"));
+    }
+    etw::report_leaks();
+    wdf::report_leaks();
+    lock(&kernel.io).report_leaks();
+    registration::forget();
+    lock(&kernel.objects).report_leaks();
+    lock(&kernel.pool).report_leaks();
+    let mapped = lock(&parts().mapped).take();
+    if let Some(mapped) = mapped {
+        paging::set_sections(Vec::new());
+        mapped.withdraw();
+        image::unloaded(mapped.region());
+    }
+}

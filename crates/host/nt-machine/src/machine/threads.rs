@@ -1,0 +1,87 @@
+//! Threads that run the driver, and the passing of time.
+
+use std::io;
+use std::time::Duration;
+
+use super::Machine;
+use crate::cpu::thread;
+use crate::exception::signals;
+use crate::kernel;
+use crate::verify::{self, News};
+
+impl Machine {
+    /// Makes the calling thread one that serves requests: `body` gets a function that serves one. The machine counts the
+    /// thread as running while it serves; in virtual time, what a request sets off has settled when it is over.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the driver's stack.
+    pub fn serve<R>(self, body: impl FnOnce(&dyn Fn(&mut dyn FnMut())) -> R) -> io::Result<R> {
+        let _attached = thread::attach()?;
+        let scheduler = &self.parts.kernel.scheduler;
+        Ok(body(&|request| {
+            scheduler.begin_request();
+            request();
+            if !self.config().real_time {
+                scheduler.settle();
+            }
+            scheduler.end_request();
+            verify::tell(News::Done);
+        }))
+    }
+
+    /// Runs `body` as one more thread that calls the driver.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the driver's stack.
+    pub fn with_thread(self, body: impl FnOnce()) -> io::Result<()> {
+        let _attached = thread::attach()?;
+        self.parts.kernel.scheduler.begin();
+        body();
+        self.parts.kernel.scheduler.end();
+        Ok(())
+    }
+
+    /// Waits for other threads in a way that the scheduler does not see: this thread does not count as running meanwhile.
+    pub fn wait_outside(self, wait: impl FnOnce()) {
+        self.parts.kernel.scheduler.end();
+        wait();
+        self.parts.kernel.scheduler.begin();
+    }
+
+    /// Runs deferred procedure calls, for ever. One thread of the process must.
+    pub fn run_deferred(self) {
+        kernel::serve_deferred();
+    }
+
+    /// Lets time pass, in 100 ns units: timers fire and waits end.
+    pub fn advance(self, time: u64) {
+        let scheduler = &self.parts.kernel.scheduler;
+        scheduler.wait(Some(scheduler.now().saturating_add(time)), |_| None::<()>);
+    }
+
+    /// Whether every thread waits and nothing will ever wake one.
+    #[must_use]
+    pub fn is_stuck(self) -> bool {
+        self.parts.kernel.scheduler.is_stuck()
+    }
+
+    /// Has a thread of the system with this number say where it is, as a finding that ends the run.
+    pub fn interrogate(self, thread: i32) {
+        let process = std::process::id();
+        // SAFETY: a signal to a thread of this process; a number that is no thread's is refused.
+        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signals::ASK) };
+    }
+
+    /// Waits for news from the threads that run the driver.
+    #[must_use]
+    pub fn listen(self, time: Duration) -> News {
+        self.parts.verifier.listen(time)
+    }
+
+    /// Tells the thread that listens that nothing more will be served.
+    pub fn give_up(self) {
+        verify::tell(News::Done);
+    }
+}

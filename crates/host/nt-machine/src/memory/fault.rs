@@ -1,0 +1,81 @@
+//! An access to guest memory that the processor refused.
+
+use std::fmt;
+
+use crate::part::Part;
+
+/// What an access wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// An access that failed: nothing is mapped at the address, or its pages do not allow the access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The address that the processor reported; the start of the access if the address is not canonical.
+    pub(crate) address: u64,
+    pub(crate) access: Access,
+}
+
+impl Fault {
+    /// Whether the processor accepts the address at all: its upper 17 bits are equal.
+    pub(crate) const fn is_canonical(self) -> bool {
+        is_canonical(self.address)
+    }
+}
+
+/// How a thread continues whose access faulted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Recovery {
+    /// New rip.
+    pub(crate) target: u64,
+    /// New rax.
+    pub(crate) address: u64,
+    /// New rdx.
+    pub(crate) fault: u64,
+}
+
+/// Whether the upper 17 bits of an address are equal.
+pub(super) const fn is_canonical(address: u64) -> bool {
+    matches!(address >> 47, 0 | 0x1_FFFF)
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_canonical() {
+            return f.write_str("uses an address that no processor accepts");
+        }
+        let verb = match self.access {
+            Access::Read => "reads",
+            Access::Write => "writes to",
+        };
+        write!(f, "{verb} {:#x}", self.address)
+    }
+}
+
+/// What a fault does that nobody handles.
+pub(crate) struct Unhandled(pub(crate) fn(Fault) -> !);
+
+static STOP: Part<Unhandled> = Part::new();
+
+/// Says what a fault does that nobody handles; the first word counts.
+pub(crate) fn on_unhandled(stop: &'static Unhandled) {
+    STOP.attach(stop);
+}
+
+/// Results of accesses that cannot fail unless the driver or the host made a mistake that ends the run.
+pub(crate) trait OrStop<T> {
+    /// The value. A fault does not return.
+    fn or_stop(self) -> T;
+}
+
+impl<T> OrStop<T> for Result<T, Fault> {
+    fn or_stop(self) -> T {
+        self.unwrap_or_else(|fault| match STOP.find() {
+            Some(Unhandled(stop)) => stop(fault),
+            None => panic!("the host {fault}"),
+        })
+    }
+}

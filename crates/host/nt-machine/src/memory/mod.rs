@@ -1,0 +1,23 @@
+//! Memory: pages from the system, and typed access to what a driver's addresses point at.
+//!
+//! [`GuestPtr`] and [`GuestSlice`] are the only way to guest memory, and `access` has the only instructions that touch it.
+
+#[cfg(not(miri))]
+mod access;
+#[cfg(miri)]
+#[path = "model.rs"]
+mod access;
+mod fault;
+mod plain;
+mod pointer;
+mod region;
+mod slice;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use access::recover;
+pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, on_unhandled};
+pub(crate) use plain::Plain;
+pub(crate) use pointer::{Code, GuestPtr, Opaque};
+pub(crate) use region::{PAGE, Protection, Region, protect};
+pub(crate) use slice::GuestSlice;

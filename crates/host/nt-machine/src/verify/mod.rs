@@ -1,0 +1,131 @@
+//! The verifier: what a driver may not do, and the record of what it did.
+//!
+//! It is always on. A finding is recorded where it happens, in memory that outlives the process that runs the driver, and
+//! is given names and source lines later, by the process that asked for the run.
+
+pub(crate) mod calls;
+mod findings;
+pub(crate) mod locks;
+mod notify;
+mod record;
+mod rule;
+
+pub(crate) use calls::Calls;
+pub use findings::Findings;
+pub use notify::{END_RUN, News};
+pub use record::Record;
+pub use rule::Rule;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::cpu::thread;
+use crate::part::Part;
+
+/// What the verifier keeps.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    findings: Findings,
+    news: notify::Channel,
+    /// The run has ended with a bug check.
+    stopped: AtomicBool,
+    remembered: calls::Remembered,
+}
+
+static VERIFIER: Part<Verifier> = Part::new();
+
+impl Verifier {
+    pub(crate) fn new(findings: Findings) -> io::Result<Self> {
+        let news = notify::Channel::new()?;
+        Ok(Self { findings, news, stopped: AtomicBool::new(false), remembered: calls::Remembered::default() })
+    }
+
+    /// Waits for news from the threads that run the driver.
+    pub(crate) fn listen(&self, time: Duration) -> News {
+        self.news.listen(time)
+    }
+
+    /// Where findings go.
+    pub(crate) const fn findings(&self) -> Findings {
+        self.findings
+    }
+}
+
+/// Makes the verifier of a machine that of this process; a second one is refused.
+pub(crate) fn attach(verifier: &'static Verifier) {
+    if VERIFIER.attach(verifier) {
+        notify::catch_end_of_run();
+    }
+}
+
+/// Tells the thread that listens.
+pub(crate) fn tell(news: News) {
+    if let Some(verifier) = VERIFIER.find() {
+        verifier.news.tell(news);
+    }
+}
+
+/// Adds debug output.
+pub(crate) fn print(text: &[u8]) {
+    if let Some(verifier) = VERIFIER.find() {
+        verifier.findings.print(text);
+    }
+}
+
+/// Where in the driver's code a finding belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// An instruction, or the start of a routine.
+    Code(u64),
+    /// Where a call returns to.
+    Call(u64),
+}
+
+impl From<u64> for At {
+    fn from(from: u64) -> Self {
+        Self::Call(from)
+    }
+}
+
+/// Records a finding at the call that the driver is making on this thread.
+pub(crate) fn find(rule: Rule, detail: std::fmt::Arguments<'_>) {
+    let site = thread::site();
+    find_at(rule, site.map(|site| site.routine), site.map_or(0, |site| site.from), detail);
+}
+
+/// Records a finding at an address of the driver's code.
+pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail: std::fmt::Arguments<'_>) {
+    let at = at.into();
+    let (address, is_call) = match at {
+        At::Code(address) => (address, false),
+        At::Call(address) => (address, true),
+    };
+    if let Some(verifier) = VERIFIER.find() {
+        let rva = crate::image::rva(address);
+        verifier.findings.add(&Record::new(rule, thread::irql(), routine, rva, is_call, Calls::to(address), detail));
+    }
+}
+
+/// Records what ends the run, tells the host, and stays here for ever: the driver's thread must not go on.
+pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail: std::fmt::Arguments<'_>) -> ! {
+    find_at(rule, routine, at, detail);
+    if let Some(verifier) = VERIFIER.find() {
+        verifier.stopped.store(true, Ordering::SeqCst);
+    }
+    tell(News::Crashed);
+    park()
+}
+
+/// Whether the run has ended with a bug check.
+pub(crate) fn is_stopped() -> bool {
+    VERIFIER.find().is_some_and(|verifier| verifier.stopped.load(Ordering::SeqCst))
+}
+
+/// Keeps the calling thread from going on.
+pub(crate) fn park() -> ! {
+    loop {
+        // SAFETY: waits for a signal; has no precondition.
+        unsafe { libc::pause() };
+    }
+}

@@ -1,0 +1,130 @@
+//! A finding in a fixed form, without pointers: it is copied between processes, and made by signal handlers.
+
+use std::fmt::{self, Write as _};
+
+use super::{Calls, Rule};
+
+const ROUTINE: usize = 56;
+const DETAIL: usize = 424;
+
+/// A finding in a fixed form.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Record {
+    /// Set last: the rest is complete.
+    ready: u32,
+    rule: u16,
+    irql: u8,
+    /// 0 nowhere, 1 an instruction, 2 where a call returns to.
+    kind: u8,
+    routine_length: u32,
+    detail_length: u32,
+    /// Relative to the image.
+    rva: u64,
+    calls: Calls,
+    routine: [u8; ROUTINE],
+    detail: [u8; DETAIL],
+}
+
+/// Text of limited length.
+struct Text<'a> {
+    bytes: &'a mut [u8],
+    used: usize,
+}
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.bytes.get_mut(self.used..).unwrap_or_default();
+        let length = text.floor_char_boundary(room.len());
+        if let (Some(place), Some(bytes)) = (room.get_mut(..length), text.as_bytes().get(..length)) {
+            place.copy_from_slice(bytes);
+            self.used += length;
+        }
+        Ok(())
+    }
+}
+
+impl Record {
+    pub(crate) fn new(
+        rule: Rule,
+        irql: u8,
+        routine: Option<&str>,
+        rva: Option<u64>,
+        is_call: bool,
+        calls: Calls,
+        detail: fmt::Arguments<'_>,
+    ) -> Self {
+        let mut record = Self {
+            ready: 0,
+            rule: rule as u16,
+            irql,
+            kind: match (rva, is_call) {
+                (None, _) => 0,
+                (Some(_), false) => 1,
+                (Some(_), true) => 2,
+            },
+            routine_length: 0,
+            detail_length: 0,
+            rva: rva.unwrap_or_default(),
+            calls,
+            routine: [0; ROUTINE],
+            detail: [0; DETAIL],
+        };
+        let mut text = Text { bytes: &mut record.routine, used: 0 };
+        let _ = text.write_str(routine.unwrap_or_default());
+        record.routine_length = text.used as u32;
+        let mut text = Text { bytes: &mut record.detail, used: 0 };
+        let _ = text.write_fmt(detail);
+        record.detail_length = text.used as u32;
+        record
+    }
+
+    /// The rule that was broken.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        Rule::from_number(self.rule)
+    }
+
+    /// The IRQL at that moment.
+    #[must_use]
+    pub const fn irql(&self) -> u8 {
+        self.irql
+    }
+
+    /// The place relative to the image.
+    #[must_use]
+    pub fn rva(&self) -> Option<u64> {
+        (self.kind != 0).then_some(self.rva)
+    }
+
+    /// An address within the instruction at the place, for a look at its source line.
+    #[must_use]
+    pub fn inside(&self) -> Option<u64> {
+        self.rva().map(|rva| if self.kind == 2 { rva.saturating_sub(1) } else { rva })
+    }
+
+    /// Where the calls return to that led to the place, relative to the image.
+    #[must_use]
+    pub fn calls(&self) -> &[u32] {
+        self.calls.rvas()
+    }
+
+    /// The routine that was called, if the mistake is in a call.
+    #[must_use]
+    pub fn routine(&self) -> Option<String> {
+        let text = self.routine.get(..self.routine_length as usize).unwrap_or_default();
+        if text.is_empty() { None } else { Some(String::from_utf8_lossy(text).into_owned()) }
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        let text = self.detail.get(..self.detail_length as usize).unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// Whether another finding is of the same mistake.
+    pub(super) fn same_mistake(&self, other: &Self) -> bool {
+        self.rule == other.rule && self.rva == other.rva && self.routine == other.routine && self.detail == other.detail
+    }
+}

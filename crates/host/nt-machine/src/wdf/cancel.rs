@@ -1,0 +1,68 @@
+//! Cancellation: by the client, by a queue that is purged, and what the driver has to say about it.
+
+use etw_types::NtStatus;
+
+use super::object::{Data, Object};
+use super::request::{lookup, with_request};
+use super::{Handle, queue, queue_state, sync, with};
+use crate::cpu::thread;
+use crate::kernel::call_back;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Routine, routine};
+use crate::verify::{self, Rule};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfRequestIsCanceled", DISPATCH, |call| with_request(call.handle(1), |request| request.canceled)),
+    routine!("WdfRequestMarkCancelable", DISPATCH, |call| {
+        if mark(call) == NtStatus::Cancelled {
+            // This variant returns nothing: the driver learns of it by its callback, at once.
+            tell_canceled(call.handle(1), call.ptr(2));
+        }
+    }),
+    routine!("WdfRequestMarkCancelableEx", DISPATCH, mark).fails(NtStatus::Cancelled),
+    routine!("WdfRequestUnmarkCancelable", DISPATCH, |call| {
+        with_request(call.handle(1), |request| match (std::mem::take(&mut request.cancel), request.canceled) {
+            (callback, _) if !callback.is_null() => NtStatus::Success,
+            (_, true) => NtStatus::Cancelled,
+            (_, false) => NtStatus::InvalidParameter,
+        })
+    }),
+];
+
+/// Cancels a request: where the driver said how, it is told; where it waits, it ends.
+pub(super) fn cancel(handle: Handle) {
+    let state = with(|framework| match framework.objects.get_mut(&handle) {
+        Some(Object { data: Data::Request(request), deleted: false, .. }) => {
+            request.canceled = true;
+            Some((std::mem::take(&mut request.cancel), request.queue))
+        }
+        _ => None,
+    });
+    match state {
+        Some((callback, _)) if !callback.is_null() => tell_canceled(handle, callback),
+        Some((_, queue)) if queue::withdraw(queue, handle) => queue_state::canceled(queue, handle),
+        _ => {}
+    }
+}
+
+fn tell_canceled(handle: Handle, callback: GuestPtr<Code>) {
+    let queue = lookup(handle, |request| request.queue);
+    sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
+        call_back("EvtRequestCancel", irql, callback, &[handle.as_int()])
+    });
+}
+
+/// Arguments: request, callback.
+fn mark(call: &Call) -> NtStatus {
+    let callback = call.ptr(2);
+    let (canceled, before) = with_request(call.handle(1), |request| {
+        if !request.canceled {
+            return (false, std::mem::replace(&mut request.cancel, callback));
+        }
+        (true, GuestPtr::NULL)
+    });
+    if !before.is_null() {
+        verify::find(Rule::RequestMisuse, format_args!("a request is marked cancelable twice"));
+    }
+    if canceled { NtStatus::Cancelled } else { NtStatus::Success }
+}

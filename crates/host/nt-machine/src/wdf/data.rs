@@ -1,0 +1,79 @@
+//! What the kinds of objects have of their own.
+
+use super::Handle;
+use super::attributes::Attributes;
+use super::device::Device;
+use super::driver::Driver;
+use super::file::File;
+use super::init::Init;
+use super::queue::Queue;
+use super::request::Request;
+use super::timer::Timer;
+use super::work::Work;
+use crate::kernel::ex::object::KernelHandle;
+use crate::memory::{GuestPtr, GuestSlice};
+
+/// What kind an object is, and what it has.
+pub(super) enum Data {
+    General,
+    Driver(Driver),
+    Init(Box<Init>),
+    Device(Box<Device>),
+    Queue(Box<Queue>),
+    Request(Box<Request>),
+    File(File),
+    Timer(Timer),
+    /// A work item or a DPC.
+    Work(Work),
+    /// The lock, and the IRQL before it was taken.
+    SpinLock {
+        word: GuestPtr<u64>,
+        old_irql: u8,
+    },
+    /// The thread that holds it.
+    WaitLock {
+        owner: u32,
+    },
+    /// The memory, and whether it is the object's own.
+    Memory {
+        bytes: GuestSlice<u8>,
+        owned: bool,
+    },
+    /// Size of its buffers, and attributes of the memory objects.
+    Lookaside {
+        size: u64,
+        memory: Attributes,
+    },
+    /// The text; a zero follows.
+    String {
+        units: GuestSlice<u16>,
+    },
+    Collection(Vec<Handle>),
+    Key {
+        handle: KernelHandle,
+    },
+}
+
+impl Data {
+    /// The kind, for reports.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::General => "general object",
+            Self::Driver(_) => "driver",
+            Self::Init(_) => "device initialisation",
+            Self::Device(_) => "device",
+            Self::Queue(_) => "queue",
+            Self::Request(_) => "request",
+            Self::File(_) => "file object",
+            Self::Timer(_) => "timer",
+            Self::Work(_) => "work item",
+            Self::SpinLock { .. } => "spin lock",
+            Self::WaitLock { .. } => "wait lock",
+            Self::Memory { .. } => "memory",
+            Self::Lookaside { .. } => "lookaside list",
+            Self::String { .. } => "string",
+            Self::Collection(_) => "collection",
+            Self::Key { .. } => "key",
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Devices: creation, plug and play, names and interfaces.
+
+use etw_types::NtStatus;
+
+use super::attributes::Attributes;
+use super::init::Init;
+use super::object::{self, Data, create, created, lookup};
+use super::{Handle, driver, life, power, with};
+use crate::kernel::RequestKind;
+use crate::kernel::io::{device as wdm, names, stack};
+use crate::kernel::{self, call_back, kernel};
+use crate::layout::{DEVICE_OBJECT, UNICODE_STRING};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::verify::{self, At, Rule};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfDeviceCreate", PASSIVE, create_device).fails(NtStatus::InsufficientResources),
+    routine!("WdfDeviceCreateDeviceInterface", PASSIVE, |call| {
+        with_device(call.handle(1), |device| device.interfaces += 1);
+        NtStatus::Success
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfDeviceSetDeviceInterfaceState", PASSIVE, ignore).fixed(),
+    routine!("WdfDeviceSetDeviceInterfaceStateEx", PASSIVE, ignore).fixed(),
+    routine!("WdfDeviceCreateSymbolicLink", PASSIVE, |call| {
+        let name = call.ptr::<UNICODE_STRING>(2).text()?;
+        let taken = with(|framework| {
+            let mut devices = framework.objects.values();
+            devices.any(|object| matches!(&object.data, Data::Device(device) if device.links.iter().any(|link| names::are_same(link, &name))))
+        });
+        if taken {
+            return fail(NtStatus::ObjectNameCollision);
+        }
+        with_device(call.handle(1), |device| device.links.push(name));
+        done(())
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfDeviceGetDriver", DISPATCH, |_| with(|framework| framework.driver())),
+    routine!("WdfDeviceGetDefaultQueue", DISPATCH, |call| with_device(call.handle(1), |device| device.default_queue)),
+    routine!("WdfDeviceConfigureRequestDispatching", DISPATCH, |call| {
+        let (queue, kind) = (call.handle(2), RequestKind::from_int(call.u8(3)));
+        with_device(call.handle(1), |device| device.dispatching.push((kind, queue)));
+        NtStatus::Success
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfDeviceWdmGetDeviceObject", DISPATCH, |call| with_device(call.handle(1), |device| device.wdm)),
+    routine!("WdfDeviceWdmGetAttachedDevice", DISPATCH, |call| with_device(call.handle(1), |device| device
+        .init
+        .physical)),
+    routine!("WdfDeviceWdmGetPhysicalDevice", DISPATCH, |call| with_device(call.handle(1), |device| device
+        .init
+        .physical)),
+    routine!("WdfWdmDeviceGetWdfDeviceHandle", DISPATCH, |call| {
+        devices()
+            .into_iter()
+            .find(|device| with_device(*device, |device| device.wdm) == call.ptr(1))
+            .unwrap_or_default()
+    }),
+    routine!("WdfDeviceGetIoTarget", DISPATCH, |call| call.arg(1)),
+    routine!("WdfDeviceSetPnpCapabilities", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceSetPowerCapabilities", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceSetCharacteristics", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceGetCharacteristics", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceSetAlignmentRequirement", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceGetAlignmentRequirement", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceSetStaticStopRemove", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceSetSpecialFileSupport", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceSetDeviceState", DISPATCH, ignore).fixed(),
+    // The device goes as if it had been pulled out; whether it comes back is for the bus to decide.
+    routine!("WdfDeviceSetFailed", DISPATCH, |call| {
+        let device = call.handle(1);
+        with_device(device, |_| ());
+        kernel::submit(device.as_int(), move || {
+            let _ = remove_device(device, true);
+        });
+    }),
+    // Arguments: device, request.
+    routine!("WdfDeviceEnqueueRequest", DISPATCH, |call| {
+        let kind = super::request::with_request(call.handle(2), |request| request.kind);
+        match super::queue::for_kind(call.handle(1), kind) {
+            Handle::NULL => NtStatus::InvalidDeviceRequest,
+            queue if super::deliver::add(queue, call.handle(2), super::deliver::End::Back) => NtStatus::Success,
+            _ => NtStatus::WdfBusy,
+        }
+    })
+    .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfDeviceAssignS0IdleSettings", PASSIVE, ignore).fails(NtStatus::InvalidDeviceState).fixed(),
+    routine!("WdfDeviceAssignSxWakeSettings", PASSIVE, ignore).fails(NtStatus::InvalidDeviceState).fixed(),
+    routine!("WdfDeviceStopIdleNoTrack", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceStopIdleActual", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceResumeIdleActual", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceAddQueryInterface", PASSIVE, ignore).fails(NtStatus::InsufficientResources).fixed(),
+    routine!("WdfControlFinishInitializing", PASSIVE, |call| {
+        with_device(call.handle(1), |device| device.in_d0 = true);
+        super::queue_state::start_all(call.handle(1));
+    }),
+];
+
+/// A device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Device {
+    pub(super) init: Init,
+    pub(super) default_queue: Handle,
+    pub(super) queues: Vec<Handle>,
+    /// `WDF_REQUEST_TYPE` and the queue for it.
+    pub(super) dispatching: Vec<(RequestKind, Handle)>,
+    links: Vec<String>,
+    interfaces: u32,
+    /// How often it is open.
+    pub(super) opened: u32,
+    /// Power-managed queues deliver only then.
+    pub(super) in_d0: bool,
+    pub(super) started: bool,
+    /// `EvtDeviceSelfManagedIoInit` ran.
+    pub(super) io_begun: bool,
+    pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
+}
+
+/// Looks at or changes a device.
+pub(super) fn with_device<R>(handle: Handle, body: impl FnOnce(&mut Device) -> R) -> R {
+    object::part(handle, |data| match data {
+        Data::Device(device) => Some(body(device)),
+        _ => None,
+    })
+}
+
+fn ignore(call: &Call) -> NtStatus {
+    with_device(call.handle(1), |_| NtStatus::Success)
+}
+
+/// Arguments: place of the description, attributes, place for the handle.
+fn create_device(call: &Call) -> Outcome {
+    let handle: Handle = call.ptr(1).read()?;
+    let init = object::part(handle, |data| match data {
+        Data::Init(init) => Some((**init).clone()),
+        _ => None,
+    });
+    let taken = with(|framework| {
+        let same = |object: &object::Object| match &object.data {
+            Data::Device(device) => device.init.name.eq_ignore_ascii_case(&init.name),
+            _ => false,
+        };
+        !init.name.is_empty() && framework.objects.values().any(same)
+    });
+    if taken {
+        return fail(NtStatus::ObjectNameCollision);
+    }
+    let driver = kernel::lock(&kernel().io).driver;
+    let wdm = wdm::new_device(driver, 0)?;
+    let device = Device { init, wdm, ..Device::default() };
+    let device = create(call, call.ptr(2), None, Data::Device(Box::new(device)))?;
+    // The description belongs to the framework again, and the driver has no pointer to it any more.
+    life::delete(handle);
+    call.ptr(1).write(Handle::NULL)?;
+    created(Ok(device), call.ptr(3))
+}
+
+/// The device that a name leads to, and the part of the name that is for its driver.
+pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
+    with(|framework| {
+        framework.objects.iter().find_map(|(handle, object)| match &object.data {
+            Data::Device(device) => {
+                let mut own = device.links.iter().chain([&device.init.name]);
+                own.find_map(|own| names::rest_behind(name, own)).map(|rest| (*handle, rest))
+            }
+            _ => None,
+        })
+    })
+}
+
+/// The devices, oldest first.
+pub(crate) fn devices() -> Vec<Handle> {
+    with(|framework| {
+        let devices = framework.objects.iter().filter(|(_, object)| matches!(object.data, Data::Device(_)));
+        devices.map(|(handle, _)| *handle).collect()
+    })
+}
+
+/// A device appears: the driver adds and starts it. A driver without `EvtDriverDeviceAdd` has made its own.
+pub(crate) fn add_device() -> Outcome<Handle> {
+    let (driver, device_add) = driver::device_add();
+    if device_add.is_null() {
+        return devices().first().copied().ok_or(NtStatus::NoSuchDevice.into());
+    }
+    let before = devices();
+    let physical = stack::new_physical_device()?;
+    let init = Init { physical, ..Init::default() };
+    let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)))?;
+    let answer =
+        NtStatus::from_int(
+            call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver.as_int(), init.as_int()]) as u32
+        );
+    let device = devices().into_iter().find(|device| !before.contains(device));
+    if object::exists(init) {
+        life::delete(init);
+    }
+    match (answer.ok(), device) {
+        (Err(status), device) => {
+            if let Some(device) = device {
+                life::delete(device);
+            }
+            fail(status)
+        }
+        (Ok(()), None) => {
+            let what = format_args!("succeeded without creating a device");
+            verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
+            fail(NtStatus::NoSuchDevice)
+        }
+        (Ok(()), Some(device)) => match power::start(device) {
+            Ok(()) => Ok(device),
+            Err(status) => {
+                life::delete(device);
+                fail(status)
+            }
+        },
+    }
+}
+
+/// A device disappears, by surprise or because somebody asked for it: then its driver may refuse.
+pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
+    if !object::exists(device) || with_device(device, |device| device.init.control) {
+        return Ok(());
+    }
+    power::remove(device, surprise)?;
+    // Clients close what they have open; their requests have ended.
+    super::close_clients(device);
+    life::delete(device);
+    Ok(())
+}
+
+/// A device goes to sleep or wakes up.
+pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
+    if !object::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    if on {
+        return Ok(power::wake(device)?);
+    }
+    power::sleep(device);
+    Ok(())
+}
+
+/// The device that an object belongs to, going up the tree.
+pub(super) fn of(handle: Handle) -> Option<Handle> {
+    let mut handle = handle;
+    while object::exists(handle) {
+        let (is_device, parent) = lookup(handle, |object| (matches!(object.data, Data::Device(_)), object.parent));
+        if is_device {
+            return Some(handle);
+        }
+        handle = parent;
+    }
+    None
+}

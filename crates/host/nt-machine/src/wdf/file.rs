@@ -1,0 +1,118 @@
+//! File objects: a client opens the device, sends requests, closes it.
+
+use etw_types::NtStatus;
+
+use super::device::with_device;
+use super::object::{self, Data, change};
+use super::request::Request;
+use super::{Handle, client, life, sync};
+use crate::kernel::RequestKind;
+use crate::kernel::call_back;
+use crate::kernel::io::device::new_string;
+use crate::layout::UNICODE_STRING;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.handle(1))),
+    fixed("WdfFileObjectGetFlags", DISPATCH, 0),
+    // Empty if the device was opened without a name behind its own.
+    routine!("WdfFileObjectGetFileName", DISPATCH, |call| {
+        change(call.handle(1), |object| match object.data {
+            Data::File(file) => file.name,
+            _ => GuestPtr::NULL,
+        })
+    }),
+    fixed("WdfFileObjectGetInitiatorProcessId", DISPATCH, 4),
+];
+
+/// An open file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File {
+    device: Handle,
+    /// What follows the device's name.
+    pub(super) name: GuestPtr<UNICODE_STRING>,
+}
+
+fn device_of(handle: Handle) -> Handle {
+    object::part(handle, |data| match data {
+        Data::File(file) => Some(file.device),
+        _ => None,
+    })
+}
+
+/// Opens a device; `name` is what follows the device's own. Returns its file object, NULL if its driver wants none, or the
+/// status that the driver refused with.
+pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
+    if !object::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let refused = with_device(device, |device| {
+        let refused = device.init.exclusive && device.opened > 0;
+        device.opened += u32::from(!refused);
+        refused
+    });
+    if refused {
+        return fail(NtStatus::AccessDenied);
+    }
+    open_file(device, name).inspect_err(|_| with_device(device, |device| device.opened -= 1))
+}
+
+fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
+    let Some(events) = with_device(device, |device| device.init.file) else {
+        return Ok(Handle::NULL);
+    };
+    let name = new_string(name)?;
+    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
+    let status = create(device, file, events.create)?;
+    if status.is_success() {
+        return Ok(file);
+    }
+    life::delete(file);
+    fail(status)
+}
+
+/// Tells the driver, by a callback or a request in the queue for it, that a file is opened.
+fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtStatus> {
+    let queue = with_device(device, |device| {
+        device.dispatching.iter().find(|(kind, _)| *kind == RequestKind::CREATE).map(|(_, queue)| *queue)
+    });
+    if callback.is_null() && queue.is_none() {
+        return Ok(NtStatus::Success);
+    }
+    let attributes = with_device(device, |device| device.init.request);
+    let mut data = Request { kind: RequestKind::CREATE, file, ..Request::default() };
+    if queue.is_none() {
+        (data.presented, data.delivered, data.handler) = (true, true, callback.address());
+    }
+    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data)))?;
+    if queue.is_none() {
+        sync::locked(scope(device), PASSIVE, |irql| {
+            call_back("EvtDeviceFileCreate", irql, callback, &[device.as_int(), request.as_int(), file.as_int()])
+        });
+    } else {
+        client::submit(device, request, RequestKind::CREATE);
+    }
+    Ok(client::wait(request).0)
+}
+
+/// Closes a file: the last handle goes, then the last reference.
+pub(crate) fn close(device: Handle, file: Handle) {
+    if !object::exists(device) {
+        return;
+    }
+    with_device(device, |device| device.opened = device.opened.saturating_sub(1));
+    let events = with_device(device, |device| device.init.file);
+    let Some(events) = events.filter(|_| !file.is_null() && object::exists(file)) else { return };
+    for (callback, name) in [(events.cleanup, "EvtFileCleanup"), (events.close, "EvtFileClose")] {
+        if !callback.is_null() {
+            sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
+        }
+    }
+    life::delete(file);
+}
+
+/// File callbacks run under the device's lock where its callbacks run at passive level, as they do themselves.
+fn scope(device: Handle) -> Option<Handle> {
+    sync::holder_for(device).filter(|device| object::is_passive(*device))
+}

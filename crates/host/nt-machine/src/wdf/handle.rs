@@ -1,0 +1,66 @@
+//! Handles of the framework's objects.
+
+use std::fmt;
+
+use crate::memory::{Fault, Plain};
+use crate::routine::{Call, IntoReply};
+
+/// `WDFOBJECT` and its relatives. It is no address: a driver that follows one faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub(crate) struct Handle(u64);
+
+// SAFETY: a transparent u64.
+unsafe impl Plain for Handle {}
+
+impl Handle {
+    pub(crate) const NULL: Self = Self(0);
+    /// Handles are in the kernel's half of the address space, where nothing is mapped.
+    const FIRST: u64 = 0xFFFF_B000_0000_0010;
+
+    pub(crate) const fn new(value: u64) -> Self {
+        Self(value)
+    }
+
+    /// The handle of the `number`-th object.
+    pub(super) const fn nth(number: u64) -> Self {
+        Self(Self::FIRST + number * 0x20)
+    }
+
+    pub(crate) const fn as_int(self) -> u64 {
+        self.0
+    }
+
+    /// Whether a number is that of a handle, and no address.
+    pub(crate) const fn is_handle(value: u64) -> bool {
+        value >= Self::FIRST
+    }
+
+    pub(super) const fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// `None` for NULL.
+    pub(super) fn non_null(self) -> Option<Self> {
+        (!self.is_null()).then_some(self)
+    }
+}
+
+impl fmt::LowerHex for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerHex::fmt(&self.0, f)
+    }
+}
+
+impl IntoReply for Handle {
+    fn into_reply(self) -> Result<u64, Fault> {
+        Ok(self.0)
+    }
+}
+
+impl Call {
+    /// A handle of the framework.
+    pub(super) fn handle(&self, index: u64) -> Handle {
+        Handle(self.arg(index))
+    }
+}

@@ -1,0 +1,108 @@
+//! How objects go: cleanup from the leaves of the tree to its root, then destruction in the same order.
+//!
+//! Microsoft's documentation of `EvtDestroyCallback` gives the order: the children's cleanup, the parent's cleanup, the
+//! children's destruction as far as no reference keeps them, the parent's destruction. Among siblings ours is the reverse
+//! of their creation.
+
+use super::object::{self, Data, Farewell, Object, change};
+use super::{Handle, queue_state, timer, with};
+use crate::cpu::thread;
+use crate::kernel::{self, call_back, kernel, submit};
+use crate::routine::PASSIVE;
+
+/// Deletes an object and what belongs to it. An object that is on its way out is left alone.
+pub(super) fn delete(handle: Handle) {
+    if thread::irql() > PASSIVE && needs_passive(handle) {
+        // Documented for devices, timers, deferred calls and work items: they are cleaned up at passive level.
+        return submit(handle.as_int(), move || delete(handle));
+    }
+    if change(handle, |object| object.deleted) {
+        return;
+    }
+    clean(handle);
+    release(handle);
+}
+
+/// Whether an object or one below it waits for something before it goes.
+fn needs_passive(handle: Handle) -> bool {
+    let (here, children) = object::lookup(handle, |object| {
+        let waits = matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_));
+        (waits, object.children.clone())
+    });
+    here || children.into_iter().filter(|child| object::exists(*child)).any(needs_passive)
+}
+
+fn clean(handle: Handle) {
+    let again = change(handle, |object| std::mem::replace(&mut object.deleted, true));
+    if again {
+        return;
+    }
+    timer::cancel_before_delete(handle);
+    queue_state::purge_before_delete(handle);
+    let children = object::lookup(handle, |object| object.children.clone());
+    for child in children.into_iter().rev().filter(|child| object::exists(*child)) {
+        clean(child);
+    }
+    for Farewell { cleanup, .. } in object::lookup(handle, |object| object.farewells.clone()) {
+        if let Some(cleanup) = cleanup.non_null() {
+            call_back("EvtCleanupCallback", thread::irql(), cleanup, &[handle.as_int()]);
+        }
+    }
+}
+
+/// Destroys what no reference keeps.
+fn release(handle: Handle) {
+    if !object::exists(handle) {
+        return;
+    }
+    for child in object::lookup(handle, |object| object.children.clone()).into_iter().rev() {
+        release(child);
+    }
+    if object::exists(handle) && object::lookup(handle, |object| object.references <= 0) {
+        destroy(handle);
+    }
+}
+
+/// Destroys an object that was cleaned up.
+pub(super) fn destroy(handle: Handle) {
+    for Farewell { destroy, .. } in object::lookup(handle, |object| object.farewells.clone()) {
+        if let Some(destroy) = destroy.non_null() {
+            call_back("EvtDestroyCallback", thread::irql(), destroy, &[handle.as_int()]);
+        }
+    }
+    let object = with(|framework| {
+        let object = framework.objects.remove(&handle)?;
+        if let Some(parent) = framework.objects.get_mut(&object.parent) {
+            parent.children.retain(|child| *child != handle);
+        }
+        Some(object)
+    });
+    if let Some(object) = object {
+        free(&object);
+    }
+}
+
+/// Frees what an object has outside of the tree.
+pub(super) fn free(object: &Object) {
+    let mut pool = kernel::lock(&kernel().pool);
+    let own = match &object.data {
+        Data::Memory { bytes, owned: true } => Some(bytes.start().address()),
+        Data::SpinLock { word, .. } => Some(word.address()),
+        Data::String { units } => Some(units.start().address()),
+        Data::Device(device) => Some(device.wdm.address()),
+        Data::File(file) => Some(file.name.address()),
+        _ => None,
+    };
+    let lists = match &object.data {
+        Data::Request(request) => request.lists.iter().map(|list| list.address()).collect(),
+        _ => Vec::new(),
+    };
+    let own = own.into_iter().chain(lists);
+    for address in object.contexts.iter().map(|(_, memory)| memory.address()).chain(own) {
+        pool.free_object(address);
+    }
+    drop(pool);
+    if let Data::Key { handle } = object.data {
+        kernel::ex::object::close(handle);
+    }
+}

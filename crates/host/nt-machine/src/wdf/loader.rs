@@ -1,0 +1,131 @@
+//! Binding a driver to the framework, as the one of the imitated Windows does.
+
+use etw_types::NtStatus;
+use windows_releases::Client;
+
+use super::{Framework, Handle, structures, with};
+use crate::kernel::{self, kernel};
+use crate::layout::{WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS};
+use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
+use crate::routine::{Call, Outcome, PASSIVE, Routine, fail, routine};
+use crate::verify::{self, Rule};
+
+const COMPONENT: &str = "KmdfLibrary";
+
+/// The routines of WDFLDR.SYS, and what the framework puts into the driver object.
+pub(crate) const LOADER: &[Routine] = &[
+    routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
+    routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
+    routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
+];
+
+/// The unload routine that the framework gives a driver. No driver can import it: no export has such a name.
+pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
+
+type Functions = GuestPtr<GuestPtr<Code>>;
+
+/// A driver that is bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    globals: GuestPtr<WDF_DRIVER_GLOBALS>,
+    /// None if the functions were copied into the driver's own table.
+    table: Option<Functions>,
+    /// The sizes of structures, for a driver that knows how to ask.
+    structures: Option<GuestPtr<u64>>,
+}
+
+/// Arguments: driver object, registry path, bind information, place for the globals.
+fn bind(call: &Call) -> Outcome {
+    let (place, place_of_globals) = (call.ptr::<WDF_BIND_INFO>(2), call.ptr(3));
+    let size = place.Size().read()? as usize;
+    let extended = size == size_of::<WDF_BIND_INFO2>();
+    if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {
+        verify::find(Rule::BadArgument, format_args!("bind information of {size:#x} bytes"));
+        return fail(NtStatus::InvalidParameter);
+    }
+    let info = place.read()?;
+    if info.Component.text()? != COMPONENT {
+        return fail(NtStatus::ObjectNameNotFound);
+    }
+    let extension = extended.then(|| place.cast::<WDF_BIND_INFO2>().read()).transpose()?;
+    let minimum = extension.map(|extension| extension.MinimumVersionRequired.read()).transpose()?;
+    let client = Client { major: info.Major, minor: info.Minor, functions: info.FuncCount, minimum };
+    let os = kernel().config.os;
+    let binding = match os.kmdf().bind(client) {
+        Ok(binding) => binding,
+        Err(refusal) => {
+            *kernel::lock(&kernel().refusal) = Some(refusal.explain(client, os));
+            return fail(NtStatus::InvalidParameter);
+        }
+    };
+    let globals = kernel::lock(&kernel().pool).new_object();
+    let table = if binding.copies_table {
+        fill(info.FuncTable.cast(), binding.functions)?;
+        None
+    } else {
+        // Functions that this framework lacks are there as well: a call of one is a finding with its name.
+        let functions = kernel().table.framework_functions();
+        let table: Functions = kernel::lock(&kernel().pool).new_objects(functions.into());
+        fill(table, functions)?;
+        info.FuncTable.write(table)?;
+        Some(table)
+    };
+    let mut structures = None;
+    if let Some(extension) = extension {
+        let sizes: Vec<u64> = structures::sizes(os.kmdf()).collect();
+        let copy: GuestPtr<u64> = kernel::lock(&kernel().pool).new_objects(sizes.len() as u64);
+        copy.write_all(&sizes)?;
+        extension.StructCount.write(sizes.len() as u32)?;
+        extension.StructTable.write(copy)?;
+        place.FuncCount().write(binding.functions)?;
+        extension.ClientVersionHigher.write(binding.client_is_newer.into())?;
+        extension.FuncCountPtr.write(binding.functions)?;
+        structures = Some(copy);
+    }
+    place_of_globals.write(globals)?;
+    with(|framework| framework.bound = Some(Bound { globals, table, structures }));
+    Ok(())
+}
+
+/// Puts the first functions of the framework into a table.
+fn fill(table: Functions, functions: u32) -> Result<(), Fault> {
+    let all: Vec<_> = (0..functions).map(|index| GuestPtr::new(kernel().table.framework(index))).collect();
+    table.write_all(&all)
+}
+
+fn unbind() {
+    // An entry point that fails after it created the driver: documented is that the framework deletes it, without
+    // calling its unload callback.
+    super::driver::delete();
+    super::report_leaks();
+    let bound = with(|framework| framework.bound.take());
+    if let Some(bound) = bound {
+        let mut pool = kernel::lock(&kernel().pool);
+        let tables = [bound.table.map(GuestPtr::address), bound.structures.map(GuestPtr::address)];
+        for memory in tables.into_iter().flatten().chain([bound.globals.address()]) {
+            pool.free_object(memory);
+        }
+    }
+}
+
+impl Framework {
+    /// The driver was created: from now on its handle is in the globals, and the stub calls the framework at unload.
+    pub(super) fn driver_created(&self, driver: Handle) {
+        if let Some(bound) = self.bound {
+            bound.globals.Driver().write(driver.as_int()).or_stop();
+            bound.globals.DisplaceDriverUnload().write(1).or_stop();
+        }
+    }
+
+    /// The driver was deleted.
+    pub(super) fn driver_gone(&self) {
+        if let Some(bound) = self.bound {
+            bound.globals.Driver().write(0).or_stop();
+        }
+    }
+
+    /// The handle of the driver.
+    pub(super) fn driver(&self) -> Handle {
+        self.bound.map_or(Handle::NULL, |bound| Handle::new(bound.globals.Driver().read().or_stop()))
+    }
+}

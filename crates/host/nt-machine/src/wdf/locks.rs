@@ -1,0 +1,89 @@
+//! Spin locks and wait locks.
+
+use etw_types::NtStatus;
+
+use super::Handle;
+use super::object::{self, Data, change, create, created};
+use crate::cpu::thread;
+use crate::kernel::sync::{irql, spinlock};
+use crate::kernel::{self, kernel};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, routine};
+use crate::verify::{self, Rule};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfSpinLockCreate", DISPATCH, |call| {
+        let word = kernel::lock(&kernel().pool).new_object();
+        created(create(call, call.ptr(1), None, Data::SpinLock { word, old_irql: 0 }), call.ptr(2))
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfSpinLockAcquire", DISPATCH, |call| {
+        let (handle, (word, _)) = (call.handle(1), spin_lock(call.handle(1)));
+        let old = irql::raise(DISPATCH);
+        spinlock::acquire(word, call.from)?;
+        set_old_irql(handle, old);
+        done(())
+    })
+    .keeps(),
+    routine!("WdfSpinLockRelease", DISPATCH, |call| {
+        let (word, old) = spin_lock(call.handle(1));
+        spinlock::release(word)?;
+        irql::lower(old);
+        done(())
+    }),
+    routine!("WdfWaitLockCreate", DISPATCH, |call| {
+        created(create(call, call.ptr(1), None, Data::WaitLock { owner: 0 }), call.ptr(2))
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfWaitLockAcquire", DISPATCH, acquire),
+    routine!("WdfWaitLockRelease", DISPATCH, release),
+];
+
+fn spin_lock(handle: Handle) -> (GuestPtr<u64>, u8) {
+    object::part(handle, |data| match data {
+        Data::SpinLock { word, old_irql } => Some((*word, *old_irql)),
+        _ => None,
+    })
+}
+
+fn set_old_irql(handle: Handle, irql: u8) {
+    change(handle, |object| {
+        if let Data::SpinLock { old_irql, .. } = &mut object.data {
+            *old_irql = irql;
+        }
+    });
+}
+
+/// Changes the owner of a wait lock; returns the old one.
+fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
+    object::part(handle, |data| match data {
+        Data::WaitLock { owner } => Some(body(owner)),
+        _ => None,
+    })
+}
+
+/// Arguments: lock, address of a timeout or NULL.
+fn acquire(call: &Call) -> Outcome<NtStatus> {
+    let handle = call.handle(1);
+    let limit = call.ptr::<i64>(2).non_null().map(GuestPtr::read).transpose()?;
+    let irql = thread::irql();
+    if irql > PASSIVE && limit != Some(0) {
+        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
+    }
+    let me = thread::number();
+    if owner(handle, |owner| *owner) == me {
+        verify::stop(Rule::LockMisuse, Some(call.name()), call.from, format_args!("a wait lock is taken by its owner"));
+    }
+    let scheduler = &kernel().scheduler;
+    let deadline = limit.map(|limit| scheduler.deadline(limit));
+    let taken = scheduler.wait(deadline, |_| owner(handle, |owner| (*owner == 0).then(|| *owner = me)));
+    Ok(if taken.is_some() { NtStatus::Success } else { NtStatus::Timeout })
+}
+
+fn release(call: &Call) {
+    let before = owner(call.handle(1), std::mem::take);
+    if before != thread::number() {
+        verify::find(Rule::LockMisuse, format_args!("a wait lock is released by a thread that does not hold it"));
+    }
+    kernel().scheduler.change(|_| ());
+}

@@ -1,0 +1,119 @@
+//! Memory objects.
+
+use etw_types::NtStatus;
+
+use super::Handle;
+use super::attributes::Attributes;
+use super::object::{self, Data, change, create, created};
+use crate::kernel::{self, kernel};
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
+use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, routine};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfMemoryCreate", DISPATCH, create_memory).fails(NtStatus::InsufficientResources),
+    routine!("WdfMemoryCreatePreallocated", DISPATCH, |call| {
+        let data = Data::Memory { bytes: call.ptr(2).array(call.arg(3)), owned: false };
+        created(create(call, call.ptr(1), None, data), call.ptr(4))
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfMemoryGetBuffer", DISPATCH, |call| {
+        let bytes = range(call.handle(1));
+        call.ptr(2).write_if(bytes.len())?;
+        done(bytes.start())
+    }),
+    routine!("WdfMemoryAssignBuffer", DISPATCH, |call| {
+        let data = Data::Memory { bytes: call.ptr(2).array(call.arg(3)), owned: false };
+        change(call.handle(1), |object| object.data = data);
+    }),
+    // Arguments: attributes, size, pool type, attributes of the memory, tag, place for the handle.
+    routine!("WdfLookasideListCreate", DISPATCH, |call| {
+        let size = call.arg(2);
+        if size == 0 {
+            return fail(NtStatus::InvalidParameter);
+        }
+        let memory = Attributes::read(call.ptr(4))?;
+        created(create(call, call.ptr(1), None, Data::Lookaside { size, memory }), call.ptr(6))
+    })
+    .fails(NtStatus::InsufficientResources),
+    // Arguments: list, place for the handle. The memory belongs to the list unless its attributes name another parent.
+    routine!("WdfMemoryCreateFromLookaside", DISPATCH, |call| {
+        let list = call.handle(1);
+        let (size, attributes) = object::part(list, |data| match data {
+            Data::Lookaside { size, memory } => Some((*size, *memory)),
+            _ => None,
+        });
+        let data = Data::Memory { bytes: new(size), owned: true };
+        created(object::create_with(call.from, &attributes, Some(list), data), call.ptr(2))
+    })
+    .fails(NtStatus::InsufficientResources),
+    // Arguments: memory, offset in it, buffer, length.
+    routine!("WdfMemoryCopyToBuffer", DISPATCH, |call| {
+        call.ptr::<u8>(3).array(call.arg(4)).copy_from(part(call)?.start())?;
+        done(())
+    }),
+    routine!("WdfMemoryCopyFromBuffer", DISPATCH, |call| done(part(call)?.copy_from(call.ptr(3))?)),
+];
+
+/// Memory of the host's.
+fn new(size: u64) -> GuestSlice<u8> {
+    kernel::lock(&kernel().pool).new_objects(size).array(size)
+}
+
+/// Arguments: attributes, pool type, tag, size, place for the handle, place for the address.
+fn create_memory(call: &Call) -> Outcome {
+    let size = call.arg(4);
+    if size == 0 {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let bytes = new(size);
+    if bytes.start().is_null() {
+        return fail(NtStatus::InsufficientResources);
+    }
+    let result = create(call, call.ptr(1), None, Data::Memory { bytes, owned: true });
+    if result.is_ok() {
+        call.ptr(6).write_if(bytes.start())?;
+    } else {
+        kernel::lock(&kernel().pool).free_object(bytes.start().address());
+    }
+    created(result, call.ptr(5))
+}
+
+/// A memory object of its own with these bytes.
+pub(super) fn with_bytes(call: &Call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, bytes: &[u8]) -> Outcome<Handle> {
+    let memory = new((bytes.len() as u64).max(1));
+    memory.write(bytes)?;
+    create(call, attributes, None, Data::Memory { bytes: memory, owned: true })
+}
+
+/// The bytes of a memory object: all, or a part.
+pub(super) fn bytes(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<Vec<u8>, Fault> {
+    let all = range(handle);
+    let Some(part) = part.non_null() else { return all.read() };
+    let WDFMEMORY_OFFSET { BufferOffset: offset, BufferLength: length } = part.read()?;
+    let offset = offset.min(all.len());
+    let rest = all.start().at(offset).array(all.len() - offset);
+    if length == 0 { rest.read() } else { rest.take(length).read() }
+}
+
+/// A memory object for a buffer of a request.
+pub(super) fn describe(from: u64, parent: Handle, bytes: GuestSlice<u8>) -> Outcome<Handle> {
+    let data = Data::Memory { bytes, owned: false };
+    object::create_with(from, &Attributes::default(), Some(parent), data)
+}
+
+fn range(handle: Handle) -> GuestSlice<u8> {
+    object::part(handle, |data| match data {
+        Data::Memory { bytes, .. } => Some(*bytes),
+        _ => None,
+    })
+}
+
+/// The part that a copy names, if it is inside.
+fn part(call: &Call) -> Outcome<GuestSlice<u8>> {
+    let (all, offset, length) = (range(call.handle(1)), call.arg(2), call.arg(4));
+    if offset.checked_add(length).is_none_or(|end| end > all.len()) {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    Ok(all.start().at(offset).array(length))
+}

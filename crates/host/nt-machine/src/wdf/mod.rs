@@ -1,0 +1,105 @@
+//! The Kernel-Mode Driver Framework: the functions of 1.33. An older Windows offers those that its framework has.
+//!
+//! A driver is bound to it by [`loader`], which gives it a table of functions. Objects are entries of one map, known by
+//! handles that are no addresses: a driver that follows one faults. The map's lock is never held while driver code runs.
+//!
+//! Written from Microsoft's public documentation and headers of the framework. The order of events follows the
+//! documentation; where it leaves the order open (siblings that are cleaned up), ours is the reverse of creation.
+
+mod attributes;
+mod cancel;
+mod client;
+mod data;
+mod deliver;
+mod device;
+mod driver;
+mod file;
+mod functions;
+mod handle;
+mod init;
+mod life;
+mod loader;
+mod locks;
+mod memory;
+mod misc;
+mod object;
+mod power;
+mod property;
+mod queue;
+mod queue_state;
+mod registry;
+mod request;
+mod retrieve;
+mod structures;
+mod sync;
+mod timer;
+mod work;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use etw_types::NtStatus;
+
+use crate::kernel;
+use crate::part::Part;
+
+pub(crate) use client::{Sent, begin, cancel_sent, finish};
+pub(crate) use device::{add_device, devices, find, remove_device, set_power};
+pub(crate) use file::{close, open};
+pub(crate) use functions::functions;
+pub(crate) use handle::Handle;
+pub(crate) use loader::LOADER;
+
+use object::Object;
+
+/// What the framework keeps.
+#[derive(Default)]
+struct Framework {
+    bound: Option<loader::Bound>,
+    objects: BTreeMap<Handle, Object>,
+    created: u64,
+    /// Requests that have ended, with status and information: a second end is noticed.
+    ended: BTreeMap<Handle, (NtStatus, u64)>,
+    /// Objects' locks that a driver took, with the IRQL before.
+    lock_irqls: Vec<(Handle, u8)>,
+}
+
+/// This layer's part of the machine.
+pub(crate) struct Attached {
+    framework: Mutex<Framework>,
+    /// Ends the requests that clients have open on a device.
+    close_clients: fn(Handle),
+}
+
+impl Attached {
+    pub(crate) fn new(close_clients: fn(Handle)) -> Self {
+        Self { framework: Mutex::default(), close_clients }
+    }
+}
+
+static FRAMEWORK: Part<Attached> = Part::new();
+
+/// Makes the framework of a machine that of this process; a second one is refused.
+pub(crate) fn attach(framework: &'static Attached) {
+    FRAMEWORK.attach(framework);
+}
+
+/// Looks at or changes the framework's state. No driver code may run in `body`.
+fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
+    body(&mut kernel::lock(&FRAMEWORK.get().framework))
+}
+
+/// A device is about to go: clients wait for their requests and close their files.
+fn close_clients(device: Handle) {
+    (FRAMEWORK.get().close_clients)(device);
+}
+
+/// Whether the driver is one of the framework's.
+pub(crate) fn is_bound() -> bool {
+    with(|framework| framework.bound.is_some())
+}
+
+/// Reports objects that are left, and forgets everything.
+pub(crate) fn report_leaks() {
+    object::report_leaks();
+}

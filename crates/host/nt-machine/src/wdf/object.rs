@@ -1,0 +1,219 @@
+//! Objects: the tree, contexts and references. How they go is in [`super::life`].
+
+use etw_types::NtStatus;
+
+use super::attributes::{Attributes, ContextType, Level, Scope};
+pub(super) use super::data::Data;
+use super::{Framework, Handle, life, with};
+use crate::cpu::thread;
+use crate::kernel::{self, kernel};
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::verify::{self, At, Rule};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfObjectGetTypedContextWorker", DISPATCH, |call| {
+        let wanted = ContextType::read(call.ptr(2))?.unique;
+        done(lookup(call.handle(1), |object| object.context(wanted)))
+    }),
+    routine!("WdfObjectAllocateContext", DISPATCH, allocate_context).fails(NtStatus::InsufficientResources),
+    routine!("WdfObjectContextGetObject", DISPATCH, |call| {
+        let address = call.ptr(1);
+        with(|framework| {
+            let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == address);
+            framework.objects.iter().find(|(_, object)| has(object)).map_or(Handle::NULL, |(handle, _)| *handle)
+        })
+    }),
+    routine!("WdfObjectReferenceActual", DISPATCH, |call| {
+        change(call.handle(1), |object| object.references += 1);
+    }),
+    routine!("WdfObjectDereferenceActual", DISPATCH, |call| dereference(call.handle(1))),
+    routine!("WdfObjectCreate", DISPATCH, |call| created(create(call, call.ptr(1), None, Data::General), call.ptr(2)))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfObjectDelete", DISPATCH, |call| life::delete(call.handle(1))),
+    // An object answers to types that its driver gave it, and no driver here can give it one.
+    fixed("WdfObjectQuery", DISPATCH, NtStatus::ObjectNameNotFound.as_int() as u64),
+];
+
+/// What runs when an object goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Farewell {
+    pub(super) cleanup: GuestPtr<Code>,
+    pub(super) destroy: GuestPtr<Code>,
+}
+
+/// An object.
+pub(super) struct Object {
+    pub(super) data: Data,
+    pub(super) parent: Handle,
+    pub(super) children: Vec<Handle>,
+    /// Of the object, and of each context that was added later.
+    pub(super) farewells: Vec<Farewell>,
+    pub(super) level: Level,
+    pub(super) scope: Scope,
+    /// Type and memory.
+    pub(super) contexts: Vec<(GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>, GuestPtr<u8>)>,
+    pub(super) references: i32,
+    /// Cleaned up; only references keep it.
+    pub(super) deleted: bool,
+    /// The thread that holds the callback lock, and how often.
+    pub(super) holder: (u32, u32),
+    pub(super) from: u64,
+}
+
+impl Object {
+    fn context(&self, unique: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>) -> Option<GuestPtr<u8>> {
+        self.contexts.iter().find(|(known, _)| *known == unique).map(|(_, address)| *address)
+    }
+}
+
+/// Creates an object with the attributes at `attributes`. Its parent is what they say, else `parent`, else the driver.
+pub(super) fn create(
+    call: &Call,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    parent: Option<Handle>,
+    data: Data,
+) -> Outcome<Handle> {
+    let attributes = Attributes::read(attributes)?;
+    create_with(call.from, &attributes, parent, data)
+}
+
+/// Creates an object with attributes that were read.
+pub(super) fn create_with(from: u64, attributes: &Attributes, parent: Option<Handle>, data: Data) -> Outcome<Handle> {
+    let memory = attributes.context.map(|context| {
+        let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
+        (context.unique, memory)
+    });
+    if memory.is_some_and(|(_, memory)| memory.is_null()) {
+        return fail(NtStatus::InsufficientResources);
+    }
+    with(|framework| {
+        let parent = attributes.parent.non_null().or(parent).unwrap_or_else(|| framework.driver());
+        let handle = Handle::nth(framework.created);
+        framework.created += 1;
+        let object = Object {
+            data,
+            parent,
+            children: Vec::new(),
+            farewells: vec![Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy }],
+            level: attributes.level,
+            scope: attributes.scope,
+            contexts: memory.into_iter().collect(),
+            references: 0,
+            deleted: false,
+            holder: (0, 0),
+            from,
+        };
+        framework.objects.insert(handle, object);
+        if let Some(parent) = framework.objects.get_mut(&parent) {
+            parent.children.push(handle);
+        }
+        Ok(handle)
+    })
+}
+
+/// Stores a new handle at `place`, unless there is none.
+pub(super) fn created(result: Outcome<Handle>, place: GuestPtr<Handle>) -> Outcome {
+    place.write_if(result?)?;
+    Ok(())
+}
+
+/// Looks at an object. A handle that is none stops the machine, as the framework does.
+pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
+    change(handle, |object| look(object))
+}
+
+/// Changes an object.
+pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
+    with(|framework| framework.objects.get_mut(&handle).map(change)).unwrap_or_else(|| violation(handle))
+}
+
+/// Looks at or changes what an object's kind has. An object of another kind stops the machine.
+pub(super) fn part<R>(handle: Handle, body: impl FnOnce(&mut Data) -> Option<R>) -> R {
+    change(handle, |object| body(&mut object.data)).unwrap_or_else(|| violation(handle))
+}
+
+/// `WDF_VIOLATION`.
+pub(super) fn violation(handle: Handle) -> ! {
+    let site = thread::site();
+    let ended = with(|framework| framework.ended.contains_key(&handle));
+    let what = if ended { "a request that has ended" } else { "no handle, or one that was deleted" };
+    verify::stop(
+        Rule::FrameworkMisuse,
+        site.map(|site| site.routine),
+        At::Call(site.map_or(0, |site| site.from)),
+        format_args!("bug check 0x10D: {handle:#x} is {what}"),
+    )
+}
+
+/// Whether an object exists.
+pub(super) fn exists(handle: Handle) -> bool {
+    with(|framework| framework.objects.contains_key(&handle))
+}
+
+/// Whether callbacks of an object run at passive level only: its own word, else that of the nearest ancestor with one.
+pub(super) fn is_passive(handle: Handle) -> bool {
+    with(|framework| {
+        let mut object = framework.objects.get(&handle);
+        while let Some(known) = object {
+            match known.level {
+                Level::Passive => return true,
+                Level::Dispatch => return false,
+                Level::Inherit => object = framework.objects.get(&known.parent),
+            }
+        }
+        false
+    })
+}
+
+/// Arguments: object, attributes, place for the address.
+fn allocate_context(call: &Call) -> Outcome {
+    let attributes = Attributes::read(call.ptr(2))?;
+    let Some(context) = attributes.context else { return fail(NtStatus::InvalidParameter) };
+    if let Some(memory) = lookup(call.handle(1), |object| object.context(context.unique)) {
+        call.ptr(3).write_if(memory)?;
+        return fail(NtStatus::ObjectNameExists);
+    }
+    let memory = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
+    change(call.handle(1), |object| {
+        object.contexts.push((context.unique, memory));
+        object.farewells.push(Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy });
+    });
+    call.ptr(3).write_if(memory)?;
+    Ok(())
+}
+
+fn dereference(handle: Handle) {
+    let left = change(handle, |object| {
+        object.references -= 1;
+        (object.references, object.deleted)
+    });
+    match left {
+        (..0, _) => verify::find(Rule::FrameworkMisuse, format_args!("an object is dereferenced too often")),
+        (0, true) => life::destroy(handle),
+        _ => {}
+    }
+}
+
+/// Reports what is left, and forgets it.
+pub(super) fn report_leaks() {
+    let left = with(|framework: &mut Framework| {
+        framework.ended.clear();
+        std::mem::take(&mut framework.objects)
+    });
+    for object in left.values() {
+        let (kind, references) = (object.data.kind(), object.references);
+        let what = format_args!("a {kind} with {references} references is left");
+        verify::find_at(Rule::ObjectLeak, None, object.from, what);
+        life::free(object);
+    }
+}
+
+/// Functions that may only run at passive level while `wait` is set.
+pub(super) fn needs_passive(wait: bool) {
+    let irql = thread::irql();
+    if wait && irql > PASSIVE {
+        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
+    }
+}

@@ -1,0 +1,128 @@
+//! The order of plug-and-play and power events, as Microsoft documents it for function drivers.
+
+use etw_types::NtStatus;
+
+use super::device::with_device;
+use super::init::{
+    D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
+    IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
+};
+use super::{Handle, queue_state};
+use crate::kernel::call_back;
+use crate::routine::PASSIVE;
+
+/// `WDF_POWER_DEVICE_STATE`: where a device sleeps, and where it comes from at first and goes to at last.
+const D3: u64 = 4;
+const D3_FINAL: u64 = 5;
+
+/// Runs a callback of the device, if there is one.
+fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) -> Result<(), NtStatus> {
+    let callback = with_device(device, |device| device.init.callbacks.get(index).copied().unwrap_or_default());
+    if callback.is_null() {
+        return Ok(());
+    }
+    let mut all = vec![device.as_int()];
+    all.extend_from_slice(arguments);
+    NtStatus::from_int(call_back(name, PASSIVE, callback, &all) as u32).ok()
+}
+
+/// Runs a callback whose answer changes nothing.
+fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
+    let _ = event(device, index, name, arguments);
+}
+
+/// Starts a device: hardware, power, queues, self-managed I/O.
+pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
+    let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &[0, 0]);
+    let result = prepared.and_then(|()| enter(device, D3_FINAL));
+    if result.is_err() {
+        tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
+        end_io(device);
+        return result;
+    }
+    with_device(device, |device| device.started = true);
+    result
+}
+
+/// To D0, from the given state.
+fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
+    event(device, D0_ENTRY, "EvtDeviceD0Entry", &[from])?;
+    if let Err(status) = event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &[from]) {
+        tell(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL]);
+        return Err(status);
+    }
+    with_device(device, |device| device.in_d0 = true);
+    queue_state::resume_all(device);
+    queue_state::start_all(device);
+    let begun = with_device(device, |device| std::mem::replace(&mut device.io_begun, true));
+    let io = if begun {
+        event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
+    } else {
+        event(device, IO_INIT, "EvtDeviceSelfManagedIoInit", &[])
+    };
+    if let Err(status) = io {
+        leave(device, D3_FINAL);
+        return Err(status);
+    }
+    Ok(())
+}
+
+/// Out of D0, to the given state.
+fn leave(device: Handle, to: u64) {
+    with_device(device, |device| device.in_d0 = false);
+    queue_state::stop_all(device, true, to == D3_FINAL);
+    tell(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &[to]);
+    tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);
+}
+
+/// The device goes to sleep: its driver keeps it, and its power-managed queues hold their requests.
+pub(super) fn sleep(device: Handle) {
+    if with_device(device, |device| device.started && device.in_d0) {
+        tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
+        leave(device, D3);
+    }
+}
+
+/// The device wakes up. A driver that cannot bring it back loses it.
+pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
+    if with_device(device, |device| device.started && !device.in_d0) {
+        enter(device, D3).inspect_err(|_| {
+            with_device(device, |device| device.started = false);
+            tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
+        })?;
+    }
+    Ok(())
+}
+
+/// Removes a device: the reverse of starting it. A driver may refuse to let it go, unless it is gone already.
+pub(super) fn remove(device: Handle, surprise: bool) -> Result<(), NtStatus> {
+    if with_device(device, |device| device.started) {
+        if surprise {
+            tell(device, SURPRISE_REMOVAL, "EvtDeviceSurpriseRemoval", &[]);
+        } else {
+            event(device, QUERY_REMOVE, "EvtDeviceQueryRemove", &[])?;
+        }
+        with_device(device, |device| device.started = false);
+        if with_device(device, |device| device.in_d0) {
+            tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
+            leave(device, D3_FINAL);
+        }
+        tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
+    }
+    end_io(device);
+    Ok(())
+}
+
+/// Requests end, and self-managed I/O where it has begun.
+fn end_io(device: Handle) {
+    let begun = with_device(device, |device| std::mem::take(&mut device.io_begun));
+    queue_state::purge_all(device, true);
+    if begun {
+        tell(device, IO_FLUSH, "EvtDeviceSelfManagedIoFlush", &[]);
+    }
+    queue_state::stop_all(device, false, true);
+    queue_state::purge_all(device, false);
+    if begun {
+        tell(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);
+    }
+}

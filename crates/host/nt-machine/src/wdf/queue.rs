@@ -1,0 +1,199 @@
+//! Queues: what they are, and what a driver can ask of them. Who gets a request, and when, is in [`super::deliver`].
+
+use etw_types::NtStatus;
+
+use std::collections::VecDeque;
+
+use super::device::with_device;
+use super::object::{self, Data, create, created};
+use super::queue_state::{self, Until};
+use super::{Handle, deliver, retrieve, with};
+use crate::kernel::RequestKind;
+use crate::layout::WDF_IO_QUEUE_CONFIG;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::verify::{self, Rule};
+
+/// `WDF_IO_QUEUE_DISPATCH_TYPE`.
+const SEQUENTIAL: u32 = 1;
+pub(super) const PARALLEL: u32 = 2;
+pub(super) const MANUAL: u32 = 3;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfIoQueueCreate", DISPATCH, create_queue).fails(NtStatus::InsufficientResources),
+    routine!("WdfIoQueueGetDevice", DISPATCH, |call| with_queue(call.handle(1), |queue| queue.device)),
+    routine!("WdfIoQueueGetState", DISPATCH, get_state),
+    routine!("WdfIoQueueStart", DISPATCH, |call| {
+        with_queue(call.handle(1), |queue| (queue.stopped, queue.closed) = (false, false));
+        deliver::dispatch(call.handle(1));
+    }),
+    routine!("WdfIoQueueStop", DISPATCH, |call| {
+        with_queue(call.handle(1), |queue| queue.stopped = true);
+        queue_state::then(call, Until::Idle);
+    }),
+    routine!("WdfIoQueueStopSynchronously", PASSIVE, |call| {
+        with_queue(call.handle(1), |queue| queue.stopped = true);
+        queue_state::wait(call.handle(1), Until::Idle);
+    }),
+    routine!("WdfIoQueueDrain", DISPATCH, |call| {
+        with_queue(call.handle(1), |queue| queue.closed = true);
+        queue_state::then(call, Until::Empty);
+    }),
+    routine!("WdfIoQueueDrainSynchronously", PASSIVE, |call| {
+        with_queue(call.handle(1), |queue| queue.closed = true);
+        queue_state::wait(call.handle(1), Until::Empty);
+    }),
+    routine!("WdfIoQueuePurge", DISPATCH, |call| {
+        queue_state::purge(call.handle(1));
+        queue_state::then(call, Until::Empty);
+    }),
+    routine!("WdfIoQueuePurgeSynchronously", PASSIVE, |call| {
+        queue_state::purge(call.handle(1));
+        queue_state::wait(call.handle(1), Until::Empty);
+    }),
+    routine!("WdfIoQueueStopAndPurge", DISPATCH, |call| {
+        queue_state::stop_and_purge(call.handle(1));
+        queue_state::then(call, Until::Idle);
+    }),
+    routine!("WdfIoQueueStopAndPurgeSynchronously", PASSIVE, |call| {
+        queue_state::stop_and_purge(call.handle(1));
+        queue_state::wait(call.handle(1), Until::Idle);
+    }),
+    routine!("WdfIoQueueRetrieveNextRequest", DISPATCH, retrieve::next).fails(NtStatus::WdfPaused),
+    routine!("WdfIoQueueRetrieveRequestByFileObject", DISPATCH, retrieve::of_file).fails(NtStatus::WdfPaused),
+    routine!("WdfIoQueueFindRequest", DISPATCH, retrieve::find).fails(NtStatus::NotFound),
+    routine!("WdfIoQueueRetrieveFoundRequest", DISPATCH, retrieve::found).fails(NtStatus::NotFound),
+    routine!("WdfIoQueueReadyNotify", DISPATCH, |call| {
+        let (callback, context) = (call.ptr::<Code>(2), call.arg(3));
+        let accepted = with_queue(call.handle(1), |queue| {
+            // A callback can be put where there is none, and taken away from a queue that is stopped.
+            let accepted =
+                queue.kind == MANUAL && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
+            if accepted {
+                queue.ready = (callback, context);
+            }
+            accepted
+        });
+        if !accepted {
+            return NtStatus::InvalidDeviceRequest;
+        }
+        deliver::notify_ready(call.handle(1));
+        NtStatus::Success
+    }),
+];
+
+/// A queue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    pub(super) device: Handle,
+    pub(super) kind: u32,
+    /// How many requests the driver may have at once.
+    pub(super) limit: u32,
+    pub(super) power_managed: bool,
+    /// Callbacks: default, read, write, control, internal control.
+    pub(super) handlers: [GuestPtr<Code>; 5],
+    pub(super) stop: GuestPtr<Code>,
+    pub(super) resume: GuestPtr<Code>,
+    pub(super) canceled: GuestPtr<Code>,
+    pub(super) waiting: VecDeque<Handle>,
+    /// Requests that the driver has.
+    pub(super) presented: u32,
+    /// Threads that are presenting requests of this queue.
+    pub(super) presenters: Vec<u32>,
+    /// Requests are taken but not presented.
+    pub(super) stopped: bool,
+    /// Requests are not taken.
+    pub(super) closed: bool,
+    /// What is told that there are requests, and its context.
+    pub(super) ready: (GuestPtr<Code>, u64),
+    /// What runs when the queue has come to rest: until when, callback, context.
+    pub(super) watchers: Vec<(Until, GuestPtr<Code>, u64)>,
+}
+
+/// Looks at or changes a queue.
+pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) -> R {
+    object::part(handle, |data| match data {
+        Data::Queue(queue) => Some(body(queue)),
+        _ => None,
+    })
+}
+
+/// Arguments: device, configuration, attributes, place for the handle.
+fn create_queue(call: &Call) -> Outcome {
+    let (device, config) = (call.handle(1), call.ptr::<WDF_IO_QUEUE_CONFIG>(2));
+    let size = config.Size().read()?;
+    if size as usize != size_of::<WDF_IO_QUEUE_CONFIG>() {
+        verify::find(Rule::BadArgument, format_args!("a queue configuration of {size} bytes"));
+        return fail(NtStatus::InfoLengthMismatch);
+    }
+    let config = config.read()?;
+    let kind = config.DispatchType;
+    if !(SEQUENTIAL..=MANUAL).contains(&kind) {
+        verify::find(Rule::BadArgument, format_args!("{kind} is no way to dispatch requests"));
+        return fail(NtStatus::InvalidParameter);
+    }
+    let control = with_device(device, |device| device.init.control);
+    let queue = Queue {
+        device,
+        kind,
+        limit: match (kind, config.NumberOfPresentedRequests) {
+            (SEQUENTIAL, _) => 1,
+            (_, 0) => u32::MAX,
+            (_, limit) => limit,
+        },
+        power_managed: match config.PowerManaged {
+            0 => false,
+            1 => true,
+            _ => !control,
+        },
+        handlers: config.EvtIo,
+        stop: config.EvtIoStop,
+        resume: config.EvtIoResume,
+        canceled: config.EvtIoCanceledOnQueue,
+        ..Queue::default()
+    };
+    let is_default = config.DefaultQueue != 0;
+    if is_default && with_device(device, |device| device.default_queue).non_null().is_some() {
+        verify::find(Rule::FrameworkMisuse, format_args!("the device has a default queue already"));
+        return fail(NtStatus::Unsuccessful);
+    }
+    let handle = create(call, call.ptr(3), Some(device), Data::Queue(Box::new(queue)))?;
+    with_device(device, |device| {
+        device.queues.push(handle);
+        if is_default {
+            device.default_queue = handle;
+        }
+    });
+    created(Ok(handle), call.ptr(4))
+}
+
+/// `WDF_IO_QUEUE_STATE`: accepts 1, dispatches 2, has none 4, the driver has none 8, held by power management 16.
+fn get_state(call: &Call) -> Outcome<u32> {
+    let held = !deliver::is_powered(call.handle(1));
+    let (waiting, presented, stopped, closed) =
+        with_queue(call.handle(1), |queue| (queue.waiting.len() as u32, queue.presented, queue.stopped, queue.closed));
+    call.ptr(2).write_if(waiting)?;
+    call.ptr(3).write_if(presented)?;
+    let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+    done(bit(!closed, 1) | bit(!stopped, 2) | bit(waiting == 0, 4) | bit(presented == 0, 8) | bit(held, 16))
+}
+
+/// The queue for requests of a kind.
+pub(super) fn for_kind(device: Handle, kind: RequestKind) -> Handle {
+    with_device(device, |device| {
+        let special = device.dispatching.iter().find(|(known, _)| *known == kind);
+        special.map_or(device.default_queue, |(_, queue)| *queue)
+    })
+}
+
+/// Takes a request out of the queue where it waits; whether it was there.
+pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
+    with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
+        Some(Data::Queue(queue)) => {
+            let before = queue.waiting.len();
+            queue.waiting.retain(|waiting| *waiting != request);
+            queue.waiting.len() != before
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,234 @@
+//! Requests: from a client to a queue, and back.
+
+use etw_types::NtStatus;
+
+use super::deliver::{self, End};
+use super::object::{self, Data};
+use super::{Handle, life, memory, queue, with};
+use crate::kernel::RequestKind;
+use crate::kernel::io::mdl;
+use crate::kernel::kernel;
+use crate::layout::{MDL, WDF_REQUEST_PARAMETERS};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
+use crate::verify::{self, Rule};
+
+/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
+pub(super) const PATIENCE: u64 = 600_000_000;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfRequestComplete", DISPATCH, |call| {
+        let information = lookup(call.handle(1), |request| request.information);
+        complete(call.handle(1), call.status(2), information);
+    }),
+    routine!("WdfRequestCompleteWithInformation", DISPATCH, |call| {
+        complete(call.handle(1), call.status(2), call.arg(3));
+    }),
+    routine!("WdfRequestCompleteWithPriorityBoost", DISPATCH, |call| {
+        let information = lookup(call.handle(1), |request| request.information);
+        complete(call.handle(1), call.status(2), information);
+    }),
+    routine!("WdfRequestSetInformation", DISPATCH, |call| {
+        with_request(call.handle(1), |request| request.information = call.arg(2));
+    }),
+    routine!("WdfRequestGetInformation", DISPATCH, |call| with_request(call.handle(1), |request| request.information)),
+    fixed("WdfRequestGetStatus", DISPATCH, 0),
+    routine!("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveUnsafeUserInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveUnsafeUserOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRetrieveInputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Input))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestRetrieveOutputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Output))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestRetrieveInputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Input))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestRetrieveOutputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Output))
+        .fails(NtStatus::InsufficientResources),
+    routine!("WdfRequestGetParameters", DISPATCH, |call| describe(call.handle(1), call.ptr(2))),
+    routine!("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.handle(1), |request| request.file)),
+    routine!("WdfRequestGetIoQueue", DISPATCH, |call| with_request(call.handle(1), |request| request.queue)),
+    fixed("WdfRequestGetRequestorMode", DISPATCH, 1),
+    fixed("WdfRequestGetRequestorProcessId", DISPATCH, 4),
+    fixed("WdfRequestIsFrom32BitProcess", DISPATCH, 0),
+    fixed("WdfRequestIsReserved", DISPATCH, 0),
+    routine!("WdfRequestForwardToIoQueue", DISPATCH, |call| pass_on(call, call.handle(2), End::Back))
+        .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestRequeue", DISPATCH, |call| {
+        let from = with_request(call.handle(1), |request| request.queue);
+        if from.is_null() || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
+            return NtStatus::InvalidDeviceRequest;
+        }
+        pass_on(call, from, End::Front)
+    })
+    .fails(NtStatus::InvalidDeviceRequest),
+    routine!("WdfRequestStopAcknowledge", DISPATCH, |call| {
+        let from = with_request(call.handle(1), |request| request.queue);
+        if call.is(2) {
+            pass_on(call, from, End::Front);
+        } else {
+            with_request(call.handle(1), |request| request.acknowledged = true);
+            kernel().scheduler.change(|_| ());
+        }
+    }),
+];
+
+/// A request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Request {
+    pub(super) kind: RequestKind,
+    pub(super) code: u32,
+    pub(super) queue: Handle,
+    pub(super) file: Handle,
+    pub(super) input: GuestSlice<u8>,
+    pub(super) output: GuestSlice<u8>,
+    pub(super) information: u64,
+    /// The driver has it.
+    pub(super) presented: bool,
+    /// The driver has or had it.
+    pub(super) delivered: bool,
+    /// The driver keeps it while the device sleeps.
+    pub(super) acknowledged: bool,
+    /// The callback that got it, or the driver's code that took it.
+    pub(super) handler: u64,
+    pub(super) cancel: GuestPtr<Code>,
+    pub(super) canceled: bool,
+    /// Memory descriptor lists for its buffers: they go with it.
+    pub(super) lists: Vec<GuestPtr<MDL>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Input,
+    Output,
+}
+
+/// Looks at or changes a request.
+pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
+    object::part(handle, |data| match data {
+        Data::Request(request) => Some(body(request)),
+        _ => None,
+    })
+}
+
+/// Looks at a request that may have ended: then the answer is a default.
+pub(super) fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> R) -> R {
+    with(|framework| match framework.objects.get(&handle).map(|object| &object.data) {
+        Some(Data::Request(request)) => Some(look(request)),
+        _ => None,
+    })
+    .unwrap_or_default()
+}
+
+/// The requests of a queue that the driver has.
+pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
+    with(|framework| {
+        let has = |data: &Data| matches!(data, Data::Request(request) if request.queue == queue && request.presented);
+        framework.objects.iter().filter(|(_, object)| has(&object.data)).map(|(handle, _)| *handle).collect()
+    })
+}
+
+/// Ends a request. A second end is a finding.
+pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
+    if with(|framework| framework.ended.contains_key(&handle)) {
+        return verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
+    }
+    let (queue, cancel, room, waits) = with_request(handle, |request| {
+        let room = request.input.len().max(request.output.len());
+        (request.queue, request.cancel, room, !request.presented && !request.queue.is_null())
+    });
+    if waits && queue::withdraw(queue, handle) {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed that waits in a queue"));
+        queue::with_queue(queue, |queue| queue.presented += 1);
+    }
+    if !cancel.is_null() {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
+    }
+    if status.as_int() & 0xC000_0000 == 0 && information > room {
+        let what = format_args!("{information} bytes are reported, the buffers have {room}");
+        verify::find(Rule::RequestMisuse, what);
+    }
+    with(|framework| framework.ended.insert(handle, (status, information)));
+    life::delete(handle);
+    if queue.is_null() {
+        kernel().scheduler.change(|_| ());
+    } else {
+        deliver::returned(queue);
+    }
+}
+
+/// Puts a request that the driver has into a queue.
+fn pass_on(call: &Call, to: Handle, end: End) -> NtStatus {
+    let request = call.handle(1);
+    let (from, cancelable, presented) =
+        with_request(request, |request| (request.queue, !request.cancel.is_null(), request.presented));
+    if cancelable || !presented {
+        let what = if cancelable { "is marked cancelable" } else { "is in a queue already" };
+        verify::find(Rule::RequestMisuse, format_args!("a request that {what} is put into a queue"));
+        return NtStatus::InvalidDeviceRequest;
+    }
+    if !deliver::add(to, request, end) {
+        return NtStatus::WdfBusy;
+    }
+    deliver::returned(from);
+    NtStatus::Success
+}
+
+/// A request's buffer for a direction, which must be there.
+fn buffer(handle: Handle, direction: Direction) -> Outcome<GuestSlice<u8>> {
+    let buffer = with_request(handle, |request| match (direction, request.kind) {
+        (Direction::Input, RequestKind::READ) | (Direction::Output, RequestKind::WRITE) => None,
+        (Direction::Input, _) => Some(request.input),
+        (Direction::Output, _) => Some(request.output),
+    });
+    match buffer {
+        None => fail(NtStatus::InvalidDeviceRequest),
+        Some(buffer) if buffer.is_empty() => fail(NtStatus::BufferTooSmall),
+        Some(buffer) => done(buffer),
+    }
+}
+
+/// Arguments: request, length that is needed, place for the address, place for the length.
+fn retrieve(call: &Call, direction: Direction) -> Outcome {
+    let buffer = buffer(call.handle(1), direction)?;
+    if buffer.len() < call.arg(2) {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    call.ptr(3).write(buffer.start())?;
+    call.ptr(4).write_if(buffer.len())?;
+    Ok(())
+}
+
+fn retrieve_memory(call: &Call, direction: Direction) -> Outcome {
+    let buffer = buffer(call.handle(1), direction)?;
+    object::created(memory::describe(call.from, call.handle(1), buffer), call.ptr(2))
+}
+
+/// Arguments: request, place for the memory descriptor list.
+fn retrieve_list(call: &Call, direction: Direction) -> Outcome {
+    let buffer = buffer(call.handle(1), direction)?;
+    let list = mdl::new(buffer.start(), buffer.len() as u32)?;
+    with_request(call.handle(1), |request| request.lists.push(list));
+    call.ptr(2).write(list)?;
+    Ok(())
+}
+
+/// Fills in the type and the parameters of a request.
+pub(super) fn describe(request: Handle, place: GuestPtr<WDF_REQUEST_PARAMETERS>) -> Result<(), Fault> {
+    let (kind, code, input, output) =
+        with_request(request, |request| (request.kind, request.code, request.input, request.output));
+    place.Type().write(kind.as_int().into())?;
+    let parameters = place.Parameters().cast::<u64>();
+    if kind.has_code() {
+        parameters.write_all(&[output.len(), input.len()])?;
+        parameters.at(2).cast::<u32>().write(code)?;
+        return parameters.at(3).write(input.start().address());
+    }
+    parameters.write(input.len().max(output.len()))?;
+    parameters.at(1).cast::<u32>().write(0)?;
+    parameters.at(2).write(0)
+}

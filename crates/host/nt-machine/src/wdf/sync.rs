@@ -1,0 +1,106 @@
+//! Synchronisation scopes: callbacks that run one at a time, under a lock of their device or queue.
+//!
+//! The lock may be taken again by the thread that has it, as the framework's presentation lock may. Where the device's
+//! callbacks need not run at passive level it is a spin lock, hence they run at `DISPATCH_LEVEL`.
+
+use etw_types::NtStatus;
+
+use super::attributes::Scope;
+use super::device;
+use super::object::{self, Data, change, is_passive};
+use super::{Handle, with};
+use crate::cpu::thread;
+use crate::kernel::kernel;
+use crate::kernel::sync::irql;
+use crate::routine::{DISPATCH, Routine, routine};
+use crate::verify::{self, Rule};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfObjectAcquireLock", DISPATCH, |call| {
+        let holder = lockable(call.handle(1));
+        if is_passive(holder) {
+            acquire(holder);
+        } else {
+            let old = irql::raise(DISPATCH);
+            acquire(holder);
+            with(|framework| framework.lock_irqls.push((holder, old)));
+        }
+        NtStatus::Success
+    }),
+    routine!("WdfObjectReleaseLock", DISPATCH, |call| {
+        let holder = lockable(call.handle(1));
+        release(holder);
+        let old = with(|framework| {
+            let position = framework.lock_irqls.iter().rposition(|(known, _)| *known == holder)?;
+            Some(framework.lock_irqls.remove(position).1)
+        });
+        if let Some(old) = old {
+            irql::lower(old);
+        }
+        NtStatus::Success
+    }),
+];
+
+/// The device or queue whose lock an object's callbacks run under; `None` where they need none.
+pub(super) fn holder_for(handle: Handle) -> Option<Handle> {
+    let mut queue = None;
+    let mut current = handle;
+    while object::exists(current) {
+        let (is_queue, scope, parent) =
+            object::lookup(current, |object| (matches!(object.data, Data::Queue(_)), object.scope, object.parent));
+        if is_queue {
+            queue = Some(current);
+        }
+        match scope {
+            Scope::None => return None,
+            Scope::Device => return device::of(handle),
+            Scope::Queue => return queue,
+            Scope::Inherit => current = parent,
+        }
+    }
+    None
+}
+
+/// Runs a callback under a lock, if there is one, at the IRQL that this asks for.
+pub(super) fn locked(holder: Option<Handle>, irql: u8, body: impl FnOnce(u8) -> u64) -> u64 {
+    let Some(holder) = holder.filter(|holder| object::exists(*holder)) else { return body(irql) };
+    acquire(holder);
+    let value = body(if is_passive(holder) { irql } else { irql.max(DISPATCH) });
+    if object::exists(holder) {
+        release(holder);
+    }
+    value
+}
+
+fn acquire(holder: Handle) {
+    let me = thread::number();
+    kernel().scheduler.wait(None, |_| {
+        change(holder, |object| match &mut object.holder {
+            (thread, depth) if *depth == 0 || *thread == me => {
+                (*thread, *depth) = (me, *depth + 1);
+                Some(())
+            }
+            _ => None,
+        })
+    });
+}
+
+fn release(holder: Handle) {
+    let held = change(holder, |object| {
+        let held = object.holder.1 != 0 && object.holder.0 == thread::number();
+        object.holder.1 = object.holder.1.saturating_sub(1);
+        held
+    });
+    if !held {
+        verify::find(Rule::LockMisuse, format_args!("an object's lock is released by a thread that does not hold it"));
+    }
+    kernel().scheduler.change(|_| ());
+}
+
+/// Only devices and queues have a lock.
+fn lockable(handle: Handle) -> Handle {
+    if !object::lookup(handle, |object| matches!(object.data, Data::Device(_) | Data::Queue(_))) {
+        verify::find(Rule::FrameworkMisuse, format_args!("only devices and queues have a lock"));
+    }
+    holder_for(handle).unwrap_or(handle)
+}

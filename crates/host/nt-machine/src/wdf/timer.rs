@@ -1,0 +1,129 @@
+//! Timers.
+
+use etw_types::NtStatus;
+
+use std::sync::Arc;
+
+use super::attributes::Level;
+use super::object::{self, Data, create, created, lookup, needs_passive};
+use super::{Handle, device, life, sync, with};
+use crate::kernel::sync::scheduler::Timer as Entry;
+use crate::kernel::{call_back, kernel, submit};
+use crate::layout::WDF_TIMER_CONFIG;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
+use crate::verify::{self, Rule};
+
+/// Sizes of `WDF_TIMER_CONFIG`, without and with its last member.
+const CONFIG_SIZES: [u32; 2] = [32, 40];
+/// 100 ns units of a millisecond.
+const MILLISECOND: u64 = 10_000;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfTimerCreate", DISPATCH, create_timer).fails(NtStatus::InsufficientResources),
+    routine!("WdfTimerStart", DISPATCH, start),
+    routine!("WdfTimerStop", DISPATCH, |call| stop(call.handle(1), call.is(2))),
+    routine!("WdfTimerGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
+];
+
+/// A timer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    callback: GuestPtr<Code>,
+    period: u64,
+    serialized: bool,
+}
+
+/// Arguments: configuration, attributes, place for the handle.
+fn create_timer(call: &Call) -> Outcome {
+    let config = call.ptr::<WDF_TIMER_CONFIG>(1);
+    let size = config.Size().read()?;
+    if !CONFIG_SIZES.contains(&size) {
+        verify::find(Rule::BadArgument, format_args!("a timer configuration of {size} bytes"));
+        return fail(NtStatus::InfoLengthMismatch);
+    }
+    let data = Timer {
+        callback: config.EvtTimerFunc().read()?,
+        period: u64::from(config.Period().read()?) * MILLISECOND,
+        serialized: config.AutomaticSerialization().read()? != 0,
+    };
+    let handle = create(call, call.ptr(2), None, Data::Timer(data))?;
+    if device::of(lookup(handle, |object| object.parent)).is_none() {
+        life::delete(handle);
+        verify::find(Rule::FrameworkMisuse, format_args!("a timer's parent must belong to a device"));
+        return fail(NtStatus::InvalidParameter);
+    }
+    created(Ok(handle), call.ptr(3))
+}
+
+/// Arguments: timer, due time.
+fn start(call: &Call) -> bool {
+    let handle = call.handle(1);
+    let passive = lookup(handle, |object| object.level == Level::Passive);
+    let timer = object::part(handle, |data| match data {
+        Data::Timer(timer) => Some(*timer),
+        _ => None,
+    });
+    let scheduler = &kernel().scheduler;
+    let due = scheduler.deadline(call.arg(2).cast_signed());
+    let entry = Entry {
+        key: handle.as_int(),
+        due,
+        period: timer.period,
+        signals: None,
+        action: Some(Arc::new(move || fire(handle, timer, passive))),
+        from: call.from,
+    };
+    scheduler.change(|state| {
+        let was_set = state.unset(handle.as_int());
+        state.timers.push(entry);
+        was_set
+    })
+}
+
+fn fire(handle: Handle, timer: Timer, passive: bool) {
+    if !object::exists(handle) {
+        return;
+    }
+    if passive {
+        submit(handle.as_int(), move || run(handle, timer, PASSIVE));
+    } else {
+        run(handle, timer, DISPATCH);
+    }
+}
+
+fn run(handle: Handle, timer: Timer, irql: u8) {
+    if object::exists(handle) {
+        let lock = if timer.serialized { sync::holder_for(lookup(handle, |object| object.parent)) } else { None };
+        sync::locked(lock, irql, |irql| call_back("EvtTimerFunc", irql, timer.callback, &[handle.as_int()]));
+    }
+}
+
+/// Stops a timer; `wait` waits for a callback that runs. Whether it was set.
+fn stop(handle: Handle, wait: bool) -> bool {
+    needs_passive(wait);
+    let was_set = cancel(handle);
+    if wait {
+        kernel().scheduler.wait_for_job(handle.as_int());
+    }
+    was_set
+}
+
+fn cancel(handle: Handle) -> bool {
+    kernel().scheduler.change(|state| {
+        let had_work = state.has_work(handle.as_int());
+        state.work.retain(|(key, _)| *key != handle.as_int());
+        state.unset(handle.as_int()) | state.undefer(handle.as_int()) | had_work
+    })
+}
+
+/// An object is about to be deleted: if it is a timer, it is stopped, and a callback that runs comes to its end.
+pub(super) fn cancel_before_delete(handle: Handle) {
+    let is_timer = with(|framework| {
+        framework.objects.get(&handle).is_some_and(|object| matches!(object.data, Data::Timer(_) | Data::Work(_)))
+    });
+    if is_timer {
+        cancel(handle);
+        kernel().scheduler.wait_for_job(handle.as_int());
+    }
+}

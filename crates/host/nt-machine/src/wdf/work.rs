@@ -1,0 +1,75 @@
+//! Work items and deferred calls.
+
+use etw_types::NtStatus;
+
+use super::object::{self, Data, create, created, lookup};
+use super::{Handle, sync};
+use crate::kernel::{call_back, kernel, submit};
+use crate::layout::WDF_WORK_CONFIG;
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    routine!("WdfWorkItemCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
+    routine!("WdfWorkItemEnqueue", DISPATCH, |call| {
+        let (handle, work) = (call.handle(1), work(call.handle(1)));
+        if !kernel().scheduler.look(|state| state.has_work(handle.as_int())) {
+            submit(handle.as_int(), move || work.run("EvtWorkItem", handle, PASSIVE));
+        }
+    }),
+    routine!("WdfWorkItemGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
+    routine!("WdfWorkItemFlush", PASSIVE, |call| {
+        let handle = call.handle(1);
+        kernel().scheduler.wait(None, |state| {
+            (!state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
+        });
+    }),
+    routine!("WdfDpcCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
+    routine!("WdfDpcEnqueue", DISPATCH, |call| {
+        let (handle, work) = (call.handle(1), work(call.handle(1)));
+        kernel()
+            .scheduler
+            .change(|state| state.defer(handle.as_int(), move || work.run("EvtDpcFunc", handle, DISPATCH)))
+    }),
+    routine!("WdfDpcCancel", DISPATCH, |call| {
+        let (handle, wait) = (call.handle(1), call.is(2));
+        object::needs_passive(wait);
+        let removed = kernel().scheduler.change(|state| state.undefer(handle.as_int()));
+        if wait {
+            kernel().scheduler.wait_for_job(handle.as_int());
+        }
+        removed
+    }),
+    routine!("WdfDpcGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
+];
+
+/// A work item or a deferred call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    callback: GuestPtr<Code>,
+    /// It runs under its parent's lock.
+    serialized: bool,
+}
+
+/// Arguments: configuration, attributes, place for the handle.
+fn create_work(call: &Call) -> Outcome {
+    let config = call.ptr::<WDF_WORK_CONFIG>(1).read()?;
+    let work = Work { callback: config.EvtFunc, serialized: config.AutomaticSerialization != 0 };
+    created(create(call, call.ptr(2), None, Data::Work(work)), call.ptr(3))
+}
+
+fn work(handle: Handle) -> Work {
+    object::part(handle, |data| match data {
+        Data::Work(work) => Some(*work),
+        _ => None,
+    })
+}
+
+impl Work {
+    fn run(self, name: &'static str, handle: Handle, irql: u8) {
+        if object::exists(handle) {
+            let lock = if self.serialized { sync::holder_for(lookup(handle, |object| object.parent)) } else { None };
+            sync::locked(lock, irql, |irql| call_back(name, irql, self.callback, &[handle.as_int()]));
+        }
+    }
+}
