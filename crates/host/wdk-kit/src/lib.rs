@@ -52,6 +52,9 @@ impl From<String> for Error {
     }
 }
 
+/// How many drafts this process has made.
+static DRAFTS: AtomicU32 = AtomicU32::new(0);
+
 /// Makes the kit in `folder`, unless it is there and up to date; returns its root.
 ///
 /// # Errors
@@ -64,7 +67,6 @@ pub fn make(folder: &Path) -> Result<PathBuf, Error> {
         return Ok(root);
     }
     // Made beside its place and moved there, so that there is never half a kit.
-    static DRAFTS: AtomicU32 = AtomicU32::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!("draft-{}-{number}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);

@@ -130,8 +130,7 @@ fn build_for(
 fn spell(folder: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, &error))?.flatten();
     let files: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    for file in files.iter().filter(|file| file.ends_with(".lib")) {
-        let stem = file.trim_end_matches(".lib");
+    for (file, stem) in files.iter().filter_map(|file| Some((file, file.strip_suffix(".lib")?))) {
         let lower = stem.to_ascii_lowercase();
         let title = lower[..1].to_ascii_uppercase() + &lower[1..];
         let upper = stem.to_ascii_uppercase();

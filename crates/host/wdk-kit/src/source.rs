@@ -4,6 +4,7 @@
 //! the dependencies are.
 
 use std::env;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,14 +40,14 @@ pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
     let manifest = package.join("Cargo.toml");
     let mut text = format!("[workspace]\n{}[dependencies]\n", head("source", "0.0.0"));
     for (name, version) in PACKAGES {
-        text += &format!("{name} = \"={version}\"\n");
+        let _ = writeln!(text, "{name} = \"={version}\"");
     }
     text += "[patch.crates-io]\n";
     for (name, version, features) in UNUSED {
         let unused = package.join("unused").join(name);
         layout::write(&unused.join("Cargo.toml"), &format!("{}[features]\n{features}\n", head(name, version)))?;
         layout::write(&unused.join("src/lib.rs"), "")?;
-        text += &format!("{name} = {{ path = \"unused/{name}\" }}\n");
+        let _ = writeln!(text, "{name} = {{ path = \"unused/{name}\" }}");
     }
     layout::write(&manifest, &text)?;
     layout::write(&package.join("src/lib.rs"), "")?;

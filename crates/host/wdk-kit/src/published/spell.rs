@@ -143,8 +143,8 @@ impl Writer<'_> {
             if name == "_unused" || name.contains("__bindgen_padding") || name == "_address" {
                 return None;
             }
-            if let Some(field) = self.nested(name, kind) {
-                text.push_str(&field?);
+            if kind.contains("__bindgen_ty_") {
+                text.push_str(&self.nested(name, kind)?);
                 continue;
             }
             let _ = write!(text, "{}; ", self.spell(kind, name, true)?);
@@ -154,22 +154,16 @@ impl Writer<'_> {
     }
 
     /// A field whose record has no name of its own.
-    fn nested(&self, name: &str, kind: &str) -> Option<Option<String>> {
-        let (inner, dimensions) =
-            match kind.strip_prefix('[').and_then(|rest| rest.strip_suffix("usize]")?.rsplit_once("; ")) {
-                Some((inner, count)) => (inner, format!("[{count}]")),
-                None => (kind, String::new()),
-            };
-        if !inner.contains("__bindgen_ty_") {
-            return None;
-        }
-        let Some(record) = self.published.records.get(inner) else { return Some(None) };
+    fn nested(&self, name: &str, kind: &str) -> Option<String> {
+        let array = kind.strip_prefix('[').and_then(|rest| rest.strip_suffix("usize]")?.rsplit_once("; "));
+        let (inner, dimensions) = array.map_or((kind, String::new()), |(inner, count)| (inner, format!("[{count}]")));
+        let record = self.published.records.get(inner)?;
         if record.packing.is_some() || record.alignment.is_some_and(|_| record.bits.is_empty()) {
-            return Some(None);
+            return None;
         }
         let keyword = if record.is_union { "union" } else { "struct" };
         let name = if name.starts_with("__bindgen_anon_") { "" } else { name };
-        Some(self.body(record).map(|body| format!("{keyword} {body} {name}{dimensions}; ")))
+        self.body(record).map(|body| format!("{keyword} {body} {name}{dimensions}; "))
     }
 
     fn bit_fields(&self, record: &Record, unit: &str) -> Option<String> {
