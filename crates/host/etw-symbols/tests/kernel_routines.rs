@@ -10,7 +10,7 @@ use common::{
 };
 use etw_symbols::Host;
 use etw_symbols::etw_engine::{Enable, Filter, Finding, Routine};
-use etw_types::{ControlCode, DataKind, EventDataDescriptor, EventInfoClass, Guid, NtStatus};
+use etw_types::{ControlCode, EventDataDescriptor, EventInfoClass, Guid, NtStatus};
 
 #[test]
 fn registering_needs_a_guid_a_place_for_the_handle_and_a_callback_for_a_context() {

@@ -1,9 +1,9 @@
 //! The linker's map beside an image: names of symbols that the image itself does not export.
 //!
-//! Only what finds the entry point is read. A map of another build is noticed by its entry point, which the linker
-//! writes as section and offset.
+//! A map of another build is noticed by its entry point, which the linker writes as section and offset.
 
 use crate::image::Image;
+use crate::sections::Section;
 
 /// Text of a map file as link.exe and lld-link write it.
 #[derive(Clone, Copy, Debug)]
@@ -21,20 +21,27 @@ impl<'a> LinkerMap<'a> {
     /// The name of the image's entry point, when the map is the image's.
     #[must_use]
     pub fn entry_symbol(&self, image: &Image) -> Option<&'a str> {
-        let (number, offset) = self.entry_point()?;
-        let section = image.sections.get(number.checked_sub(1)?)?;
-        if section.rva.checked_add(offset)? != image.entry.rva {
-            return None;
-        }
-        let address = image.header.image_base.checked_add(image.entry.rva.into())?;
-        self.text.lines().find_map(|line| {
+        let entry = image.entry.rva;
+        self.symbols(&image.sections, entry)?.find(|(rva, _)| *rva == entry).map(|(_, name)| name)
+    }
+
+    /// The symbols and their addresses, in the map's order, when the map is that of an image with these sections and this
+    /// entry point. A symbol outside of its section is left out: the linker lists its own that way.
+    pub(crate) fn symbols(&self, sections: &[Section], entry: u32) -> Option<impl Iterator<Item = (u32, &'a str)>> {
+        let rva = |(number, offset): (usize, u32)| {
+            let section = sections.get(number.checked_sub(1)?)?;
+            section.rva.checked_add(offset).filter(|rva| section.contains(*rva))
+        };
+        let is_its_own = self.entry_point().and_then(rva) == Some(entry);
+        let lines = self.text.lines().filter_map(move |line| {
             // 0001:00000000   name   0000000140001000 f   object
             let mut words = line.split_whitespace();
-            place(words.next()?)?;
+            let rva = rva(place(words.next()?)?)?;
             let name = words.next()?;
-            let at = u64::from_str_radix(words.next()?, 16).ok()?;
-            (at == address).then_some(name)
-        })
+            u64::from_str_radix(words.next()?, 16).ok()?;
+            Some((rva, name))
+        });
+        is_its_own.then_some(lines)
     }
 
     fn entry_point(&self) -> Option<(usize, u32)> {

@@ -1,4 +1,4 @@
-//! Names and source lines for addresses of an image, from the PDB beside it.
+//! Names and source lines for addresses of an image: from the PDB beside it, else the linker's map, else its exports.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -6,51 +6,99 @@ use std::{fs, io};
 
 use crate::debug::PdbReference;
 use crate::error::Error;
+use crate::exports::ExportTarget;
+use crate::frame::{Frame, Nearest};
+use crate::image::Image;
+use crate::map::LinkerMap;
+use crate::own::OwnSources;
 use crate::pdb::{Msf, Table};
+use crate::sections::Section;
+use crate::view::printable;
 
-/// No larger PDB is read. Those of the largest drivers have a few hundred megabytes.
+/// No larger PDB or map is read. The PDBs of the largest drivers have a few hundred megabytes.
 const LARGEST: u64 = 2 << 30;
 
 /// The symbols of an image. They are read at the first question.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    path: Option<PathBuf>,
-    id: Option<String>,
+    pdb: Option<PathBuf>,
+    map: PathBuf,
+    reference: Option<PdbReference>,
+    sections: Vec<Section>,
+    entry: u32,
+    exports: Vec<(u32, String)>,
     table: OnceLock<Result<Table, String>>,
+    /// From the map and the exports, in the order of addresses.
+    others: OnceLock<Vec<(u32, String)>>,
+    own: OnceLock<OwnSources>,
 }
 
 impl Symbols {
     /// Looks for the PDB beside the image: under the name that the linker wrote, or the image's.
     #[must_use]
-    pub fn beside(image: &Path, reference: Option<&PdbReference>) -> Self {
-        let own = image.with_extension("pdb");
-        let file = reference.and_then(|reference| reference.path.rsplit(['/', '\\']).next());
-        let named = file.map(|file| image.with_file_name(file));
-        let path = [named, Some(own)].into_iter().flatten().find(|path| path.is_file());
-        Self { path, id: reference.map(|reference| reference.id.clone()), table: OnceLock::new() }
+    pub fn beside(path: &Path, image: &Image) -> Self {
+        let reference = image.pdb().cloned();
+        let file = reference.as_ref().and_then(|reference| reference.path.rsplit(['/', '\\']).next());
+        let named = file.map(|file| path.with_file_name(file));
+        let own = path.with_extension("pdb");
+        let exports = image.exports.iter().flat_map(|exports| &exports.symbols);
+        let exports = exports.filter_map(|export| match (&export.target, &export.name) {
+            (ExportTarget::Address(rva), Some(name)) => Some((*rva, name.clone())),
+            _ => None,
+        });
+        Self {
+            pdb: [named, Some(own)].into_iter().flatten().find(|path| path.is_file()),
+            map: path.with_extension("map"),
+            sections: image.sections.clone(),
+            entry: image.entry.rva,
+            exports: exports.collect(),
+            reference,
+            ..Self::default()
+        }
     }
 
-    /// The function of an address relative to the image.
+    /// The functions that the instruction at an address comes from: the innermost inlined one first, the one that was
+    /// called last. Empty without a PDB.
     #[must_use]
-    pub fn function(&self, rva: u32) -> Option<String> {
-        self.table().as_ref().ok()?.function(rva)
+    pub fn frames(&self, rva: u32) -> Vec<Frame<'_>> {
+        self.table().as_ref().map(|table| table.frames(rva)).unwrap_or_default()
     }
 
-    /// The source file and the line of an address.
+    /// The nearest symbol that is before an address in the same section.
     #[must_use]
-    pub fn line(&self, rva: u32) -> Option<(&str, u32)> {
-        self.table().as_ref().ok()?.line(rva)
+    pub fn nearest(&self, rva: u32) -> Option<Nearest> {
+        if let Some(nearest) = self.table().as_ref().ok().and_then(|table| table.nearest(rva)) {
+            return Some(nearest);
+        }
+        let section = self.sections.iter().find(|section| section.contains(rva))?;
+        let others = self.others.get_or_init(|| self.other_names());
+        let after = others.partition_point(|(start, _)| *start <= rva);
+        let (start, name) = others.get(after.checked_sub(1)?)?;
+        section.contains(*start).then(|| Nearest { name: name.clone(), offset: rva - start })
+    }
+
+    /// The name of the section that an address is in.
+    #[must_use]
+    pub fn section(&self, rva: u32) -> Option<&str> {
+        self.sections.iter().find(|section| section.contains(rva)).map(|section| section.name.as_str())
+    }
+
+    /// Whether a source file is the driver's own, and not one of a library: see ARCHITECTURE.md, "The user's line".
+    #[must_use]
+    pub fn is_own(&self, file: &str) -> bool {
+        let find = |table| OwnSources::find(table, self.reference.as_ref().map(|reference| reference.path.as_str()));
+        self.own.get_or_init(|| self.table().as_ref().map(find).unwrap_or_default()).contains(file)
     }
 
     /// Why there is a PDB and no name: it is damaged, or of another build.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
-        self.table().as_ref().err().filter(|_| self.path.is_some()).map(String::as_str)
+        self.table().as_ref().err().filter(|_| self.pdb.is_some()).map(String::as_str)
     }
 
     fn table(&self) -> &Result<Table, String> {
         self.table.get_or_init(|| {
-            let path = self.path.as_ref().ok_or("there is no PDB")?;
+            let path = self.pdb.as_ref().ok_or("there is no PDB")?;
             let text = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
             let bytes = read(path).map_err(|error| text(&error))?;
             self.parse(&bytes).map_err(|error| text(&error))
@@ -59,13 +107,27 @@ impl Symbols {
 
     fn parse(&self, bytes: &[u8]) -> Result<Table, Error> {
         let msf = Msf::parse(bytes)?;
-        match (&self.id, msf.id()) {
-            (Some(wanted), Some(found)) if *wanted != PdbReference::id_text(found) => {
+        match (&self.reference, msf.id()) {
+            (Some(PdbReference { id: wanted, .. }), Some(found)) if *wanted != PdbReference::id_text(found) => {
                 let reason = format!("it belongs to build {}, the image to {wanted}", PdbReference::id_text(found));
                 Err(Error::new("PDB id", reason))
             }
             _ => Table::read(&msf),
         }
+    }
+
+    /// The names of the map and the exports. A map that is missing, damaged or of another build has none.
+    fn other_names(&self) -> Vec<(u32, String)> {
+        let text = read(&self.map).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let map = LinkerMap::new(&text);
+        let symbols = map.symbols(&self.sections, self.entry);
+        let symbols = symbols.into_iter().flatten().map(|(rva, name)| (rva, printable(name.as_bytes())));
+        let mut names: Vec<_> = self.exports.iter().cloned().chain(symbols).collect();
+        // Of several names of an address the first stays: an export, or what the map lists first.
+        names.sort_by_key(|(rva, _)| *rva);
+        names.dedup_by_key(|(rva, _)| *rva);
+        names
     }
 }
 

@@ -3,43 +3,55 @@
 mod common;
 
 use common::{ID, pdb};
-use pe_image::PdbReference;
 use pe_image::pdb::{Msf, Table};
 
 fn table(file: &[u8]) -> Result<Table, pe_image::Error> {
     Table::read(&Msf::parse(file)?)
 }
 
+/// Function and source of each frame.
+fn frames(table: &Table, rva: u32) -> Vec<(String, Option<(&str, u32)>)> {
+    table.frames(rva).into_iter().map(|frame| (frame.function.unwrap_or_default(), frame.source)).collect()
+}
+
 #[test]
 fn addresses_have_functions_and_lines() {
     let file = pdb();
     let table = table(&file).unwrap();
-    let function = |rva| table.function(rva);
-    assert_eq!(function(0x101f), None);
-    assert_eq!(function(0x1020).as_deref(), Some("driver::load"));
-    assert_eq!(function(0x107f).as_deref(), Some("driver::load"));
-    assert_eq!(function(0x1080).as_deref(), Some("driver::unload"));
-    assert_eq!(table.line(0x1020), Some(("src/load.rs", 10)));
-    assert_eq!(table.line(0x1028), Some(("src/load.rs", 11)));
-    assert_eq!(table.line(0x1030), Some(("src/load.rs", 11)), "code without a line keeps the one before");
-    assert_eq!(table.line(0x101f), None);
+    let load = |line| vec![("driver::load".to_owned(), Some(("src/load.rs", line)))];
+    assert_eq!(frames(&table, 0x101f), []);
+    assert_eq!(frames(&table, 0x1020), load(10));
+    assert_eq!(frames(&table, 0x1038), load(11), "code without a line keeps the one before");
+    assert_eq!(frames(&table, 0x1060), [], "the function has ended");
+    assert_eq!(table.line(0x1060), None, "and so have its lines");
+    assert_eq!(frames(&table, 0x1080), [("driver::unload".to_owned(), None)]);
     assert_eq!(Msf::parse(&file).unwrap().id(), Some(ID));
 }
 
 #[test]
-fn a_pdb_of_another_build_names_nothing() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("other-build");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("a.pdb"), pdb()).unwrap();
-    let symbols = |id| {
-        let reference = PdbReference { path: "C:\\build\\a.pdb".into(), id: PdbReference::id_text(id), age: 1 };
-        pe_image::Symbols::beside(&folder.join("driver.sys"), Some(&reference))
-    };
-    assert_eq!(symbols(ID).function(0x1020).as_deref(), Some("driver::load"));
-    assert_eq!(symbols(ID).problem(), None);
-    let other = symbols([1; 16]);
-    assert_eq!((other.function(0x1020), other.line(0x1020)), (None, None));
-    assert!(other.problem().unwrap().contains("it belongs to build"), "{:?}", other.problem());
+fn inlined_calls_are_frames_of_their_own() {
+    let file = pdb();
+    let table = table(&file).unwrap();
+    let push = |line| ("driver::Ring::push".to_owned(), Some(("src/ring.rs", line)));
+    let grow = ("driver::ring::grow".to_owned(), Some(("src/ring.rs", 33)));
+    let load = ("driver::load".to_owned(), Some(("src/load.rs", 11)));
+    assert_eq!(frames(&table, 0x1028), [push(21), load.clone()]);
+    assert_eq!(frames(&table, 0x102c), [grow, push(22), load.clone()]);
+    assert_eq!(frames(&table, 0x1030), [push(22), load.clone()]);
+    assert_eq!(frames(&table, 0x1038), [load]);
+    let inlined: Vec<bool> = table.frames(0x102c).iter().map(|frame| frame.is_inlined).collect();
+    assert_eq!(inlined, [true, true, false]);
+}
+
+#[test]
+fn the_nearest_symbol_is_in_the_same_section() {
+    let file = pdb();
+    let table = table(&file).unwrap();
+    let nearest = |rva| table.nearest(rva).map(|nearest| nearest.to_string());
+    assert_eq!(nearest(0x1020).as_deref(), Some("driver::load"));
+    assert_eq!(nearest(0x1070).as_deref(), Some("driver::load+0x50"));
+    assert_eq!(nearest(0x1fff).as_deref(), Some("driver::unload+0xf7f"));
+    assert_eq!([0x101f, 0x2000].map(nearest), [None, None]);
 }
 
 #[test]
@@ -70,7 +82,7 @@ fn random_damage_never_panics() {
         }
         if let Ok(table) = table(&damaged) {
             read += 1;
-            let _ = (table.function(u32::MAX), table.line(0x1020));
+            let _ = (table.nearest(u32::MAX), table.frames(0x102c), table.line(0x1020));
         }
     }
     assert!(read > 1000, "only {read} could be read at all");

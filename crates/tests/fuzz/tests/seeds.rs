@@ -299,6 +299,10 @@ const TMF: &str = "// PDB: a.pdb\n0011aabb-2233-4455-6677-8899aabbccdd Driver //
     #typev a_c12 10 \"%0%!FUNC! %10!s! %11!08x! %12!s!\" //   LEVEL=INFO FLAGS=ALL FUNC=Open\n{\n\
     a, ItemPWString -- 10\nb, ItemULong -- 11\nc, ItemListLong(x,y) -- 12\n}\n";
 
+/// Two functions of the driver in `images`, in the text of a map.
+const MAP: &str = " driver\n 0001:00000000       DriverEntry      0000000140001000 f   driver.obj\n \
+    0001:00000010       FxDriverEntry    0000000140001010 f   stub.lib:stub.obj\n\n entry point at        0001:00000010\n";
+
 /// A description behind its size, and a payload.
 fn schemas() -> Vec<Made> {
     let behind =
@@ -312,7 +316,7 @@ fn schemas() -> Vec<Made> {
     ]
 }
 
-fn all() -> [(&'static str, Vec<Made>); 10] {
+fn all() -> [(&'static str, Vec<Made>); 11] {
     [
         ("manifest", vec![("everything", MANIFEST.into()), ("resource", described::resource()), ("tmf", TMF.into())]),
         ("schema", schemas()),
@@ -324,6 +328,7 @@ fn all() -> [(&'static str, Vec<Made>); 10] {
         ("pe", images()),
         ("unwind", tables()),
         ("pdb", vec![("small", symbols::pdb())]),
+        ("map", vec![("driver", MAP.into())]),
     ]
 }
 
@@ -366,6 +371,8 @@ fn seeds_reach_what_lies_behind_the_first_check() {
         assert!(driver_package::inf::Inf::parse(&text.text).is_ok(), "{name}");
     }
     assert_eq!(pe_image::pdb::Msf::parse(&symbols::pdb()).unwrap().id(), Some(symbols::ID));
+    let driver = pe_image::Image::parse(&Driver::default().build()).unwrap();
+    assert_eq!(pe_image::LinkerMap::new(MAP).entry_symbol(&driver), Some("FxDriverEntry"));
     for (name, image) in images() {
         assert!(driver_package::Image::parse(&image).is_ok(), "{name}");
     }

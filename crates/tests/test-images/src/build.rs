@@ -18,7 +18,17 @@ static KEY_VALUES: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 /// When the images cannot be built or this one is not among them: a test that looks at nothing must not pass.
 #[must_use]
 pub fn image(name: &str) -> Image {
-    read(FOLDER.get_or_init(|| build("images")), name)
+    read(&file(name))
+}
+
+/// The file of the image of this name, which has its PDB beside it.
+///
+/// # Panics
+///
+/// When the images cannot be built.
+#[must_use]
+pub fn file(name: &str) -> PathBuf {
+    place(FOLDER.get_or_init(|| build("images")), name)
 }
 
 /// The image of a driver that logs key-values.
@@ -28,16 +38,18 @@ pub fn image(name: &str) -> Image {
 /// As [`image`].
 #[must_use]
 pub fn image_with_key_values() -> Image {
-    read(KEY_VALUES.get_or_init(|| build("images-kv")), "log_kv")
+    read(&place(KEY_VALUES.get_or_init(|| build("images-kv")), "log_kv"))
 }
 
-fn read(folder: &Result<PathBuf, String>, name: &str) -> Image {
-    let folder = match folder {
-        Ok(folder) => folder,
+fn place(folder: &Result<PathBuf, String>, name: &str) -> PathBuf {
+    match folder {
+        Ok(folder) => folder.join(format!("{name}.exe")),
         Err(reason) => panic!("no image to inspect: {reason}"),
-    };
-    let path = folder.join(format!("{name}.exe"));
-    let bytes = match fs::read(&path) {
+    }
+}
+
+fn read(path: &Path) -> Image {
+    let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => panic!("{}: {error}", path.display()),
     };

@@ -7,14 +7,18 @@ use crate::bytes::{size_at, u16_at, u32_at};
 const OMAP_FROM_SOURCE: usize = 4;
 const SECTIONS: usize = 5;
 const ORIGINAL_SECTIONS: usize = 10;
-/// Bytes of a section header, and where its address is.
+/// Bytes of a section header, and where its size and its address are.
 const SECTION: usize = 40;
+const SECTION_SIZE: usize = 8;
 const SECTION_RVA: usize = 12;
 
 /// Where sections are, and how a tool rearranged them after linking.
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
+    /// The sections that symbols count.
     sections: Vec<u32>,
+    /// The sections of the image: first address and size, in the order of addresses.
+    mapped: Vec<(u32, u32)>,
     /// Old and new address, ascending; empty where nothing was moved.
     moved: Vec<(u32, u32)>,
 }
@@ -29,9 +33,22 @@ impl Addresses {
         let moved = stream(OMAP_FROM_SOURCE).unwrap_or_default();
         let moved = moved.as_chunks::<8>().0.iter();
         let moved: Vec<_> = moved.filter_map(|entry| Some((u32_at(entry, 0)?, u32_at(entry, 4)?))).collect();
-        let sections = if moved.is_empty() { stream(SECTIONS)? } else { stream(ORIGINAL_SECTIONS)? };
+        let mapped = stream(SECTIONS)?;
+        let sections = if moved.is_empty() { mapped.clone() } else { stream(ORIGINAL_SECTIONS)? };
         let sections = sections.as_chunks::<SECTION>().0.iter();
-        Some(Self { sections: sections.filter_map(|header| u32_at(header, SECTION_RVA)).collect(), moved })
+        let sections = sections.filter_map(|header| u32_at(header, SECTION_RVA)).collect();
+        let mapped = mapped.as_chunks::<SECTION>().0.iter();
+        let place = |header: &[u8; SECTION]| Some((u32_at(header, SECTION_RVA)?, u32_at(header, SECTION_SIZE)?));
+        let mut mapped: Vec<_> = mapped.filter_map(place).collect();
+        mapped.sort_unstable();
+        Some(Self { sections, mapped, moved })
+    }
+
+    /// The first address of the section that an address is in.
+    pub(super) fn section_of(&self, rva: u32) -> Option<u32> {
+        let after = self.mapped.partition_point(|(start, _)| *start <= rva);
+        let &(start, size) = self.mapped.get(after.checked_sub(1)?)?;
+        (rva - start < size).then_some(start)
     }
 
     /// The address of an offset in a section; sections are counted from 1.
@@ -80,7 +97,11 @@ mod tests {
 
     #[test]
     fn addresses_follow_what_was_moved() {
-        let plain = Addresses { sections: vec![0x1000, 0x3000], moved: Vec::new() };
+        let plain = Addresses { sections: vec![0x1000, 0x3000], mapped: vec![(0x1000, 0x800)], moved: Vec::new() };
+        assert_eq!(
+            [0xfff, 0x1000, 0x17ff, 0x1800].map(|rva| plain.section_of(rva)),
+            [None, Some(0x1000), Some(0x1000), None]
+        );
         assert_eq!(plain.rva(2, 0x10), Some(0x3010));
         assert_eq!((plain.rva(0, 0), plain.rva(3, 0), plain.rva(1, u32::MAX)), (None, None, None));
         let moved = Addresses { moved: vec![(0x1000, 0x5000), (0x1100, 0), (0x1200, 0x1000)], ..plain };

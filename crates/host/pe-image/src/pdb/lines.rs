@@ -1,11 +1,14 @@
 //! Line tables of a module ("C13 line information").
 
+use std::collections::HashMap;
+
 use super::address::Addresses;
 use crate::bytes::{name_at, part, size_at, u16_at, u32_at};
 
-/// `DEBUG_S_LINES` and `DEBUG_S_FILECHKSMS`.
+/// `DEBUG_S_LINES`, `DEBUG_S_FILECHKSMS` and `DEBUG_S_INLINEELINES`.
 const LINES: u32 = 0xf2;
 const FILES: u32 = 0xf4;
+const INLINEES: u32 = 0xf6;
 /// Line numbers that stand for code without a line.
 const NO_LINE: [u32; 2] = [0x00fe_efee, 0x00f0_0f00];
 /// A block of lines begins with the file, the number of lines and the bytes of the block.
@@ -13,36 +16,75 @@ const BLOCK_HEADER: usize = 12;
 /// The table of names begins with a signature, a version and its size.
 const NAMES_HEADER: usize = 12;
 
-/// One line: its address, the name of its file, its number.
-pub(super) type Line<'a> = (u32, &'a [u8], u32);
+/// One line: its address, and the name of its file with its number. `None` is where code with lines ends.
+pub(super) type Line<'a> = (u32, Option<(&'a [u8], u32)>);
 
-/// Calls `found` for each line of a module. What is damaged is passed over.
-pub(super) fn read<'a>(information: &[u8], names: &'a [u8], addresses: &Addresses, mut found: impl FnMut(Line<'a>)) {
-    let files = subsections(information).find(|(kind, _)| *kind == FILES).map_or(&[][..], |(_, data)| data);
-    let name = |file: usize| name_at(names, NAMES_HEADER.checked_add(size_at(files, file)?)?);
-    for (_, lines) in subsections(information).filter(|(kind, _)| *kind == LINES) {
-        let (Some(start), Some(section)) = (u32_at(lines, 0), u16_at(lines, 4)) else { continue };
-        let mut rest = lines.get(BLOCK_HEADER..).unwrap_or_default();
-        while let Some((file, entries, next)) = block(rest) {
-            rest = next;
-            let Some(name) = name(file) else { continue };
-            for entry in entries {
-                let (Some(offset), Some(flags)) = (u32_at(entry, 0), u32_at(entry, 4)) else { continue };
-                let number = flags & 0x00ff_ffff;
-                let rva = start.checked_add(offset).and_then(|offset| addresses.rva(section, offset));
-                if let (Some(rva), false) = (rva, NO_LINE.contains(&number)) {
-                    found((rva, name, number));
+/// The line information of a module.
+#[derive(Clone, Copy)]
+pub(super) struct Information<'a> {
+    subsections: &'a [u8],
+    files: &'a [u8],
+    names: &'a [u8],
+}
+
+impl<'a> Information<'a> {
+    /// The information of a module, and the table of names that all modules share.
+    pub(super) fn new(subsections: &'a [u8], names: &'a [u8]) -> Self {
+        let files = parts(subsections).find(|(kind, _)| *kind == FILES).map_or(&[][..], |(_, data)| data);
+        Self { subsections, files, names }
+    }
+
+    /// The name of a file by its offset in the module's list.
+    pub(super) fn file(&self, offset: u32) -> Option<&'a [u8]> {
+        let name = size_at(self.files, usize::try_from(offset).ok()?)?;
+        name_at(self.names, NAMES_HEADER.checked_add(name)?)
+    }
+
+    /// Calls `found` for each line of the module. What is damaged is passed over.
+    pub(super) fn lines(&self, addresses: &Addresses, mut found: impl FnMut(Line<'a>)) {
+        for (_, lines) in parts(self.subsections).filter(|(kind, _)| *kind == LINES) {
+            let (Some(start), Some(section)) = (u32_at(lines, 0), u16_at(lines, 4)) else { continue };
+            let rva = |offset| start.checked_add(offset).and_then(|offset| addresses.rva(section, offset));
+            if let Some(end) = u32_at(lines, 8).and_then(rva) {
+                found((end, None));
+            }
+            let mut rest = lines.get(BLOCK_HEADER..).unwrap_or_default();
+            while let Some((file, entries, next)) = block(rest) {
+                rest = next;
+                let Some(name) = self.file(file) else { continue };
+                for entry in entries {
+                    let (Some(offset), Some(flags)) = (u32_at(entry, 0), u32_at(entry, 4)) else { continue };
+                    let number = flags & 0x00ff_ffff;
+                    if let (Some(rva), false) = (rva(offset), NO_LINE.contains(&number)) {
+                        found((rva, Some((name, number))));
+                    }
                 }
             }
         }
     }
+
+    /// Where the functions begin that are inlined somewhere: file and line by their ids.
+    pub(super) fn inlinees(&self) -> HashMap<u32, (u32, u32)> {
+        let mut inlinees = HashMap::new();
+        for (_, data) in parts(self.subsections).filter(|(kind, _)| *kind == INLINEES) {
+            let (Some(signature), Some(mut rest)) = (u32_at(data, 0), data.get(4..)) else { continue };
+            while let (Some(id), Some(file), Some(line)) = (u32_at(rest, 0), u32_at(rest, 4), u32_at(rest, 8)) {
+                inlinees.insert(id, (file, line));
+                // The second form has a list of more files.
+                let more = if signature == 1 { size_at(rest, 12).and_then(|count| count.checked_mul(4)) } else { None };
+                let next = more.map_or(Some(12), |more| more.checked_add(16));
+                rest = next.and_then(|next| rest.get(next..)).unwrap_or_default();
+            }
+        }
+        inlinees
+    }
 }
 
 /// The file of a block, its lines, and what follows it.
-type Block<'a> = (usize, &'a [[u8; 8]], &'a [u8]);
+type Block<'a> = (u32, &'a [[u8; 8]], &'a [u8]);
 
 fn block(rest: &[u8]) -> Option<Block<'_>> {
-    let (file, count, size) = (size_at(rest, 0)?, size_at(rest, 4)?, size_at(rest, 8)?);
+    let (file, count, size) = (u32_at(rest, 0)?, size_at(rest, 4)?, size_at(rest, 8)?);
     let lines = part(rest, BLOCK_HEADER, count.checked_mul(8)?)?;
     // A block without its own header would be followed by itself.
     let next = rest.get(size.max(BLOCK_HEADER)..)?;
@@ -50,7 +92,7 @@ fn block(rest: &[u8]) -> Option<Block<'_>> {
 }
 
 /// Kind and data of each part.
-fn subsections(information: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+fn parts(information: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     let mut rest = information;
     std::iter::from_fn(move || {
         let (kind, size) = (u32_at(rest, 0)?, size_at(rest, 4)?);

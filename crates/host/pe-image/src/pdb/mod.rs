@@ -5,10 +5,14 @@
 //! File Format".
 
 mod address;
+mod annotations;
+mod formats;
 mod lines;
 mod module;
 mod msf;
+mod names;
 mod table;
 
+pub use formats::trace_formats;
 pub use msf::Msf;
 pub use table::Table;

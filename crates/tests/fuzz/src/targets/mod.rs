@@ -8,6 +8,7 @@ mod guid;
 mod inf;
 mod loader;
 mod manifest;
+mod map;
 mod pdb;
 mod pe;
 mod record;
@@ -32,7 +33,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target {
         name: "etl",
         summary: "trace files: reader, decoder and all exports",
@@ -99,11 +100,12 @@ pub const TARGETS: [Target; 12] = [
     },
     Target {
         name: "pdb",
-        summary: "PDBs: streams, functions and lines",
+        summary: "PDBs: streams, functions, lines and inlined calls",
         seeds: &[],
         max_len: 16 * 1024,
         run: pdb::run,
     },
+    Target { name: "map", summary: "linkers' maps: the entry point", seeds: &[], max_len: 4096, run: map::run },
     Target {
         name: "inf",
         summary: "INF files: text, sections, rules, devices",

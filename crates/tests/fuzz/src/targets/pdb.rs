@@ -11,10 +11,13 @@ pub(super) fn run(bytes: &[u8]) {
             return;
         }
     };
-    for rva in (0..0x4000).step_by(0x10).chain([u32::MAX]) {
-        let _ = table.function(rva);
+    for rva in (0..0x4000).step_by(4).chain([u32::MAX]) {
+        let _ = table.nearest(rva);
         if let Some((_, line)) = table.line(rva) {
             assert!(line < 1 << 24, "a line has 24 bits");
         }
+        let frames = table.frames(rva);
+        assert!(frames.len() <= 257, "{} frames", frames.len());
+        assert!(frames.last().is_none_or(|frame| !frame.is_inlined));
     }
 }

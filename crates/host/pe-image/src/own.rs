@@ -1,0 +1,77 @@
+//! Which source files are the driver's own, by their paths.
+//!
+//! No list of names tells them from files of `core`, of the WDK or of other people's crates. A Rust program's own crate has
+//! the name that the linker gave the PDB, and its functions begin with it; of a program in C there is `DriverEntry`. The
+//! files of these functions lie in a package's `src` folder, or in a folder of sources; what is in there is the driver's.
+
+use crate::pdb::Table;
+
+/// Folders with a driver's own sources.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnSources {
+    folders: Vec<String>,
+}
+
+impl OwnSources {
+    /// Finds the folders. `pdb` is the path of the PDB as the linker wrote it.
+    pub(crate) fn find(table: &Table, pdb: Option<&str>) -> Self {
+        let file = pdb.and_then(|path| path.rsplit(['/', '\\']).next()).unwrap_or_default();
+        let prefix = format!("{}::", file.strip_suffix(".pdb").unwrap_or(file).replace('-', "_"));
+        let mut own = Self::of(table, |name| name.starts_with(&prefix));
+        if own.folders.is_empty() {
+            own = Self::of(table, |name| name == "DriverEntry");
+        }
+        own
+    }
+
+    fn of(table: &Table, is_own: impl Fn(&str) -> bool) -> Self {
+        let mut folders = Vec::new();
+        for (name, source) in table.functions() {
+            let Some((file, _)) = source.filter(|_| is_own(name)) else { continue };
+            let Some(folder) = folder(file) else { continue };
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Self { folders }
+    }
+
+    pub(crate) fn contains(&self, file: &str) -> bool {
+        let file = plain(file);
+        self.folders.iter().any(|folder| file.starts_with(folder.as_str()))
+    }
+}
+
+/// A path with one kind of separator, without `.` and `..`: a compiler writes files as they were included.
+fn plain(file: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in file.split(['/', '\\']) {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The sources that a file belongs to, with a separator at the end: the last folder of its path that is called `src`, or the
+/// file's own folder.
+fn folder(file: &str) -> Option<String> {
+    let file = plain(file);
+    let end = file.rfind("/src/").map(|at| at + "/src/".len()).or_else(|| file.rfind('/').map(|at| at + 1))?;
+    file.get(..end).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folder;
+
+    #[test]
+    fn a_package_is_known_by_its_source_folder() {
+        assert_eq!(folder("/home/u/src/driver/src/ring/mod.rs").as_deref(), Some("/home/u/src/driver/src/"));
+        assert_eq!(folder("C:\\work\\driver\\entry.c").as_deref(), Some("C:/work/driver/"));
+        assert_eq!(folder("entry.c"), None);
+        assert_eq!(folder("/a/c/../layer/./b.h").as_deref(), Some("/a/layer/"));
+    }
+}

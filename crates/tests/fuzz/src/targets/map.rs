@@ -1,0 +1,17 @@
+//! Linkers' maps. Any text names the entry point or does not; a name is a word of the text.
+
+use std::sync::LazyLock;
+
+use pe_image::{Image, LinkerMap};
+
+/// The driver that the seeds belong to.
+static DRIVER: LazyLock<Option<Image>> = LazyLock::new(|| Image::parse(include_bytes!("../../corpus/pe/driver")).ok());
+
+/// Asks for the entry point.
+pub(super) fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let image = DRIVER.as_ref().expect("the seed is an image");
+    if let Some(name) = LinkerMap::new(&text).entry_symbol(image) {
+        assert!(!name.is_empty() && text.contains(name));
+    }
+}
