@@ -1,6 +1,6 @@
 //! Rules about what ties an image to others and to its address: imports, relocations, and what only programs have.
 
-use super::Severity::{Refused, Warning};
+use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
 use pe_image::{Characteristics, Image};
 
@@ -40,6 +40,46 @@ const KERNEL_MODULES: &[&str] = &[
     "wpprecorder.sys",
 ];
 
+/// Beginnings of the names of libraries that only programs have, in lower case. Another library may be one for drivers: an
+/// export driver is a `.dll` as well as a `.sys`.
+const USER_LIBRARIES: &[&str] = &[
+    "advapi32.",
+    "api-ms-win-",
+    "bcrypt.",
+    "cfgmgr32.",
+    "combase.",
+    "concrt",
+    "crypt32.",
+    "dbghelp.",
+    "gdi32.",
+    "kernel32.",
+    "kernelbase.",
+    "libc++.",
+    "msvcp",
+    "msvcr",
+    "msvcrt",
+    "mscoree.",
+    "ntdll.",
+    "ole32.",
+    "oleaut32.",
+    "rpcrt4.",
+    "sechost.",
+    "setupapi.",
+    "shell32.",
+    "shlwapi.",
+    "tdh.",
+    "ucrtbase",
+    "user32.",
+    "userenv.",
+    "vcruntime",
+    "version.",
+    "win32u.",
+    "winhttp.",
+    "wininet.",
+    "wintrust.",
+    "ws2_32.",
+];
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "user-import",
@@ -67,7 +107,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "writable-imports",
-        severity: Refused,
+        severity: MemoryIntegrity,
         what: "import addresses are written outside of executable sections",
         why: "memory integrity, on by default in Windows 11, allows no write to a page with code",
         source: MEMORY_INTEGRITY,
@@ -135,9 +175,10 @@ fn origin(module: &str) -> Origin {
     if KERNEL_MODULES.contains(&name.as_str()) || name.starts_with("ext-ms-win-ntos-") {
         return Origin::Kernel;
     }
+    let is_program = std::path::Path::new(&name).extension().is_some_and(|extension| extension == "exe");
+    let is_user = USER_LIBRARIES.iter().any(|library| name.starts_with(library));
     // A driver may come with a library of its own, which is another driver.
-    let is_driver = std::path::Path::new(&name).extension().is_some_and(|extension| extension == "sys");
-    if is_driver || name.starts_with("ext-ms-") { Origin::Unknown } else { Origin::User }
+    if is_program || is_user { Origin::User } else { Origin::Unknown }
 }
 
 fn user_import(image: &Image, _: Target) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Rules about the headers.
 
-use super::Severity::{Refused, Warning};
+use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
 use pe_image::{Characteristics, DllCharacteristics, Image, Machine, Subsystem};
 
@@ -65,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "page-alignment",
-        severity: Refused,
+        severity: MemoryIntegrity,
         what: "the section alignment is a multiple of 0x1000",
         why: "memory integrity, on by default in Windows 11, protects whole pages",
         source: MEMORY_INTEGRITY,

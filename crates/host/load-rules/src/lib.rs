@@ -2,7 +2,7 @@
 //!
 //! A rule only looks at an [`Image`]; it never reads the file again. It says why Windows objects and who says so. Where
 //! no public text says what happens, the severity is that of the outcome we would expect on a machine with the default
-//! settings of Windows 11, on which memory integrity is on.
+//! settings of Windows 11. What only memory integrity asks for, which can be off, has a severity of its own.
 //!
 //! `driver-package` reports every rule; `nt-machine` refuses the images that Windows refuses.
 #![forbid(unsafe_code)]
@@ -19,12 +19,15 @@ use std::fmt;
 use windows_releases::Release;
 
 use pe_image::Image;
+pub use signature::SIGNATURE_DIGEST;
 
 /// How much a rule matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The driver loads, on most machines; something is still wrong or missing.
     Warning,
+    /// The driver does not load with memory integrity (HVCI), which is on by default in Windows 11. It loads without.
+    MemoryIntegrity,
     /// The driver does not load, or its first instruction is the last.
     Refused,
 }
@@ -33,6 +36,7 @@ impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Warning => "warning",
+            Self::MemoryIntegrity => "memory integrity",
             Self::Refused => "refused",
         })
     }
@@ -94,6 +98,14 @@ impl Verdict {
         Self { target, findings }
     }
 
+    /// The same with a finding of somebody who knows more than the image says.
+    #[must_use]
+    pub fn with(mut self, rule: &'static Rule, found: String) -> Self {
+        self.findings.push(Finding { rule, found });
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.rule.severity));
+        self
+    }
+
     /// The Windows that was asked about.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -120,7 +132,8 @@ impl Verdict {
 
 /// Every rule, in the order in which the loader gets to see the parts.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES].into_iter().flatten()
+    let tables = [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES];
+    tables.into_iter().flatten().chain([&SIGNATURE_DIGEST])
 }
 
 /// The oldest Windows release that has everything the image needs; none if no known release has it.

@@ -1,6 +1,6 @@
 //! Rules about sections and the entry point in them.
 
-use super::Severity::{Refused, Warning};
+use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
 use pe_image::Image;
 
@@ -34,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "writable-code",
-        severity: Refused,
+        severity: MemoryIntegrity,
         what: "no section is both writable and executable",
         why: "memory integrity, on by default in Windows 11, never makes a writable page executable",
         source: MEMORY_INTEGRITY,
@@ -51,7 +51,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "entry-rights",
         severity: Refused,
-        what: "the entry point's section is executable and not writable",
+        what: "the entry point's section is executable",
         why: "the first call would stop the machine (ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY)",
         source: MEMORY_INTEGRITY,
         check: entry_rights,

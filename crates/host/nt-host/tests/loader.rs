@@ -41,12 +41,33 @@ fn a_file_that_is_cut_off_anywhere_is_refused_with_a_field() {
     assert_eq!(field(&image[..0x40]), "PE signature");
 }
 
+/// Runs a driver that was linked in a way of old drivers, and returns what is said about it.
+fn run_linked(arguments: &[&str]) -> Vec<String> {
+    let image = common::c::build_linked(arguments, "wdm", 0, "DriverEntry", &["ntoskrnl"]);
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let device = host.add_device().expect("its device");
+    let answer = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("an answer");
+    assert_eq!(answer.output, b"HELLO, KERNEL");
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+    host.notes().to_vec()
+}
+
 #[test]
-fn a_section_that_is_writable_and_executable_is_refused() {
-    let mut image = image();
-    let table = section_table(&image);
-    image[table + 39] |= 0x80;
-    assert_eq!(field(&image), "writable-code");
+fn sections_that_are_writable_and_executable_are_loaded_and_noted() {
+    let notes = run_linked(&["/section:.text,ERW"]);
+    assert_eq!(notes, ["not compatible with memory integrity: .text is rwx (writable-code)"]);
+}
+
+#[test]
+fn sections_that_share_pages_are_loaded_and_noted() {
+    let notes = run_linked(&["/align:64", "/filealign:64"]);
+    assert_eq!(notes, ["not compatible with memory integrity: sections are aligned to 0x40 (page-alignment)"]);
+}
+
+#[test]
+fn a_driver_without_faults_has_no_notes() {
+    assert_eq!(run_linked(&[]), [""; 0]);
 }
 
 #[test]
@@ -99,7 +120,7 @@ fn every_part_of_a_header_is_named_when_it_is_wrong() {
         ("relocations that were stripped", 22, 0x020B_0023, "relocatable"),
         ("an entry point outside of the image", OPTIONAL + 16, 0x00F0_0000, "entry-point"),
         ("an entry point in data", OPTIONAL + 16, data, "entry-rights"),
-        ("sections that share pages", OPTIONAL + 32, 0x200, "SectionAlignment"),
+        ("sections that share pages and are far apart", OPTIONAL + 32, 0x200, "section-layout"),
         ("an alignment of nothing", OPTIONAL + 32, 0, "SectionAlignment"),
         ("an image of 4 GiB", OPTIONAL + 56, 0xFFFF_F000, "SizeOfImage"),
         ("unwind tables outside of the image", DIRECTORIES + 3 * 8, 0xFFFF_0000, "data directory"),

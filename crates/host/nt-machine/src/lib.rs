@@ -40,7 +40,7 @@ mod wdf;
 
 pub use config::{Config, EPOCH, Failure, RegistryValue};
 pub use kernel::{Answer, IoRequest, RequestKind};
-pub use loader::{ImageError, ImportName, Layout, plan, plan_image};
-pub use machine::{DeviceId, Known, Loaded, Machine, can_fail, known};
+pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
+pub use machine::{DeviceId, FileId, Known, Loaded, Machine, can_fail, known};
 pub use verify::{END_RUN, Findings, News, Record, Rule};
 pub use windows_releases::Release as Os;

@@ -31,6 +31,8 @@ pub struct Layout {
     pub headers: u32,
     /// Ascending, without overlap.
     pub sections: Vec<Section>,
+    /// Sections share pages, because they are aligned to less than one. Windows then gives every page all rights.
+    pub shares_pages: bool,
     /// Where addresses of eight bytes are to be adjusted.
     pub relocations: Vec<u32>,
     /// What the image wants.
@@ -76,7 +78,7 @@ impl Layout {
     }
 
     /// Checks what the headers alone decide: an image for x64, of a size that can be mapped, with sections in pages of
-    /// their own.
+    /// their own, or as they are in the file.
     ///
     /// # Errors
     ///
@@ -89,8 +91,10 @@ impl Layout {
         if header.size_of_image > LARGEST {
             return Err(Error::new("SizeOfImage", format!("{:#x} is too large", header.size_of_image)));
         }
-        if header.section_alignment == 0 || !header.section_alignment.is_multiple_of(PAGE) {
-            let reason = format!("{:#x} is no multiple of a page", header.section_alignment);
+        let (section, file) = (header.section_alignment, header.file_alignment);
+        let shares_pages = section.is_power_of_two() && section < PAGE && section == file;
+        if section == 0 || !(section.is_multiple_of(PAGE) || shares_pages) {
+            let reason = format!("{section:#x} is neither a multiple of a page nor FileAlignment, {file:#x}");
             return Err(Error::new("SectionAlignment", reason));
         }
         Ok(())
@@ -117,6 +121,7 @@ impl Layout {
             subsystem_version: (image.header.subsystem_version.major, image.header.subsystem_version.minor),
             headers: image.header.size_of_headers,
             sections: image.sections.clone(),
+            shares_pages: image.header.section_alignment < PAGE,
             relocations: image.relocations.as_ref().map_or_else(|| Ok(Vec::new()), relocations)?,
             imports: imports(&image.imports.modules, size)?,
             exceptions,
@@ -133,8 +138,9 @@ fn lay_out(file: &[u8], image: &Image) -> Result<Vec<u8>, Error> {
     let headers = header.size_of_headers;
     place(&mut bytes, 0, file.get(..headers as usize), "SizeOfHeaders", || format!("{headers:#x} bytes do not fit"))?;
     let mut end = u64::from(headers);
+    let unit = header.section_alignment.min(PAGE);
     for section in &image.sections {
-        if u64::from(section.rva) < end || !section.rva.is_multiple_of(PAGE) || section.end() > bytes.len() as u64 {
+        if u64::from(section.rva) < end || !section.rva.is_multiple_of(unit) || section.end() > bytes.len() as u64 {
             let reason = format!("{} at {:#x} overlaps another section or leaves the image", section.name, section.rva);
             return Err(Error::new("section table", reason));
         }

@@ -37,15 +37,28 @@ impl OwnSources {
     }
 
     pub(crate) fn contains(&self, file: &str) -> bool {
-        let file = file.replace('\\', "/");
+        let file = plain(file);
         self.folders.iter().any(|folder| file.starts_with(folder.as_str()))
     }
+}
+
+/// A path with one kind of separator, without `.` and `..`: a compiler writes files as they were included.
+fn plain(file: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in file.split(['/', '\\']) {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// The sources that a file belongs to, with a separator at the end: the last folder of its path that is called `src`, or the
 /// file's own folder.
 fn folder(file: &str) -> Option<String> {
-    let file = file.replace('\\', "/");
+    let file = plain(file);
     let end = file.rfind("/src/").map(|at| at + "/src/".len()).or_else(|| file.rfind('/').map(|at| at + 1))?;
     file.get(..end).map(str::to_owned)
 }
@@ -59,5 +72,6 @@ mod tests {
         assert_eq!(folder("/home/u/src/driver/src/ring/mod.rs").as_deref(), Some("/home/u/src/driver/src/"));
         assert_eq!(folder("C:\\work\\driver\\entry.c").as_deref(), Some("C:/work/driver/"));
         assert_eq!(folder("entry.c"), None);
+        assert_eq!(folder("/a/c/../layer/./b.h").as_deref(), Some("/a/layer/"));
     }
 }

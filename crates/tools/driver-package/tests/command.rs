@@ -115,7 +115,7 @@ fn wrong_usage_is_exit_code_2_and_help_is_not() {
     assert_eq!(help.status.code(), Some(0));
     assert!(out(&help).lines().all(|line| line.chars().count() <= 100));
     let rules = out(&inspect(&folder, &["--rules"]));
-    assert!(rules.contains("writable-code (refused)"));
+    assert!(rules.contains("writable-code (memory integrity)"));
 }
 
 #[test]

@@ -159,7 +159,9 @@ fn level(level: Level) -> String {
 /// `Status=0xC00000BB STATUS_NOT_SUPPORTED` without the number.
 fn short(field: &Field) -> String {
     let text = field.to_string();
-    match text.rsplit_once(' ') {
+    // A text of the provider's may end with the name of a status as well.
+    let value = text.strip_prefix(field.name.as_str()).and_then(|rest| rest.strip_prefix("=0x"));
+    match value.and_then(|number| number.split_once(' ')) {
         Some((_, name)) if name.starts_with("STATUS_") => format!("{}={name}", field.name),
         _ => text,
     }

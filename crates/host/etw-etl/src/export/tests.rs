@@ -186,6 +186,8 @@ fn a_table_shows_relative_times_and_brackets() {
     ];
     assert_eq!(table, expected.concat());
     assert_eq!(export(Format::Table, &[]), "");
+    let text = [trace_logging("Log", |builder| builder.str8("message", "it said STATUS_SUCCESS"))];
+    assert!(export(Format::Table, &text).contains("message=\"it said STATUS_SUCCESS\""), "only statuses are shortened");
     events.extend(std::iter::repeat_n(event_of(b"\xFF\x00\x00E\0", &[0xEE; 70]), 1000));
     let table = export(Format::Table, &events);
     assert_eq!(table.matches("raw=").count(), 1000, "pages join");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Config, Failure, RegistryValue, can_fail, plan_image};
+use nt_machine::{Config, Failure, RegistryValue, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -135,9 +135,10 @@ impl Builder {
         }
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
+        let notes = notes(&image);
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, size })))
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, notes, size })))
     }
 }

@@ -18,6 +18,8 @@ use crate::wire::{Reply, Request, StormPlan};
 pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
+    /// What is worth knowing about the image and no mistake.
+    pub(crate) notes: Vec<String>,
     /// Bytes of the image in memory.
     pub(crate) size: u64,
 }
@@ -185,43 +187,69 @@ impl NtHost {
         Report::new(findings, self.inner.process.output())
     }
 
-    /// What is known about an address of the driver's code, as it is in an event's stack: where a call returns to. `None`
-    /// where the address is not in the image that was loaded last.
+    /// What is worth knowing about the image, and breaks no rule of this run: that memory integrity would refuse it.
     #[must_use]
-    pub fn locate(&self, address: u64) -> Option<Place> {
-        let base = self.inner.process.image_base();
-        let rva = address.checked_sub(base).filter(|rva| base != 0 && *rva < self.inner.size)?;
-        Some(self.place(rva, rva.saturating_sub(1)))
+    pub fn notes(&self) -> &[String] {
+        &self.inner.notes
     }
 
-    /// What is known about a place; `inside` is an address within its instruction.
-    fn place(&self, rva: u64, inside: u64) -> Place {
-        let mut place = Place { rva, ..Place::default() };
-        if let Ok(inside) = u32::try_from(inside) {
-            let symbols = &self.inner.symbols;
-            let mut frames = symbols.frames(inside);
-            let own = frames.iter().position(|frame| frame.source.is_some_and(|(file, _)| symbols.is_own(file)));
-            let frame = frames.drain(own.unwrap_or_default()..).next();
-            let source = frame.as_ref().and_then(|frame| frame.source);
-            (place.file, place.line) = source.map(|(file, line)| (file.to_owned(), line)).unzip();
-            place.symbol = frame.and_then(|frame| frame.function);
-            place.symbol = place.symbol.or_else(|| symbols.nearest(inside).map(|nearest| nearest.name));
+    /// What is known about an address of the driver's code, as it is in an event's stack: where a call returns to. `None`
+    /// where the address is not in the image that was loaded last. Of several functions that were inlined into each other it
+    /// is the innermost of the driver's own: see [`NtHost::locate_all`].
+    #[must_use]
+    pub fn locate(&self, address: u64) -> Option<Place> {
+        let mut places = self.locate_all(address);
+        let own = places.iter().position(|place| place.is_own).unwrap_or_default();
+        places.drain(own..).next()
+    }
+
+    /// All functions that an address of the driver's code belongs to, the innermost first: those whose code was inlined, and
+    /// the one that was called. Empty where the address is not in the image that was loaded last.
+    #[must_use]
+    pub fn locate_all(&self, address: u64) -> Vec<Place> {
+        let base = self.inner.process.image_base();
+        let rva = address.checked_sub(base).filter(|rva| base != 0 && *rva < self.inner.size);
+        rva.map(|rva| self.places(rva, rva.saturating_sub(1))).unwrap_or_default()
+    }
+
+    /// What is known about an address; `inside` is one within its instruction.
+    fn places(&self, rva: u64, inside: u64) -> Vec<Place> {
+        let Ok(inside) = u32::try_from(inside) else { return vec![Place { rva, ..Place::default() }] };
+        let symbols = &self.inner.symbols;
+        let nearest = symbols.nearest(inside);
+        let (name, offset) = nearest.map(|nearest| (nearest.name, nearest.offset)).unzip();
+        // From the symbol to where the call returns to, as debuggers count.
+        let offset = offset.map(|offset| offset.saturating_add(u32::try_from(rva).unwrap_or(inside) - inside));
+        let section = symbols.section(inside).map(str::to_owned);
+        let frames = symbols.frames(inside);
+        if frames.is_empty() {
+            return vec![Place { rva, section, symbol: name, offset, ..Place::default() }];
         }
-        place
+        let place = |frame: pe_image::Frame<'_>| {
+            let (file, line) = frame.source.map(|(file, line)| (file.to_owned(), line)).unzip();
+            let symbol = frame.function.or_else(|| name.clone().filter(|_| !frame.is_inlined));
+            let is_own = frame.source.is_some_and(|(file, _)| symbols.is_own(file));
+            let offset = offset.filter(|_| !frame.is_inlined);
+            let section = section.clone();
+            Place { rva, section, symbol, offset, file, line, is_inlined: frame.is_inlined, is_own }
+        };
+        frames.into_iter().map(place).collect()
     }
 
     fn name(&self, record: &Record) -> Finding {
-        let place = record.rva().map(|rva| self.place(rva, record.inside().unwrap_or(rva)));
-        let callers = record.calls().iter().map(|rva| u64::from(*rva));
         let mut finding = Finding {
             rule: record.rule(),
             routine: record.routine(),
-            place,
-            stack: callers.map(|rva| self.place(rva, rva.saturating_sub(1))).collect(),
+            place: None,
+            inner: Vec::new(),
+            stack: Vec::new(),
             irql: record.irql(),
             detail: record.detail(),
         };
-        finding.leave_panic_machinery();
+        let place = record.rva().map(|rva| self.places(rva, record.inside().unwrap_or(rva))).unwrap_or_default();
+        let callers = record.calls().iter().map(|rva| u64::from(*rva));
+        let callers = callers.flat_map(|rva| self.places(rva, rva.saturating_sub(1)));
+        finding.set_chain(place.into_iter().chain(callers).collect());
         finding
     }
 

@@ -1,9 +1,10 @@
 //! The command `nt-host`.
 //!
-//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings or a bug check; 130 an
-//! interrupt.
+//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings, a bug check, or a
+//! request that could not be sent; 130 an interrupt.
 
 mod args;
+mod clients;
 mod interrupt;
 mod list;
 mod matrix;
@@ -22,7 +23,7 @@ const CLEAN: u8 = 0;
 const ENTRY_FAILED: u8 = 1;
 /// Bad usage or a bad file.
 const USAGE: u8 = 2;
-/// Findings or a bug check.
+/// Findings, a bug check, or a request that could not be sent.
 const FINDINGS: u8 = 3;
 /// Ended by Ctrl-C: 128 and the signal's number, as shells have it.
 const INTERRUPTED: u8 = 130;

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
-use etw_types::{Guid, NtStatus};
+use etw_types::Guid;
 
 use super::args::Options;
+use super::clients::Clients;
 use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt, print};
+use crate::report::Sent;
 use crate::{Builder, Error, Failure, NtHost, Report, report};
-
-/// Room for the output of a control request.
-const OUTPUT: u32 = 4096;
 
 /// What became of a run.
 struct Outcome {
@@ -57,7 +56,7 @@ pub(super) fn run(options: &Options) -> u8 {
     progress.end();
     let loaded = !matches!(result, Err(Error::NotLoaded(..) | Error::DriverEntry(..)));
     let report = host.report();
-    let outcome = judge(result, &report);
+    let outcome = judge(result, &report, progress.unsent());
     let trace = host.trace();
     let events = trace.events().unwrap_or_default();
     let lost = trace.events_lost().unwrap_or_default();
@@ -65,8 +64,11 @@ pub(super) fn run(options: &Options) -> u8 {
     let written =
         options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
-        print(&(report::json(&outcome.text, &progress.requests, &report, &events, lost) + "\n"));
+        print(&(report::json(&outcome.text, &progress.requests, host.notes(), &report, &events, lost) + "\n"));
     } else {
+        for note in host.notes() {
+            print(&format!("note: {note}\n"));
+        }
         print(&report::text(&report, &events, lost, options.debug_output));
         for note in scripted(&host, options, loaded) {
             print(&format!("{note}\n"));
@@ -84,31 +86,28 @@ pub(super) fn run(options: &Options) -> u8 {
 pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -> Result<(), Error> {
     progress.step("DriverEntry");
     host.load()?;
+    let mut device = None;
     if options.device {
         progress.step("device");
         match host.add_device() {
-            Ok(device) => {
-                for ioctl in &options.ioctls {
-                    progress.step("ioctl");
-                    let answer = device.ioctl(ioctl.code, &ioctl.input, OUTPUT)?;
-                    let hex: Vec<String> = answer.output.iter().map(|byte| format!("{byte:02x}")).collect();
-                    let hex = hex.concat();
-                    progress.say(format!("ioctl {:08X}: {} {hex}", ioctl.code, answer.status).trim_end());
-                    progress.requests.push((ioctl.code, answer.status, hex));
-                }
-                if options.capture_state {
-                    progress.step("capture state");
-                    capture_state(host)?;
-                }
-                progress.step("time");
-                host.advance(options.advance)?;
-                progress.step("removal");
-                device.remove()?;
-            }
+            Ok(added) => device = Some(added),
             // A driver need not take a device; what it answers is its own affair.
             Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
             Err(error) => return Err(error),
         }
+    }
+    Clients::new(host, device.as_ref()).run(&options.steps, progress)?;
+    if options.capture_state {
+        progress.step("capture state");
+        capture_state(host)?;
+    }
+    if options.device {
+        progress.step("time");
+        host.advance(options.advance)?;
+    }
+    if let Some(device) = device {
+        progress.step("removal");
+        device.remove()?;
     }
     progress.step("unload");
     host.unload().map(drop)
@@ -143,7 +142,7 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
     options.fail.iter().map(describe).collect()
 }
 
-fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
+fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
     match result {
         Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
         Err(error @ Error::NotLoaded(..)) => Outcome { code: ENTRY_FAILED, text: error.to_string() },
@@ -155,6 +154,10 @@ fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
         }
         Err(Error::Stopped(_)) => Outcome { code: FINDINGS, text: "stopped".into() },
         Err(error) if report.is_clean() => Outcome { code: FINDINGS, text: error.to_string() },
+        _ if report.is_clean() && unsent != 0 => {
+            let plural = if unsent == 1 { " was" } else { "s were" };
+            Outcome { code: FINDINGS, text: format!("{unsent} request{plural} not sent") }
+        }
         _ if report.is_clean() => Outcome { code: CLEAN, text: "clean".into() },
         _ => {
             let count = report.findings().len();
@@ -167,8 +170,8 @@ fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
 pub(super) struct Progress {
     line: bool,
     talk: bool,
-    /// Control requests that were answered: code, status, output in hexadecimal.
-    requests: Vec<(u32, NtStatus, String)>,
+    /// What became of each request.
+    pub(super) requests: Vec<Sent>,
 }
 
 impl Progress {
@@ -187,7 +190,12 @@ impl Progress {
         }
     }
 
-    fn say(&mut self, what: &str) {
+    /// Requests that never got to the driver.
+    fn unsent(&self) -> usize {
+        self.requests.iter().filter(|request| !request.sent).count()
+    }
+
+    pub(super) fn say(&mut self, what: &str) {
         self.end();
         if self.talk {
             print(&format!("{what}\n"));

@@ -4,17 +4,25 @@ use std::fmt;
 
 use crate::Rule;
 
-/// Where in the driver's code.
+/// Where in the driver's code: a function, and where in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Relative to the image.
     pub rva: u64,
-    /// The function.
+    /// The section, where the image has one there.
+    pub section: Option<String>,
+    /// The function; without a PDB the nearest symbol before it in the section.
     pub symbol: Option<String>,
-    /// The source file.
+    /// Bytes from the symbol to the place; `None` for a function whose code was inlined into another one.
+    pub offset: Option<u32>,
+    /// The source file, where there is line information.
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
+    /// The function's code was inlined into that of the next place.
+    pub is_inlined: bool,
+    /// The source file is the driver's own, not that of a library.
+    pub is_own: bool,
 }
 
 /// One mistake of a driver.
@@ -24,9 +32,11 @@ pub struct Finding {
     pub rule: Rule,
     /// The routine that was called, where the mistake is in a call.
     pub routine: Option<String>,
-    /// Where in the driver's code.
+    /// Where in the driver's code: the innermost line of the driver's own sources, if there is one.
     pub place: Option<Place>,
-    /// The calls that led there, the innermost first: where each returns to. Empty where they are not known.
+    /// The calls from there to the mistake, in libraries that the driver was linked with, the innermost first.
+    pub inner: Vec<Place>,
+    /// The calls that led to the place, the innermost first: where each returns to. Empty where they are not known.
     pub stack: Vec<Place>,
     /// The IRQL at that moment.
     pub irql: u8,
@@ -35,32 +45,45 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Splits a chain of calls, the innermost first, at the user's line.
+    pub(crate) fn set_chain(&mut self, mut chain: Vec<Place>) {
+        let start =
+            self.panicked_at(&chain).or_else(|| chain.iter().position(|place| place.is_own)).unwrap_or_default();
+        self.stack = chain.split_off((start + 1).min(chain.len()));
+        self.place = chain.pop();
+        self.inner = chain;
+    }
+
     /// A panic's place is the line that panicked, which the bug check names, and not where the panic ended up.
-    pub(crate) fn leave_panic_machinery(&mut self) {
+    fn panicked_at(&self, chain: &[Place]) -> Option<usize> {
         let mut words = self.detail.rsplitn(3, ':');
-        let (Some(_), Some(line), Some(start)) = (words.next(), words.next(), words.next()) else { return };
+        let (Some(_), Some(line), Some(start)) = (words.next(), words.next(), words.next()) else { return None };
         let file = start.rsplit(['/', '\\', ' ']).next().unwrap_or_default();
-        let (Rule::RustPanic, Ok(line)) = (self.rule, line.parse()) else { return };
-        let is_it = |place: &Place| {
+        let (Rule::RustPanic, Ok(line)) = (self.rule, line.parse()) else { return None };
+        chain.iter().position(|place| {
             let name = place.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
             name == Some(file) && place.line == Some(line)
-        };
-        if let Some(index) = self.stack.iter().position(is_it) {
-            self.place = self.stack.drain(..=index).next_back();
-        }
+        })
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "image+{:#x}", self.rva)?;
+        let source = self.file.as_ref().zip(self.line);
+        if let (None, Some(section)) = (source, &self.section) {
+            write!(f, " {section}")?;
+        }
         if let Some(symbol) = &self.symbol {
             write!(f, " {symbol}")?;
         }
-        if let (Some(file), Some(line)) = (&self.file, self.line) {
-            write!(f, " ({file}:{line})")?;
+        if let Some(offset) = self.offset.filter(|offset| *offset != 0 && self.symbol.is_some()) {
+            write!(f, "+{offset:#x}")?;
         }
-        Ok(())
+        match source {
+            Some((file, line)) => write!(f, " ({file}:{line})"),
+            None => f.write_str(" (no line information)"),
+        }
     }
 }
 

@@ -1,16 +1,16 @@
 //! A report for programs.
 
 use etw_etl::{Event, Format};
-use etw_types::NtStatus;
 use serde_json::{Value, json};
 
 use super::text::export;
-use super::{Finding, Place, Report};
+use super::{Finding, Place, Report, Sent};
 
 /// One object: the outcome, the requests, the findings, the events, the debug output.
 pub(crate) fn json(
     outcome: &str,
-    requests: &[(u32, NtStatus, String)],
+    requests: &[Sent],
+    notes: &[String],
     report: &Report,
     events: &[Event],
     lost: u64,
@@ -21,6 +21,7 @@ pub(crate) fn json(
     let value = json!({
         "outcome": outcome,
         "requests": requests.iter().map(request).collect::<Vec<_>>(),
+        "notes": notes,
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
         "events": events,
         "lost": lost,
@@ -29,23 +30,36 @@ pub(crate) fn json(
     value.to_string()
 }
 
-fn request((code, status, output): &(u32, NtStatus, String)) -> Value {
-    json!({ "code": format!("0x{code:08X}"), "status": format!("0x{:08X}", status.as_int()), "output": output })
+fn request(request: &Sent) -> Value {
+    json!({
+        "kind": request.what,
+        "code": format!("0x{:08X}", request.code),
+        "status": format!("0x{:08X}", request.status.as_int()),
+        "output": request.output,
+        "sent": request.sent,
+    })
 }
 
 fn finding(finding: &Finding) -> Value {
     let place = finding.place.as_ref();
-    let caller =
-        |place: &Place| json!({ "rva": place.rva, "symbol": place.symbol, "file": place.file, "line": place.line });
+    let caller = |place: &Place| {
+        json!({
+            "rva": place.rva, "section": place.section, "symbol": place.symbol, "offset": place.offset,
+            "file": place.file, "line": place.line, "inlined": place.is_inlined,
+        })
+    };
     json!({
         "rule": finding.rule.id(),
         "routine": finding.routine,
         "irql": finding.irql,
         "detail": finding.detail,
         "rva": place.map(|place| place.rva),
+        "section": place.map(|place| &place.section),
         "symbol": place.map(|place| &place.symbol),
+        "offset": place.map(|place| place.offset),
         "file": place.map(|place| &place.file),
         "line": place.map(|place| place.line),
+        "inner": finding.inner.iter().map(caller).collect::<Vec<_>>(),
         "stack": finding.stack.iter().map(caller).collect::<Vec<_>>(),
     })
 }
@@ -54,28 +68,32 @@ fn finding(finding: &Finding) -> Value {
 mod tests {
     use etw_types::NtStatus;
 
-    use super::json;
+    use super::{Sent, json};
     use crate::{Finding, Place, Report, Rule};
 
     #[test]
     fn a_report_becomes_one_object() {
-        let place = Place { rva: 16, symbol: Some("f".into()), file: None, line: Some(3) };
-        let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), line: None };
+        let place = Place { rva: 16, symbol: Some("f".into()), line: Some(3), ..Place::default() };
+        let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), ..Place::default() };
         let finding = Finding {
             rule: Rule::PoolLeak,
             routine: None,
             place: Some(place),
+            inner: Vec::new(),
             stack: vec![caller],
             irql: 0,
             detail: "16 bytes".into(),
         };
         let report = Report::new(vec![finding], "hi".into());
+        let (what, status) = ("ioctl", NtStatus::Success);
+        let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), sent: true };
         assert_eq!(
-            json("clean", &[(0x0022_2000, NtStatus::Success, "0a".into())], &report, &[], 0),
-            "{\"outcome\":\"clean\",\"requests\":[{\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\"}],\
-             \"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
-             \"detail\":\"16 bytes\",\"rva\":16,\"symbol\":\"f\",\"file\":null,\"line\":3,\"stack\":[\
-             {\"rva\":32,\"symbol\":\"g\",\"file\":\"g.c\",\"line\":null}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
+            json("clean", &[sent], &["note".into()], &report, &[], 0),
+            "{\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
+             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
+             \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
+             \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
+             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
         );
     }
 }

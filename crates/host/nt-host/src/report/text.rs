@@ -35,6 +35,9 @@ pub(crate) fn text(report: &Report, events: &[Event], lost: u64, debug_output: b
                 if let Some(place) = &finding.place {
                     let _ = writeln!(out, "  {:<22} at {place}", "");
                 }
+                for callee in finding.inner.iter().rev() {
+                    let _ = writeln!(out, "  {:<22}   through {callee}", "");
+                }
                 for caller in &finding.stack {
                     let _ = writeln!(out, "  {:<22}   called from {caller}", "");
                 }

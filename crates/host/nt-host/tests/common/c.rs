@@ -50,9 +50,22 @@ pub(crate) fn build_at(level: &str, name: &str, bug: u32, entry: &str, libraries
 
 /// The same with any flags for the compiler.
 pub(crate) fn build_with(flags: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
-    let variant = if flags == ["-O0"] { format!("{name}_{bug}") } else { format!("{name}_{bug}{}", flags.concat()) };
+    build_as(flags, &[], name, bug, entry, libraries)
+}
+
+/// Unoptimised, with more arguments for the linker.
+pub(crate) fn build_linked(more: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+    build_as(&["-O0"], more, name, bug, entry, libraries)
+}
+
+fn build_as(flags: &[&str], more: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
+    let mut variant = format!("{name}_{bug}");
+    if flags != ["-O0"] {
+        variant += &flags.concat();
+    }
+    variant += &more.concat().replace(['/', ':', '.', ','], "-");
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let make = || build_now(flags, name, bug, &variant, entry, libraries);
+    let make = || build_now((flags, more), name, bug, &variant, entry, libraries);
     built.entry(variant.clone()).or_insert_with(make).clone()
 }
 
@@ -62,7 +75,14 @@ fn kit() -> PathBuf {
     wdk_kit::make(&folder).unwrap_or_else(|error| panic!("{error}; `cargo xtask test` sets up what it needs"))
 }
 
-fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, libraries: &[&str]) -> PathBuf {
+fn build_now(
+    (flags, more): (&[&str], &[&str]),
+    name: &str,
+    bug: u32,
+    variant: &str,
+    entry: &str,
+    libraries: &[&str],
+) -> PathBuf {
     let kit = kit();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -90,6 +110,7 @@ fn build_now(flags: &[&str], name: &str, bug: u32, variant: &str, entry: &str, l
         ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
     // As the WDK links: what is for initialisation only goes away afterwards.
     link.push("/section:INIT,ERD".into());
+    link.extend(more.iter().copied().map(String::from));
     link.push(format!("/entry:{entry}"));
     link.push(format!("/out:{}", image.display()));
     link.push(object.display().to_string());

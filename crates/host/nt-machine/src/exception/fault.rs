@@ -7,7 +7,7 @@ use etw_types::NtStatus;
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
-use super::{Exception, HOOKS, explain_address, raise, resume};
+use super::{Exception, HOOKS, explain_address, raise, resume, shared_data};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::thread;
 use crate::image;
@@ -50,6 +50,9 @@ thread_local! {
 
 /// Handles a fault: returns where the driver may go on, and does not return where it may not.
 pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
+    if shared_data::end(trap, context) || shared_data::begin(trap, context) {
+        return;
+    }
     let outer = thread::fault();
     let start = start_of_walk(context);
     thread::set_fault(start.as_ref());

@@ -63,6 +63,13 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_RIP as usize] += i64::from(length);
     }
 
+    /// Sets or clears the trap flag: with it, the thread goes on for one instruction only.
+    pub(super) fn step(&mut self, on: bool) {
+        const TRAP: i64 = 0x100;
+        let flags = &mut self.registers[libc::REG_EFL as usize];
+        *flags = if on { *flags | TRAP } else { *flags & !TRAP };
+    }
+
     pub(super) fn eflags(&self) -> u32 {
         self.registers[libc::REG_EFL as usize].cast_unsigned() as u32
     }

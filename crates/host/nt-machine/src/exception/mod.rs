@@ -17,6 +17,7 @@ mod interrupted;
 mod language;
 mod raise;
 mod resume;
+pub(crate) mod shared_data;
 pub(crate) mod signals;
 mod site;
 
@@ -37,6 +38,8 @@ pub(crate) struct Hooks {
     pub(crate) page_in: fn(u64, &FaultSite) -> bool,
     /// What an address that faulted was.
     pub(crate) explain: fn(u64) -> Option<(Rule, String)>,
+    /// Where the page is that Windows shares with every process, with the times of this moment.
+    pub(crate) shared_data: fn() -> Option<u64>,
     /// The driver changed the IRQL with an instruction of its own.
     pub(crate) change_irql: fn(u8),
 }

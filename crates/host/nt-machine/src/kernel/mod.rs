@@ -3,12 +3,14 @@
 //! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
+pub(crate) mod data;
 pub(crate) mod etw;
 pub(crate) mod ex;
 pub(crate) mod io;
 pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod rtl;
+mod shared_data;
 pub(crate) mod sync;
 mod table;
 
@@ -62,6 +64,15 @@ impl RequestKind {
     pub const WRITE: Self = Self(0x04);
     /// `IRP_MJ_DEVICE_CONTROL`.
     pub const DEVICE_CONTROL: Self = Self(0x0E);
+
+    /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`.
+    pub const INTERNAL_DEVICE_CONTROL: Self = Self(0x0F);
+
+    /// Whether a request of this kind has a control code.
+    #[must_use]
+    pub const fn has_code(self) -> bool {
+        matches!(self, Self::DEVICE_CONTROL | Self::INTERNAL_DEVICE_CONTROL)
+    }
 
     /// The kind with a number.
     #[must_use]
@@ -117,6 +128,8 @@ pub(crate) struct Kernel {
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) registry: Mutex<registry::keys::Registry>,
+    /// The page that Windows shares with every process.
+    pub(crate) shared_data: shared_data::SharedData,
     /// Why this Windows does not load the driver.
     pub(crate) refusal: Mutex<Option<String>>,
     /// Serialises what the processor does with one instruction.
@@ -128,8 +141,12 @@ pub(crate) struct Kernel {
 static KERNEL: Part<Kernel> = Part::new();
 
 /// What a fault asks of this layer.
-const HOOKS: Hooks =
-    Hooks { page_in: pool::paging::bring_in, explain: explain_address, change_irql: sync::irql::change_silently };
+const HOOKS: Hooks = Hooks {
+    page_in: pool::paging::bring_in,
+    explain: explain_address,
+    shared_data: || kernel().shared_data.refreshed(),
+    change_irql: sync::irql::change_silently,
+};
 
 /// Makes the kernel of a machine that of this process; a second one is refused.
 pub(crate) fn attach(kernel: &'static Kernel) {
@@ -172,6 +189,7 @@ impl Kernel {
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
+            shared_data: shared_data::SharedData::new(&config),
             refusal: Mutex::default(),
             slists: Mutex::default(),
             random: AtomicU64::new(ex::SEED),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::data::Variables;
 use super::lock;
 use crate::Os;
 use crate::config::Config;
@@ -30,6 +31,7 @@ pub(crate) struct Table {
     numbers: HashMap<&'static str, u32>,
     stubs: Option<Stubs>,
     calls: Vec<AtomicU64>,
+    variables: Variables,
     unknown: Mutex<Vec<&'static str>>,
     first_unknown: u32,
     os: Os,
@@ -55,6 +57,7 @@ impl Table {
             stubs: Stubs::new(entries.len() as u32).ok(),
             calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
             entries,
+            variables: Variables::new(config),
             unknown: Mutex::default(),
             first_unknown,
             os: config.os,
@@ -77,7 +80,12 @@ impl Table {
         !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
     }
 
-    /// The address of a routine, as a lookup finds it.
+    /// The data that the kernel exports.
+    pub(crate) const fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// The address of a routine or of data, as a lookup finds it.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
         if self.is_hidden(name) {
             return None;
@@ -85,8 +93,10 @@ impl Table {
         if name == "__chkstk" {
             return Some((switch::check_stack as *const ()).expose_provenance() as u64);
         }
-        let number = self.numbers.get(name)?;
-        Some(self.stubs?.address(*number))
+        match self.numbers.get(name) {
+            Some(number) => Some(self.stubs?.address(*number)),
+            None => self.variables.address(name),
+        }
     }
 
     /// The address for an import: that of the routine, or of a trap with its name.

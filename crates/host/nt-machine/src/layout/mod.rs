@@ -16,6 +16,7 @@ mod device;
 mod exception;
 mod frame;
 mod packet;
+mod shared_data;
 mod string;
 mod support;
 mod sync;
@@ -23,12 +24,13 @@ mod sync;
 mod tests;
 mod wdf;
 
-pub(crate) use device::{DEVICE_OBJECT, DRIVER_EXTENSION, DRIVER_OBJECT, FILE_OBJECT};
+pub(crate) use device::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, FILE_OBJECT};
 pub(crate) use exception::{
     CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_AREA, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD,
 };
 pub(crate) use frame::{CALL_FRAME, CROSSING, HOST_FRAME, PROCESSOR_BLOCK};
 pub(crate) use packet::{IO_STACK_LOCATION, IO_STATUS_BLOCK, IRP, MDL};
+pub(crate) use shared_data::{KSYSTEM_TIME, KUSER_SHARED_DATA};
 pub(crate) use string::{STRING, UNICODE_STRING};
 pub(crate) use support::{
     CLIENT_ID, EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, EX_TIMER, GENERAL_LOOKASIDE, GUID,

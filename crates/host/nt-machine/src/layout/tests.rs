@@ -103,6 +103,7 @@ fn dispatcher_objects_and_locks_have_the_layouts_of_microsofts_metadata() {
 
 #[test]
 fn support_structures_have_the_layouts_of_microsofts_metadata() {
+    same!(KSYSTEM_TIME, services::KSYSTEM_TIME { LowPart High1Time High2Time });
     same!(UNICODE_STRING, win32::UNICODE_STRING { Length MaximumLength Buffer });
     same!(STRING, kernel::STRING { Length MaximumLength Buffer });
     same!(LIST_ENTRY, kernel::LIST_ENTRY { Flink Blink });
@@ -148,4 +149,27 @@ fn what_exception_handlers_are_passed_has_the_layout_of_microsofts_metadata() {
     assert_eq!(offset_of!(CONTEXT, General) + 15 * 8, offset_of!(debug::CONTEXT, R15));
     assert_eq!(offset_of!(CONTEXT, FltSaveMxCsr), saved + offset_of!(debug::XSAVE_FORMAT, MxCsr));
     assert_eq!(offset_of!(CONTEXT, XmmRegisters), saved + offset_of!(debug::XSAVE_FORMAT, XmmRegisters));
+}
+
+/// Ours ends where the metadata's goes on with what no driver reads.
+#[test]
+fn the_shared_page_has_the_offsets_of_microsofts_metadata() {
+    macro_rules! offsets {
+        ($($member:ident)*) => {
+            $(assert_eq!(offset_of!(KUSER_SHARED_DATA, $member), offset_of!(services::KUSER_SHARED_DATA, $member), stringify!($member));)*
+        };
+    }
+    offsets!(
+        TickCountLowDeprecated TickCountMultiplier InterruptTime SystemTime TimeZoneBias ImageNumberLow ImageNumberHigh
+        NtSystemRoot MaxStackTraceDepth CryptoExponent TimeZoneId LargePageMinimum AitSamplingValue AppCompatFlag
+        RNGSeedVersion GlobalValidationRunlevel TimeZoneBiasStamp NtBuildNumber NtProductType ProductTypeIsValid
+        NativeProcessorArchitecture NtMajorVersion NtMinorVersion ProcessorFeatures TimeSlip AlternativeArchitecture
+        BootId SystemExpirationDate SuiteMask KdDebuggerEnabled CyclesPerYield ActiveConsoleId DismountCount
+        ComPlusPackage LastSystemRITEventTickCount NumberOfPhysicalPages SafeBootMode DataFlagsPad TestRetInstruction
+        QpcFrequency SystemCall SystemCallPad Cookie ConsoleSessionForegroundProcessId TimeUpdateLock
+        BaselineSystemTimeQpc QpcSystemTimeIncrementShift UnparkedProcessorCount EnclaveFeatureMask
+        TelemetryCoverageRound UserModeGlobalLogger ImageFileExecutionOptions LangGenerationCount InterruptTimeBias
+        QpcBias ActiveProcessorCount ActiveGroupCount
+    );
+    assert_eq!(offset_of!(KUSER_SHARED_DATA, TickCount), offset_of!(services::KUSER_SHARED_DATA, Anonymous4));
 }

@@ -13,6 +13,8 @@ pub(crate) struct Mapped {
     sections: Vec<Section>,
     headers: u32,
     entry: u32,
+    /// Sections share pages, which then have all rights.
+    shares_pages: bool,
 }
 
 impl Mapped {
@@ -44,12 +46,22 @@ impl Mapped {
                 word(rva).write(value).or_stop();
             }
         }
-        let mapped = Self { region, sections: layout.sections.clone(), headers: layout.headers, entry: layout.entry };
+        let mapped = Self {
+            region,
+            sections: layout.sections.clone(),
+            headers: layout.headers,
+            entry: layout.entry,
+            shares_pages: layout.shares_pages,
+        };
         mapped.protect_all();
         Ok(mapped)
     }
 
     fn protect_all(&self) {
+        if self.shares_pages {
+            protect(self.region.base, self.region.size, Protection::All);
+            return;
+        }
         protect(self.region.base, self.region.size, Protection::None);
         protect(self.region.base, u64::from(self.headers).next_multiple_of(PAGE), Protection::Read);
         for section in &self.sections {
@@ -61,7 +73,8 @@ impl Mapped {
     /// The rights that a section has while it is there.
     fn rights(section: &Section) -> Protection {
         match (section.is_writable(), section.is_executable()) {
-            (true, _) => Protection::ReadWrite,
+            (true, true) => Protection::All,
+            (true, false) => Protection::ReadWrite,
             (false, true) => Protection::ReadExecute,
             (false, false) => Protection::Read,
         }
@@ -73,7 +86,9 @@ impl Mapped {
 
     /// Takes away what is for initialisation only.
     pub(crate) fn discard(&self) {
-        for section in self.sections.iter().filter(|section| section.is_discardable()) {
+        // Pages that sections share stay.
+        let discarded = |section: &&Section| section.is_discardable() && !self.shares_pages;
+        for section in self.sections.iter().filter(discarded) {
             let (start, size) = self.range(section);
             protect(start, size, Protection::None);
         }
@@ -86,7 +101,8 @@ impl Mapped {
 
     /// First address, size and rights of each section that may be paged out.
     pub(crate) fn pageable(&self) -> Vec<(u64, u64, Protection)> {
-        let sections = self.sections.iter().filter(|section| section.is_pageable() && !section.is_discardable());
+        let pageable = |section: &&Section| section.is_pageable() && !section.is_discardable() && !self.shares_pages;
+        let sections = self.sections.iter().filter(pageable);
         sections
             .map(|section| {
                 let (start, size) = self.range(section);

@@ -5,7 +5,7 @@
 
 mod mapped;
 
-use load_rules::{Target, Verdict};
+use load_rules::{Severity, Target, Verdict};
 use pe_image::Image;
 
 pub(crate) use mapped::Mapped;
@@ -37,4 +37,14 @@ pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
         return Err(ImageError::new(refusal.rule.id, format!("{} ({})", refusal.found, refusal.rule.what)));
     }
     Layout::of(file, image)
+}
+
+/// What memory integrity would refuse and Windows without it loads.
+#[must_use]
+pub fn notes(image: &Image) -> Vec<String> {
+    let verdict = Verdict::of(image, Target::default());
+    let found = verdict.findings().iter().filter(|finding| finding.rule.severity == Severity::MemoryIntegrity);
+    found
+        .map(|finding| format!("not compatible with memory integrity: {} ({})", finding.found, finding.rule.id))
+        .collect()
 }

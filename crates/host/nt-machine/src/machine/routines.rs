@@ -28,7 +28,7 @@ pub fn known(name: &str, os: Os) -> Known {
     match find(name) {
         Some(routine) if routine.fixed => Known::Fixed,
         Some(_) => Known::Implemented,
-        None if name == "__chkstk" => Known::Implemented,
+        None if name == "__chkstk" || kernel::data::is_variable(name) => Known::Implemented,
         None => Known::Trapped,
     }
 }

@@ -16,6 +16,7 @@ pub(crate) enum Protection {
     Read,
     ReadWrite,
     ReadExecute,
+    All,
 }
 
 impl Protection {
@@ -25,6 +26,7 @@ impl Protection {
             Self::Read => libc::PROT_READ,
             Self::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
             Self::ReadExecute => libc::PROT_READ | libc::PROT_EXEC,
+            Self::All => libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC,
         }
     }
 }

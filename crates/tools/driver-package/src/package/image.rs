@@ -45,7 +45,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared
     let problem = |finding: &crate::Finding| {
         let level = match finding.rule.severity {
             Severity::Refused => Level::Error,
-            Severity::Warning => Level::Warning,
+            Severity::MemoryIntegrity | Severity::Warning => Level::Warning,
         };
         Problem { level, ..Problem::error(file, finding.rule.id, &finding.found) }
     };

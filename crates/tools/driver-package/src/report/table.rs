@@ -208,8 +208,12 @@ fn findings(verdict: &Verdict) -> Vec<String> {
     let mut lines = Vec::new();
     for finding in verdict.findings() {
         let rule = finding.rule;
-        let word = if rule.severity == Severity::Refused { "REFUSED" } else { "warning" };
-        lines.push(format!("{word}  {}: {}", rule.id, finding.found));
+        let (word, about) = match rule.severity {
+            Severity::Refused => ("REFUSED", ""),
+            Severity::MemoryIntegrity => ("warning", ": not compatible with memory integrity"),
+            Severity::Warning => ("warning", ""),
+        };
+        lines.push(format!("{word}  {}{about}: {}", rule.id, finding.found));
         lines.push(format!("         asked: {}", rule.what));
         lines.push(format!("         {} ({})", rule.why, rule.source));
     }

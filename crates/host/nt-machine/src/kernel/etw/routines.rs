@@ -297,7 +297,9 @@ pub(crate) fn report_leaks() {
     for registration in engine.registrations() {
         let from = lock(&kernel().etw).registered.remove(&registration.handle).unwrap_or_default();
         let provider = registration.provider;
-        let what = format_args!("provider {provider} is not unregistered");
+        let traits = registration.traits.as_deref().and_then(|traits| etw_types::traits::validate(traits).ok());
+        let name = traits.map(|traits| format!(" {}", String::from_utf8_lossy(traits.name()))).unwrap_or_default();
+        let what = format_args!("provider{name} {{{provider}}} is not unregistered");
         verify::find_at(Rule::RegistrationLeak, Some("EtwRegister"), from, what);
         engine.unregister(registration.handle);
     }

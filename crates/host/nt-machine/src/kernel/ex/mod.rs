@@ -2,7 +2,7 @@
 
 mod bugcheck;
 mod callback;
-mod file;
+mod directory;
 pub(crate) mod object;
 mod system;
 
@@ -12,4 +12,4 @@ pub(crate) use system::SEED;
 use crate::routine::Routine;
 
 pub(super) const ROUTINES: [&[Routine]; 5] =
-    [bugcheck::ROUTINES, callback::ROUTINES, file::ROUTINES, object::ROUTINES, system::ROUTINES];
+    [bugcheck::ROUTINES, callback::ROUTINES, directory::ROUTINES, object::ROUTINES, system::ROUTINES];

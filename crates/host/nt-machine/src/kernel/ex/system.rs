@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::exception::shared_data;
 use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
 use crate::memory::{Fault, Opaque};
@@ -51,17 +52,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(2_u32)
     })
     .fixed(),
-    fixed("KeQueryActiveProcessorCountEx", ANY, 2),
     fixed("KeQueryMaximumProcessorCount", ANY, 2),
-    fixed("KeQueryMaximumProcessorCountEx", ANY, 2),
     fixed("KeQueryActiveProcessors", ANY, 3),
     fixed("KeQueryActiveGroupCount", ANY, 1),
     routine!("KeGetCurrentProcessorNumberEx", ANY, |call| call.ptr(0).write_if(0_u32)).fixed(),
     fixed("KeGetCurrentProcessorNumber", ANY, 0),
-    routine!("KeSetSystemGroupAffinityThread", APC, |call| call.ptr(1).write_if([0_u64; 2])).fixed(),
-    fixed("KeRevertToUserGroupAffinityThread", APC, 0),
-    fixed("KeSetSystemAffinityThreadEx", APC, 1),
-    fixed("KeRevertToUserAffinityThreadEx", APC, 0),
     routine!("KeIpiGenericCall", DISPATCH, |call| call_back("IPI", IPI, call.ptr(0), &[call.arg(1)])),
     routine!("RtlRandomEx", APC, random),
     routine!("RtlRandom", APC, random),
@@ -75,7 +70,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(true)
     }),
     routine!("RtlNtStatusToDosError", ANY, |call| etw_symbols::win32_from_nt(call.status(0)).as_int()),
-    routine!("MmIsAddressValid", DISPATCH, |call| call.ptr::<Opaque>(0).is_mapped()),
+    routine!("MmIsAddressValid", DISPATCH, |call| shared_data::contains(call.arg(0))
+        || call.ptr::<Opaque>(0).is_mapped()),
     fixed("KeInvalidateAllCaches", ANY, 1),
 ];
 

@@ -34,6 +34,14 @@ impl Scheduler {
         }
     }
 
+    /// [`Self::now`] for the fault handler: `None` if somebody is changing the state.
+    pub(crate) fn now_without_waiting(&self) -> Option<u64> {
+        match self.started {
+            Some(_) => Some(self.now()),
+            None => self.state.try_lock().ok().map(|state| state.now),
+        }
+    }
+
     /// 100 ns units since 1601.
     pub(crate) fn system_time(&self) -> u64 {
         EPOCH + self.now()

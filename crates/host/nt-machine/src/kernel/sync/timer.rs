@@ -12,7 +12,7 @@ use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, ro
 /// 100 ns units of a millisecond.
 const MILLISECOND: u64 = 10_000;
 /// Time between two ticks of the clock interrupt: 15.625 ms.
-const TICK: u64 = 156_250;
+pub(crate) const TICK: u64 = 156_250;
 /// `TimerNotificationObject`.
 const NOTIFICATION: u8 = 8;
 

@@ -1,0 +1,86 @@
+//! What is in `KUSER_SHARED_DATA`: times, versions, processors.
+
+use std::io;
+
+use crate::config::{Config, EPOCH};
+use crate::kernel::kernel;
+use crate::kernel::sync::timer::TICK;
+use crate::layout::{KSYSTEM_TIME, KUSER_SHARED_DATA};
+use crate::memory::{Fault, GuestPtr, Protection, Region};
+
+/// `NtProductWinNt`: a client, not a server.
+const CLIENT: u32 = 1;
+/// `PROCESSOR_ARCHITECTURE_AMD64`.
+const AMD64: u16 = 9;
+/// `TickCountMultiplier`: milliseconds of a tick, with 24 bits behind the point.
+const TICK_MULTIPLIER: u32 = ((TICK << 24) / 10_000) as u32;
+/// `PF_…` of what every x64 processor has: floating point by the processor, compare and exchange of 8 and 16 bytes, MMX, SSE,
+/// RDTSC, PAE, SSE2, SSE3, no execution of data.
+const FEATURES: [u8; 9] = [2, 14, 3, 6, 8, 9, 10, 13, 12];
+const SYSTEM_ROOT: &str = "C:\\Windows";
+
+/// The page of this machine.
+pub(crate) struct SharedData {
+    page: Option<GuestPtr<KUSER_SHARED_DATA>>,
+}
+
+impl SharedData {
+    /// A page with what does not change.
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { page: make(config).ok() }
+    }
+
+    /// The address of the page, with the times of this moment. The fault handler asks, so nothing here waits: if the clock is
+    /// being changed, the times stay those of the last read.
+    pub(crate) fn refreshed(&self) -> Option<u64> {
+        let page = self.page?;
+        if let Some(now) = kernel().scheduler.now_without_waiting() {
+            refresh(page, now).ok()?;
+        }
+        Some(page.address())
+    }
+}
+
+fn make(config: &Config) -> io::Result<GuestPtr<KUSER_SHARED_DATA>> {
+    let region = Region::new(size_of::<KUSER_SHARED_DATA>() as u64, Protection::ReadWrite, false)?;
+    let page = GuestPtr::<KUSER_SHARED_DATA>::new(region.base);
+    fill(page, config).map_err(|fault| io::Error::other(fault.to_string()))?;
+    Ok(page)
+}
+
+fn fill(page: GuestPtr<KUSER_SHARED_DATA>, config: &Config) -> Result<(), Fault> {
+    let nt = config.os.nt_version();
+    page.TickCountMultiplier().write(TICK_MULTIPLIER)?;
+    for (place, unit) in page.NtSystemRoot().cast::<u16>().array(260).places().zip(SYSTEM_ROOT.encode_utf16()) {
+        place.write(unit)?;
+    }
+    page.NtBuildNumber().write(config.os.build())?;
+    page.NtProductType().write(CLIENT)?;
+    page.ProductTypeIsValid().write(1)?;
+    page.NativeProcessorArchitecture().write(AMD64)?;
+    page.NtMajorVersion().write(nt.major.into())?;
+    page.NtMinorVersion().write(nt.minor.into())?;
+    for feature in FEATURES {
+        page.ProcessorFeatures().cast::<u8>().at(feature.into()).write(1)?;
+    }
+    page.QpcFrequency().write(10_000_000)?;
+    page.NumberOfPhysicalPages().write(1 << 20)?;
+    page.Cookie().write(0x5EED_C00C)?;
+    page.UnparkedProcessorCount().write(2)?;
+    page.ActiveProcessorCount().write(2)?;
+    page.ActiveGroupCount().write(1)
+}
+
+fn refresh(page: GuestPtr<KUSER_SHARED_DATA>, now: u64) -> Result<(), Fault> {
+    set(page.InterruptTime(), now)?;
+    set(page.SystemTime(), EPOCH + now)?;
+    set(page.TickCount(), now / TICK)
+}
+
+/// The order in which Windows writes: a reader that finds both upper parts equal has a whole time.
+fn set(time: GuestPtr<KSYSTEM_TIME>, value: u64) -> Result<(), Fault> {
+    let high = (value >> 32) as u32;
+    time.High2Time().write(high)?;
+    time.LowPart().write(value as u32)?;
+    time.High1Time().write(high)
+}
