@@ -9,6 +9,7 @@ use etw_etl::export::Pcapng;
 use etw_etl::{About, Exporter, FileTime, Format};
 
 use super::schemas;
+use super::unnamed::Unnamed;
 use crate::cli::{Decode, Formats};
 use crate::context::{Context, Failure};
 use crate::input::{Progress, Traces};
@@ -58,7 +59,8 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     let origin = traces.next_time().unwrap_or_default();
     let mut selection = Selection::of(&line.selected).start(origin);
     let mut sink = sink(context, line, format, origin, is_terminal)?;
-    let mut printed = Printed { count: 0, most: line.count.unwrap_or(u64::MAX), is_all: true };
+    let most = line.count.unwrap_or(u64::MAX);
+    let mut printed = Printed { count: 0, most, is_all: true, unnamed: Unnamed::default() };
     if line.follow {
         follow(&mut traces, &mut selection, &mut sink, &mut printed)?;
     } else {
@@ -80,6 +82,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     for note in selection.notes().into_iter().filter(|_| printed.is_all) {
         eprintln!("note: {note}");
     }
+    printed.unnamed.tell();
     traces.check()
 }
 
@@ -120,6 +123,7 @@ struct Printed {
     count: u64,
     most: u64,
     is_all: bool,
+    unnamed: Unnamed,
 }
 
 impl Printed {
@@ -140,6 +144,9 @@ impl Printed {
             if self.count == self.most {
                 self.is_all = false;
                 break;
+            }
+            if decoded.event.is_none() && decoded.fields.is_empty() {
+                self.unnamed.add(&event, decoded.provider.as_deref());
             }
             sink.event(&event, &decoded)?;
             self.count += 1;
