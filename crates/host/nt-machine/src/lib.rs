@@ -39,6 +39,7 @@ mod verify;
 mod wdf;
 
 pub use config::{Config, EPOCH, Failure, RegistryValue};
+pub use kernel::components::{component, is_modelled};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{DeviceId, Known, Loaded, Machine, can_fail, known};

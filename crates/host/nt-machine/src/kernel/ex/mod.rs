@@ -4,6 +4,7 @@ mod bugcheck;
 mod callback;
 mod file;
 pub(crate) mod object;
+mod recorder;
 mod system;
 
 pub(crate) use callback::Callbacks;
@@ -11,5 +12,5 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 5] =
-    [bugcheck::ROUTINES, callback::ROUTINES, file::ROUTINES, object::ROUTINES, system::ROUTINES];
+pub(super) const ROUTINES: [&[Routine]; 6] =
+    [bugcheck::ROUTINES, callback::ROUTINES, file::ROUTINES, object::ROUTINES, system::ROUTINES, recorder::ROUTINES];
