@@ -28,6 +28,7 @@ options:
   --ioctl CODE[:HEX]             send a control request; may be repeated
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
+  --timeout SECONDS              how long the driver may take for one request, on the wall (20)
   --real-time                    let it pass as on the wall
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
@@ -36,7 +37,8 @@ options:
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
 
-exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage or no driver; 3 findings or a bug check; 130 interrupted";
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage, no driver, or a file that cannot be written;
+  3 findings or a bug check; 4 incomplete: events or findings were lost, or the driver's process ended; 130 interrupted";
 
 /// A control request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,7 @@ pub(super) struct Options {
     pub(super) ioctls: Vec<Ioctl>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
+    pub(super) timeout: Option<Duration>,
     pub(super) real_time: bool,
     pub(super) races: bool,
     pub(super) stacks: bool,
@@ -102,6 +105,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         ioctls: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
+        timeout: None,
         real_time: false,
         races: false,
         stacks: false,
@@ -121,6 +125,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--seed" => options.seed = Some(number(&value()?)?),
             "--ioctl" => options.ioctls.push(ioctl(&value()?)?),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
+            "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
             "--capture-state" => options.capture_state = true,
             "--real-time" => options.real_time = true,
             "--races" => options.races = true,
