@@ -18,7 +18,7 @@ fn flood(count: u32, size: u32) -> PathBuf {
 /// They are read one by one from a file: no message between the processes grows with them.
 #[test]
 fn many_large_events_arrive() {
-    const COUNT: u32 = 2_000;
+    const COUNT: u32 = 400;
     let patience = Duration::from_mins(5);
     let builder = NtHost::builder().driver(flood(COUNT, 60_000)).trace_all().patience(patience);
     let host = builder.start().expect("DriverEntry");
