@@ -98,8 +98,7 @@ fn filter_data_is_a_view_with_its_type() {
     let log = register(&FILTERED, 2);
     let session = host.engine().start_session("filtered");
     for data in [b"filter".to_vec(), Vec::new()] {
-        let filter = Some(Filter { kind: 0x8000_0000, data: data.clone() });
-        session.enable(*FILTERED.id(), Enable { filter, ..Enable::default() });
+        session.enable(*FILTERED.id(), Enable::default().filter(Filter::Schematized(data.clone())));
         assert_eq!(log.lock().unwrap().last().unwrap().filter, Some((0x8000_0000, data)));
     }
     FILTERED.unregister();

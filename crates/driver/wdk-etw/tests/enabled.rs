@@ -31,7 +31,9 @@ fn a_session_at_level_0_receives_every_event() {
         let session = host.engine().start_session("level 0");
         // SAFETY: unregistered below, by the only thread.
         assert_eq!(unsafe { LEVEL_0.register() }, NtStatus::Success);
-        session.enable(*LEVEL_0.id(), Enable { level: Level::LogAlways, raw, any: u64::MAX, ..Enable::default() });
+        let everything = Enable { level: Level::LogAlways, any: u64::MAX, ..Enable::default() };
+        let _ =
+            if raw { session.enable_raw(*LEVEL_0.id(), everything) } else { session.enable(*LEVEL_0.id(), everything) };
         write_event!(LEVEL_0, "AlwaysK0", level(LogAlways), keyword(0));
         write_event!(LEVEL_0, "CriticalK1", level(Critical), keyword(1));
         write_event!(LEVEL_0, "VerboseK0", level(Verbose), keyword(0));
@@ -74,7 +76,7 @@ fn keywords_follow_the_documented_rule_for_every_mask() {
     let limit = if cfg!(miri) { 4 } else { 16 };
     for any in 0..limit {
         for all in 0..limit {
-            session.enable(*MASKS.id(), Enable { any, all, raw: true, ..Enable::default() });
+            session.enable_raw(*MASKS.id(), Enable { any, all, ..Enable::default() });
             for keyword in 0..limit {
                 let documented = keyword == 0 || (keyword & any != 0 && keyword & all == all);
                 assert_eq!(MASKS.enabled(Level::Verbose, keyword), documented, "{any:#x} {all:#x} {keyword:#x}");
@@ -109,15 +111,15 @@ fn the_system_can_be_asked_instead() {
     let host = Host::new();
     let _here = host.enter();
     let detail = EventDescriptor::new(Level::Verbose, Keyword::from_bits(4));
-    assert!(!SYSTEM.event_enabled(&detail));
-    assert!(!SYSTEM.provider_enabled(Level::Critical, 0));
+    assert!(!SYSTEM.query_event_enabled(&detail));
+    assert!(!SYSTEM.query_enabled(Level::Critical, 0));
     // SAFETY: unregistered below, by the only thread.
     assert_eq!(unsafe { SYSTEM.register() }, NtStatus::Success);
     let session = host.engine().start_session("system");
     session.enable(*SYSTEM.id(), Enable { any: 4, ..Enable::default() });
-    assert!(SYSTEM.event_enabled(&detail));
-    assert!(SYSTEM.provider_enabled(Level::Verbose, 4));
-    assert!(!SYSTEM.provider_enabled(Level::Verbose, 8));
+    assert!(SYSTEM.query_event_enabled(&detail));
+    assert!(SYSTEM.query_enabled(Level::Verbose, 4));
+    assert!(!SYSTEM.query_enabled(Level::Verbose, 8));
     SYSTEM.unregister();
 }
 

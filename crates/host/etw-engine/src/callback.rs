@@ -4,7 +4,14 @@ use std::sync::Arc;
 
 use etw_types::{ControlCode, Guid, Level};
 
-use crate::enable::Filter;
+/// Data of a filter for the provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilterData {
+    /// `EVENT_FILTER_TYPE_*`.
+    pub kind: u32,
+    /// The data, in a form that the provider and the session agreed on.
+    pub data: Vec<u8>,
+}
 
 /// What ETW tells a provider about the sessions that listen.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +31,7 @@ pub struct Notification<'a> {
     /// The keyword bits of which an event needs all.
     pub all: u64,
     /// Filter data of the session whose request caused this.
-    pub filter: Option<&'a Filter>,
+    pub filter: Option<&'a FilterData>,
 }
 
 /// A provider's enable callback.

@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use etw_types::{Guid, NtStatus, Win32Error};
 
+use crate::callback::FilterData;
 use crate::enable::{Settings, Target};
 use crate::filter::Filters;
 use crate::finding::Attempt;
 use crate::notify::Delivery;
 use crate::state::{Enablement, Registration, State};
 use crate::sync::read;
-use crate::{Enable, Engine, Filter, Session};
+use crate::{Enable, Engine, Session};
 
 impl Session {
     /// Asks for events of a provider, or of every provider of a group; a second request replaces the first. The
@@ -25,19 +26,30 @@ impl Session {
     /// of one provider, and `PossibleDeadlock`, with a finding and without effect, inside a callback of the provider.
     #[expect(clippy::needless_pass_by_value, reason = "a request is written in place, as a literal")]
     pub fn enable(&self, target: impl Into<Target>, enable: Enable) -> NtStatus {
+        self.enable_as(target.into(), &enable, false)
+    }
+
+    /// [`enable`](Self::enable), for a test of what a provider makes of zeros: the callback is told level 0 and mask 0 as they
+    /// are, where ETW itself would say 0xFF and all ones. Which events the session captures does not change.
+    #[expect(clippy::needless_pass_by_value, reason = "a request is written in place, as a literal")]
+    pub fn enable_raw(&self, target: impl Into<Target>, enable: Enable) -> NtStatus {
+        self.enable_as(target.into(), &enable, true)
+    }
+
+    fn enable_as(&self, target: Target, enable: &Enable, raw: bool) -> NtStatus {
         let options = self.engine.options();
-        let target = target.into().with_property(enable.property);
+        let target = target.with_property(enable.property);
         let id = self.core.id();
-        let Ok(filters) = Filters::new(&enable.filters, options.answers.bad_filter).map(Arc::new) else {
+        let Some(filters) = Filters::new(enable).map(Arc::new) else {
             return NtStatus::InvalidParameter;
         };
         let enablement = Enablement {
             session: Arc::clone(&self.core),
-            settings: Settings::new(&enable),
+            settings: Settings::new(enable, raw),
             filters: Arc::clone(&filters),
             source: enable.source,
         };
-        let status = self.engine.control(target, enable.filter.as_ref().or(filters.passed_on()), |state| {
+        let status = self.engine.control(target, filters.passed_on(), |state| {
             if self.core.is_stopped() {
                 return Err(NtStatus::WmiInstanceNotFound);
             }
@@ -71,7 +83,7 @@ impl Session {
         if !options.rights.control {
             return Err(Win32Error::AccessDenied);
         }
-        Filters::new(&enable.filters, options.answers.bad_filter)?;
+        Filters::new(&enable).ok_or(options.answers.bad_filter)?;
         if read(&self.engine.inner().state).registrations_of(target).next().is_none() {
             options.answers.unregistered.ok()?;
         }
@@ -205,7 +217,7 @@ impl Engine {
     fn control(
         &self,
         target: Target,
-        filter: Option<&Filter>,
+        filter: Option<&FilterData>,
         mut change: impl FnMut(&mut State) -> Result<Vec<Delivery>, NtStatus>,
     ) -> NtStatus {
         loop {

@@ -2,6 +2,7 @@
 //!
 //! Pure values: nothing here locks or calls back.
 
+use etw_types::session::Enable;
 use etw_types::{Guid, Keyword, Level};
 
 /// Bits of [`Enable::property`]. The engine adds [`ENABLE_KEYWORD_0`](property::ENABLE_KEYWORD_0) to every request without
@@ -33,38 +34,6 @@ impl Target {
     }
 }
 
-/// Filter data that a session passes to a provider.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// `EVENT_FILTER_TYPE_*`.
-    pub kind: u32,
-    /// The data, in a form that the provider and the session agreed on.
-    pub data: Vec<u8>,
-}
-
-/// A session's request to a provider. The default asks for everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Enable {
-    /// The most verbose level wanted; 0 stands for every level.
-    pub level: Level,
-    /// An event's keyword needs one of these bits; 0 stands for every bit.
-    pub any: u64,
-    /// An event's keyword needs all of these bits.
-    pub all: u64,
-    /// `EVENT_ENABLE_PROPERTY_*`; see [`property`].
-    pub property: u32,
-    /// Who asks, as the callback is told.
-    pub source: Guid,
-    /// Filter data for the callback, whatever its kind: the engine does not look at it.
-    pub filter: Option<Filter>,
-    /// Filters that the engine applies, as `EnableTraceEx2` does; data for the provider among them goes to the callback
-    /// where [`filter`](Self::filter) has none. A later request replaces all of them.
-    pub filters: Vec<Filter>,
-    /// Tells the callback level 0 and mask 0 as they are, where ETW itself would say 0xFF and all ones. Which events
-    /// the session captures does not change.
-    pub raw: bool,
-}
-
 /// A request as ETW keeps it: zeros replaced by what they stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -87,7 +56,8 @@ pub(crate) struct Shown {
 const EVERY_LEVEL: Level = Level::from_int(0xFF);
 
 impl Settings {
-    pub(crate) const fn new(enable: &Enable) -> Self {
+    /// `raw` shows callbacks level 0 and mask 0 as they are.
+    pub(crate) const fn new(enable: &Enable, raw: bool) -> Self {
         let no_level = enable.level.as_int() == 0;
         let no_any = enable.any == 0;
         Self {
@@ -99,8 +69,8 @@ impl Settings {
             } else {
                 enable.property & !property::ENABLE_KEYWORD_0
             },
-            shows_level_0: enable.raw && no_level,
-            shows_any_0: enable.raw && no_any,
+            shows_level_0: raw && no_level,
+            shows_any_0: raw && no_any,
         }
     }
 
@@ -149,7 +119,7 @@ mod tests {
     use super::{Enable, Settings, property};
 
     fn settings(level: u8, any: u64, all: u64) -> Settings {
-        Settings::new(&Enable { level: Level::from_int(level), any, all, ..Enable::default() })
+        Settings::new(&Enable { level: Level::from_int(level), any, all, ..Enable::default() }, false)
     }
 
     #[test]
@@ -176,7 +146,7 @@ mod tests {
 
     #[test]
     fn events_without_keyword_can_be_left_out_and_merging_lets_them_in_again() {
-        let without = Settings::new(&Enable { property: property::IGNORE_KEYWORD_0, ..Enable::default() });
+        let without = Settings::new(&Enable { property: property::IGNORE_KEYWORD_0, ..Enable::default() }, false);
         assert!(!without.passes(Level::Error, Keyword::NONE));
         assert!(without.passes(Level::Error, Keyword::from_bits(1)));
         assert!(without.merge(settings(0, 0, 0)).passes(Level::Error, Keyword::NONE));
@@ -184,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_raw_request_shows_its_zeros_and_still_passes_everything() {
-        let raw = Settings::new(&Enable { raw: true, ..Enable::default() });
+        let raw = Settings::new(&Enable::default(), true);
         let shown = raw.merge(settings(3, 1, 0)).shown();
         assert_eq!((shown.level.as_int(), shown.any), (0, 0));
         assert!(raw.passes(Level::from_int(255), Keyword::from_bits(1 << 63)));

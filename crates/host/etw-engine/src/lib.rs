@@ -92,12 +92,12 @@ mod timer;
 mod trace_info;
 mod write;
 
-pub use etw_types::session::{Properties, SessionStatus, Update};
+pub use etw_types::session::{Enable, Filter, Properties, SessionStatus, Update};
 
 pub use block::{Block, BlockSource};
-pub use callback::{Callback, Notification};
+pub use callback::{Callback, FilterData, Notification};
 pub use capture::{CapturedBlock, CapturedEvent};
-pub use enable::{Enable, Filter, Target, property};
+pub use enable::{Target, property};
 pub use engine::{Engine, WeakEngine};
 pub use environment::{Environment, Origin, ThisProcess};
 pub use event::{EventWrite, MAX_BLOCKS, MAX_DATA};

@@ -6,8 +6,8 @@
 
 use etw_types::{ControlCode, Guid};
 
-use crate::callback::{Callback, Notification};
-use crate::enable::{Filter, Shown};
+use crate::callback::{Callback, FilterData, Notification};
+use crate::enable::Shown;
 use crate::state::{Registration, State};
 
 /// A callback that is due.
@@ -50,7 +50,7 @@ impl Delivery {
     }
 
     /// Calls back. No lock but the gate may be held.
-    pub(crate) fn deliver(self, filter: Option<&Filter>) {
+    pub(crate) fn deliver(self, filter: Option<&FilterData>) {
         (self.callback)(&Notification {
             provider: self.provider,
             handle: self.handle,

@@ -47,8 +47,13 @@ proptest! {
         let session = engine.start_session("s");
         // A group is another target.
         let property = property & !0x20;
-        let asked = Enable { filters: vec![Filter { kind, data }], property, ..Enable::default() };
-        let status = session.enable(PROVIDER, asked);
+        let status = match Filter::decode(kind, &data) {
+            Ok(filter) => session.enable(PROVIDER, Enable { filters: vec![filter], property, ..Enable::default() }),
+            Err(limit) => {
+                prop_assert!(!limit.to_string().is_empty());
+                NtStatus::InvalidParameter
+            }
+        };
         prop_assert!([NtStatus::Success, NtStatus::InvalidParameter].contains(&status));
         prop_assert_eq!(write(&engine, handle, Level::Error, 1, b"x"), NtStatus::Success);
         prop_assert!(status.is_success() || session.events().is_empty());

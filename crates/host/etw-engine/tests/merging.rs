@@ -58,7 +58,7 @@ fn a_raw_request_reaches_the_callback_as_it_is() {
     let engine = Engine::new();
     let (handle, notes) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
-    session.enable(PROVIDER, Enable { raw: true, ..Enable::default() });
+    session.enable_raw(PROVIDER, Enable::default());
     assert_eq!(notes.take(), [Note::enabled(0, 0, 0)]);
     assert!(engine.provider_enabled(handle, Level::from_int(255), Keyword::from_bits(1)));
 }
@@ -81,9 +81,9 @@ fn source_and_filter_reach_the_callback() {
     let engine = Engine::new();
     let (_, notes) = register(&engine, PROVIDER);
     let source = Guid::from_u128(0xABCD);
-    let filter = Filter { kind: 0x8000_0000, data: vec![1, 2, 3] };
+    let filters = vec![Filter::Schematized(vec![1, 2, 3])];
     let session = engine.start_session("s");
-    session.enable(PROVIDER, Enable { source, filter: Some(filter), ..Enable::default() });
+    session.enable(PROVIDER, Enable { source, filters, ..Enable::default() });
     let note = &notes.take()[0];
     assert_eq!(note.source, source);
     assert_eq!(note.filter, Some((0x8000_0000, vec![1, 2, 3])));

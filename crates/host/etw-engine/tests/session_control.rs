@@ -5,7 +5,7 @@ mod common;
 use common::{PROVIDER, TempFile, read_events, register, write};
 use etw_engine::{Answers, Enable, Engine, EngineOptions, Filter, Properties, Update};
 use etw_etl::Event;
-use etw_types::session::{filter, mode};
+use etw_types::session::mode;
 use etw_types::{Guid, Level, Win32Error};
 
 const GONE: Win32Error = Win32Error::WmiInstanceNotFound;
@@ -104,7 +104,7 @@ fn enabling_has_the_errors_of_its_function() {
     let engine = Engine::new();
     let session = engine.start(&Properties::to_consumers("s")).unwrap();
     assert_eq!(session.enable_trace(Guid::ZERO, Enable::default()), Err(Win32Error::InvalidParameter));
-    let bad = Enable { filters: vec![Filter { kind: filter::PID, data: vec![1] }], ..Enable::default() };
+    let bad = Enable { filters: vec![Filter::ProcessIds(Vec::new())], ..Enable::default() };
     assert_eq!(session.enable_trace(PROVIDER, bad), Err(Win32Error::InvalidParameter));
     let sessions: Vec<_> = (0..9).map(|number| engine.start_session(&number.to_string())).collect();
     for session in &sessions[..8] {

@@ -10,7 +10,7 @@ use etw_engine::{
     Session, SetInformation, property,
 };
 use etw_etl::{Event, Exporter, ExtendedType, Format};
-use etw_types::session::{ClassicEventId, StackCachingInfo, TraceInfoClass, filter, mode};
+use etw_types::session::{ClassicEventId, Listed, StackCachingInfo, TraceInfoClass, mode};
 use etw_types::{DataKind, EventInfoClass, Guid, Level, NtStatus, Opcode};
 
 /// A machine that knows everything.
@@ -99,7 +99,7 @@ fn everything_that_was_asked_for_is_added() {
 
 #[test]
 fn stacks_can_be_limited_to_some_events() {
-    let filters = vec![Filter { kind: filter::STACKWALK, data: vec![1, 0, 1, 0, 2, 0] }];
+    let filters = vec![Filter::StackEventIds(Listed::Pass, vec![2])];
     let asked = Enable { property: property::STACK_TRACE, filters, ..Enable::default() };
     let events = trace("stackwalk", asked, |engine, handle, _| {
         write_id(engine, handle, 1);
@@ -107,7 +107,7 @@ fn stacks_can_be_limited_to_some_events() {
     });
     assert_eq!(kinds(&events[0]), []);
     assert_eq!(kinds(&events[1]), [ExtendedType::STACK_TRACE64.0]);
-    let filters = vec![Filter { kind: filter::STACKWALK, data: vec![1, 0, 1, 0, 2, 0] }];
+    let filters = vec![Filter::StackEventIds(Listed::Pass, vec![2])];
     let without = trace("no-stack", Enable { filters, ..Enable::default() }, |engine, handle, _| {
         write_id(engine, handle, 2);
     });

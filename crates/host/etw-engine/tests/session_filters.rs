@@ -4,21 +4,15 @@ mod common;
 
 use common::{Notes, PROVIDER, descriptor, register, write};
 use etw_engine::{Block, Enable, Engine, EventWrite, Filter, Origin, Session, property};
-use etw_types::session::filter::{
-    CONTAINER, EVENT_ID, EVENT_NAME, EXECUTABLE_NAME, EventNameHeader, PACKAGE_ID, PAYLOAD, PID, SCHEMATIZED,
-};
+use etw_types::session::{Listed, Selection};
 use etw_types::{ControlCode, DataKind, EventInfoClass, Level, NtStatus};
 
-fn with(filters: Vec<Filter>) -> Enable {
-    Enable { filters, ..Enable::default() }
+fn one(filter: Filter) -> Enable {
+    Enable::default().filter(filter)
 }
 
-fn one(kind: u32, data: &[u8]) -> Enable {
-    with(vec![Filter { kind, data: data.to_vec() }])
-}
-
-fn utf16(text: &str) -> Vec<u8> {
-    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+fn event_ids(listed: Listed, ids: &[u16]) -> Enable {
+    one(Filter::EventIds(listed, ids.to_vec()))
 }
 
 fn write_id(engine: &Engine, handle: u64, id: u16) {
@@ -36,10 +30,10 @@ fn event_ids_pass_in_or_out_and_a_new_request_replaces_the_filter() {
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
     let write_all = || (1..=4).for_each(|id| write_id(&engine, handle, id));
-    session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 2, 0, 4, 0, 2, 0]));
+    session.enable(PROVIDER, event_ids(Listed::Pass, &[4, 2]));
     write_all();
     assert_eq!(ids(&session), [2, 4]);
-    session.enable(PROVIDER, one(EVENT_ID, &[0, 0, 1, 0, 2, 0]));
+    session.enable(PROVIDER, event_ids(Listed::Blocked, &[2]));
     write_all();
     assert_eq!(ids(&session), [1, 3, 4]);
     session.enable(PROVIDER, Enable::default());
@@ -52,7 +46,7 @@ fn a_filter_belongs_to_its_session() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let (filtered, open) = (engine.start_session("filtered"), engine.start_session("open"));
-    filtered.enable(PROVIDER, one(EVENT_ID, &[1, 0, 1, 0, 9, 0]));
+    filtered.enable(PROVIDER, event_ids(Listed::Pass, &[9]));
     open.enable(PROVIDER, Enable::default());
     write_id(&engine, handle, 1);
     write_id(&engine, handle, 9);
@@ -65,8 +59,8 @@ fn names_are_those_of_trace_logging_events() {
     let (handle, _) = register(&engine, PROVIDER);
     engine.set_information(handle, EventInfoClass::UseDescriptorType, &[1]);
     let session = engine.start_session("s");
-    let header = EventNameHeader { filter_in: 1, count: 2, ..EventNameHeader::default() };
-    session.enable(PROVIDER, one(EVENT_NAME, &[header.to_bytes().as_slice(), b"Start\0Stop\0"].concat()));
+    let names = vec!["Start".into(), "Stop".into()];
+    session.enable(PROVIDER, one(Filter::EventNames(Listed::Pass, Selection::default(), names)));
     for metadata in [b"\x09\x00\x00Start\x00".as_slice(), b"\x08\x00\x00Read\x00", b"\x08\x00\x00Stop\x00", b"junk"] {
         let blocks = [Block::with_kind(metadata, DataKind::EventMetadata)];
         engine.write(&EventWrite::new(handle, descriptor(Level::Error, 0)), &blocks);
@@ -90,10 +84,10 @@ fn processes_are_filtered_by_number_image_and_package_but_the_kernel_is_not() {
         .collect();
     let session = engine.start_session("s");
     for (filter, reached) in [
-        (one(PID, &[2, 0, 0, 0, 1, 0, 0, 0]), [true, true, false, true]),
-        (one(EXECUTABLE_NAME, &utf16("x.exe;B.exe")), [false, true, false, true]),
-        (one(PACKAGE_ID, &utf16("pack_1")), [false, false, true, true]),
-        (one(CONTAINER, &[]), [true; 4]),
+        (one(Filter::ProcessIds(vec![2, 1])), [true, true, false, true]),
+        (one(Filter::Executables(vec!["x.exe".into(), "B.exe".into()])), [false, true, false, true]),
+        (one(Filter::PackageIds(vec!["pack_1".into()])), [false, false, true, true]),
+        (one(Filter::Container(String::new())), [true; 4]),
     ] {
         session.enable(PROVIDER, filter);
         for ((handle, notes), reached) in registered.iter().zip(reached) {
@@ -110,13 +104,13 @@ fn data_for_the_provider_reaches_its_callback() {
     let engine = Engine::new();
     let (_, notes) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
-    for kind in [SCHEMATIZED, PAYLOAD, 7] {
-        let filters =
-            vec![Filter { kind: EVENT_ID, data: vec![1, 0, 0, 0] }, Filter { kind, data: b"for you".to_vec() }];
-        session.enable(PROVIDER, with(filters));
-        assert_eq!(notes.take()[0].filter, Some((kind, b"for you".to_vec())));
+    let data = b"for you".to_vec();
+    for filter in [Filter::Schematized(data.clone()), Filter::Payload(data.clone()), Filter::Other(7, data.clone())] {
+        let kind = filter.kind();
+        session.enable(PROVIDER, event_ids(Listed::Pass, &[]).filter(filter));
+        assert_eq!(notes.take()[0].filter, Some((kind, data.clone())));
     }
-    session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 0, 0]));
+    session.enable(PROVIDER, event_ids(Listed::Pass, &[]));
     assert_eq!(notes.take()[0].filter, None, "the provider has nothing to do with ids");
 }
 
@@ -139,9 +133,9 @@ fn a_bad_filter_changes_nothing() {
     let engine = Engine::new();
     let (handle, notes) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
-    session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 1, 0, 5, 0]));
+    session.enable(PROVIDER, event_ids(Listed::Pass, &[5]));
     notes.take();
-    assert_eq!(session.enable(PROVIDER, one(EVENT_ID, &[1, 0, 2, 0, 5, 0])), NtStatus::InvalidParameter);
+    assert_eq!(session.enable(PROVIDER, event_ids(Listed::Pass, &[0; 65])), NtStatus::InvalidParameter);
     assert_eq!(notes.take(), []);
     write_id(&engine, handle, 5);
     write_id(&engine, handle, 6);

@@ -17,7 +17,7 @@ fn an_earlier_session_is_reported_with_a_zero_source() {
         any: 0x5,
         all: 0x4,
         source: Guid::from_u128(7),
-        filter: Some(Filter { kind: 1, data: vec![1] }),
+        filters: vec![Filter::Other(1, vec![1])],
         ..Enable::default()
     };
     assert_eq!(session.enable(PROVIDER, asked), NtStatus::Success);

@@ -1,7 +1,7 @@
 //! Clocks and dates: from a session's time stamps to RFC 3339.
 
 use std::fmt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use etw_types::tracelogging::{filetime_from_duration_after_1970, filetime_from_duration_before_1970};
 
@@ -23,10 +23,7 @@ impl FileTime {
     /// The present moment.
     #[must_use]
     pub fn now() -> Self {
-        Self(match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(after) => filetime_from_duration_after_1970(after),
-            Err(before) => filetime_from_duration_before_1970(before.duration()),
-        })
+        SystemTime::now().into()
     }
 
     /// RFC 3339 with seven digits of a second. `None` before 1601 and behind the year 9999, which RFC 3339 does not have.
@@ -44,6 +41,15 @@ impl FileTime {
         let second = seconds.rem_euclid(SECONDS_PER_DAY);
         let parts = [year, month, day, second / 3600, second / 60 % 60, second % 60, fraction];
         (self.0 >= 0 && year <= 9999).then(|| parts.map(i64::unsigned_abs))
+    }
+}
+
+impl From<SystemTime> for FileTime {
+    fn from(time: SystemTime) -> Self {
+        Self(match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => filetime_from_duration_after_1970(after),
+            Err(before) => filetime_from_duration_before_1970(before.duration()),
+        })
     }
 }
 
@@ -164,19 +170,10 @@ impl Clock {
         let time = i128::from(self.start.0) + passed;
         FileTime(i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX }))
     }
-
-    /// The time stamp of a moment so long after the session's start.
-    #[must_use]
-    pub fn stamp_after(&self, passed: Duration) -> u64 {
-        let ticks = passed.as_nanos() * u128::from(self.frequency) / 1_000_000_000;
-        self.start_stamp.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX))
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::{Clock, ClockKind, FileTime, weekday};
 
     #[test]
@@ -211,7 +208,6 @@ mod tests {
         assert_eq!(clock.time(50), FileTime(1000));
         assert_eq!(clock.time(2_500_050), FileTime(10_001_000));
         assert_eq!(clock.time(0), FileTime(800), "an event may be older than the file");
-        assert_eq!(clock.stamp_after(Duration::from_secs(1)), 2_500_050);
         assert_eq!(Clock { frequency: 0, ..clock }.time(99), FileTime(1000));
         assert_eq!(Clock { kind: ClockKind::SystemTime, ..clock }.time(77), FileTime(77));
         assert_eq!(Clock { frequency: 1, ..clock }.time(u64::MAX), FileTime(i64::MAX));

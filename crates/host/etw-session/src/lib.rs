@@ -38,7 +38,6 @@
 mod enable;
 mod error;
 mod explain;
-mod filter;
 mod grow;
 pub mod info;
 mod machine;
@@ -48,12 +47,11 @@ mod session;
 mod system;
 
 pub use etw_types::session::mode::NAMES as MODES;
-pub use etw_types::session::{ClockType, Limit, Properties, SessionStatus, Update};
+pub use etw_types::session::{ClockType, Enable, Filter, Limit, Listed, Properties, Selection, SessionStatus, Update};
 
-pub use enable::{Enable, Provider};
+pub use enable::Provider;
 pub use error::{Error, Malformed};
 pub use explain::{Call, Explanation, explain};
-pub use filter::{Filter, Listed, Selection};
 pub use machine::{Consumer, Machine, Unstopped};
 pub use poll::{Polled, poll};
 pub use session::Session;

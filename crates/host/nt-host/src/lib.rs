@@ -41,7 +41,7 @@ mod report;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Device, Expectation, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
+    Broken, Builder, Device, Expectation, File, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
 };
 pub use error::Error;
 pub use etw_etl::Event;

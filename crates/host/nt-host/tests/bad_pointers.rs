@@ -92,7 +92,9 @@ fn no_address_that_a_routine_gets_ends_the_host() {
         for arguments in all.into_iter().chain(each) {
             let started = std::time::Instant::now();
             let result = call(&device, routine, arguments);
-            if started.elapsed() > Duration::from_millis(500) { eprintln!("SLOW {routine} {arguments:x?} {:?}", started.elapsed()); }
+            if started.elapsed() > Duration::from_millis(500) {
+                eprintln!("SLOW {routine} {arguments:x?} {:?}", started.elapsed());
+            }
             let Some(report) = result else { continue };
             if report.of(Rule::Host).next().is_some() || report.findings().is_empty() {
                 broken.push(format!("{routine}{arguments:x?}: {:?}", report.findings()));

@@ -42,6 +42,6 @@ pub use config::{Config, EPOCH, Failure, RegistryValue};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
-pub use machine::{DeviceId, Known, Loaded, Machine, can_fail, known, routines};
+pub use machine::{DeviceId, FileId, Known, Loaded, Machine, can_fail, known, routines};
 pub use verify::{END_RUN, Findings, News, Record, Rule};
 pub use windows_releases::Release as Os;

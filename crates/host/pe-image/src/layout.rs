@@ -129,12 +129,6 @@ impl Layout {
             exports: image.exports.iter().flat_map(exported).collect(),
         })
     }
-
-    /// The section of an address relative to the image.
-    #[must_use]
-    pub fn section_of(&self, rva: u32) -> Option<&Section> {
-        self.sections.iter().find(|section| section.contains(rva))
-    }
 }
 
 /// Copies headers and sections to their places.

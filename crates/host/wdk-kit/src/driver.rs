@@ -17,6 +17,10 @@ use crate::stand_in::Release;
 pub struct Workspace {
     /// Its folder.
     pub root: PathBuf,
+    /// Its target directory.
+    pub target: PathBuf,
+    /// How many of its packages have no driver.
+    pub others: usize,
     /// The drivers by their model, as JSON: one build can have one model only.
     pub groups: BTreeMap<String, Vec<Package>>,
     /// The `wdk-build` that they use; none for drivers that do not use Microsoft's crates.
@@ -46,9 +50,11 @@ impl Workspace {
     pub fn read(manifest: &Path, triple: &str, wanted: &[String]) -> Result<Self, Error> {
         let metadata = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
+        let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or_default());
         let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members = metadata["workspace_members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members: Vec<&Value> = packages.iter().filter(|package| members.contains(&package["id"])).collect();
+        let others = members.iter().filter(|package| cdylib(package).is_none()).count();
         let release =
             find(packages, "wdk-build").map(|found| Release::of(found, find(packages, "wdk-sys"))).transpose()?;
 
@@ -90,7 +96,7 @@ impl Workspace {
                 root.display()
             )));
         }
-        Ok(Self { root, groups, release })
+        Ok(Self { root, target, others, groups, release })
     }
 }
 

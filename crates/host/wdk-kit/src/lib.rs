@@ -3,6 +3,7 @@
 //! Most declarations come from Microsoft's metadata (`src/metadata`); `kit` has what the metadata lacks. The kit is made once
 //! and used by every driver. It is never used on Windows, where the WDK is.
 
+pub mod cli;
 mod driver;
 mod files;
 mod layout;

@@ -201,12 +201,6 @@ impl Release {
         Some(format!("{self} has no {routine}; {} has it", first.described()))
     }
 
-    /// The first release with at least this build number; none if the table knows no such build.
-    #[must_use]
-    pub fn first_with_build(build: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|release| release.build() >= build)
-    }
-
     /// The first release whose framework is at least 1.`minor`.
     #[must_use]
     pub fn first_with_kmdf(minor: u32) -> Option<Self> {

@@ -120,8 +120,6 @@ fn the_first_release_with_something_is_found() {
     assert_eq!(Release::first_with_kmdf(33), Some(Release::Server2022));
     assert_eq!(Release::first_with_kmdf(25), Some(Release::Win10_1803));
     assert_eq!(Release::first_with_kmdf(35), None);
-    assert_eq!(Release::first_with_build(17000), Some(Release::Win10_1803));
-    assert_eq!(Release::first_with_build(30000), None);
     assert_eq!(first_with_routine("EtwSetInformation"), Some(Release::Win10_1507));
     assert_eq!(first_with_routine("ExAllocatePool2"), Some(Release::Win10_2004));
     assert_eq!(first_with_routine("EtwRegister"), None);

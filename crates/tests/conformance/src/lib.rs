@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use etw_engine::{CapturedEvent, Enable, Routine, Session};
 use etw_symbols::{Entered, Host};
-use etw_types::{Guid, Level};
+use etw_types::{Guid, Level, NtStatus};
 
 pub use {tracelogging, wdk_etw};
 
@@ -46,7 +46,7 @@ impl Fixture {
     /// If the engine refuses.
     #[must_use]
     pub fn new(level: Level) -> Self {
-        Self::with(Enable { level, any: u64::MAX, ..Enable::default() })
+        Self::with(|session, provider| session.enable(provider, Enable { level, any: u64::MAX, ..Enable::default() }))
     }
 
     /// Registers both providers under a session that enables them like this.
@@ -55,12 +55,12 @@ impl Fixture {
     ///
     /// If the engine refuses.
     #[must_use]
-    pub fn with(enable: Enable) -> Self {
+    pub fn with(enable: impl FnOnce(&Session, Guid) -> NtStatus) -> Self {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let host = Host::new();
         let entered = host.enter();
         let session = host.engine().start_session("conformance");
-        assert!(session.enable(*OURS.id(), enable).is_success());
+        assert!(enable(&session, *OURS.id()).is_success());
         // SAFETY: both are unregistered when the fixture is dropped, and this is no driver that could be unloaded.
         let theirs = unsafe { THEIRS.register() };
         // SAFETY: as above.

@@ -14,7 +14,8 @@ use etw_types::{AnsiString, Guid, Level, NtStatus, UnicodeString};
 #[test]
 fn a_session_at_level_0_gets_every_event_from_us_and_none_from_them() {
     // A raw request reaches the providers with its zero, which Windows' own tools turn into 255.
-    let fixture = Fixture::with(Enable { level: Level::LogAlways, any: u64::MAX, raw: true, ..Enable::default() });
+    let fixture =
+        Fixture::with(|session, provider| session.enable_raw(provider, Enable { any: u64::MAX, ..Enable::default() }));
     write_both!("Event", level(Verbose), u8("Ours", &1));
     write_both!("Event", level(Critical), u8("Ours", &2));
     let payloads: Vec<Vec<u8>> = fixture.take().into_iter().map(|event| event.payload).collect();

@@ -27,11 +27,13 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod catalog;
+pub mod cli;
 pub mod inf;
 pub mod package;
 pub mod problem;
 pub mod report;
 pub mod sign;
+pub mod verify;
 
 pub use load_rules::{self as rules, Finding, Severity, Target, Verdict};
 pub use pe_image::{self as pe, Error, Image};

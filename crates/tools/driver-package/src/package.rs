@@ -23,12 +23,29 @@ pub use clock::Clock;
 
 use extras::{ETWCTL, File};
 use requirements::Requirements;
+pub(crate) use setup::describe;
 use texts::{Etwctl, Facts};
 
 use crate::catalog::{Catalog, Member, Version, systems};
-use crate::inf::Arch;
+use crate::inf::{Arch, Inf};
 use crate::problem::{Problem, Problems};
 use crate::sign::{Identity, Signer, sign_image};
+
+/// The name of the catalog that an INF names.
+pub(crate) fn catalog_of(inf: &Inf) -> Option<String> {
+    let decorated = [Arch::X64, Arch::Arm64].map(|arch| format!("CatalogFile.NT{}", arch.inf_name()));
+    let keys = decorated.into_iter().chain(["CatalogFile.NT".into(), "CatalogFile".into()]);
+    keys.into_iter().find_map(|key| texts::version_entry(inf, &key))
+}
+
+/// The names of the files that an INF installs.
+pub(crate) fn files_of(inf: &Inf) -> Vec<String> {
+    let all = [Arch::X64, Arch::Arm64].into_iter().flat_map(|arch| setup::sources(inf, arch));
+    let mut names: Vec<String> = all.map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    names
+}
 
 /// What to make a package of.
 #[derive(Clone, Debug)]
@@ -43,8 +60,8 @@ pub struct Request {
     pub kmdf: Option<String>,
     /// The catalog's generation.
     pub catalog: Version,
-    /// A folder with PowerShell scripts that go along.
-    pub scripts: Option<PathBuf>,
+    /// PowerShell scripts that go along.
+    pub scripts: Scripts,
     /// The name of the driver's ETW provider, for the scripts that record it and the recording profile.
     pub provider: Option<String>,
     /// `etwctl.exe`, which is signed and goes along.
@@ -53,6 +70,18 @@ pub struct Request {
     pub certificate: String,
     /// What the package says about when it was made, since 1970.
     pub time: Duration,
+}
+
+/// PowerShell scripts of a package.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Scripts {
+    /// None.
+    None,
+    /// Those of this crate, which work for every driver.
+    #[default]
+    BuiltIn,
+    /// All in this folder.
+    In(PathBuf),
 }
 
 /// A finished package, not written yet.
@@ -108,7 +137,7 @@ impl Request {
             version: &setup.version.to_string(),
             provider: self.provider.as_deref(),
             requirements: &requirements,
-            has_scripts: self.scripts.is_some(),
+            has_scripts: self.scripts != Scripts::None,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),
         };
         files.push((facts.certificate.to_owned(), certificate));
@@ -118,9 +147,11 @@ impl Request {
             let result = sign_image(&program, identity);
             files.push((ETWCTL.into(), result.map_err(|error| Problem::error(path, error.field(), error.reason()))?));
         }
-        if let Some(folder) = &self.scripts {
-            files.extend(extras::scripts_in(folder)?);
-        }
+        files.extend(match &self.scripts {
+            Scripts::None => Vec::new(),
+            Scripts::BuiltIn => extras::built_in_scripts(),
+            Scripts::In(folder) => extras::scripts_in(folder)?,
+        });
         extras::refuse_keys(Path::new(""), &files)?;
         files.sort();
         Ok(Package { arch, files, warnings })

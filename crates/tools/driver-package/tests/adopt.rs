@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 use common::inputs::{data, image, names, signer, usual};
 use common::{Driver, tools};
 use driver_package::inf::Arch;
-use driver_package::package::{Adopted, Adoption, Request};
+use driver_package::package::{Adopted, Adoption, Request, Scripts};
 use driver_package::sign::Signer;
 
 /// What `cargo wdk build` leaves.
@@ -114,7 +114,7 @@ fn a_package_of_either_pipeline_is_completed() {
         let own = Request {
             certificate: "WDRLocalTestCert".into(),
             provider: Some("A.B".into()),
-            scripts: Some(folder.clone()),
+            scripts: Scripts::In(folder.clone()),
             ..usual(&place, arch)
         };
         for (name, bytes) in own.make(&signer()).unwrap().files() {
@@ -279,15 +279,15 @@ fn the_command_says_what_it_did() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("package.psd1: error package-file: it is there already"), "{said}");
     for (arguments, text) in [
-        (&[][..], "no folder given"),
-        (&["a", "b"], "unexpected argument `b`"),
-        (&["--provider"], "needs a value"),
-        (&["--force", "."], "unknown flag `--force`"),
+        (&[][..], "<FOLDER>"),
+        (&["a", "b"], "unexpected argument 'b' found"),
+        (&["--provider"], "a value is required"),
+        (&["--force", "."], "unexpected argument '--force' found"),
     ] {
         let output = adopt(&folder, arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(text), "{arguments:?}");
     }
     let help = String::from_utf8(adopt(&folder, &["--help"]).stdout).unwrap();
-    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
 }

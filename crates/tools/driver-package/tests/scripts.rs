@@ -12,7 +12,7 @@ use common::inputs::{names, signer, usual};
 use common::tools;
 use common::verifiers::{Verdict, ask, program, python, root, script};
 use driver_package::inf::Arch;
-use driver_package::package::Request;
+use driver_package::package::{Request, Scripts};
 
 fn folder() -> PathBuf {
     root().join("driver-sample/deploy")
@@ -51,7 +51,7 @@ fn check(files: &[PathBuf]) -> Option<(Verdict, String)> {
 #[test]
 fn they_pass_the_checks() {
     let target = tools::folder("scripts-check");
-    let request = Request { scripts: Some(folder()), provider: Some("A.B".into()), ..usual(&target, Arch::X64) };
+    let request = Request { scripts: Scripts::In(folder()), provider: Some("A.B".into()), ..usual(&target, Arch::X64) };
     let out = target.join("out");
     request.make(&signer()).unwrap().write(&out).unwrap();
     let is_script = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ps1");

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use crate::commands::COMMANDS;
 use crate::context::Context;
-use crate::error::Error;
 use crate::suggest::nearest;
+use driver_build::Error;
 
 /// One command of `cargo xtask`.
 pub(crate) struct Command {
@@ -160,7 +160,7 @@ fn help_of(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::{COMMANDS, Invocation, parse};
-    use crate::error::Error;
+    use driver_build::Error;
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(String::from).collect()

@@ -5,6 +5,7 @@ mod build;
 mod check;
 mod ci;
 mod demo;
+mod etwctl;
 mod fuzz;
 mod inspect;
 mod lint;

@@ -1,34 +1,43 @@
 //! What every command knows: where the repository is, which cargo runs, which flags were given.
 
-use std::cell::OnceCell;
 use std::env;
 use std::ffi::OsString;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use crate::process::Tool;
-use crate::setup::WindowsToolchain;
+use driver_build::{Host, Options};
 
-/// The surroundings of one run.
+/// Where drivers and all that is needed to build them go.
+const DRIVERS: &str = "target/driver";
+const SAMPLE: &str = "driver-sample/Cargo.toml";
+
+/// The surroundings of one run: a host that installs what is missing and keeps everything inside the repository.
 pub(crate) struct Context {
     root: PathBuf,
-    cargo: OsString,
+    host: Host,
     flags: Vec<&'static str>,
     words: Vec<String>,
-    /// Filled by the set-up step, used by those after it.
-    pub(crate) windows: OnceCell<WindowsToolchain>,
+}
+
+impl Deref for Context {
+    type Target = Host;
+
+    fn deref(&self) -> &Host {
+        &self.host
+    }
 }
 
 impl Context {
     pub(crate) fn new(flags: Vec<&'static str>) -> Self {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = here.ancestors().nth(3).unwrap_or(here);
-        Self {
-            root: root.to_path_buf(),
-            cargo: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
-            flags,
-            words: Vec::new(),
-            windows: OnceCell::new(),
-        }
+        let root = here.ancestors().nth(3).unwrap_or(here).to_path_buf();
+        let host = Host::new(&root, program, root.join(DRIVERS));
+        Self { root, host, flags, words: Vec::new() }
+    }
+
+    /// The sample, as it is shipped.
+    pub(crate) fn sample(&self) -> Options {
+        Options { out: Some(self.path(DRIVERS)), ..Options::new(self.path(SAMPLE)) }
     }
 
     /// Adds the words behind the command's name, for commands that hand them on.
@@ -49,14 +58,19 @@ impl Context {
     pub(crate) fn has_flag(&self, name: &str) -> bool {
         self.flags.contains(&name)
     }
+}
 
-    /// The cargo that started us, to be run at the repository's root.
-    pub(crate) fn cargo(&self) -> Tool {
-        self.tool(&self.cargo)
-    }
-
-    /// Any program, to be run at the repository's root.
-    pub(crate) fn tool(&self, program: impl Into<OsString>) -> Tool {
-        Tool::new(program).current_dir(&self.root)
-    }
+/// The command that builds a program of this repository if necessary, and runs it.
+fn program(name: &str) -> Vec<OsString> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let words = [
+        "run",
+        "--quiet",
+        "--manifest-path",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../Cargo.toml"),
+        "--package",
+        name,
+        "--",
+    ];
+    std::iter::once(cargo).chain(words.map(Into::into)).collect()
 }

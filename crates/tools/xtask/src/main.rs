@@ -4,26 +4,19 @@
 //! failed, 2 when the command line is wrong or something is missing that cannot be installed from here.
 //! The program has no dependency, so that it builds in a second on a fresh machine.
 
-mod artifacts;
 mod cli;
 mod commands;
 mod context;
-mod driver;
-mod error;
-mod output;
-mod process;
-mod setup;
 mod steps;
-#[allow(dead_code, reason = "a module of etwctl, which xtask needs less of")]
-#[path = "../../etwctl/src/suggest.rs"]
 mod suggest;
+mod verifiers;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use cli::Invocation;
 use context::Context;
-use error::Error;
+use driver_build::{Error, output};
 
 fn main() -> ExitCode {
     match arguments().and_then(|arguments| run(&arguments)) {

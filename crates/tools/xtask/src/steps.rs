@@ -8,8 +8,8 @@ use std::io::{IsTerminal, stdout};
 use std::time::{Duration, Instant};
 
 use crate::context::Context;
-use crate::error::Error;
-use crate::output;
+use driver_build::Error;
+use driver_build::output;
 
 /// How a step that did not fail ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

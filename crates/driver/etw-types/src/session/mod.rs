@@ -20,7 +20,9 @@ mod properties;
 
 pub use class::{ClassFacts, HandleKind, TraceInfoClass};
 #[cfg(feature = "std")]
-pub use control::{Properties, RULES, Rule, SessionStatus, Update, empty_block};
+pub use control::{
+    ENABLE_RULES, Enable, Filter, Listed, Properties, RULES, Rule, Selection, SessionStatus, Update, empty_block,
+};
 pub use instance::{TraceEnableInfo, TraceGuidInfo, TraceProviderInstanceInfo};
 pub use limit::Limit;
 pub use payload::{

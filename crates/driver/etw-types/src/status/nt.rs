@@ -28,6 +28,7 @@ status_newtype! {
         InfoLengthMismatch = 0xC000_0004 "STATUS_INFO_LENGTH_MISMATCH",
         AccessViolation = 0xC000_0005 "STATUS_ACCESS_VIOLATION",
         InvalidHandle = 0xC000_0008 "STATUS_INVALID_HANDLE",
+        InvalidCid = 0xC000_000B "STATUS_INVALID_CID",
         InvalidParameter = 0xC000_000D "STATUS_INVALID_PARAMETER",
         NoSuchDevice = 0xC000_000E "STATUS_NO_SUCH_DEVICE",
         InvalidDeviceRequest = 0xC000_0010 "STATUS_INVALID_DEVICE_REQUEST",

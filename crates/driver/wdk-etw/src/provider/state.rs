@@ -1,9 +1,8 @@
 //! The two pieces of state that several threads share: what sessions want, and whether the provider is registered.
 //!
-//! Nothing here locks or waits. The file stands alone (it names only the atomics next to it), so that a model checker can
-//! run it with its own atomics; structures are therefore built by whoever owns them.
+//! Nothing here locks or waits. The atomics are those of [`sync`](super::sync), so that a model checker can run this code.
 
-use super::sync::{AtomicU32, AtomicU64, Ordering};
+use super::sync::{self, AtomicU32, AtomicU64, Ordering, const_fn};
 
 /// What the sessions that listen to a provider want, as the last callback said.
 ///
@@ -14,17 +13,29 @@ use super::sync::{AtomicU32, AtomicU64, Ordering};
 #[derive(Debug)]
 pub(crate) struct EnableState {
     /// 0: disabled; otherwise one more than the level, 256 for every level.
-    pub(crate) level_plus_1: AtomicU32,
+    level_plus_1: AtomicU32,
     /// Keyword bits of which an event needs one.
-    pub(crate) any: AtomicU64,
+    any: AtomicU64,
     /// Keyword bits of which an event needs all.
-    pub(crate) all: AtomicU64,
+    all: AtomicU64,
     /// The keywords of a single bit that pass both masks. Most events have such a keyword; for them one load and one
     /// test are enough.
-    pub(crate) single: AtomicU64,
+    single: AtomicU64,
 }
 
 impl EnableState {
+    const_fn! {
+        /// Disabled.
+        pub(crate) fn new() -> Self {
+            Self {
+                level_plus_1: AtomicU32::new(0),
+                any: AtomicU64::new(0),
+                all: AtomicU64::new(0),
+                single: AtomicU64::new(0),
+            }
+        }
+    }
+
     /// A session enabled the provider, or changed what it wants. Level 0 stands for every level.
     pub(crate) fn enable(&self, level: u8, any: u64, all: u64) {
         let single = match all.count_ones() {
@@ -83,13 +94,20 @@ pub(crate) enum Refusal {
 /// nobody waits for a thread that may wait for a callback.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
-    pub(crate) phase: AtomicU32,
+    phase: AtomicU32,
     /// The registration handle; 0 where there is none. The operating system writes it inside `register`, before the
     /// first callback.
-    pub(crate) handle: AtomicU64,
+    handle: AtomicU64,
 }
 
 impl Lifecycle {
+    const_fn! {
+        /// Not registered.
+        pub(crate) fn new() -> Self {
+            Self { phase: AtomicU32::new(IDLE), handle: AtomicU64::new(0) }
+        }
+    }
+
     /// Claims the registration for a change from not registered.
     pub(crate) fn begin_register(&self) -> Result<(), Refusal> {
         self.begin(IDLE)
@@ -123,6 +141,11 @@ impl Lifecycle {
     #[inline(always)]
     pub(crate) fn handle(&self) -> u64 {
         self.handle.load(Ordering::Relaxed)
+    }
+
+    /// Where ETW writes the handle.
+    pub(crate) fn handle_address(&self) -> *mut u64 {
+        sync::address(&self.handle)
     }
 
     /// Takes the handle away from writers.

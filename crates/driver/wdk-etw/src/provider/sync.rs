@@ -1,3 +1,32 @@
-//! The atomics of the provider's state, in one place: the model checker's tests put others here.
+//! The atomics of the provider's state: `core`'s, or loom's when a model checker runs the tests (`--cfg loom`).
 
+#[cfg(not(all(loom, test)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Defines a `const` function; under loom, whose atomics have no constant constructor, a function that is not.
+macro_rules! const_fn {
+    ($(#[$attribute:meta])* $visibility:vis fn $($rest:tt)*) => {
+        #[cfg(not(all(loom, test)))]
+        $(#[$attribute])*
+        $visibility const fn $($rest)*
+
+        #[cfg(all(loom, test))]
+        $(#[$attribute])*
+        $visibility fn $($rest)*
+    };
+}
+pub(super) use const_fn;
+
+/// Where ETW writes a value that others read as an atomic.
+#[cfg(not(all(loom, test)))]
+pub(super) fn address(value: &AtomicU64) -> *mut u64 {
+    value.as_ptr()
+}
+
+/// Loom's atomics have no address that a system could write to. The models store the handle themselves; none registers.
+#[cfg(all(loom, test))]
+pub(super) fn address(_value: &AtomicU64) -> *mut u64 {
+    core::ptr::null_mut()
+}

@@ -13,6 +13,9 @@
 //! up every other writer of its processor, and stopping a stream by one swap is what makes the end of a session exact.
 
 mod index_set;
+#[cfg(loom)]
+#[cfg(test)]
+mod models;
 mod pieces;
 mod pool;
 mod slot;

@@ -1,6 +1,7 @@
 //! A record on its way into a buffer: in pieces, so that nobody has to join them first.
 
-use super::slot::WORD;
+/// Bytes of a word, in which buffers are filled.
+pub(super) const WORD: usize = 8;
 
 /// An extended item: its header and its data, which zeros fill up to a multiple of eight bytes.
 pub(crate) type Item<'a> = (u64, &'a [u8]);

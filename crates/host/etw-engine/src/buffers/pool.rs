@@ -1,8 +1,8 @@
 //! The slots and streams of one session.
 
 use super::index_set::IndexSet;
-use super::pieces::Pieces;
-use super::slot::{Reservation, Slot, WORD};
+use super::pieces::{Pieces, WORD};
+use super::slot::{Reservation, Slot};
 use super::sync::{AtomicU32, AtomicU64, Ordering, TABLE, yield_now};
 
 /// A stream without a slot.

@@ -7,11 +7,9 @@
 
 use std::sync::OnceLock;
 
-use super::pieces::Pieces;
+use super::pieces::{Pieces, WORD};
 use super::sync::{AtomicU64, Ordering, yield_now};
 
-/// Bytes of a word.
-pub(super) const WORD: usize = 8;
 const CLOSED: u64 = 1 << 31;
 const USED: u64 = CLOSED - 1;
 const ONE_EVENT: u64 = 1 << 32;

@@ -1,40 +1,33 @@
-//! The filters of a request: parsed once when a session enables, asked for every event.
+//! The filters of a request: prepared once when a session enables, asked for every event.
 //!
-//! Every kind of `EVENT_FILTER_TYPE_*` has its layout checked. Those by process decide about registrations, those by
+//! Those by process decide about registrations, those by
 //! event id and name about events, those for stacks about the stack item; data for the provider is passed on.
 
-mod parse;
 #[cfg(test)]
 mod tests;
 
+use etw_types::EventDescriptor;
+use etw_types::session::filter::{NONE, SCHEMATIZED};
+use etw_types::session::{Enable, Filter, Listed, Selection};
 use etw_types::tracelogging::Metadata;
-use etw_types::{EventDescriptor, Win32Error};
 
-use crate::enable::Filter;
+use crate::callback::FilterData;
 use crate::environment::Origin;
 
 /// A list of events by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ids {
-    includes: bool,
+    listed: Listed,
     /// Sorted.
     ids: Vec<u16>,
-}
-
-/// Level and keyword that an event must have for a filter to look at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LevelKeyword {
-    includes: bool,
-    level: u8,
-    any: u64,
-    all: u64,
 }
 
 /// A list of TraceLogging events by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Names {
-    which: LevelKeyword,
-    names: Vec<Vec<u8>>,
+    listed: Listed,
+    which: Selection,
+    list: Vec<String>,
 }
 
 /// All filters of one request.
@@ -48,18 +41,42 @@ pub(crate) struct Filters {
     names: Option<Names>,
     stack_ids: Option<Ids>,
     stack_names: Option<Names>,
-    stack_levels: Option<LevelKeyword>,
-    passed_on: Option<Filter>,
+    stack_levels: Option<(Listed, Selection)>,
+    passed_on: Option<FilterData>,
 }
 
 impl Filters {
-    /// Checks and takes apart the filters of a request; `bad` is the answer to those that are not as they should be.
-    pub(crate) fn new(filters: &[Filter], bad: Win32Error) -> Result<Self, Win32Error> {
-        parse::parse(filters).ok_or(bad)
+    /// Checks and prepares the filters of a request; `None` if a rule is broken or a kind is unknown.
+    pub(crate) fn new(enable: &Enable) -> Option<Self> {
+        enable.check_enforced().ok()?;
+        let mut all = Self::default();
+        for filter in &enable.filters {
+            match filter.clone() {
+                Filter::ProcessIds(ids) => all.processes = Some(ids),
+                Filter::Executables(names) => all.images = Some(names),
+                Filter::PackageIds(names) => all.packages = Some(names),
+                Filter::PackageAppIds(names) => all.package_apps = Some(names),
+                Filter::EventIds(listed, ids) => all.ids = Some(Ids::new(listed, ids)),
+                Filter::StackEventIds(listed, ids) => all.stack_ids = Some(Ids::new(listed, ids)),
+                Filter::EventNames(listed, which, list) => all.names = Some(Names { listed, which, list }),
+                Filter::StackEventNames(listed, which, list) => all.stack_names = Some(Names { listed, which, list }),
+                Filter::StackSelection(listed, which) => all.stack_levels = Some((listed, which)),
+                // There are no containers, and system flags and handles mean something to the system providers only.
+                Filter::Container(_) | Filter::SystemFlags(_) | Filter::TraceHandle(_) | Filter::Other(NONE, _) => {}
+                Filter::Other(kind, _) if kind & SCHEMATIZED != 0 => return None,
+                // The provider looks at its own data; payload filters are compiled for it by the trace helper library, and
+                // another kind is the provider's own, as in Windows 7.
+                Filter::Schematized(data) | Filter::Payload(data) | Filter::Other(_, data) => {
+                    all.passed_on = Some(FilterData { kind: filter.kind(), data });
+                }
+                _ => return None,
+            }
+        }
+        Some(all)
     }
 
     /// Data for the provider's callback.
-    pub(crate) const fn passed_on(&self) -> Option<&Filter> {
+    pub(crate) const fn passed_on(&self) -> Option<&FilterData> {
         self.passed_on.as_ref()
     }
 
@@ -97,31 +114,34 @@ impl Filters {
     pub(crate) fn wants_stack(&self, event: &EventDescriptor, metadata: Option<&[u8]>) -> bool {
         self.stack_ids.as_ref().is_none_or(|ids| ids.passes(event.id))
             && self.stack_names.as_ref().is_none_or(|names| names.passes(event, metadata))
-            && self.stack_levels.is_none_or(|levels| levels.covers(event) == levels.includes)
+            && self.stack_levels.is_none_or(|(listed, which)| covers(which, event) == (listed == Listed::Pass))
     }
 }
 
 impl Ids {
+    fn new(listed: Listed, mut ids: Vec<u16>) -> Self {
+        ids.sort_unstable();
+        Self { listed, ids }
+    }
+
     fn passes(&self, id: u16) -> bool {
-        self.ids.binary_search(&id).is_ok() == self.includes
+        self.ids.binary_search(&id).is_ok() == (self.listed == Listed::Pass)
     }
 }
 
-impl LevelKeyword {
-    /// Level 0 and mask 0 stand for everything, as they do in a request.
-    fn covers(&self, event: &EventDescriptor) -> bool {
-        let keyword = event.keyword.bits();
-        let by_keyword = keyword == 0 || ((self.any == 0 || keyword & self.any != 0) && keyword & self.all == self.all);
-        (self.level == 0 || event.level.as_int() <= self.level) && by_keyword
-    }
+/// Whether a filter looks at the event. Level 0 and mask 0 stand for everything, as they do in a request.
+fn covers(which: Selection, event: &EventDescriptor) -> bool {
+    let keyword = event.keyword.bits();
+    let by_keyword = keyword == 0 || ((which.any == 0 || keyword & which.any != 0) && keyword & which.all == which.all);
+    (which.level == 0 || event.level.as_int() <= which.level) && by_keyword
 }
 
 impl Names {
     /// An event is listed when the filter covers it and has its name. An event without a name is not.
     fn passes(&self, event: &EventDescriptor, metadata: Option<&[u8]>) -> bool {
         let name = metadata.and_then(|bytes| Metadata::parse(bytes).ok()).map(|(metadata, _)| metadata.name());
-        let listed = self.which.covers(event)
-            && name.is_some_and(|name| self.names.iter().any(|listed| listed.as_slice() == name));
-        listed == self.which.includes
+        let is_listed = covers(self.which, event)
+            && name.is_some_and(|name| self.list.iter().any(|listed| listed.as_bytes() == name));
+        is_listed == (self.listed == Listed::Pass)
     }
 }

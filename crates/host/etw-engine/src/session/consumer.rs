@@ -12,7 +12,7 @@ use etw_etl::format::record::{Next, next};
 use etw_types::Win32Error;
 use etw_types::session::mode;
 
-use super::Session;
+use crate::Session;
 use crate::sync::lock;
 
 /// A buffer of a session.

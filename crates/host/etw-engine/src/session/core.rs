@@ -10,8 +10,8 @@ use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
 use etw_types::session::{Properties, SessionStatus, enable, mode};
 use etw_types::{Guid, NtStatus};
 
+use super::buffered::Buffers;
 use super::information::SessionInformation;
-use super::logger::Buffers;
 use super::memory::Memory;
 use super::outlet::Counts;
 use super::properties::{Overflow, Plan};

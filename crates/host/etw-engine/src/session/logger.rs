@@ -1,71 +1,15 @@
-//! The buffers of a session and the thread that empties them.
-//!
-//! Writers wake the thread with an unpark, which neither locks nor waits.
+//! The thread that empties the buffers of a session, and its end.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::{self, JoinHandle, Thread};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Instant;
 
 use etw_types::Win32Error;
 use etw_types::session::mode;
 
 use super::core::SessionCore;
-use super::outlet::Outlet;
-use crate::buffers::Pool;
 use crate::sync::lock;
-use crate::time::Time;
-
-/// Buffers, their way out, and who takes care of it.
-pub(crate) struct Buffers {
-    pub(super) pool: Pool,
-    pub(crate) outlet: Mutex<Outlet>,
-    /// Milliseconds between two flushes; 0 for no timer.
-    flush_every: AtomicU64,
-    /// The engine's time.
-    time: Arc<Time>,
-    thread: OnceLock<Thread>,
-    join: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Buffers {
-    pub(super) fn new(pool: Pool, outlet: Outlet, flush_every: Option<Duration>, time: Arc<Time>) -> Self {
-        let buffers = Self {
-            pool,
-            outlet: Mutex::new(outlet),
-            flush_every: AtomicU64::new(0),
-            time,
-            thread: OnceLock::new(),
-            join: Mutex::new(None),
-        };
-        buffers.set_flush_every(flush_every);
-        buffers
-    }
-
-    /// Wakes the session's thread.
-    pub(crate) fn wake(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
-        }
-    }
-
-    pub(super) fn set_flush_every(&self, every: Option<Duration>) {
-        let millis = every.map_or(0, |every| u64::try_from(every.as_millis()).unwrap_or(u64::MAX).max(1));
-        self.flush_every.store(millis, Ordering::Release);
-    }
-
-    fn flush_every(&self) -> Option<Duration> {
-        match self.flush_every.load(Ordering::Acquire) {
-            0 => None,
-            millis => Some(Duration::from_millis(millis)),
-        }
-    }
-
-    /// The engine's time.
-    pub(super) fn now(&self) -> u64 {
-        self.time.now()
-    }
-}
 
 /// Starts the thread of a session. A session that keeps its events in memory needs none.
 pub(super) fn spawn(core: &Arc<SessionCore>) -> Result<(), Win32Error> {

@@ -4,8 +4,8 @@ use etw_etl::format::message::MessageHeader;
 use etw_types::session::KERNEL_LOGGER_NAME;
 use etw_types::{Guid, NtStatus, Win32Error};
 
-use super::Session;
 use super::core::SessionCore;
+use crate::Session;
 use crate::buffers::Pieces;
 
 /// `TRACE_MESSAGE_*`: what a message's header says.

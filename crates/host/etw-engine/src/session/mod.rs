@@ -1,5 +1,6 @@
 //! Sessions: what they are asked to be, what they take, and where it goes.
 
+mod buffered;
 pub(crate) mod consumer;
 mod core;
 mod file;

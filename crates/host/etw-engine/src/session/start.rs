@@ -10,20 +10,21 @@ use etw_etl::{ClockKind, ExtendedType};
 use etw_types::session::{Properties, mode};
 use etw_types::{Guid, Win32Error};
 
+use super::buffered::Buffers;
 use super::core::{Life, SessionCore, Sink, clock_now};
 use super::file::{FileFacts, FileSink};
 use super::information::SessionInformation;
-use super::logger::{Buffers, spawn};
+use super::logger::spawn;
 use super::memory::{Memory, SessionOptions};
 use super::outlet::Outlet;
 use super::properties::{Overflow, Plan};
 use super::sequence::Sequence;
 use super::stacks::Stacks;
 use super::status::Report;
-use super::{Session, Sessions};
-use crate::Engine;
+use super::table::Sessions;
 use crate::buffers::{Pool, PoolOptions};
 use crate::sync::lock;
+use crate::{Engine, Session};
 
 impl Engine {
     /// `StartTrace`: starts a session.

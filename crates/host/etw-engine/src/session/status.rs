@@ -1,8 +1,7 @@
 //! What a session says about itself.
 
+use crate::Session;
 use etw_types::session::SessionStatus;
-
-use super::Session;
 
 /// Where the events of a session went. `written` is always the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

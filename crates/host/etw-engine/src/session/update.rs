@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use etw_types::Win32Error;
 use etw_types::session::{Update, mode};
 
-use super::Session;
 use super::file::{FileFacts, FileSink, win32};
 use super::outlet::Outlet;
 use super::properties::Plan;
 use super::status::Report;
+use crate::Session;
 use crate::sync::lock;
 
 /// The builds of Windows that came with two codes of `ControlTrace`: 10 version 1809, and 10 of 2020.

@@ -8,7 +8,8 @@ use etw_types::session::{
 };
 use etw_types::{Guid, Win32Error};
 
-use super::{Function, SetInformation};
+use super::class::Function;
+use super::set::SetInformation;
 use crate::sync::lock;
 use crate::{Engine, Session, SessionInformation};
 

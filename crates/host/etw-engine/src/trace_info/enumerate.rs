@@ -6,7 +6,7 @@ use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TracePr
 use etw_types::{Guid, Win32Error};
 
 use super::bytes::{count, guid_bytes};
-use super::{Function, QueryError};
+use super::class::{Function, QueryError};
 use crate::state::Enablement;
 use crate::sync::read;
 use crate::{Engine, Target};

@@ -7,87 +7,13 @@
 
 mod apply;
 mod bytes;
+mod class;
 mod enumerate;
 mod query;
 mod set;
 
-use std::collections::BTreeMap;
-
-use etw_types::Win32Error;
-use etw_types::session::{HandleKind, TraceInfoClass};
-
-use crate::{Engine, Session};
-
+pub(crate) use class::MachineInformation;
+pub use class::QueryError;
 pub use enumerate::{Enabled, Enumeration, ProviderInstance};
 pub use query::{Information, PmcSession};
 pub use set::SetInformation;
-
-/// What was set on the machine.
-#[derive(Default)]
-pub(crate) struct MachineInformation {
-    /// Class 5: intervals by source.
-    pub(crate) intervals: BTreeMap<u32, u32>,
-    /// Class 6.
-    pub(crate) sources: Vec<u32>,
-}
-
-/// Which function a class is used with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Function {
-    Set,
-    Query,
-    Enumerate,
-}
-
-/// What a failed query says: the code, and how many bytes the answer needs where that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueryError {
-    /// The code.
-    pub code: Win32Error,
-    /// `ReturnLength`: bytes that the answer needs; 0 where there is none.
-    pub needed: usize,
-}
-
-impl From<Win32Error> for QueryError {
-    fn from(code: Win32Error) -> Self {
-        Self { code, needed: 0 }
-    }
-}
-
-impl Engine {
-    /// The checks that come before any look at data.
-    fn check_class(&self, class: TraceInfoClass, function: Function, handle: u64) -> Result<(), Win32Error> {
-        let facts = class.facts().ok_or(Win32Error::InvalidParameter)?;
-        let takes = match function {
-            Function::Set => facts.set,
-            Function::Query => facts.query,
-            Function::Enumerate => facts.enumerate,
-        };
-        if !takes {
-            return Err(Win32Error::NotSupported);
-        }
-        let options = self.options();
-        let since = if function == Function::Query { facts.query_since() } else { facts.since };
-        if since > options.os_build {
-            return Err(options.answers.newer_class);
-        }
-        if !options.rights.control && function != Function::Enumerate {
-            return Err(Win32Error::AccessDenied);
-        }
-        match facts.handle {
-            HandleKind::Zero if handle != 0 => Err(Win32Error::InvalidParameter),
-            HandleKind::Session | HandleKind::SystemSession if handle == 0 => Err(Win32Error::InvalidParameter),
-            _ => Ok(()),
-        }
-    }
-
-    /// The session of a class that needs one.
-    fn session_for(&self, class: TraceInfoClass, handle: u64) -> Result<Session, Win32Error> {
-        let session = self.session(handle)?;
-        let needs_system = class.facts().is_some_and(|facts| facts.handle == HandleKind::SystemSession);
-        if needs_system && !session.core.is_system() {
-            return Err(self.options().answers.not_a_system_session);
-        }
-        Ok(session)
-    }
-}

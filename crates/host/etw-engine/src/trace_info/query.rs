@@ -7,7 +7,7 @@ use etw_types::session::{
 use etw_types::{Guid, Win32Error};
 
 use super::bytes::{chain, count, guid_bytes};
-use super::{Function, QueryError};
+use super::class::{Function, QueryError};
 use crate::sync::{lock, read};
 use crate::{Engine, ProfileSource, SessionInformation};
 

@@ -5,7 +5,6 @@
 //! among the kernel's classes. Nothing is lost: what could not be decoded stays as bytes.
 
 mod find;
-mod reencode;
 mod schema;
 mod tree;
 mod value;
@@ -18,7 +17,6 @@ use etw_manifest::EventSchema;
 use etw_types::tracelogging::{self, DecodeError, Metadata};
 use etw_types::{Channel, traits};
 
-pub use reencode::{Reencoded, reencode};
 pub use schema::{Decoder, Identity};
 pub use tree::{Field, Node};
 pub use value::Scalar;
@@ -140,6 +138,8 @@ pub struct Decoded {
     pub raw: Option<Vec<u8>>,
     /// Why not, for an event that has a schema.
     pub error: Option<DecodeError>,
+    /// The functions of the event's stack, the innermost first, if the [`Decoder`] knows names.
+    pub frames: Vec<String>,
     /// The schema, if the event was decoded by one that it does not carry itself.
     pub schema: Option<Arc<EventSchema>>,
 }

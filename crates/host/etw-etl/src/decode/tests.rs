@@ -2,8 +2,9 @@
 
 use etw_types::tracelogging::{DecodeError, EventBuilder, MetadataError, Piece, encode_pieces, pieces_len};
 use etw_types::{Channel, EventDescriptor, Guid, InType, OutType};
+use test_support::reencode;
 
-use super::{Kind, Node, Parts, Scalar, reencode};
+use super::{Kind, Node, Parts, Scalar};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::testing::{TRAITS, descriptor, event_of, read, read_record, trace_logging};
 use crate::{EventData, ExtendedItem, ExtendedType};
@@ -14,7 +15,7 @@ fn shown(in_type: InType, out_type: OutType, value: &[u8]) -> String {
     let decoded = event.decode();
     assert_eq!(decoded.error, None, "{in_type:?} {out_type:?}");
     let parts = Parts::of(&event).unwrap();
-    let again = reencode(&parts).unwrap();
+    let again = reencode(parts.metadata, parts.payload).unwrap();
     assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (parts.metadata, parts.payload));
     decoded.fields[0].node.to_string()
 }
@@ -160,14 +161,15 @@ fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
     assert_eq!(decoded.raw, None);
     let Node::Custom { description, .. } = &decoded.fields[1].node else { panic!("not custom") };
     assert_eq!(description, b"!");
-    let again = reencode(&Parts::of(&event).unwrap()).unwrap();
+    let parts = Parts::of(&event).unwrap();
+    let again = reencode(parts.metadata, parts.payload).unwrap();
     assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&METADATA[..], &payload[..]));
 }
 
 #[test]
 fn tags_in_more_bytes_than_they_have_bits_are_encoded_as_they_were() {
     let metadata = b"\x15\0\x80\x80\x80\xff\xff\x81\x01E\0f\0\x84\x80\x80\x80\x80\x80\xff\x7f";
-    let again = reencode(&Parts { traits: None, metadata, payload: &[5] }).unwrap();
+    let again = reencode(metadata, &[5]).unwrap();
     assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&metadata[..], &[5][..]));
 }
 

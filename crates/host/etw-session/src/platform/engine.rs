@@ -128,14 +128,15 @@ impl System for EngineSystem {
         };
         match request.control {
             ControlCode::EnableProvider => {
-                let filters = request.filters.iter().map(|(kind, data)| Filter { kind: *kind, data: data.clone() });
+                let decode = |(kind, data): &(u32, Vec<u8>)| Filter::decode(*kind, data);
+                let filters = request.filters.iter().map(decode).collect::<Result<_, _>>();
                 let enable = Enable {
                     level: request.level,
                     any: request.any,
                     all: request.all,
                     property: request.property,
                     source: request.source,
-                    filters: filters.collect(),
+                    filters: filters.map_err(|_| self.engine.options().answers.bad_filter)?,
                     ..Enable::default()
                 };
                 session.enable_trace(target, enable)

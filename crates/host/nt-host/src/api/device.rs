@@ -1,8 +1,9 @@
 //! A device of the driver, as a client uses it.
 
-use nt_machine::{Answer, IoRequest, RequestKind};
+use nt_machine::{Answer, IoRequest};
 
 use super::NtHost;
+use super::file::{self, File};
 use crate::Error;
 use crate::wire::{Reply, Request};
 
@@ -24,7 +25,7 @@ impl Device {
     ///
     /// When the driver stops the machine. A request that fails is an [`Answer`] with its status.
     pub fn ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
-        self.send(control(code, input, output))
+        self.send(file::control(code, input, output))
     }
 
     /// Reads.
@@ -33,7 +34,7 @@ impl Device {
     ///
     /// As for [`Device::ioctl`].
     pub fn read(&self, length: u32) -> Result<Answer, Error> {
-        self.send(read(length))
+        self.send(file::read(length))
     }
 
     /// Writes.
@@ -42,7 +43,16 @@ impl Device {
     ///
     /// As for [`Device::ioctl`].
     pub fn write(&self, data: &[u8]) -> Result<Answer, Error> {
-        self.send(write(data))
+        self.send(file::write(data))
+    }
+
+    /// Opens the device, as `CreateFile` does. Several files can be open at once.
+    ///
+    /// # Errors
+    ///
+    /// With the driver's status if it refuses, and if the driver stops the machine.
+    pub fn open(&self) -> Result<File, Error> {
+        self.host.open_with(&Request::Open { device: self.number })
     }
 
     /// Takes the device away, as when it is disabled or pulled out.
@@ -87,7 +97,7 @@ impl Device {
     ///
     /// When the driver stops the machine.
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
-        self.begin(control(code, input, output))
+        self.begin(file::control(code, input, output))
     }
 
     /// Begins to read.
@@ -96,7 +106,7 @@ impl Device {
     ///
     /// As for [`Device::begin_ioctl`].
     pub fn begin_read(&self, length: u32) -> Result<PendingRequest, Error> {
-        self.begin(read(length))
+        self.begin(file::read(length))
     }
 
     /// Begins to write.
@@ -105,12 +115,12 @@ impl Device {
     ///
     /// As for [`Device::begin_ioctl`].
     pub fn begin_write(&self, data: &[u8]) -> Result<PendingRequest, Error> {
-        self.begin(write(data))
+        self.begin(file::write(data))
     }
 
     fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
         match self.host.ask(&Request::Begin { device: self.number, request })? {
-            Reply::Number { number } => Ok(PendingRequest { host: self.host.clone(), number }),
+            Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),
         }
     }
@@ -123,18 +133,6 @@ impl Device {
     }
 }
 
-fn control(code: u32, input: &[u8], output: u32) -> IoRequest {
-    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input: input.to_vec(), output }
-}
-
-fn read(length: u32) -> IoRequest {
-    IoRequest { kind: RequestKind::READ, output: length, ..IoRequest::default() }
-}
-
-fn write(data: &[u8]) -> IoRequest {
-    IoRequest { kind: RequestKind::WRITE, input: data.to_vec(), ..IoRequest::default() }
-}
-
 /// A request that was begun: it has ended, or the driver or one of its queues has it.
 #[must_use = "the driver may never end it otherwise"]
 #[derive(Debug)]
@@ -144,6 +142,10 @@ pub struct PendingRequest {
 }
 
 impl PendingRequest {
+    pub(super) const fn new(host: NtHost, number: u64) -> Self {
+        Self { host, number }
+    }
+
     /// Cancels the request, as when its thread ends. A request that has ended stays as it is.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod builder;
 mod device;
 mod expect;
+mod file;
 mod host;
 mod matrix;
 mod system;
@@ -11,6 +12,7 @@ mod trace;
 pub use builder::Builder;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
+pub use file::File;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Survey};
 pub use trace::{Trace, TraceSession};

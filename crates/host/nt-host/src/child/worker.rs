@@ -7,7 +7,7 @@ use std::thread as std_thread;
 use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
-use nt_machine::{Answer, DeviceId, Layout, Loaded, Machine};
+use nt_machine::{Answer, DeviceId, FileId, Layout, Loaded, Machine};
 
 use super::server::{Sessions, lock};
 use super::{control, storm};
@@ -90,6 +90,19 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
         Request::Begin { device, request } => {
             Reply::Number { number: machine.begin(DeviceId::from_int(device), &request) }
         }
+        Request::Open { device } => file(machine.open(DeviceId::from_int(device))),
+        Request::OpenName { name } => file(machine.open_name(&name)),
+        Request::Close { file } => {
+            if machine.close(FileId::from_int(file)) {
+                done()
+            } else {
+                NOT_OPEN
+            }
+        }
+        Request::BeginOn { file, request } => match machine.begin_on(FileId::from_int(file), &request) {
+            Some(number) => Reply::Number { number },
+            None => NOT_OPEN,
+        },
         Request::Cancel { number } => {
             machine.cancel(number);
             done()
@@ -121,6 +134,16 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
 fn result(result: Result<(), NtStatus>) -> Reply {
     Reply::Status { status: result.err().unwrap_or(NtStatus::Success) }
 }
+
+fn file(opened: Result<FileId, NtStatus>) -> Reply {
+    match opened {
+        Ok(file) => Reply::Number { number: file.as_int() },
+        Err(status) => Reply::Status { status },
+    }
+}
+
+/// The device went, or somebody closed the file.
+const NOT_OPEN: Reply = Reply::Status { status: NtStatus::InvalidHandle };
 
 fn done() -> Reply {
     Reply::Status { status: NtStatus::Success }

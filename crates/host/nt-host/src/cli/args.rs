@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etw_types::NtStatus;
+use nt_machine::{IoRequest, RequestKind};
 
 use crate::{Failure, Os};
 
@@ -12,6 +13,9 @@ use crate::{Failure, Os};
 pub(super) fn help() -> String {
     format!("{HELP}\n\nreleases of Windows for --os, by any of these names or by the build:\n{}", Os::list())
 }
+
+/// Room for the output of a control request.
+const OUTPUT: u32 = 4096;
 
 const HELP: &str = "\
 Runs a Windows kernel driver natively, and says what it does wrong.
@@ -25,7 +29,6 @@ options:
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
-  --ioctl CODE[:HEX]             send a control request; may be repeated
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
   --timeout SECONDS              how long the driver may take for one request, on the wall (20)
@@ -37,14 +40,29 @@ options:
   --etl FILE                     write the events to a trace file
   --json                         a report for programs
 
-exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage, no driver, or a file that cannot be written;
-  3 findings or a bug check; 4 incomplete: events or findings were lost, or the driver's process ended; 130 interrupted";
+what clients do, in the order of the command line:
+  --open NAME                    open a device by its name or symbolic link: \\\\.\\Name, \\Device\\Name
+  --handle N                     what follows goes to the N-th device that was opened; without it, to the last one
+  --close                        close it
+  --ioctl CODE[:HEX]             send a control request; without an open device, one is opened for each request
+  --internal-ioctl CODE[:HEX]    send an internal control request
+  --read BYTES                   send a read request
+  --write HEX                    send a write request
+  --wait MILLISECONDS            let time pass
 
-/// A control request.
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage, no driver, or a file that cannot be written;
+  3 findings, a bug check, or a request that could not be sent; 4 incomplete: events or findings were lost, or the
+  driver's process ended; 130 interrupted";
+
+/// What a client does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ioctl {
-    pub(super) code: u32,
-    pub(super) input: Vec<u8>,
+pub(super) enum Step {
+    Open(String),
+    /// Goes on with the device that was opened as this one, counted from 1.
+    Handle(usize),
+    Close,
+    Request(IoRequest),
+    Wait(Duration),
 }
 
 /// What a run is to be like.
@@ -55,7 +73,7 @@ pub(super) struct Options {
     pub(super) hide: Vec<String>,
     pub(super) fail: Vec<Failure>,
     pub(super) seed: Option<u64>,
-    pub(super) ioctls: Vec<Ioctl>,
+    pub(super) steps: Vec<Step>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
     pub(super) timeout: Option<Duration>,
@@ -102,7 +120,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         hide: Vec::new(),
         fail: Vec::new(),
         seed: None,
-        ioctls: Vec::new(),
+        steps: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
         timeout: None,
@@ -123,7 +141,14 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
             "--seed" => options.seed = Some(number(&value()?)?),
-            "--ioctl" => options.ioctls.push(ioctl(&value()?)?),
+            "--open" => options.steps.push(Step::Open(value()?)),
+            "--handle" => options.steps.push(Step::Handle(handle(&value()?)?)),
+            "--close" => options.steps.push(Step::Close),
+            "--ioctl" => options.steps.push(control(RequestKind::DEVICE_CONTROL, &value()?)?),
+            "--internal-ioctl" => options.steps.push(control(RequestKind::INTERNAL_DEVICE_CONTROL, &value()?)?),
+            "--read" => options.steps.push(read(&value()?)?),
+            "--write" => options.steps.push(write(&value()?)?),
+            "--wait" => options.steps.push(Step::Wait(Duration::from_millis(number(&value()?)?))),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
             "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
             "--capture-state" => options.capture_state = true,
@@ -182,23 +207,42 @@ fn failure(text: &str) -> Result<Failure, String> {
     Ok(Failure { routine: routine.to_owned(), status, call })
 }
 
-fn ioctl(text: &str) -> Result<Ioctl, String> {
+fn control(kind: RequestKind, text: &str) -> Result<Step, String> {
     let (code, data) = text.split_once(':').unwrap_or((text, ""));
     let digits = code.trim_start_matches("0x");
     let code = u32::from_str_radix(digits, 16).map_err(|_| format!("`{code}` is no control code in hexadecimal"))?;
-    let bytes = data.as_bytes().chunks(2).map(|pair| {
+    Ok(Step::Request(IoRequest { kind, code, input: bytes(data)?, output: OUTPUT }))
+}
+
+fn read(text: &str) -> Result<Step, String> {
+    let output = u32::try_from(number(text)?).map_err(|_| format!("`{text}` bytes are too many to read"))?;
+    Ok(Step::Request(IoRequest { kind: RequestKind::READ, output, ..IoRequest::default() }))
+}
+
+fn write(text: &str) -> Result<Step, String> {
+    Ok(Step::Request(IoRequest { kind: RequestKind::WRITE, input: bytes(text)?, ..IoRequest::default() }))
+}
+
+fn handle(text: &str) -> Result<usize, String> {
+    let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
+    number.ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
+}
+
+fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let bytes = text.as_bytes().chunks(2).map(|pair| {
         let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
         pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
     });
-    let input: Option<Vec<u8>> = bytes.collect();
-    Ok(Ioctl { code, input: input.ok_or_else(|| format!("`{data}` is no data in hexadecimal"))? })
+    let bytes: Option<Vec<u8>> = bytes.collect();
+    bytes.ok_or_else(|| format!("`{text}` is no data in hexadecimal"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Ioctl, parse};
+    use super::{Command, OUTPUT, Step, parse};
     use crate::Failure;
     use etw_types::NtStatus;
+    use nt_machine::{IoRequest, RequestKind};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
@@ -223,10 +267,25 @@ mod tests {
         let line = "run a.sys --os win7 --hide X --fail Y=C000009A@2 --ioctl 222000:0aff --seed 0x10 --json";
         let Ok(Command::Run(options)) = parse(words(line)) else { panic!("a run") };
         assert_eq!(options.os.name(), "win7");
-        assert_eq!(options.ioctls, [Ioctl { code: 0x222_000, input: vec![0x0A, 0xFF] }]);
+        let kind = RequestKind::DEVICE_CONTROL;
+        let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT };
+        assert_eq!(options.steps, [Step::Request(request)]);
         let status = Some(NtStatus::InsufficientResources);
         assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
         assert_eq!((options.seed, options.json), (Some(16), true));
+    }
+
+    #[test]
+    fn what_clients_do_keeps_its_order() {
+        let line = r"run a.sys --open \\.\A --read 16 --wait 5 --open \\.\B --write 01 --handle 1 --close";
+        let Ok(Command::Run(options)) = parse(words(line)) else { panic!("a run") };
+        let [Step::Open(_), Step::Request(read), Step::Wait(_), Step::Open(name), Step::Request(write), rest @ ..] =
+            options.steps.as_slice()
+        else {
+            panic!("{:?}", options.steps)
+        };
+        assert_eq!((read.kind, read.output, write.input.as_slice()), (RequestKind::READ, 16, [1].as_slice()));
+        assert_eq!((name.as_str(), rest), (r"\\.\B", [Step::Handle(1), Step::Close].as_slice()));
     }
 
     #[test]
@@ -235,6 +294,9 @@ mod tests {
             ("fly", "unknown command `fly`"),
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
+            ("run a --handle 0", "`0` is no handle: they count from 1"),
+            ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
+            ("run a --write 1", "`1` is no data in hexadecimal"),
             ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
             ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
             ("run a --fail X@0", "`X@0` names no call"),

@@ -1,9 +1,11 @@
 //! The command `nt-host`.
 //!
-//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage, a file that is no driver, or one that cannot be written; 3 findings
-//! or a bug check; 4 an incomplete run (events or findings were lost, the driver's process ended); 130 an interrupt.
+//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage, a file that is no driver, or one that cannot be written; 3 findings,
+//! a bug check, or a request that could not be sent; 4 an incomplete run (events or findings were lost, the driver's process ended);
+//! 130 an interrupt.
 
 mod args;
+mod clients;
 mod interrupt;
 mod list;
 mod matrix;
@@ -22,7 +24,7 @@ const CLEAN: u8 = 0;
 const ENTRY_FAILED: u8 = 1;
 /// Bad usage or a bad file.
 const USAGE: u8 = 2;
-/// Findings or a bug check.
+/// Findings, a bug check, or a request that could not be sent.
 const FINDINGS: u8 = 3;
 /// The run is not complete, so that it cannot be clean: something was lost, or the driver's process ended.
 const INCOMPLETE: u8 = 4;

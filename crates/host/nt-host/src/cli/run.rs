@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
-use etw_types::{Guid, NtStatus};
+use etw_types::Guid;
 
 use super::args::Options;
+use super::clients::Clients;
 use super::{CLEAN, ENTRY_FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, interrupt, print};
+use crate::report::Sent;
 use crate::{Builder, Error, Failure, NtHost, Report, report};
-
-/// Room for the output of a control request.
-const OUTPUT: u32 = 4096;
 
 /// What became of a run.
 struct Outcome {
@@ -60,7 +59,7 @@ pub(super) fn run(options: &Options) -> u8 {
     progress.end();
     let loaded = !matches!(result, Err(Error::NotLoaded(..) | Error::DriverEntry(..)));
     let report = host.report();
-    let outcome = judge(result, &report);
+    let outcome = judge(result, &report, progress.unsent());
     let trace = host.trace();
     let (events, unread) = match trace.events() {
         Ok(events) => (events, None),
@@ -97,31 +96,28 @@ pub(super) fn run(options: &Options) -> u8 {
 pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -> Result<(), Error> {
     progress.step("DriverEntry");
     host.load()?;
+    let mut device = None;
     if options.device {
         progress.step("device");
         match host.add_device() {
-            Ok(device) => {
-                for ioctl in &options.ioctls {
-                    progress.step("ioctl");
-                    let answer = device.ioctl(ioctl.code, &ioctl.input, OUTPUT)?;
-                    let hex: Vec<String> = answer.output.iter().map(|byte| format!("{byte:02x}")).collect();
-                    let hex = hex.concat();
-                    progress.say(format!("ioctl {:08X}: {} {hex}", ioctl.code, answer.status).trim_end());
-                    progress.requests.push((ioctl.code, answer.status, hex));
-                }
-                if options.capture_state {
-                    progress.step("capture state");
-                    capture_state(host)?;
-                }
-                progress.step("time");
-                host.advance(options.advance)?;
-                progress.step("removal");
-                device.remove()?;
-            }
+            Ok(added) => device = Some(added),
             // A driver need not take a device; what it answers is its own affair.
             Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
             Err(error) => return Err(error),
         }
+    }
+    Clients::new(host, device.as_ref()).run(&options.steps, progress)?;
+    if options.capture_state {
+        progress.step("capture state");
+        capture_state(host)?;
+    }
+    if options.device {
+        progress.step("time");
+        host.advance(options.advance)?;
+    }
+    if let Some(device) = device {
+        progress.step("removal");
+        device.remove()?;
     }
     progress.step("unload");
     host.unload().map(drop)
@@ -156,7 +152,7 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
     options.fail.iter().map(describe).collect()
 }
 
-fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
+fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
     match result {
         Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
         Err(error @ Error::NotLoaded(..)) => Outcome { code: ENTRY_FAILED, text: error.to_string() },
@@ -171,6 +167,10 @@ fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
         _ if report.findings().is_empty() && !report.is_complete() => {
             Outcome { code: INCOMPLETE, text: format!("incomplete: {} events were lost", report.losses().events) }
         }
+        _ if report.is_clean() && unsent != 0 => {
+            let plural = if unsent == 1 { " was" } else { "s were" };
+            Outcome { code: FINDINGS, text: format!("{unsent} request{plural} not sent") }
+        }
         _ if report.is_clean() => Outcome { code: CLEAN, text: "clean".into() },
         _ => {
             let count = report.findings().len();
@@ -183,8 +183,8 @@ fn judge(result: Result<(), Error>, report: &Report) -> Outcome {
 pub(super) struct Progress {
     line: bool,
     talk: bool,
-    /// Control requests that were answered: code, status, output in hexadecimal.
-    requests: Vec<(u32, NtStatus, String)>,
+    /// What became of each request.
+    pub(super) requests: Vec<Sent>,
 }
 
 impl Progress {
@@ -203,7 +203,12 @@ impl Progress {
         }
     }
 
-    fn say(&mut self, what: &str) {
+    /// Requests that never got to the driver.
+    fn unsent(&self) -> usize {
+        self.requests.iter().filter(|request| !request.sent).count()
+    }
+
+    pub(super) fn say(&mut self, what: &str) {
         self.end();
         if self.talk {
             print(&format!("{what}\n"));

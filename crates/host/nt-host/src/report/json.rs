@@ -1,16 +1,15 @@
 //! A report for programs.
 
 use etw_etl::{Event, Format};
-use etw_types::NtStatus;
 use serde_json::{Value, json};
 
 use super::text::export;
-use super::{Finding, Place, Report};
+use super::{Finding, Place, Report, Sent};
 
 /// One object: the outcome, the requests, the findings, the events, the debug output.
 pub(crate) fn json(
     outcome: &str,
-    requests: &[(u32, NtStatus, String)],
+    requests: &[Sent],
     notes: &[String],
     report: &Report,
     events: &[Event],
@@ -32,8 +31,14 @@ pub(crate) fn json(
     value.to_string()
 }
 
-fn request((code, status, output): &(u32, NtStatus, String)) -> Value {
-    json!({ "code": format!("0x{code:08X}"), "status": format!("0x{:08X}", status.as_int()), "output": output })
+fn request(request: &Sent) -> Value {
+    json!({
+        "kind": request.what,
+        "code": format!("0x{:08X}", request.code),
+        "status": format!("0x{:08X}", request.status.as_int()),
+        "output": request.output,
+        "sent": request.sent,
+    })
 }
 
 fn finding(finding: &Finding) -> Value {
@@ -64,7 +69,7 @@ fn finding(finding: &Finding) -> Value {
 mod tests {
     use etw_types::NtStatus;
 
-    use super::json;
+    use super::{Sent, json};
     use crate::{Finding, Place, Report, Rule};
 
     #[test]
@@ -81,9 +86,11 @@ mod tests {
             detail: "16 bytes".into(),
         };
         let report = Report::new(vec![finding], "hi".into());
+        let (what, status) = ("ioctl", NtStatus::Success);
+        let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), sent: true };
         assert_eq!(
-            json("clean", &[(0x0022_2000, NtStatus::Success, "0a".into())], &["note".into()], &report, &[], 0),
-            "{\"outcome\":\"clean\",\"requests\":[{\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\"}],\
+            json("clean", &[sent], &["note".into()], &report, &[], 0),
+            "{\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\

@@ -8,7 +8,30 @@ pub use finding::{Finding, Place};
 pub(crate) use json::json;
 pub(crate) use text::text;
 
+use etw_types::NtStatus;
+
 use crate::Rule;
+
+/// What became of a client's request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Its kind.
+    pub(crate) what: &'static str,
+    /// Its control code, if it has one.
+    pub(crate) code: u32,
+    pub(crate) status: NtStatus,
+    /// Its output in hexadecimal.
+    pub(crate) output: String,
+    /// Whether the driver got it.
+    pub(crate) sent: bool,
+}
+
+impl Sent {
+    /// A request that could not be sent, and why.
+    pub(crate) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
+        Self { what, code, status, output: String::new(), sent: false }
+    }
+}
 
 /// The findings and the debug output of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -69,6 +69,14 @@ messages! {
         Control { call: Control } = 16,
         /// Begin a request; the answer is its number.
         Begin { device: u64, request: IoRequest } = 17,
+        /// Open a device; the answer is the number of the file.
+        Open { device: u64 } = 6,
+        /// Open a device by name or symbolic link.
+        OpenName { name: String } = 7,
+        /// Close a file.
+        Close { file: u64 } = 23,
+        /// Begin a request to an open file; the answer is its number.
+        BeginOn { file: u64, request: IoRequest } = 24,
         /// Cancel a request that was begun.
         Cancel { number: u64 } = 18,
         /// Wait for the end of a request that was begun.

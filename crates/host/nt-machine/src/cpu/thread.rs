@@ -4,19 +4,23 @@
 //! pointers in a part of its own.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::stack::Stack;
 use super::switch::{MOST_ARGUMENTS, call_driver};
-use crate::layout::{CROSSING, PROCESSOR_BLOCK};
+use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
 use crate::part::Part;
 use pe_image::unwind::Registers;
 
 /// Bytes at the top of a stack that stay as they are: a crossing without a caller.
 const TOP: u64 = 128;
+
+/// `ThreadObject`.
+const THREAD_OBJECT: u8 = 6;
 
 type Block = GuestPtr<PROCESSOR_BLOCK>;
 
@@ -45,6 +49,8 @@ pub(crate) struct Threads {
     numbers: AtomicU32,
     /// Stacks and blocks of threads that ended, for the next ones.
     spare: Mutex<Vec<(Block, Stack)>>,
+    /// The objects of those that are there, by their numbers.
+    objects: Mutex<BTreeMap<u32, GuestPtr<Opaque>>>,
 }
 
 static THREADS: Part<Threads> = Part::new();
@@ -58,8 +64,18 @@ pub(crate) fn attach_to(threads: &'static Threads) {
 #[derive(Debug)]
 pub(crate) struct Attached(());
 
+/// A number for a thread to come.
+pub(crate) fn reserve_number() -> u32 {
+    THREADS.get().numbers.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 /// Prepares the calling thread.
 pub(crate) fn attach() -> io::Result<Attached> {
+    attach_as(reserve_number(), GuestPtr::NULL)
+}
+
+/// Prepares the calling thread, which has a number and maybe an object.
+pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Attached> {
     let threads = THREADS.get();
     let spare = threads.spare.lock().ok().and_then(|mut spare| spare.pop());
     let (block, stack) = if let Some(spare) = spare {
@@ -69,20 +85,25 @@ pub(crate) fn attach() -> io::Result<Attached> {
         (Block::new(region.base), Stack::new()?)
     };
     let top = GuestPtr::<CROSSING>::new(stack.high() - TOP);
-    prepare(block, top).or_stop();
+    let object = object.non_null().unwrap_or_else(|| block.Thread().cast());
+    prepare(block, object, top).or_stop();
     set_gs(block.address())?;
     super::stack::use_handler_stack()?;
     BLOCK.set(block);
     STACK.set(Some(stack));
-    NUMBER.set(threads.numbers.fetch_add(1, Ordering::Relaxed) + 1);
+    NUMBER.set(number);
+    if let Ok(mut objects) = threads.objects.lock() {
+        objects.insert(number, object);
+    }
     Ok(Attached(()))
 }
 
 /// Fills in a block; nobody called from the top of the stack.
-fn prepare(block: Block, top: GuestPtr<CROSSING>) -> Result<(), Fault> {
+fn prepare(block: Block, object: GuestPtr<Opaque>, top: GuestPtr<CROSSING>) -> Result<(), Fault> {
+    block.Thread().cast::<DISPATCHER_HEADER>().initialize(THREAD_OBJECT, 0)?;
     block.SelfPcr().write(block)?;
     block.CurrentPrcb().write(block.Prcb())?;
-    block.CurrentThread().write(block.Thread().cast())?;
+    block.CurrentThread().write(object)?;
     block.Irql().write(0)?;
     top.Return().write(0)?;
     block.DriverStack().write(top.address())
@@ -90,6 +111,9 @@ fn prepare(block: Block, top: GuestPtr<CROSSING>) -> Result<(), Fault> {
 
 impl Drop for Attached {
     fn drop(&mut self) {
+        if let Ok(mut objects) = THREADS.get().objects.lock() {
+            objects.remove(&NUMBER.get());
+        }
         if let (block, Some(stack)) = (BLOCK.replace(GuestPtr::NULL), STACK.replace(None))
             && let Ok(mut spare) = THREADS.get().spare.lock()
         {
@@ -147,7 +171,7 @@ pub(crate) fn irql_changed_by() -> u64 {
 
 /// The address that stands for the current thread.
 pub(crate) fn object() -> GuestPtr<Opaque> {
-    block().map_or(GuestPtr::NULL, |block| block.Thread().cast())
+    block().map_or(GuestPtr::NULL, |block| block.CurrentThread().read().or_stop())
 }
 
 /// Where the driver's stack continues: in a routine, the crossing of its call.
@@ -165,6 +189,17 @@ pub(crate) fn set_driver_stack(address: u64) {
 /// Where the host's stack continues.
 pub(crate) fn host_stack() -> u64 {
     block().map_or(0, |block| block.HostStack().read().or_stop())
+}
+
+/// The object of the thread with a number.
+pub(crate) fn by_number(number: u32) -> Option<GuestPtr<Opaque>> {
+    THREADS.get().objects.lock().ok()?.get(&number).copied()
+}
+
+/// The number of the thread with an object.
+pub(crate) fn number_of(object: GuestPtr<Opaque>) -> Option<u32> {
+    let objects = THREADS.get().objects.lock().ok()?;
+    objects.iter().find(|(_, known)| **known == object).map(|(number, _)| *number)
 }
 
 /// A number that no other thread has.

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::sync::thread::process;
 use super::sync::timer::TICK;
 use crate::config::Config;
-use crate::memory::{Fault, GuestPtr, Protection, Region};
+use crate::layout::THREAD;
+use crate::memory::{Fault, GuestPtr, Opaque, Protection, Region};
 
 /// What a variable holds when the driver is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -20,15 +20,16 @@ enum Value {
     Build,
     /// The address of an object type, which is opaque.
     ObjectType,
+    /// The address of the system process.
+    Process,
+    /// A table of which drivers only take the address.
+    Table,
 }
 
-use Value::{Build, Byte, Long, ObjectType, Quad};
-
-/// Holds the address of the system process.
-const SYSTEM_PROCESS: &str = "PsInitialSystemProcess";
+use Value::{Build, Byte, Long, ObjectType, Process, Quad, Table};
 
 /// The variables, and their values on x64 with two processors and no debugger.
-const VARIABLES: [(&str, Value); 39] = [
+const VARIABLES: [(&str, Value); 46] = [
     ("CmKeyObjectType", ObjectType),
     ("ExActivationObjectType", ObjectType),
     ("ExCompositionObjectType", ObjectType),
@@ -46,6 +47,7 @@ const VARIABLES: [(&str, Value); 39] = [
     ("IoFileObjectType", ObjectType),
     ("LpcPortObjectType", ObjectType),
     ("MmSectionObjectType", ObjectType),
+    ("ObDirectoryObjectType", ObjectType),
     ("PsJobType", ObjectType),
     ("PsProcessType", ObjectType),
     ("PsThreadType", ObjectType),
@@ -54,6 +56,8 @@ const VARIABLES: [(&str, Value); 39] = [
     ("TmResourceManagerObjectType", ObjectType),
     ("TmTransactionManagerObjectType", ObjectType),
     ("TmTransactionObjectType", ObjectType),
+    ("HalDispatchTable", Table),
+    ("HalPrivateDispatchTable", Table),
     ("InitSafeBootMode", Long(0)),
     ("KdDebuggerEnabled", Byte(0)),
     ("KdDebuggerNotPresent", Byte(1)),
@@ -65,24 +69,36 @@ const VARIABLES: [(&str, Value); 39] = [
     ("MmUserProbeAddress", Quad(0x7FFF_FFFF_0000)),
     ("NlsMbCodePageTag", Byte(0)),
     ("NlsMbOemCodePageTag", Byte(0)),
+    ("NlsAnsiCodePage", Long(1252)),
+    ("NlsOemCodePage", Long(437)),
     ("NtBuildNumber", Build),
     ("NtGlobalFlag", Long(0)),
-    (SYSTEM_PROCESS, Quad(0)),
+    ("FsRtlLegalAnsiCharacterArray", Quad(0)),
+    ("SeExports", Quad(0)),
+    ("PsInitialSystemProcess", Process),
 ];
 
 /// Whether a name is that of a variable.
 pub(crate) fn is_variable(name: &str) -> bool {
-    VARIABLES.iter().any(|(known, _)| *known == name)
+    names().any(|known| known == name)
 }
 
-/// Bytes of a variable, and of an object type behind the variables.
-const VARIABLE: u64 = 16;
-const OBJECT: u64 = 0x100;
+/// The names of all variables.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().map(|(name, _)| *name)
+}
 
-/// The variables of a machine.
+/// Bytes of a variable, and of an object type or a table behind the variables.
+const VARIABLE: u64 = 16;
+const OBJECT: u64 = 0x400;
+/// `ProcessObject`.
+const PROCESS: u8 = 3;
+
+/// The variables of a machine, and what they lead to.
 #[derive(Default)]
 pub(crate) struct Variables {
-    addresses: BTreeMap<&'static str, u64>,
+    addresses: BTreeMap<&'static str, GuestPtr<u64>>,
+    process: GuestPtr<THREAD>,
 }
 
 impl Variables {
@@ -93,36 +109,50 @@ impl Variables {
 
     /// The address of a variable.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
-        let address = *self.addresses.get(name)?;
-        if name == SYSTEM_PROCESS {
-            // The process is made when somebody asks for it.
-            GuestPtr::new(address).write(process().address()).ok()?;
+        self.addresses.get(name).map(|variable| variable.address())
+    }
+
+    /// The object of the system's process.
+    pub(crate) const fn process(&self) -> GuestPtr<THREAD> {
+        self.process
+    }
+
+    /// The object type that a variable points to.
+    pub(crate) fn object_type(&self, name: &str) -> Result<GuestPtr<Opaque>, Fault> {
+        match self.addresses.get(name) {
+            Some(variable) => variable.read().map(GuestPtr::new),
+            None => Ok(GuestPtr::NULL),
         }
-        Some(address)
     }
 }
 
 fn make(config: &Config) -> io::Result<Variables> {
+    let fault = |fault: Fault| io::Error::other(fault.to_string());
     let count = VARIABLES.len() as u64;
     let region = Region::new(count * (VARIABLE + OBJECT), Protection::ReadWrite, false)?;
-    let objects = region.base + count * VARIABLE;
-    let mut addresses = BTreeMap::new();
+    let start = GuestPtr::<u8>::new(region.base);
+    let mut variables = Variables::default();
     for (index, (name, value)) in (0..).zip(VARIABLES) {
-        let address = region.base + index * VARIABLE;
-        let object = objects + index * OBJECT;
-        write(address, value, object, config).map_err(|fault| io::Error::other(fault.to_string()))?;
-        addresses.insert(name, address);
+        let variable = start.at(index * VARIABLE).cast::<u64>();
+        let object = start.at(count * VARIABLE + index * OBJECT);
+        if matches!(value, Process) {
+            variables.process = object.cast();
+            variables.process.Header().initialize(PROCESS, 0).map_err(fault)?;
+        }
+        let variable = if matches!(value, Table) { object.cast() } else { variable };
+        write(variable, value, object, config).map_err(fault)?;
+        variables.addresses.insert(name, variable);
     }
-    Ok(Variables { addresses })
+    Ok(variables)
 }
 
-fn write(address: u64, value: Value, object: u64, config: &Config) -> Result<(), Fault> {
-    let place = GuestPtr::<u64>::new(address);
+fn write(place: GuestPtr<u64>, value: Value, object: GuestPtr<u8>, config: &Config) -> Result<(), Fault> {
     match value {
         Byte(value) => place.cast().write(value),
         Long(value) => place.cast().write(value),
         Quad(value) => place.write(value),
         Build => place.cast().write(config.os.build() | 0xF000_0000),
-        ObjectType => place.write(object),
+        ObjectType | Process => place.write(object.address()),
+        Table => Ok(()),
     }
 }

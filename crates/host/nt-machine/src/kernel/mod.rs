@@ -66,6 +66,15 @@ impl RequestKind {
     /// `IRP_MJ_DEVICE_CONTROL`.
     pub const DEVICE_CONTROL: Self = Self(0x0E);
 
+    /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`.
+    pub const INTERNAL_DEVICE_CONTROL: Self = Self(0x0F);
+
+    /// Whether a request of this kind has a control code.
+    #[must_use]
+    pub const fn has_code(self) -> bool {
+        matches!(self, Self::DEVICE_CONTROL | Self::INTERNAL_DEVICE_CONTROL)
+    }
+
     /// The kind with a number.
     #[must_use]
     pub const fn from_int(major: u8) -> Self {

@@ -90,7 +90,12 @@ impl Table {
         !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
     }
 
-    /// The address of a routine or a variable, as a lookup finds it.
+    /// The data that the kernel exports.
+    pub(crate) const fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// The address of a routine or of data, as a lookup finds it.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
         if self.is_hidden(name) {
             return None;
@@ -98,11 +103,10 @@ impl Table {
         if name == "__chkstk" {
             return Some((switch::check_stack as *const ()).expose_provenance() as u64);
         }
-        if let Some(variable) = self.variables.address(name) {
-            return Some(variable);
+        match self.numbers.get(name) {
+            Some(number) => Some(self.stubs?.address(*number)),
+            None => self.variables.address(name),
         }
-        let number = self.numbers.get(name)?;
-        Some(self.stubs?.address(*number))
     }
 
     /// The address for an import: that of the routine, or of a trap with its name.

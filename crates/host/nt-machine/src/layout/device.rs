@@ -7,7 +7,7 @@ use super::packet::IRP;
 use super::string::UNICODE_STRING;
 use super::support::{EX_TIMER, LIST_ENTRY};
 use super::sync::{KDEVICE_QUEUE, KDPC, KEVENT};
-use crate::memory::{Code, GuestPtr, Opaque};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
 
 layout! {
     DRIVER_OBJECT: 0x150 {
@@ -67,9 +67,26 @@ layout! {
         SectorSize: u16,
         Spare1: u16,
         Padding4: u32,
-        DeviceObjectExtension: GuestPtr<Opaque>,
+        DeviceObjectExtension: GuestPtr<DEVOBJ_EXTENSION>,
         Reserved: GuestPtr<Opaque>,
         Padding5: u64,
+    }
+
+    /// Microsoft's headers have the first members; the others are Windows' own affair, and of what is behind them only
+    /// the link to the device below is used here.
+    DEVOBJ_EXTENSION: 0x48 {
+        Type: u16,
+        Size: u16,
+        Padding1: u32,
+        DeviceObject: GuestPtr<DEVICE_OBJECT>,
+        PowerFlags: u32,
+        Padding2: u32,
+        Dope: GuestPtr<Opaque>,
+        ExtensionFlags: u32,
+        Padding3: u32,
+        DeviceNode: GuestPtr<Opaque>,
+        AttachedTo: GuestPtr<DEVICE_OBJECT>,
+        Reserved: [u64; 2],
     }
 
     FILE_OBJECT: 0xD8 {
@@ -106,5 +123,12 @@ layout! {
         IrpListLock: u64,
         IrpList: LIST_ENTRY,
         FileObjectExtension: GuestPtr<Opaque>,
+    }
+}
+
+impl GuestPtr<DEVICE_OBJECT> {
+    /// What the I/O manager has about a device. Only objects of its own have it.
+    pub(crate) fn extension(self) -> Result<GuestPtr<DEVOBJ_EXTENSION>, Fault> {
+        self.DeviceObjectExtension().read()
     }
 }

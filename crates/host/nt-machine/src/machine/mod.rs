@@ -23,7 +23,7 @@ use crate::verify::{self, Findings, Verifier};
 use crate::wdf;
 
 pub use load::Loaded;
-pub use plug::DeviceId;
+pub use plug::{DeviceId, FileId};
 pub use routines::{Known, can_fail, known, routines};
 
 /// What the machine owns.

@@ -1,6 +1,6 @@
-//! Devices as a client sees them: they come, take requests, and go.
+//! Devices as a client sees them: they come, are opened, take requests, and go.
 //!
-//! What happens in the kernel for it depends on the driver: one of the framework's is served by [`crate::wdf`], any other
+//! What happens in the kernel for it depends on the device: one of the framework's is served by [`crate::wdf`], any other
 //! gets IRPs.
 
 use std::collections::BTreeMap;
@@ -10,17 +10,61 @@ use etw_types::NtStatus;
 
 use super::{Machine, parts};
 use crate::exception::fault;
-use crate::kernel::io::pnp;
+use crate::kernel::io::{device, names, open, pnp};
 use crate::kernel::{Answer, IoRequest, lock};
-use crate::layout::DEVICE_OBJECT;
-use crate::memory::GuestPtr;
-use crate::memory::OrStop as _;
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
+use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{Failure, Outcome};
-use crate::wdf;
+use crate::wdf::{self, Handle};
 
 /// A device, for those who use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceId(u64);
+
+/// An open device, for those who use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileId(u64);
+
+/// A device as its layer knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Device {
+    Framework(Handle),
+    Packets(GuestPtr<DEVICE_OBJECT>),
+}
+
+/// An open device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum File {
+    /// The file is NULL if the driver wants none.
+    Framework(Handle, Handle),
+    Packets(GuestPtr<DEVICE_OBJECT>, GuestPtr<FILE_OBJECT>),
+}
+
+/// A request on its way, or what came of it.
+#[derive(Debug)]
+enum Sent {
+    Framework(wdf::Sent),
+    Packets(pnp::Sent),
+    Over(Answer),
+}
+
+/// A request that was begun.
+#[derive(Debug)]
+struct Begun {
+    sent: Sent,
+    /// What it was sent through.
+    file: Option<File>,
+    /// The file was opened for this request only.
+    closes: bool,
+}
+
+/// What clients have open, and the requests that they have begun and not finished.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    numbers: u64,
+    files: BTreeMap<FileId, File>,
+    begun: BTreeMap<u64, Begun>,
+}
 
 impl DeviceId {
     /// The device with a number.
@@ -35,34 +79,69 @@ impl DeviceId {
         self.0
     }
 
-    /// As the framework knows it.
-    const fn object(self) -> wdf::Handle {
-        wdf::Handle::new(self.0)
-    }
-
-    /// As the I/O manager knows it.
-    const fn device(self) -> GuestPtr<DEVICE_OBJECT> {
-        GuestPtr::new(self.0)
+    const fn device(self) -> Device {
+        if Handle::is_handle(self.0) {
+            Device::Framework(Handle::new(self.0))
+        } else {
+            Device::Packets(GuestPtr::new(self.0))
+        }
     }
 }
 
-/// A request on its way, or what came of it.
-#[derive(Debug)]
-enum Sent {
-    Framework(wdf::Sent),
-    Packets(pnp::Sent),
-    Over(Answer),
+impl FileId {
+    /// The open device with a number.
+    #[must_use]
+    pub const fn from_int(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn as_int(self) -> u64 {
+        self.0
+    }
 }
 
-/// Requests that clients have begun and not finished.
-#[derive(Debug, Default)]
-pub(crate) struct Clients {
-    begun: u64,
-    sent: BTreeMap<u64, Sent>,
+impl File {
+    fn open(device: Device, name: &str) -> Outcome<Self> {
+        Ok(match device {
+            Device::Framework(device) => Self::Framework(device, wdf::open(device, name)?),
+            Device::Packets(device) => Self::Packets(device, open::open(device, name)?),
+        })
+    }
+
+    fn close(self) {
+        match self {
+            Self::Framework(device, file) => wdf::close(device, file),
+            Self::Packets(device, file) => open::close(device, file).or_stop(),
+        }
+    }
+
+    const fn device(self) -> Device {
+        match self {
+            Self::Framework(device, _) => Device::Framework(device),
+            Self::Packets(device, _) => Device::Packets(device),
+        }
+    }
+
+    fn begin(self, request: &IoRequest) -> Sent {
+        let sent = match self {
+            Self::Framework(device, file) => wdf::begin(device, file, request).map(Sent::Framework),
+            Self::Packets(device, file) => pnp::begin(device, file, request).map(Sent::Packets),
+        };
+        settled(sent).unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
+    }
 }
 
 fn clients() -> &'static Mutex<Clients> {
     &parts().clients
+}
+
+impl Clients {
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
 }
 
 /// The status of what a client asked for. A fault ends the run.
@@ -81,7 +160,12 @@ impl Machine {
     /// With the driver's status if it does not take the device.
     pub fn add_device(self) -> Result<DeviceId, NtStatus> {
         let device = if wdf::is_bound() {
-            wdf::add_device().map(wdf::Handle::as_int)
+            // A driver of the framework's may have made its devices without it.
+            let own = device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
+            wdf::add_device().map(Handle::as_int).or_else(|failure| match failure {
+                Failure::Status(NtStatus::NoSuchDevice) => own,
+                failure => Err(failure),
+            })
         } else {
             pnp::add_device().map(GuestPtr::address)
         };
@@ -94,7 +178,7 @@ impl Machine {
     ///
     /// With the driver's status if it was asked and refuses.
     pub fn remove_device(self, device: DeviceId, surprise: bool) -> Result<(), NtStatus> {
-        remove_device(device, surprise)
+        remove_device(device.device(), surprise)
     }
 
     /// Sends a device to sleep or wakes it up.
@@ -103,102 +187,160 @@ impl Machine {
     ///
     /// With the driver's status.
     pub fn set_power(self, device: DeviceId, on: bool) -> Result<(), NtStatus> {
-        settled(if wdf::is_bound() { wdf::set_power(device.object(), on) } else { pnp::set_power(device.device(), on) })
+        settled(match device.device() {
+            Device::Framework(device) => wdf::set_power(device, on),
+            Device::Packets(device) => pnp::set_power(device, on),
+        })
+    }
+
+    /// Opens a device, as `CreateFile` does.
+    ///
+    /// # Errors
+    ///
+    /// With the driver's status if it refuses, and if there is no such device.
+    pub fn open(self, device: DeviceId) -> Result<FileId, NtStatus> {
+        opened(device.device(), "")
+    }
+
+    /// Opens a device by its name or a symbolic link, as `CreateFile` does. What follows the name is for the driver.
+    ///
+    /// # Errors
+    ///
+    /// With the driver's status if it refuses, and if the name leads nowhere.
+    pub fn open_name(self, name: &str) -> Result<FileId, NtStatus> {
+        let framework = || wdf::find(name).map(|(device, rest)| (Device::Framework(device), rest));
+        let packets = || names::resolve(name).map(|(device, rest)| (Device::Packets(device), rest));
+        let (device, rest) = framework().or_else(packets).ok_or(NtStatus::ObjectNameNotFound)?;
+        opened(device, &rest)
+    }
+
+    /// Closes an open device: its driver sees the cleanup and the close. Whether it was open.
+    pub fn close(self, file: FileId) -> bool {
+        let file = lock(clients()).files.remove(&file);
+        file.map(File::close).is_some()
+    }
+
+    /// Begins a request to an open device; returns its number, or `None` if the device is not open.
+    #[must_use]
+    pub fn begin_on(self, file: FileId, request: &IoRequest) -> Option<u64> {
+        let file = lock(clients()).files.get(&file).copied()?;
+        Some(begun(Begun { sent: file.begin(request), file: Some(file), closes: false }))
+    }
+
+    /// Opens a device and begins a request to it; returns its number. The device is closed when the request is finished.
+    #[must_use]
+    pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
+        begun(match settled(File::open(device.device(), "")) {
+            Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true },
+            Err(status) => {
+                Begun { sent: Sent::Over(Answer { status, ..Answer::default() }), file: None, closes: false }
+            }
+        })
     }
 
     /// A request from its begin to its end: the device is opened, asked and closed.
     #[must_use]
     pub fn request(self, device: DeviceId, request: &IoRequest) -> Answer {
-        end(start(device, request))
-    }
-
-    /// Begins a request; returns its number.
-    #[must_use]
-    pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
-        let sent = start(device, request);
-        let mut clients = lock(clients());
-        clients.begun += 1;
-        let number = clients.begun;
-        clients.sent.insert(number, sent);
-        number
+        let number = self.begin(device, request);
+        self.finish(number).unwrap_or_default()
     }
 
     /// Cancels a request. One that is over stays as it is.
     pub fn cancel(self, number: u64) {
         // The table is not locked while driver code runs: the request is put back.
-        let Some(sent) = lock(clients()).sent.remove(&number) else { return };
-        match &sent {
+        let Some(begun) = lock(clients()).begun.remove(&number) else { return };
+        match &begun.sent {
             Sent::Framework(sent) => wdf::cancel_sent(sent),
             Sent::Packets(sent) => sent.cancel().or_stop(),
             Sent::Over(_) => {}
         }
-        lock(clients()).sent.insert(number, sent);
+        lock(clients()).begun.insert(number, begun);
     }
 
     /// Waits for the end of a request; `None` if there is none with this number.
     #[must_use]
     pub fn finish(self, number: u64) -> Option<Answer> {
-        let sent = lock(clients()).sent.remove(&number)?;
-        Some(end(sent))
+        let begun = lock(clients()).begun.remove(&number)?;
+        Some(end(begun))
     }
 }
 
-fn remove_device(device: DeviceId, surprise: bool) -> Result<(), NtStatus> {
-    settled(if wdf::is_bound() {
-        wdf::remove_device(device.object(), surprise)
-    } else {
-        pnp::remove_device(device.device(), surprise, || close_all(device))
+fn opened(device: Device, name: &str) -> Result<FileId, NtStatus> {
+    let file = settled(File::open(device, name))?;
+    let mut clients = lock(clients());
+    let number = FileId(clients.number());
+    clients.files.insert(number, file);
+    Ok(number)
+}
+
+fn begun(begun: Begun) -> u64 {
+    let mut clients = lock(clients());
+    let number = clients.number();
+    clients.begun.insert(number, begun);
+    number
+}
+
+fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
+    settled(match device {
+        Device::Framework(device) => wdf::remove_device(device, surprise),
+        Device::Packets(object) => pnp::remove_device(object, surprise, || close_all(device)),
     })
 }
 
-/// Takes every device away, as before a driver is unloaded. A driver that keeps one loses it all the same.
+/// Takes every device away, as before a driver is unloaded. A driver that keeps one loses it all the same. Clients close
+/// what they have open: Windows unloads no driver that is in use.
 pub(super) fn remove_all() {
-    let devices: Vec<u64> = if wdf::is_bound() {
-        wdf::devices().into_iter().map(wdf::Handle::as_int).collect()
-    } else {
-        pnp::stacks().or_stop().into_iter().map(GuestPtr::address).collect()
-    };
-    for device in devices.into_iter().map(DeviceId) {
+    let framework = if wdf::is_bound() { wdf::devices() } else { Vec::new() };
+    let packets = if wdf::is_bound() { Vec::new() } else { pnp::stacks().or_stop() };
+    for device in framework.into_iter().map(Device::Framework).chain(packets.into_iter().map(Device::Packets)) {
         if remove_device(device, false).is_err() {
             let _ = remove_device(device, true);
         }
     }
+    close_where(|_| true);
 }
 
-fn start(device: DeviceId, request: &IoRequest) -> Sent {
-    let sent = if wdf::is_bound() {
-        settled(wdf::begin(device.object(), request)).map(Sent::Framework)
-    } else {
-        settled(pnp::begin(device.device(), request)).map(Sent::Packets)
-    };
-    sent.unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
-}
-
-fn end(sent: Sent) -> Answer {
-    match sent {
+fn end(begun: Begun) -> Answer {
+    let answer = match begun.sent {
         Sent::Framework(sent) => wdf::finish(sent).or_stop(),
         Sent::Packets(sent) => pnp::finish(sent).or_stop(),
-        Sent::Over(ended) => ended,
+        Sent::Over(answer) => answer,
+    };
+    if let Some(file) = begun.file.filter(|_| begun.closes) {
+        file.close();
     }
+    answer
 }
 
 /// A device of the framework is about to go.
-pub(super) fn close_all_of(device: wdf::Handle) {
-    close_all(DeviceId(device.as_int()));
+pub(super) fn close_all_of(device: Handle) {
+    close_all(Device::Framework(device));
 }
 
 /// A device is about to go: clients wait for their requests and close their files. What came of them is kept.
-fn close_all(device: DeviceId) {
-    let of_device = |sent: &Sent| match sent {
-        Sent::Framework(sent) => sent.device == device.object(),
-        Sent::Packets(sent) => sent.device == device.device(),
-        Sent::Over(_) => false,
+fn close_all(device: Device) {
+    close_where(|file| file.device() == device);
+}
+
+fn close_where(wanted: impl Fn(&File) -> bool) {
+    let begun: Vec<u64> = {
+        let clients = lock(clients());
+        let of_device = |begun: &Begun| begun.file.as_ref().is_some_and(&wanted);
+        clients.begun.iter().filter(|(_, begun)| of_device(begun)).map(|(number, _)| *number).collect()
     };
-    let open: Vec<u64> =
-        lock(clients()).sent.iter().filter(|(_, sent)| of_device(sent)).map(|(number, _)| *number).collect();
-    for number in open {
-        let Some(sent) = lock(clients()).sent.remove(&number) else { continue };
-        let ended = end(sent);
-        lock(clients()).sent.insert(number, Sent::Over(ended));
+    for number in begun {
+        let Some(begun) = lock(clients()).begun.remove(&number) else { continue };
+        let sent = Sent::Over(end(begun));
+        lock(clients()).begun.insert(number, Begun { sent, file: None, closes: false });
+    }
+    let files: Vec<FileId> = {
+        let clients = lock(clients());
+        clients.files.iter().filter(|(_, file)| wanted(file)).map(|(number, _)| *number).collect()
+    };
+    for number in files {
+        let file = lock(clients()).files.remove(&number);
+        if let Some(file) = file {
+            file.close();
+        }
     }
 }

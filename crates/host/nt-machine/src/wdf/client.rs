@@ -6,39 +6,32 @@ use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
 use super::request::{self, PATIENCE, Request, complete};
-use super::{Handle, cancel, file, queue, with};
+use super::{Handle, cancel, queue, with};
 use crate::kernel::{self, Answer, IoRequest, RequestKind, call_back, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Outcome, PASSIVE};
+use crate::routine::{Outcome, PASSIVE, fail};
 use crate::verify::{self, At, Rule};
 
-/// A request on its way, with the file that it was sent through.
+/// A request on its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    pub(crate) device: Handle,
-    file: Handle,
     request: Handle,
     input: GuestSlice<u8>,
     output: GuestSlice<u8>,
 }
 
-/// Opens a device and sends a request.
-pub(crate) fn begin(device: Handle, asked: &IoRequest) -> Outcome<Sent> {
-    let file = file::open(device)?;
-    let buffered = asked.kind == RequestKind::DEVICE_CONTROL && asked.code.trailing_zeros() >= 2;
+/// Sends a request through an open file, which is NULL if the driver wants none.
+pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Sent> {
+    if !object::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
     let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
     let attributes = with_device(device, |device| device.init.request);
-    match object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request))) {
-        Ok(request) => {
-            submit(device, request, asked.kind);
-            Ok(Sent { device, file, request, input, output })
-        }
-        Err(failure) => {
-            file::close(device, file);
-            Err(failure)
-        }
-    }
+    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))?;
+    submit(device, request, asked.kind);
+    Ok(Sent { request, input, output })
 }
 
 /// Gives a request to the queue that it is for.
@@ -65,12 +58,9 @@ pub(crate) fn cancel_sent(sent: &Sent) {
     cancel::cancel(sent.request);
 }
 
-/// Waits for the end of a request and closes the file.
+/// Waits for the end of a request.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
     let end = wait(sent.request);
-    if object::exists(sent.device) {
-        file::close(sent.device, sent.file);
-    }
     outcome(sent.input, sent.output, end)
 }
 

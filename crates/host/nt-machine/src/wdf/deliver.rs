@@ -136,12 +136,15 @@ fn present(queue: Handle, request: Handle) {
         (request.presented, request.delivered, request.acknowledged) = (true, true, false);
         (request.kind, request.input.len(), request.output.len(), request.code)
     });
-    let [default, read, write, control, _] = handlers;
+    let [default, read, write, control, internal] = handlers;
     let (name, target, arguments) = match kind {
         RequestKind::READ if !read.is_null() => ("EvtIoRead", read, vec![queue.as_int(), request.as_int(), output]),
         RequestKind::WRITE if !write.is_null() => ("EvtIoWrite", write, vec![queue.as_int(), request.as_int(), input]),
         RequestKind::DEVICE_CONTROL if !control.is_null() => {
             ("EvtIoDeviceControl", control, vec![queue.as_int(), request.as_int(), output, input, code.into()])
+        }
+        RequestKind::INTERNAL_DEVICE_CONTROL if !internal.is_null() => {
+            ("EvtIoInternalDeviceControl", internal, vec![queue.as_int(), request.as_int(), output, input, code.into()])
         }
         _ if !default.is_null() => ("EvtIoDefault", default, vec![queue.as_int(), request.as_int()]),
         _ => return request::complete(request, NtStatus::InvalidDeviceRequest, 0),

@@ -7,7 +7,7 @@ use super::init::Init;
 use super::object::{self, Data, create, created, lookup};
 use super::{Handle, driver, life, power, with};
 use crate::kernel::RequestKind;
-use crate::kernel::io::stack;
+use crate::kernel::io::{device as wdm, names, stack};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, UNICODE_STRING};
 use crate::memory::GuestPtr;
@@ -27,7 +27,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         let name = call.ptr::<UNICODE_STRING>(2).text()?;
         let taken = with(|framework| {
             let mut devices = framework.objects.values();
-            devices.any(|object| matches!(&object.data, Data::Device(device) if device.links.contains(&name)))
+            devices.any(|object| matches!(&object.data, Data::Device(device) if device.links.iter().any(|link| names::are_same(link, &name))))
         });
         if taken {
             return fail(NtStatus::ObjectNameCollision);
@@ -108,6 +108,8 @@ pub(super) struct Device {
     pub(super) dispatching: Vec<(RequestKind, Handle)>,
     links: Vec<String>,
     interfaces: u32,
+    /// How often it is open.
+    pub(super) opened: u32,
     /// Power-managed queues deliver only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
@@ -145,13 +147,27 @@ fn create_device(call: &Call) -> Outcome {
     if taken {
         return fail(NtStatus::ObjectNameCollision);
     }
-    let wdm = kernel::lock(&kernel().pool).new_object();
+    let driver = kernel::lock(&kernel().io).driver;
+    let wdm = wdm::new_device(driver, 0)?;
     let device = Device { init, wdm, ..Device::default() };
     let device = create(call, call.ptr(2), None, Data::Device(Box::new(device)))?;
     // The description belongs to the framework again, and the driver has no pointer to it any more.
     life::delete(handle);
     call.ptr(1).write(Handle::NULL)?;
     created(Ok(device), call.ptr(3))
+}
+
+/// The device that a name leads to, and the part of the name that is for its driver.
+pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
+    with(|framework| {
+        framework.objects.iter().find_map(|(handle, object)| match &object.data {
+            Data::Device(device) => {
+                let mut own = device.links.iter().chain([&device.init.name]);
+                own.find_map(|own| names::rest_behind(name, own)).map(|rest| (*handle, rest))
+            }
+            _ => None,
+        })
+    })
 }
 
 /// The devices, oldest first.

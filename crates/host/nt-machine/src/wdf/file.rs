@@ -7,7 +7,8 @@ use super::object::{self, Data, change};
 use super::request::Request;
 use super::{Handle, client, life, sync};
 use crate::kernel::RequestKind;
-use crate::kernel::{self, call_back, kernel};
+use crate::kernel::call_back;
+use crate::kernel::io::device::new_string;
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
@@ -15,7 +16,7 @@ use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.handle(1))),
     fixed("WdfFileObjectGetFlags", DISPATCH, 0),
-    // A device is opened without a name behind its own: the string is empty, and is there.
+    // Empty if the device was opened without a name behind its own.
     routine!("WdfFileObjectGetFileName", DISPATCH, |call| {
         change(call.handle(1), |object| match object.data {
             Data::File(file) => file.name,
@@ -29,7 +30,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     device: Handle,
-    /// Empty.
+    /// What follows the device's name.
     pub(super) name: GuestPtr<UNICODE_STRING>,
 }
 
@@ -40,15 +41,28 @@ fn device_of(handle: Handle) -> Handle {
     })
 }
 
-/// Opens a device: answers its file object, 0 where its driver wants none, or the status that the driver refused with.
-pub(super) fn open(device: Handle) -> Outcome<Handle> {
+/// Opens a device; `name` is what follows the device's own. Returns its file object, NULL if its driver wants none, or the
+/// status that the driver refused with.
+pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
+    let refused = with_device(device, |device| {
+        let refused = device.init.exclusive && device.opened > 0;
+        device.opened += u32::from(!refused);
+        refused
+    });
+    if refused {
+        return fail(NtStatus::AccessDenied);
+    }
+    open_file(device, name).inspect_err(|_| with_device(device, |device| device.opened -= 1))
+}
+
+fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
     let Some(events) = with_device(device, |device| device.init.file) else {
         return Ok(Handle::NULL);
     };
-    let name = kernel::lock(&kernel().pool).new_object();
+    let name = new_string(name)?;
     let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
     let status = create(device, file, events.create)?;
     if status.is_success() {
@@ -83,7 +97,11 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
 }
 
 /// Closes a file: the last handle goes, then the last reference.
-pub(super) fn close(device: Handle, file: Handle) {
+pub(crate) fn close(device: Handle, file: Handle) {
+    if !object::exists(device) {
+        return;
+    }
+    with_device(device, |device| device.opened = device.opened.saturating_sub(1));
     let events = with_device(device, |device| device.init.file);
     let Some(events) = events.filter(|_| !file.is_null() && object::exists(file)) else { return };
     for (callback, name) in [(events.cleanup, "EvtFileCleanup"), (events.close, "EvtFileClose")] {

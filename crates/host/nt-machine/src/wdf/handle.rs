@@ -31,6 +31,11 @@ impl Handle {
         self.0
     }
 
+    /// Whether a number is that of a handle, and no address.
+    pub(crate) const fn is_handle(value: u64) -> bool {
+        value >= Self::FIRST
+    }
+
     pub(super) const fn is_null(self) -> bool {
         self.0 == 0
     }

@@ -46,7 +46,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         let kind = call.ptr::<WDF_IO_TYPE_CONFIG>(2).ReadWriteIoType().read()?;
         done(set(call, |init| init.direct = kind == 3))
     }),
-    routine!("WdfDeviceInitSetExclusive", DISPATCH, ignore).fixed(),
+    routine!("WdfDeviceInitSetExclusive", DISPATCH, |call| set(call, |init| init.exclusive = call.is(2))),
     routine!("WdfDeviceInitSetPowerNotPageable", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceInitSetPowerPageable", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceInitSetPowerInrush", DISPATCH, ignore).fixed(),
@@ -111,6 +111,7 @@ pub(super) struct Init {
     pub(super) name: String,
     pub(super) direct: bool,
     pub(super) control: bool,
+    pub(super) exclusive: bool,
     /// `EvtIoInCallerContext`.
     pub(super) in_caller_context: GuestPtr<Code>,
     /// The device of the bus below.

@@ -44,7 +44,8 @@ use crate::kernel;
 use crate::part::Part;
 
 pub(crate) use client::{Sent, begin, cancel_sent, finish};
-pub(crate) use device::{add_device, devices, remove_device, set_power};
+pub(crate) use device::{add_device, devices, find, remove_device, set_power};
+pub(crate) use file::{close, open};
 pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
 pub(crate) use loader::LOADER;

@@ -223,7 +223,7 @@ pub(super) fn describe(request: Handle, place: GuestPtr<WDF_REQUEST_PARAMETERS>)
         with_request(request, |request| (request.kind, request.code, request.input, request.output));
     place.Type().write(kind.as_int().into())?;
     let parameters = place.Parameters().cast::<u64>();
-    if kind == RequestKind::DEVICE_CONTROL {
+    if kind.has_code() {
         parameters.write_all(&[output.len(), input.len()])?;
         parameters.at(2).cast::<u32>().write(code)?;
         return parameters.at(3).write(input.start().address());

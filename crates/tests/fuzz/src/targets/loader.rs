@@ -21,7 +21,11 @@ pub(super) fn run(bytes: &[u8]) {
         assert!(section.rva.is_multiple_of(0x1000), "{} shares a page", section.name);
         assert!(!(section.is_writable() && section.is_executable()), "{} is writable code", section.name);
     }
-    let entry = layout.section_of(layout.entry).expect("the entry point is in no section");
+    let entry = layout
+        .sections
+        .iter()
+        .find(|section| section.contains(layout.entry))
+        .expect("the entry point is in no section");
     assert!(entry.is_executable(), "the entry point is not in code");
     let guard = [layout.guard.cookie, layout.guard.check, layout.guard.dispatch];
     let pointers = layout.relocations.iter().copied().chain(guard.into_iter().flatten());

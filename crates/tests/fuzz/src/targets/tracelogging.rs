@@ -1,8 +1,8 @@
 //! Event metadata with a payload behind it. Begins and ends that a visitor sees are balanced, its values are bounded by what
 //! an event can hold, and what decodes is made again byte for byte.
 
-use etw_etl::decode::{Parts, reencode};
 use etw_types::tracelogging::{Field, Metadata, Value, Visitor, decode};
+use test_support::reencode;
 
 /// Decodes, walks and encodes anew.
 pub(super) fn run(bytes: &[u8]) {
@@ -18,8 +18,7 @@ pub(super) fn run(bytes: &[u8]) {
         assert!(balance.open.is_empty(), "something was not closed");
         assert!(payload.ends_with(rest), "the rest is not the payload's end");
     }
-    let parts = Parts { traits: None, metadata: own, payload };
-    let made = reencode(&parts);
+    let made = reencode(own, payload);
     // Both fail or none; the one that encodes looks at all of the metadata first and may name another reason.
     assert_eq!(made.is_ok(), result.is_ok(), "only one of two walks fails");
     if let Ok(made) = made {

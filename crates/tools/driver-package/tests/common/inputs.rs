@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use driver_package::catalog::Version;
 use driver_package::inf::Arch;
-use driver_package::package::Request;
+use driver_package::package::{Request, Scripts};
 use driver_package::sign::Identity;
 
 use super::Driver;
@@ -94,7 +94,7 @@ pub(crate) fn request(folder: &Path, image: &[u8], inx: &[u8]) -> Request {
         arch: None,
         kmdf: Some("1.33".into()),
         catalog: Version::V2,
-        scripts: None,
+        scripts: Scripts::None,
         provider: None,
         etwctl: None,
         certificate: "signer".into(),

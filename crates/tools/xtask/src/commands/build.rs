@@ -6,13 +6,13 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ChildStderr;
 
-use crate::artifacts::{Artifacts, JSON};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::driver::{self, Arch, Options};
-use crate::error::Error;
-use crate::setup::{self, note};
 use crate::steps::{Outcome, Step, run_all};
+use driver_build::Error;
+use driver_build::setup::note;
+use driver_build::{Arch, Options};
+use driver_build::{Artifacts, JSON};
 
 pub(super) const COMMAND: Command = Command {
     name: "build",
@@ -67,7 +67,7 @@ pub(super) fn options(context: &Context) -> Result<Options, Error> {
     // Relative to where the user is; cargo runs us there.
     let here = |path: &str| env::current_dir().unwrap_or_default().join(PathBuf::from(path));
     let wdk = env::var_os("WDKContentRoot").map(PathBuf::from);
-    let mut options = Options { debug: context.has_flag("--debug"), wdk, ..Options::sample(context) };
+    let mut options = Options { debug: context.has_flag("--debug"), wdk, ..context.sample() };
     let mut words = context.words().iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {
@@ -95,30 +95,25 @@ pub(super) fn options(context: &Context) -> Result<Options, Error> {
 }
 
 fn tools(context: &Context) -> Result<Outcome, Error> {
-    driver::ensure_tools(context)?;
+    driver_build::ensure_tools(context)?;
     Ok(Outcome::Passed)
 }
 
 fn driver(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
-    driver::build(context, toolchain, &options(context)?)?;
+    driver_build::build(context, toolchain, &options(context)?)?;
     Ok(Outcome::Passed)
 }
 
 fn set_up(context: &Context) -> Result<Outcome, Error> {
-    if context.windows.get().is_none() {
-        let toolchain = setup::ensure_windows(context)?;
-        note(&format!("using {}", toolchain.description));
-        // A second set-up would find the same, so a value already there may stay.
-        let _ = context.windows.set(toolchain);
-    }
+    note(&format!("using {}", context.windows()?.description));
     Ok(Outcome::Passed)
 }
 
 fn images(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     let (account, result) = toolchain

@@ -3,10 +3,9 @@
 use super::build::{SETUP, TOOLS, options};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::driver;
-use crate::error::Error;
-use crate::setup::{self, note};
 use crate::steps::{Outcome, Step, run_all};
+use driver_build::Error;
+use driver_build::setup::{self, note};
 
 pub(super) const COMMAND: Command = Command {
     name: "check",
@@ -35,11 +34,11 @@ fn run(context: &Context) -> Result<(), Error> {
 }
 
 fn check(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     setup::ensure_component(context, "clippy", context.cargo().args(["clippy", "--version"]))?;
-    let settings = driver::check(context, toolchain, &options(context)?, &["clippy"])?;
+    let settings = driver_build::check(context, toolchain, &options(context)?, &["clippy"])?;
     note("rust-analyzer does the same with these settings in .vscode/settings.json:");
     note(&settings);
     Ok(Outcome::Passed)

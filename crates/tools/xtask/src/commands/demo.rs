@@ -5,8 +5,8 @@ use windows_releases::Release;
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::error::Error;
 use crate::steps::{Outcome, Step, run_all};
+use driver_build::Error;
 
 pub(super) const COMMAND: Command = Command {
     name: "demo",

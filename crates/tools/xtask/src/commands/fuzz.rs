@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use super::test::pick_nightly;
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::error::Error;
-use crate::setup::note;
+use driver_build::Error;
+use driver_build::setup::note;
 
 pub(super) const COMMAND: Command = Command {
     name: "fuzz",

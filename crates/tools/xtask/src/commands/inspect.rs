@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use crate::error::Error;
+use driver_build::Error;
 
 pub(super) const COMMAND: Command = Command {
     name: "inspect",

@@ -4,11 +4,12 @@ mod irql;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::{IMAGES_MANIFEST, SETUP};
+use super::test::{LOOM_CRATES, LOOM_FLAGS};
 use crate::cli::Command;
 use crate::context::Context;
-use crate::error::Error;
-use crate::setup::{TARGET, ensure_component};
 use crate::steps::{Outcome, Step, check_all};
+use driver_build::Error;
+use driver_build::setup::{TARGET, ensure_component};
 
 pub(super) const COMMAND: Command = Command {
     name: "lint",
@@ -33,9 +34,11 @@ const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
+pub(super) const FORMAT: Step = Step::new("fmt", "formatting of all sources", format);
+
 pub(super) const STEPS: [Step; 6] = [
     SETUP,
-    Step::new("fmt", "formatting of all sources", format),
+    FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),
     Step::new("clippy-windows", "what a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
@@ -60,11 +63,13 @@ fn format(context: &Context) -> Result<Outcome, Error> {
 fn clippy(context: &Context) -> Result<Outcome, Error> {
     ensure_clippy(context)?;
     context.cargo().args(["clippy", "--workspace", "--all-targets"]).args(DENY_WARNINGS).run()?;
+    let models = context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["clippy", "--profile", "test"]);
+    models.args(LOOM_CRATES).args(DENY_WARNINGS).run()?;
     Ok(Outcome::Passed)
 }
 
 fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
-    let Some(toolchain) = context.windows.get() else {
+    let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
     if toolchain.builds_core() {

@@ -1,26 +1,27 @@
-//! The rules of `StartTrace`, each with its message and its code.
+//! The rules of `StartTrace` and `EnableTraceEx2`, each with its message and its code.
 //!
-//! They are those of the pages about `StartTrace`, `EVENT_TRACE_PROPERTIES` and logging modes. If these name no code, the
-//! choice is ours, and marked.
+//! They are those of the pages about these functions, `EVENT_TRACE_PROPERTIES`, logging modes and
+//! `EVENT_FILTER_DESCRIPTOR`. If these name no code, the choice is ours, and marked.
 
-use super::Properties;
+use super::{Enable, Filter, Properties};
 use crate::Win32Error;
-use crate::session::{BUFFER_KIB, ClockType, Limit, MAX_NAME, SYSTEM_TRACE_CONTROL, mode};
+use crate::session::filter::MAX_FILTERS;
+use crate::session::{BUFFER_KIB, ClockType, Limit, MAX_NAME, SYSTEM_TRACE_CONTROL, enable, mode};
 
-/// A rule about properties.
+/// A rule about the properties of a session, or about a request to a provider.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct Rule<T = Properties> {
     /// The rule, as a sentence without a full stop.
     pub message: &'static str,
-    /// What `StartTrace` returns if it is broken.
+    /// What the function returns if it is broken.
     pub code: Win32Error,
-    /// Whether `StartTrace` refuses. Otherwise it moves the values into their limits.
+    /// Whether the function refuses. Otherwise it moves the values into their limits, or ignores what has no effect.
     pub is_enforced: bool,
     /// Whether it holds.
-    pub holds: fn(&Properties) -> bool,
+    pub holds: fn(&T) -> bool,
 }
 
-const fn rule(message: &'static str, holds: fn(&Properties) -> bool) -> Rule {
+const fn rule<T>(message: &'static str, holds: fn(&T) -> bool) -> Rule<T> {
     Rule { message, code: Win32Error::InvalidParameter, is_enforced: true, holds }
 }
 
@@ -66,6 +67,26 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
+/// The rules of `EnableTraceEx2`, behind the limits of each filter.
+pub const ENABLE_RULES: &[Rule<Enable>] = &[
+    rule("a request has one filter of each kind", |asked| {
+        let mut rest = asked.filters.as_slice();
+        while let [first, others @ ..] = rest {
+            if others.iter().any(|other| other.kind() == first.kind()) {
+                return false;
+            }
+            rest = others;
+        }
+        true
+    }),
+    Rule {
+        is_enforced: false,
+        ..rule("a filter about stacks needs the property that asks for stacks", |asked| {
+            asked.property & enable::STACK_TRACE != 0 || !asked.filters.iter().any(Filter::is_about_stacks)
+        })
+    },
+];
+
 fn has(asked: &Properties, bits: u32) -> bool {
     asked.mode & bits != 0
 }
@@ -80,6 +101,17 @@ pub(super) fn check(asked: &Properties, applies: fn(&Rule) -> bool) -> Result<()
     if let Some(conflict) = mode::conflict(asked.mode) {
         Limit::rule(false, conflict)?;
     }
-    let broken = RULES.iter().filter(|rule| applies(rule)).find(|rule| !(rule.holds)(asked));
+    check_table(RULES, asked, applies)
+}
+
+/// Applies the limits of a request and its filters, and those rules of the table that are asked for.
+pub(super) fn check_enable(asked: &Enable, applies: fn(&Rule<Enable>) -> bool) -> Result<(), Limit> {
+    Limit::at_most("filters of a request", asked.filters.len(), MAX_FILTERS)?;
+    asked.filters.iter().try_for_each(|filter| filter.encode().map(drop))?;
+    check_table(ENABLE_RULES, asked, applies)
+}
+
+fn check_table<T>(rules: &[Rule<T>], asked: &T, applies: fn(&Rule<T>) -> bool) -> Result<(), Limit> {
+    let broken = rules.iter().filter(|rule| applies(rule)).find(|rule| !(rule.holds)(asked));
     broken.map_or(Ok(()), |rule| Limit::rule_as(false, rule.message, rule.code))
 }

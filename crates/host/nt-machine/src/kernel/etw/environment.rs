@@ -3,7 +3,7 @@
 use etw_engine::Environment;
 
 use crate::cpu::walk;
-use crate::kernel::sync::thread::{SYSTEM, thread_id};
+use crate::kernel::sync::process::{SYSTEM, thread_id};
 
 /// The machine as the driver sees it.
 #[derive(Clone, Copy, Debug)]

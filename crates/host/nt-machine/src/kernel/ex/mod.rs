@@ -2,7 +2,7 @@
 
 mod bugcheck;
 mod callback;
-mod file;
+mod directory;
 pub(crate) mod object;
 mod recorder;
 mod system;
@@ -12,5 +12,11 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 6] =
-    [bugcheck::ROUTINES, callback::ROUTINES, file::ROUTINES, object::ROUTINES, system::ROUTINES, recorder::ROUTINES];
+pub(super) const ROUTINES: [&[Routine]; 6] = [
+    bugcheck::ROUTINES,
+    callback::ROUTINES,
+    directory::ROUTINES,
+    object::ROUTINES,
+    recorder::ROUTINES,
+    system::ROUTINES,
+];

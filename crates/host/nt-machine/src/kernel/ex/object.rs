@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::layout::KEVENT;
-use crate::memory::{Fault, GuestPtr, Plain};
+use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
     ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
 };
 use crate::verify::{self, Rule};
+
+/// `DUPLICATE_CLOSE_SOURCE`.
+const CLOSE_SOURCE: u32 = 1;
 
 /// `HANDLE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,15 +55,21 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwClose", PASSIVE, |call| close(call.kernel_handle(0))),
     routine!("NtClose", PASSIVE, |call| close(call.kernel_handle(0))),
     routine!("ObCloseHandle", PASSIVE, |call| close(call.kernel_handle(0))),
-    routine!("ObReferenceObjectByHandle", PASSIVE, |call| match by_handle(call.kernel_handle(0)) {
-        Some(object) => {
-            call.ptr(4).write(object)?;
-            reference(object, call.from);
-            done(())
+    routine!("ObReferenceObjectByHandle", PASSIVE, by_handle_and_type).fails(NtStatus::InvalidHandle),
+    // Arguments: process, handle, process to copy into, place for the new handle, access, attributes, options.
+    routine!("ZwDuplicateObject", PASSIVE, |call| {
+        let known = lock(&kernel().objects).handles.get(&call.kernel_handle(1)).map(|known| (known.kind, known.object));
+        let Some((kind, object)) = known else { return fail(NtStatus::InvalidHandle) };
+        call.ptr(3).write(open(kind, object, call.from))?;
+        if call.u32(6) & CLOSE_SOURCE != 0 {
+            close(call.kernel_handle(1));
         }
-        None => fail(NtStatus::InvalidHandle),
+        done(())
     })
     .fails(NtStatus::InvalidHandle),
+    // Arguments: object, attributes, access state, access, type, mode, place for the handle.
+    routine!("ObOpenObjectByPointer", PASSIVE, |call| { call.ptr(6).write(open("object", call.arg(0), call.from)) })
+        .fails(NtStatus::AccessDenied),
     routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
         reference(call.arg(0), call.from);
     })
@@ -97,9 +107,18 @@ struct References {
     from: u64,
 }
 
+/// What becomes of an object that nobody has open, and that nobody refers to.
+#[derive(Clone, Copy)]
+pub(crate) struct Lifetime {
+    pub(crate) last_handle: fn(u64),
+    pub(crate) last_reference: fn(u64),
+}
+
 /// The handle table, and references that the driver holds.
 #[derive(Default)]
 pub(crate) struct Objects {
+    /// Objects that end when nobody uses them any more.
+    managed: BTreeMap<u64, Lifetime>,
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
     references: BTreeMap<u64, References>,
@@ -114,6 +133,17 @@ pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> KernelHandle {
     handle
 }
 
+/// From now on an object ends when nobody uses it any more.
+pub(crate) fn manage(object: u64, lifetime: Lifetime) {
+    lock(&kernel().objects).managed.insert(object, lifetime);
+}
+
+/// The object of a handle, if it is of a kind.
+pub(crate) fn of_kind(handle: KernelHandle, kind: &str) -> Option<u64> {
+    let objects = lock(&kernel().objects);
+    objects.handles.get(&handle).filter(|handle| handle.kind == kind).map(|handle| handle.object)
+}
+
 /// The object of a handle.
 pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
     lock(&kernel().objects).handles.get(&handle).map(|handle| handle.object)
@@ -121,7 +151,14 @@ pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
 
 /// Closes a handle.
 pub(crate) fn close(handle: KernelHandle) -> NtStatus {
-    if lock(&kernel().objects).handles.remove(&handle).is_some() {
+    let closed = lock(&kernel().objects).handles.remove(&handle);
+    if let Some(closed) = closed {
+        if !is_open(closed.object)
+            && let Some(lifetime) = lifetime(closed.object)
+        {
+            (lifetime.last_handle)(closed.object);
+            end_if_unused(closed.object);
+        }
         return NtStatus::Success;
     }
     verify::find(Rule::BadArgument, format_args!("{:#x} is no open handle", handle.0));
@@ -145,10 +182,72 @@ fn dereference(object: u64) -> u64 {
         objects.references.remove(&object);
     }
     drop(objects);
+    if left == 0 {
+        end_if_unused(object);
+    }
     if left < 0 {
         verify::find(Rule::BadArgument, format_args!("an object without a reference of the driver is dereferenced"));
     }
     left.max(0).cast_unsigned()
+}
+
+/// The object of the system's process.
+fn exports_process() -> u64 {
+    kernel().table.variables().process().address()
+}
+
+/// The variable that points to the type of handles of a kind.
+fn type_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "event" => "ExEventObjectType",
+        "process" => "PsProcessType",
+        "file" => "IoFileObjectType",
+        "key" => "CmKeyObjectType",
+        "thread" => "PsThreadType",
+        _ => return None,
+    })
+}
+
+/// Arguments: handle, access, type or NULL, mode, place for the object, place for information about the handle.
+fn by_handle_and_type(call: &Call) -> Outcome {
+    let known = lock(&kernel().objects).handles.get(&call.kernel_handle(0)).map(|known| (known.kind, known.object));
+    let (kind, object) = match (known, call.arg(0)) {
+        (Some(known), _) => known,
+        // NtCurrentProcess and NtCurrentThread.
+        (None, u64::MAX) => ("process", exports_process()),
+        (None, 0xFFFF_FFFF_FFFF_FFFE) => ("thread", thread::object().address()),
+        (None, _) => return fail(NtStatus::InvalidHandle),
+    };
+    if let (Some(wanted), Some(own)) = (call.ptr::<Opaque>(2).non_null(), type_of(kind))
+        && kernel().table.variables().object_type(own)? != wanted
+    {
+        return fail(NtStatus::ObjectTypeMismatch);
+    }
+    call.ptr(4).write(object)?;
+    reference(object, call.from);
+    Ok(())
+}
+
+fn lifetime(object: u64) -> Option<Lifetime> {
+    lock(&kernel().objects).managed.get(&object).copied()
+}
+
+/// Whether there is a handle to an object.
+fn is_open(object: u64) -> bool {
+    lock(&kernel().objects).handles.values().any(|handle| handle.object == object)
+}
+
+/// Ends an object without handles and references. No lock is held while its driver is told.
+fn end_if_unused(object: u64) {
+    let ended = {
+        let mut objects = lock(&kernel().objects);
+        let used =
+            objects.references.contains_key(&object) || objects.handles.values().any(|handle| handle.object == object);
+        if used { None } else { objects.managed.remove(&object) }
+    };
+    if let Some(lifetime) = ended {
+        (lifetime.last_reference)(object);
+    }
 }
 
 fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {

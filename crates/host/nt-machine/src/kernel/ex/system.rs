@@ -52,17 +52,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(2_u32)
     })
     .fixed(),
-    fixed("KeQueryActiveProcessorCountEx", ANY, 2),
     fixed("KeQueryMaximumProcessorCount", ANY, 2),
-    fixed("KeQueryMaximumProcessorCountEx", ANY, 2),
     fixed("KeQueryActiveProcessors", ANY, 3),
     fixed("KeQueryActiveGroupCount", ANY, 1),
     routine!("KeGetCurrentProcessorNumberEx", ANY, |call| call.ptr(0).write_if(0_u32)).fixed(),
     fixed("KeGetCurrentProcessorNumber", ANY, 0),
-    routine!("KeSetSystemGroupAffinityThread", APC, |call| call.ptr(1).write_if([0_u64; 2])).fixed(),
-    fixed("KeRevertToUserGroupAffinityThread", APC, 0),
-    fixed("KeSetSystemAffinityThreadEx", APC, 1),
-    fixed("KeRevertToUserAffinityThreadEx", APC, 0),
     routine!("KeIpiGenericCall", DISPATCH, |call| call_back("IPI", IPI, call.ptr(0), &[call.arg(1)])),
     routine!("RtlRandomEx", APC, random),
     routine!("RtlRandom", APC, random),

@@ -7,7 +7,7 @@ use super::{irp, mdl, stack};
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::sync::event;
-use crate::kernel::sync::thread::process;
+use crate::kernel::sync::process::process;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT};
 use crate::memory::OrStop as _;
@@ -86,6 +86,7 @@ fn packet(
     let next = request.next_location()?;
     next.MajorFunction().write(major)?;
     next.Parameters().write(parameters)?;
+    request.Thread().write(thread::object())?;
     Ok(Some(request))
 }
 

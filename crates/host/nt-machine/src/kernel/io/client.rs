@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::irp;
 use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
+use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
@@ -62,6 +63,8 @@ pub(crate) fn begin(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) ->
     first.MinorFunction().write(submission.minor)?;
     first.Parameters().write(submission.parameters)?;
     first.FileObject().write(submission.file)?;
+    request.OriginalFileObject().write(submission.file)?;
+    request.Thread().write(thread::object())?;
     lock(&kernel().io).requests.insert(request, Request::default());
     let routine = dispatch_routine(device, submission.major)?;
     let answer = call_driver(device, request)?;

@@ -2,10 +2,11 @@
 
 use etw_types::NtStatus;
 
+use super::names;
 use super::stack::{attach, lower, top};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
+use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
@@ -13,7 +14,11 @@ use crate::verify::{self, Rule};
 /// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.
 pub(super) const DEVICE_TYPE: u16 = 3;
 const DRIVER_TYPE: u16 = 4;
-/// `DO_DEVICE_INITIALIZING`.
+/// `IO_TYPE_DEVICE_OBJECT_EXTENSION`.
+const EXTENSION_TYPE: u16 = 13;
+/// `DO_EXCLUSIVE`, `DO_DEVICE_HAS_NAME`, `DO_DEVICE_INITIALIZING`.
+pub(super) const EXCLUSIVE: u32 = 0x08;
+const HAS_NAME: u32 = 0x40;
 const INITIALIZING: u32 = 0x80;
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -23,10 +28,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoCreateSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
     routine!("IoCreateUnprotectedSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
     routine!("IoDeleteSymbolicLink", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?.to_lowercase();
+        let name = call.ptr::<UNICODE_STRING>(0).text()?;
         let mut io = lock(&kernel().io);
         let before = io.links.len();
-        io.links.retain(|link| link.name.to_lowercase() != name);
+        io.links.retain(|link| !names::are_same(&link.name, &name));
         if io.links.len() == before { fail(NtStatus::ObjectNameNotFound) } else { done(()) }
     }),
     routine!("IoAttachDeviceToDeviceStack", DISPATCH, |call| attach(call.ptr(0), call.ptr(1))).fails_with_zero(),
@@ -35,7 +40,13 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr(2).write(lower)
     })
     .fails(NtStatus::NoSuchDevice),
-    routine!("IoDetachDevice", PASSIVE, |call| { call.ptr::<DEVICE_OBJECT>(0).AttachedDevice().write(GuestPtr::NULL) }),
+    routine!("IoDetachDevice", PASSIVE, |call| {
+        let lower = call.ptr::<DEVICE_OBJECT>(0);
+        if let Some(upper) = lower.AttachedDevice().read()?.non_null() {
+            upper.extension()?.AttachedTo().write(GuestPtr::NULL)?;
+        }
+        lower.AttachedDevice().write(GuestPtr::NULL)
+    }),
     routine!("IoGetAttachedDevice", DISPATCH, |call| top(call.ptr(0))),
     routine!("IoGetAttachedDeviceReference", DISPATCH, |call| {
         let device = top(call.ptr(0))?;
@@ -72,7 +83,7 @@ pub(crate) struct Link {
 }
 
 /// A string of the host's.
-fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
+pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let size = units.len() as u16 * 2;
     let (string, buffer): (GuestPtr<UNICODE_STRING>, GuestPtr<u16>) = {
@@ -116,27 +127,45 @@ pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Opti
 /// Arguments: driver, size of the extension, name, type, characteristics, exclusive, place for the device.
 fn create_device(call: &Call) -> Outcome {
     let (driver, name) = (call.ptr::<DRIVER_OBJECT>(0), call.ptr::<UNICODE_STRING>(2).text()?);
-    if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| device.name.eq_ignore_ascii_case(&name)) {
+    if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
-    let (extension, base) = (u64::from(call.u32(1)), size_of::<DEVICE_OBJECT>() as u64);
-    let device = GuestPtr::<DEVICE_OBJECT>::new(lock(&kernel().pool).object(base + extension));
+    let extension = u64::from(call.u32(1));
+    let device = new_device(driver, extension)?;
     if device.is_null() {
         return fail(NO_RESOURCES);
     }
-    device.Type().write(DEVICE_TYPE)?;
-    device.Size().write((base + extension) as u16)?;
-    device.DriverObject().write(driver)?;
     device.NextDevice().write(driver.DeviceObject().read()?)?;
-    device.Flags().write(INITIALIZING)?;
+    let named = if name.is_empty() { 0 } else { HAS_NAME };
+    device.Flags().write(INITIALIZING | named | if call.is(5) { EXCLUSIVE } else { 0 })?;
     device.Characteristics().write(call.u32(4))?;
     device.DeviceExtension().write(if extension == 0 { GuestPtr::NULL } else { device.after() })?;
     device.DeviceType().write(call.u32(3))?;
-    device.StackSize().write(1)?;
     driver.DeviceObject().write(device)?;
     lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, of_host: false });
     call.ptr(6).write(device)?;
     Ok(())
+}
+
+/// Memory for a device of a driver, with the part that the I/O manager has for itself behind the driver's; NULL if there
+/// is none.
+pub(crate) fn new_device(driver: GuestPtr<DRIVER_OBJECT>, extension: u64) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
+    let own = size_of::<DEVICE_OBJECT>() as u64 + extension;
+    let size = own.next_multiple_of(16) + size_of::<DEVOBJ_EXTENSION>() as u64;
+    let device = GuestPtr::<DEVICE_OBJECT>::new(lock(&kernel().pool).object(size));
+    if device.is_null() {
+        return Ok(device);
+    }
+    let hidden = device.cast::<u8>().at(own.next_multiple_of(16)).cast::<DEVOBJ_EXTENSION>();
+    hidden.Type().write(EXTENSION_TYPE)?;
+    hidden.DeviceObject().write(device)?;
+    device.Type().write(DEVICE_TYPE)?;
+    device.Size().write(own as u16)?;
+    device.DriverObject().write(driver)?;
+    device.StackSize().write(1)?;
+    device.DeviceObjectExtension().write(hidden)?;
+    device.DeviceLock().Header().initialize(1, 1)?;
+    Ok(device)
 }
 
 fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
@@ -167,7 +196,7 @@ fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
 fn link(call: &Call) -> Outcome {
     let (name, target) = (call.ptr::<UNICODE_STRING>(0).text()?, call.ptr::<UNICODE_STRING>(1).text()?);
     let mut io = lock(&kernel().io);
-    if io.links.iter().any(|link| link.name.eq_ignore_ascii_case(&name)) {
+    if io.links.iter().any(|link| names::are_same(&link.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
     io.links.push(Link { name, target, from: call.from });
@@ -179,12 +208,7 @@ pub(super) fn exists(device: GuestPtr<DEVICE_OBJECT>) -> bool {
     lock(&kernel().io).devices.iter().any(|known| known.object == device)
 }
 
-/// The driver's device that a client would open: by name or link if one is given, else the first.
-pub(crate) fn find(name: Option<&str>) -> Option<GuestPtr<DEVICE_OBJECT>> {
-    let io = lock(&kernel().io);
-    let own = || io.devices.iter().filter(|device| !device.of_host);
-    let Some(name) = name else { return own().next().map(|device| device.object) };
-    let target = io.links.iter().find(|link| link.name.eq_ignore_ascii_case(name)).map(|link| link.target.clone());
-    let name = target.unwrap_or_else(|| name.to_owned());
-    own().find(|device| device.name.eq_ignore_ascii_case(&name)).map(|device| device.object)
+/// The driver's device that a client would open who has no name for it: the first one.
+pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
+    lock(&kernel().io).devices.iter().find(|device| !device.of_host).map(|device| device.object)
 }

@@ -4,15 +4,10 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::{device, stack};
-use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::{FILE_OBJECT, GUID, UNICODE_STRING};
+use crate::layout::{GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
-
-/// `IO_TYPE_FILE`.
-pub(super) const FILE_TYPE: u16 = 5;
 
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
@@ -56,19 +51,6 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NO_RESOURCES),
-    // Arguments: name, access, place for a file object, place for the device.
-    routine!("IoGetDeviceObjectPointer", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(device) = device::find(Some(&name)) else { return fail(NtStatus::ObjectNameNotFound) };
-        let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
-        file.Type().write(FILE_TYPE)?;
-        file.DeviceObject().write(device)?;
-        object::reference(file.address(), call.from);
-        call.ptr(2).write(file)?;
-        call.ptr(3).write(stack::top(device)?)?;
-        done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
 ];
 
 /// Arguments: device, class, reference string, place for the link's name.

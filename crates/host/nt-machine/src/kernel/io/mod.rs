@@ -3,9 +3,12 @@
 pub(crate) mod build;
 pub(crate) mod client;
 pub(crate) mod device;
+mod file;
 pub(crate) mod interface;
 mod irp;
 pub(crate) mod mdl;
+pub(crate) mod names;
+pub(crate) mod open;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 pub(crate) mod request;
@@ -16,9 +19,10 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 9] = [
+pub(super) const ROUTINES: [&[Routine]; 10] = [
     build::ROUTINES,
     device::ROUTINES,
+    file::ROUTINES,
     interface::ROUTINES,
     mdl::ROUTINES,
     registration::ROUTINES,

@@ -4,8 +4,7 @@ use etw_types::NtStatus;
 
 use super::build::{BUFFERED_IO, DIRECT_IO};
 use super::client::{self, Completion, Packet, Submission, send};
-use super::interface::FILE_TYPE;
-use super::request::{CLEANUP, CLOSE, CREATE, PNP, POWER};
+use super::request::{PNP, POWER};
 use super::{device, mdl, stack};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, MDL};
@@ -41,11 +40,11 @@ fn announce(device: Object, minor: u8) -> Result<(), Fault> {
 pub(crate) fn add_device() -> Outcome<Object> {
     let driver = lock(&kernel().io).driver;
     let Some(routine) = device::add_device_routine(driver)? else {
-        return device::find(None).ok_or(NtStatus::NoSuchDevice.into());
+        return device::first().ok_or(NtStatus::NoSuchDevice.into());
     };
     let physical = stack::new_physical_device()?;
     let status = call_back("AddDevice", PASSIVE, routine, &[driver.address(), physical.address()]) as u32;
-    let found = stack::above(physical)?.or_else(|| device::find(None)).ok_or(NtStatus::NoSuchDevice);
+    let found = stack::above(physical)?.or_else(device::first).ok_or(NtStatus::NoSuchDevice);
     let device = match NtStatus::from_int(status).ok().and(found) {
         Ok(device) => device,
         Err(status) => {
@@ -103,8 +102,6 @@ pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
 /// A request on its way.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    pub(crate) device: Object,
-    file: GuestPtr<FILE_OBJECT>,
     packet: Packet,
     buffers: Buffers,
     room: u32,
@@ -116,21 +113,12 @@ impl Sent {
     }
 }
 
-/// Opens a device and sends it a request.
-pub(crate) fn begin(device: Object, asked: &IoRequest) -> Outcome<Sent> {
+/// Sends a request to a device through an open file.
+pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest) -> Outcome<Sent> {
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
-    let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
-    file.Type().write(FILE_TYPE)?;
-    file.Size().write(size_of::<FILE_OBJECT>() as u16)?;
-    file.DeviceObject().write(device)?;
-    let opened = send(device, &Submission { major: CREATE, file, ..Submission::default() })?.status;
-    if !opened.is_success() {
-        lock(&kernel().pool).free_object(file.address());
-        return fail(opened);
-    }
-    let control = asked.kind == RequestKind::DEVICE_CONTROL;
+    let control = asked.kind.has_code();
     let method = if control { asked.code & 3 } else { transfer_method(device)? };
     let room = if control { asked.output } else { asked.output.max(asked.input.len() as u32) };
     let input = if control || method == 0 { asked.input.as_slice() } else { &[] };
@@ -154,9 +142,9 @@ pub(crate) fn begin(device: Object, asked: &IoRequest) -> Outcome<Sent> {
         mdl: buffers.mdl,
         file,
     };
-    let packet = client::begin(device, &submission)?;
+    let packet = client::begin(stack::top(device)?, &submission)?;
     let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
-    Ok(Sent { device, file, packet, buffers, room })
+    Ok(Sent { packet, buffers, room })
 }
 
 /// How reads and writes of a device pass their data: a `METHOD_…`.
@@ -168,15 +156,9 @@ fn transfer_method(device: Object) -> Result<u32, Fault> {
     })
 }
 
-/// Waits for the end of a request and closes the file.
+/// Waits for the end of a request.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
     let end = client::finish(sent.packet)?;
-    if device::exists(sent.device) {
-        for major in [CLEANUP, CLOSE] {
-            send(sent.device, &Submission { major, file: sent.file, ..Submission::default() })?;
-        }
-    }
-    lock(&kernel().pool).free_object(sent.file.address());
     sent.buffers.finish(end, sent.room)
 }
 

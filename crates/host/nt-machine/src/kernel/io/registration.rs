@@ -28,6 +28,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoAllocateDriverObjectExtension", APC, |call| {
         let mut registrations = lock(&kernel().registrations);
         if registrations.extensions.contains_key(&call.arg(1)) {
+            call.ptr(3).write(0_u64)?;
             return fail(NtStatus::ObjectNameCollision);
         }
         let memory = lock(&kernel().pool).object(u64::from(call.u32(2)));

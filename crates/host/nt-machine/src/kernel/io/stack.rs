@@ -1,6 +1,6 @@
 //! Stacks of devices: the bus's device at the bottom, the driver's above it.
 
-use super::device::{DEVICE_TYPE, Device};
+use super::device::{self, Device};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT};
 use crate::memory::{Fault, GuestPtr};
@@ -10,13 +10,8 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// A device of the bus, for the driver to attach to.
 pub(crate) fn new_physical_device() -> Result<Object, Fault> {
-    let (device, driver): (Object, GuestPtr<DRIVER_OBJECT>) = {
-        let mut pool = lock(&kernel().pool);
-        (pool.new_object(), pool.new_object())
-    };
-    device.Type().write(DEVICE_TYPE)?;
-    device.DriverObject().write(driver)?;
-    device.StackSize().write(1)?;
+    let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
+    let device = device::new_device(driver, 0)?;
     let entry = Device { object: device, name: String::new(), from: 0, of_host: true };
     lock(&kernel().io).devices.push(entry);
     Ok(device)
@@ -45,13 +40,10 @@ pub(super) fn physical() -> Vec<Object> {
 
 /// The device right below another.
 pub(super) fn lower(device: Object) -> Result<Option<Object>, Fault> {
-    let all: Vec<Object> = lock(&kernel().io).devices.iter().map(|device| device.object).collect();
-    for known in all {
-        if known.AttachedDevice().read()? == device {
-            return Ok(Some(known));
-        }
+    match device.extension()?.non_null() {
+        Some(extension) => Ok(extension.AttachedTo().read()?.non_null()),
+        None => Ok(None),
     }
-    Ok(None)
 }
 
 /// A device of the bus is gone.
@@ -77,6 +69,9 @@ pub(super) fn top(device: Object) -> Result<Object, Fault> {
 pub(super) fn attach(device: Object, to: Object) -> Result<Object, Fault> {
     let lower = top(to)?;
     lower.AttachedDevice().write(device)?;
+    if let Some(extension) = device.extension()?.non_null() {
+        extension.AttachedTo().write(lower)?;
+    }
     device.StackSize().write(lower.StackSize().read()?.wrapping_add(1))?;
     Ok(lower)
 }

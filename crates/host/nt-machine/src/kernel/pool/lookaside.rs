@@ -1,8 +1,8 @@
 //! Lookaside lists.
 //!
 //! Drivers take from and give to a list with code of their own headers, which looks into it: the head of a singly linked
-//! list, how many entries it may keep, and the routines that make and free one. Here it keeps none, so that each entry is
-//! an allocation of its own, with all that is checked about allocations.
+//! list, how many entries it may keep, and the routines that make and free one. Inlined code keeps entries in the list, as on
+//! Windows; the routines here keep none, so that each entry is an allocation of its own, with all that is checked about them.
 
 use super::free as free_pool;
 use crate::cpu::thread;
@@ -11,17 +11,20 @@ use crate::layout::GENERAL_LOOKASIDE;
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, Routine, fixed, routine};
 
-/// `PagedPool`, `NonPagedPoolNx`.
+/// `NonPagedPool`, `PagedPool`.
+const NON_PAGED: u32 = 0;
 const PAGED: u32 = 1;
-const NON_PAGED: u32 = 0x200;
+/// How many entries a list keeps at first, and at most.
+const DEPTH: u16 = 4;
+const MOST: u16 = 256;
 /// What a list without routines of its own uses.
 const ALLOCATE: &str = "ExAllocatePoolWithTag";
 const FREE: &str = "ExFreePool";
 
 pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: list, allocate, free, flags, size, tag, depth.
-    routine!("ExInitializeNPagedLookasideList", DISPATCH, |call| initialize(call, NON_PAGED, 4)),
-    routine!("ExInitializePagedLookasideList", APC, |call| initialize(call, PAGED, 4)),
+    routine!("ExInitializeNPagedLookasideList", DISPATCH, |call| initialize(call, NON_PAGED | call.u32(3), 4)),
+    routine!("ExInitializePagedLookasideList", APC, |call| initialize(call, PAGED | call.u32(3), 4)),
     // Arguments: list, allocate, free, pool type, flags, size, tag, depth. Its allocate routine also gets the list.
     routine!("ExInitializeLookasideListEx", DISPATCH, |call| initialize(call, call.u32(3), 5)).fails(NO_RESOURCES),
     routine!("ExDeleteNPagedLookasideList", DISPATCH, delete),
@@ -44,6 +47,8 @@ fn own(name: &str) -> GuestPtr<Code> {
 fn initialize(call: &Call, kind: u32, size: u64) -> Outcome {
     let list = call.ptr::<GENERAL_LOOKASIDE>(0);
     list.zero()?;
+    list.Depth().write(DEPTH)?;
+    list.MaximumDepth().write(MOST)?;
     list.Type().write(kind)?;
     list.Tag().write(call.u32(size + 1))?;
     list.Size().write(call.u32(size))?;
@@ -53,8 +58,17 @@ fn initialize(call: &Call, kind: u32, size: u64) -> Outcome {
     Ok(())
 }
 
-fn delete(call: &Call) {
-    lock(&kernel().io).forget("lookaside list", call.arg(0));
+/// Frees what the list keeps.
+fn delete(call: &Call) -> Outcome {
+    let list = call.ptr::<GENERAL_LOOKASIDE>(0);
+    lock(&kernel().io).forget("lookaside list", list.address());
+    let mut entry = list.ListHead().Next().read()?;
+    list.ListHead().zero()?;
+    while let Some(current) = entry.non_null() {
+        entry = current.Next().read()?;
+        release(list, current.address())?;
+    }
+    Ok(())
 }
 
 fn allocate(call: &Call) -> Outcome<u64> {
@@ -71,11 +85,16 @@ fn allocate(call: &Call) -> Outcome<u64> {
 
 /// Arguments: list, entry.
 fn free(call: &Call) -> Outcome {
-    let routine = call.ptr::<GENERAL_LOOKASIDE>(0).Free().read()?;
+    release(call.ptr(0), call.arg(1))
+}
+
+/// Frees an entry by the list's routine.
+fn release(list: GuestPtr<GENERAL_LOOKASIDE>, entry: u64) -> Outcome {
+    let routine = list.Free().read()?;
     if routine == own(FREE) {
-        free_pool(call.arg(1), None);
+        free_pool(entry, None);
     } else {
-        call_back("lookaside release", thread::irql(), routine, &[call.arg(1), call.arg(0)]);
+        call_back("lookaside release", thread::irql(), routine, &[entry, list.address()]);
     }
     Ok(())
 }

@@ -19,6 +19,8 @@ pub(crate) type Value = (u32, Vec<u8>);
 
 /// `REG_SZ`, `REG_DWORD`, `REG_MULTI_SZ`.
 pub(crate) const TEXT: u32 = 1;
+/// `REG_EXPAND_SZ`.
+const EXPANDED: u32 = 2;
 pub(crate) const DWORD: u32 = 4;
 pub(crate) const TEXTS: u32 = 7;
 
@@ -47,13 +49,20 @@ fn parameters(config: &Config) -> String {
 impl Registry {
     pub(crate) fn new(config: &Config) -> Self {
         let mut registry = Self { keys: Vec::new() };
-        let start = RegistryValue::Dword(3);
-        let own = std::iter::once((service(config), "Start", &start));
+        let (start, one) = (RegistryValue::Dword(3), RegistryValue::Dword(1));
+        let name = RegistryValue::Text(config.name.clone());
+        let own = [("Start", &start), ("Type", &one), ("ErrorControl", &one), ("DisplayName", &name)];
+        let own = own.into_iter().map(|(name, value)| (service(config), name, value));
         let given = config.parameters.iter().map(|(name, value)| (parameters(config), name.as_str(), value));
         for (path, name, value) in own.chain(given) {
             if let Some(key) = registry.key(&path, true) {
                 registry.set(key, name, encode(value));
             }
+        }
+        if let Some(key) = registry.key(&service(config), true) {
+            let path = format!(r"\SystemRoot\System32\drivers\{}.sys", config.name);
+            let (_, data) = encode(&RegistryValue::Text(path));
+            registry.set(key, "ImagePath", (EXPANDED, data));
         }
         for path in [&parameters(config), HARDWARE, SOFTWARE] {
             registry.key(path, true);

@@ -9,10 +9,14 @@ use crate::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine
 
 /// `DpcObject`.
 const TYPE: u8 = 0x13;
+/// `ThreadedDpcObject`.
+const THREADED: u8 = 0x18;
+/// `MediumImportance`.
+const MEDIUM: u8 = 1;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeInitializeDpc", ANY, initialize),
-    routine!("KeInitializeThreadedDpc", ANY, initialize),
+    routine!("KeInitializeDpc", ANY, |call| initialize(call, TYPE)),
+    routine!("KeInitializeThreadedDpc", ANY, |call| initialize(call, THREADED)),
     routine!("KeInsertQueueDpc", ANY, |call| {
         let dpc = call.ptr::<KDPC>(0);
         dpc.SystemArgument1().write(call.arg(1))?;
@@ -20,7 +24,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(queue(dpc))
     }),
     routine!("KeRemoveQueueDpc", ANY, |call| kernel().scheduler.change(|state| state.undefer(call.arg(0)))),
-    fixed("KeSetImportanceDpc", ANY, 0),
+    routine!("KeSetImportanceDpc", ANY, |call| call.ptr::<KDPC>(0).Importance().write(call.u8(1))),
     fixed("KeSetTargetProcessorDpc", ANY, 0),
     fixed("KeSetTargetProcessorDpcEx", ANY, 0),
     routine!("KeFlushQueuedDpcs", PASSIVE, |_| {
@@ -28,10 +32,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-fn initialize(call: &Call) -> Result<(), Fault> {
+fn initialize(call: &Call, kind: u8) -> Result<(), Fault> {
     let dpc = call.ptr::<KDPC>(0);
     dpc.zero()?;
-    dpc.Type().write(TYPE)?;
+    dpc.Type().write(kind)?;
+    dpc.Importance().write(MEDIUM)?;
     dpc.DeferredRoutine().write(call.ptr(1))?;
     dpc.DeferredContext().write(call.arg(2))
 }

@@ -3,6 +3,7 @@
 pub(crate) mod dpc;
 pub(crate) mod event;
 pub(crate) mod irql;
+pub(crate) mod process;
 mod resource;
 pub(crate) mod scheduler;
 mod shared_lock;
@@ -13,10 +14,11 @@ pub(crate) mod timer;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 8] = [
+pub(super) const ROUTINES: [&[Routine]; 9] = [
     dpc::ROUTINES,
     event::ROUTINES,
     irql::ROUTINES,
+    process::ROUTINES,
     resource::ROUTINES,
     shared_lock::ROUTINES,
     spinlock::ROUTINES,

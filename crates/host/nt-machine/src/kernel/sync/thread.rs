@@ -5,6 +5,7 @@ use std::thread as std_thread;
 use etw_types::NtStatus;
 
 use super::event;
+use super::process::{self, SYSTEM};
 use crate::cpu::thread;
 use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock};
@@ -16,8 +17,6 @@ use crate::verify::{self, Rule};
 
 /// `ThreadObject`.
 const TYPE: u8 = 6;
-/// The system process.
-pub(crate) const SYSTEM: u64 = 4;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("PsCreateSystemThread", PASSIVE, create).fails(NO_RESOURCES),
@@ -26,13 +25,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("PsTerminateSystemThread", APC, terminate),
     routine!("KeGetCurrentThread", ANY, |_| thread::object()),
     routine!("PsGetCurrentThread", ANY, |_| thread::object()),
-    routine!("PsGetCurrentThreadId", ANY, |_| thread_id()),
-    routine!("PsGetThreadId", ANY, |_| thread_id()),
-    routine!("PsGetCurrentProcessId", ANY, |_| SYSTEM),
-    routine!("PsGetProcessId", ANY, |_| SYSTEM),
-    routine!("IoGetCurrentProcess", ANY, |_| process()),
-    routine!("PsGetCurrentProcess", ANY, |_| process()),
-    routine!("PsIsSystemThread", ANY, |_| true),
     fixed("KeSetPriorityThread", DISPATCH, 8),
     fixed("KeQueryPriorityThread", DISPATCH, 8),
     fixed("KeSetBasePriorityThread", DISPATCH, 0),
@@ -44,18 +36,6 @@ pub(super) const ROUTINES: &[Routine] = &[
 pub(crate) struct Threads {
     /// The objects of those that run, and the driver's code that created them.
     running: Vec<(GuestPtr<THREAD>, u64)>,
-    /// The object of the system's process, once somebody asked for it.
-    process: Option<GuestPtr<THREAD>>,
-}
-
-/// The object of the system's process, the only one.
-pub(crate) fn process() -> GuestPtr<THREAD> {
-    let mut threads = lock(&kernel().threads);
-    *threads.process.get_or_insert_with(|| lock(&kernel().pool).new_object())
-}
-
-pub(crate) fn thread_id() -> u64 {
-    u64::from(thread::number()) * 4
 }
 
 /// Arguments: handle, access, attributes, process, client id, routine, context.
@@ -65,20 +45,22 @@ fn create(call: &Call) -> Outcome {
     object.Header().initialize(TYPE, 0)?;
     kernel().scheduler.begin();
     lock(&kernel().threads).running.push((object, call.from));
-    let spawned = std_thread::Builder::new().name("system thread".into()).spawn(move || run(object, start, context));
+    let number = thread::reserve_number();
+    let body = move || run(number, object, start, context);
+    let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
     if spawned.is_err() {
         finished(object);
         return fail(NtStatus::NoMemory);
     }
     call.ptr(0).write(object::open("thread", object.address(), call.from))?;
     if let Some(client) = call.ptr::<CLIENT_ID>(4).non_null() {
-        client.write(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: object.address() })?;
+        client.write(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: process::id(number) })?;
     }
     Ok(())
 }
 
-fn run(object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: u64) {
-    if let Ok(_attached) = thread::attach() {
+fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: u64) {
+    if let Ok(_attached) = thread::attach_as(number, object.cast()) {
         CURRENT.set(object);
         call_back("system thread", PASSIVE, start, &[context]);
     }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
-use crate::error::Error;
 use crate::steps::Outcome;
+use driver_build::Error;
 
 /// Where the public functions are.
 const SOURCES: &str = "crates/driver/wdk-etw/src";

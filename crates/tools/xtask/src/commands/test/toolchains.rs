@@ -5,10 +5,10 @@
 use std::fs;
 
 use crate::context::Context;
-use crate::driver::{self, Options};
-use crate::error::Error;
-use crate::setup::{WindowsToolchain, note};
 use crate::steps::{Outcome, Step};
+use driver_build::Error;
+use driver_build::Options;
+use driver_build::setup::{WindowsToolchain, note};
 
 pub(super) const OLDEST: Step = Step::new("oldest", "what a driver links, with the oldest Rust it declares", oldest);
 
@@ -52,8 +52,8 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
     };
     let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
     check().run()?;
-    check().args(["--target", crate::setup::TARGET]).run()?;
-    driver::check(context, &toolchain, &Options { debug: true, ..Options::sample(context) }, &[])?;
+    check().args(["--target", driver_build::setup::TARGET]).run()?;
+    driver_build::check(context, &toolchain, &Options { debug: true, ..context.sample() }, &[])?;
     Ok(Outcome::Passed)
 }
 

@@ -1,0 +1,153 @@
+//! What a session asks of a provider.
+
+use std::time::Duration;
+use std::vec::Vec;
+
+use super::{Filter, rules};
+use crate::session::{Limit, enable as property};
+use crate::{Guid, Keyword, Level};
+
+/// What a session asks of a provider. The default asks for everything and waits five seconds for the callbacks.
+///
+/// ```
+/// use etw_types::Level;
+/// use etw_types::session::{Enable, Filter, Listed};
+///
+/// let enable = Enable::new(Level::Warning).any(0x2).filter(Filter::EventIds(Listed::Pass, vec![1, 2]));
+/// assert!(enable.check().is_ok());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enable {
+    /// The most verbose level; 0 for every level.
+    pub level: Level,
+    /// An event's keyword needs one of these bits; 0 for every event. For WPP and MOF providers 0 means nothing: use all ones.
+    pub any: u64,
+    /// An event's keyword needs all of these bits.
+    pub all: u64,
+    /// `EVENT_ENABLE_PROPERTY_*`.
+    pub property: u32,
+    /// Who asks, as the callback is told.
+    pub source: Guid,
+    /// How long to wait for the callbacks; zero does not wait.
+    pub timeout: Duration,
+    /// The filters.
+    pub filters: Vec<Filter>,
+}
+
+impl Default for Enable {
+    fn default() -> Self {
+        Self {
+            level: Level::LogAlways,
+            any: 0,
+            all: 0,
+            property: 0,
+            source: Guid::ZERO,
+            timeout: Duration::from_secs(5),
+            filters: Vec::new(),
+        }
+    }
+}
+
+impl Enable {
+    /// Events up to this level.
+    #[must_use]
+    pub fn new(level: Level) -> Self {
+        Self { level, ..Self::default() }
+    }
+
+    /// Events with one of these keywords.
+    #[must_use]
+    pub fn any(mut self, keyword: impl Into<Keyword>) -> Self {
+        self.any = keyword.into().bits();
+        self
+    }
+
+    /// Events with all of these keywords.
+    #[must_use]
+    pub fn all(mut self, keyword: impl Into<Keyword>) -> Self {
+        self.all = keyword.into().bits();
+        self
+    }
+
+    /// Adds bits of `EVENT_ENABLE_PROPERTY_*`.
+    #[must_use]
+    pub const fn property(mut self, bits: u32) -> Self {
+        self.property |= bits;
+        self
+    }
+
+    /// The GUID is a provider group's.
+    #[must_use]
+    pub const fn group(self) -> Self {
+        self.property(property::PROVIDER_GROUP)
+    }
+
+    /// Adds a call stack to every event.
+    #[must_use]
+    pub const fn stacks(self) -> Self {
+        self.property(property::STACK_TRACE)
+    }
+
+    /// Adds a filter. A filter about stacks asks for stacks.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        if filter.is_about_stacks() {
+            self.property |= property::STACK_TRACE;
+        }
+        self.filters.push(filter);
+        self
+    }
+
+    /// How long to wait for the callbacks.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Applies every limit and rule.
+    ///
+    /// # Errors
+    ///
+    /// The first that does not hold.
+    pub fn check(&self) -> Result<(), Limit> {
+        rules::check_enable(self, |_| true)
+    }
+
+    /// Applies the limits, and the rules that `EnableTraceEx2` enforces.
+    ///
+    /// # Errors
+    ///
+    /// The first that does not hold.
+    pub fn check_enforced(&self) -> Result<(), Limit> {
+        rules::check_enable(self, |rule| rule.is_enforced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+    use std::vec;
+
+    use super::Enable;
+    use crate::Level;
+    use crate::session::{Filter, Listed};
+
+    #[test]
+    fn each_kind_of_filter_once_and_at_most_thirteen() {
+        let twice = Enable::default().filter(Filter::ProcessIds(vec![1])).filter(Filter::ProcessIds(vec![2]));
+        assert_eq!(twice.check().unwrap_err().to_string(), "a request has one filter of each kind");
+        let many = (0..14).fold(Enable::default(), |enable, kind| enable.filter(Filter::Other(kind, vec![])));
+        assert_eq!(many.check().unwrap_err().to_string(), "14 filters of a request: at most 13 are possible");
+    }
+
+    #[test]
+    fn a_filter_about_stacks_asks_for_stacks() {
+        let mut enable = Enable::new(Level::Error).filter(Filter::StackEventIds(Listed::Pass, vec![1]));
+        assert_eq!(enable.property, 4);
+        assert_eq!(enable.check(), Ok(()));
+        enable.property = 0;
+        assert!(enable.check().is_err());
+        assert_eq!(enable.check_enforced(), Ok(()), "it has no effect");
+    }
+}

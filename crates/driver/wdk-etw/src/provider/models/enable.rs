@@ -1,0 +1,84 @@
+//! The enable state: a callback changes it while others read.
+
+use loom::sync::Arc;
+use loom::thread;
+
+use crate::provider::state::EnableState;
+
+const VERBOSE: u8 = 5;
+
+fn disabled() -> Arc<EnableState> {
+    Arc::new(EnableState::new())
+}
+
+/// Masks under which an event of keyword 0b110 passes, whichever is in force.
+const SETTINGS: [(u8, u64, u64); 3] = [(5, 0b100, 0b010), (0, 0b010, 0b110), (200, u64::MAX, 0)];
+
+#[test]
+fn an_event_wanted_before_and_after_a_change_is_wanted_throughout() {
+    for (first, second) in [(0, 1), (1, 2), (2, 0)] {
+        loom::model(move || {
+            let state = disabled();
+            let (level, any, all) = SETTINGS[first];
+            state.enable(level, any, all);
+            let callback = {
+                let state = state.clone();
+                thread::spawn(move || {
+                    let (level, any, all) = SETTINGS[second];
+                    state.enable(level, any, all);
+                })
+            };
+            assert!(state.wants(VERBOSE, 0b110));
+            callback.join().unwrap();
+            assert!(state.wants(VERBOSE, 0b110));
+        });
+    }
+}
+
+#[test]
+fn a_keyword_of_one_bit_wanted_before_and_after_a_change_is_wanted_throughout() {
+    loom::model(|| {
+        let state = disabled();
+        state.enable(5, 0b011, 0b010);
+        let callback = {
+            let state = state.clone();
+            thread::spawn(move || state.enable(0, 0b110, 0))
+        };
+        assert!(state.wants(VERBOSE, 0b010));
+        callback.join().unwrap();
+        assert!(state.wants(VERBOSE, 0b010));
+    });
+}
+
+/// Level and keyword-free events see only the level: there is no mixture at all.
+#[test]
+fn an_event_without_keyword_follows_the_level_alone() {
+    loom::model(|| {
+        let state = disabled();
+        state.enable(3, 0, 0);
+        let callback = {
+            let state = state.clone();
+            thread::spawn(move || state.disable())
+        };
+        assert!(!state.wants(VERBOSE, 0));
+        callback.join().unwrap();
+        assert!(!state.wants(1, 0));
+    });
+}
+
+#[test]
+fn after_the_last_callback_every_thread_agrees() {
+    loom::model(|| {
+        let state = disabled();
+        let enable = {
+            let state = state.clone();
+            thread::spawn(move || state.enable(0, 1, 0))
+        };
+        let _ = state.wants(VERBOSE, 1);
+        enable.join().unwrap();
+        assert!(state.wants(255, 1));
+        assert!(!state.wants(VERBOSE, 2));
+        state.disable();
+        assert!(!state.wants(0, 0));
+    });
+}

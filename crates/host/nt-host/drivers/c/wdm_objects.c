@@ -1,0 +1,335 @@
+/* A WDM driver that checks objects, exported data, threads and files by name, and answers a status for each step. */
+
+#include "plain.h"
+
+#define CHECK(condition)                                                                                              \
+    if (!(condition)) {                                                                                               \
+        return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
+    }
+
+static WCHAR DeviceName[] = L"\\Device\\CObjects";
+static WCHAR LinkName[] = L"\\DosDevices\\CObjects";
+static PDRIVER_OBJECT TheDriver;
+static PDEVICE_OBJECT TheDevice;
+static ULONG Opened, Cleaned, Closed, Read;
+
+/* Data of the kernel: what an import gives is the address of a variable, as the headers declare it. */
+
+static PVOID LookUp(PWSTR Name)
+{
+    UNICODE_STRING name;
+
+    RtlInitUnicodeString(&name, Name);
+    return MmGetSystemRoutineAddress(&name);
+}
+
+#define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
+
+static NTSTATUS Data(void)
+{
+    PWSTR types[] = {L"ExEventObjectType", L"ExSemaphoreObjectType", L"IoFileObjectType", L"IoDeviceObjectType",
+                     L"IoDriverObjectType", L"PsThreadType",         L"PsProcessType"};
+    PVOID seen[7];
+    ULONG index, other;
+
+    for (index = 0; index < 7; index++) {
+        PVOID *variable = LookUp(types[index]);
+
+        CHECK(variable != NULL && *variable != NULL);
+        seen[index] = *variable;
+        for (other = 0; other < index; other++) {
+            CHECK(seen[other] != seen[index]);
+        }
+    }
+    CHECK(*ExEventObjectType == seen[0] && *NtBuildNumber == 26100 && LookUp(L"NtBuildNumber") == (PVOID)NtBuildNumber);
+    CHECK(*(CCHAR *)LookUp(L"KeNumberProcessors") == (CCHAR)KeQueryActiveProcessorCount(NULL));
+    CHECK(*(PVOID *)LookUp(L"MmSystemRangeStart") == (PVOID)0xFFFF800000000000);
+    CHECK(LookUp(L"NoSuchExport") == NULL);
+    return 0;
+}
+
+static NTSTATUS Processes(void)
+{
+    ROUTINE(PVOID, PsGetCurrentProcess, VOID);
+    ROUTINE(PVOID, PsGetCurrentThread, VOID);
+    ROUTINE(HANDLE, PsGetThreadId, PVOID);
+    ROUTINE(HANDLE, PsGetProcessId, PVOID);
+    ROUTINE(HANDLE, PsGetThreadProcessId, PVOID);
+    ROUTINE(NTSTATUS, PsLookupThreadByThreadId, HANDLE, PVOID *);
+    ROUTINE(NTSTATUS, PsLookupProcessByProcessId, HANDLE, PVOID *);
+    PVOID object = NULL, system = *(PVOID *)LookUp(L"PsInitialSystemProcess");
+
+    CHECK(PsGetCurrentProcess() == system && *(UCHAR *)system == 3);
+    CHECK(*(UCHAR *)PsGetCurrentThread() == 6 && PsGetProcessId(system) == (HANDLE)4);
+    CHECK(PsGetThreadProcessId(PsGetCurrentThread()) == (HANDLE)4);
+    CHECK(PsLookupThreadByThreadId(PsGetThreadId(PsGetCurrentThread()), &object) == 0);
+    CHECK(object == PsGetCurrentThread());
+    ObfDereferenceObject(object);
+    CHECK(PsLookupThreadByThreadId((HANDLE)0x7FFFFFFC, &object) == (NTSTATUS)0xC000000B);
+    CHECK(PsLookupProcessByProcessId((HANDLE)4, &object) == 0 && object == system);
+    ObfDereferenceObject(object);
+    CHECK(PsLookupProcessByProcessId((HANDLE)8, &object) == (NTSTATUS)0xC000000B);
+    return 0;
+}
+
+static PVOID ThreadItself;
+
+static VOID NTAPI ThreadRoutine(PVOID Context)
+{
+    ROUTINE(PVOID, PsGetCurrentThread, VOID);
+
+    (void)Context;
+    ThreadItself = PsGetCurrentThread();
+    PsTerminateSystemThread(0);
+}
+
+static NTSTATUS Threads(void)
+{
+    PVOID *event = LookUp(L"ExEventObjectType"), *thread = LookUp(L"PsThreadType");
+    CLIENT_ID client;
+    HANDLE handle;
+    PVOID object;
+
+    CHECK(PsCreateSystemThread(&handle, 0, NULL, NULL, &client, ThreadRoutine, NULL) == 0);
+    CHECK(ObReferenceObjectByHandle(handle, 0, *event, 0, &object, NULL) == (NTSTATUS)0xC0000024);
+    CHECK(ObReferenceObjectByHandle(handle, 0, *thread, 0, &object, NULL) == 0);
+    CHECK(KeWaitForSingleObject(object, 0, 0, FALSE, NULL) == 0);
+    /* The object of the handle is the one that the thread sees as itself. */
+    CHECK(object == ThreadItself && *(UCHAR *)object == 6);
+    CHECK(client.UniqueProcess == (HANDLE)4 && ((ULONG_PTR)client.UniqueThread & 3) == 0 && client.UniqueThread != 0);
+    ObfDereferenceObject(object);
+    ZwClose(handle);
+    return 0;
+}
+
+static NTSTATUS NTAPI Callout(PVOID Context)
+{
+    *(ULONG *)Context += 1;
+    return 0;
+}
+
+static NTSTATUS Processors(void)
+{
+    ROUTINE(ULONG, KeQueryActiveProcessorCountEx, USHORT);
+    ROUTINE(KAFFINITY, KeSetSystemAffinityThreadEx, KAFFINITY);
+    ROUTINE(VOID, KeRevertToUserAffinityThreadEx, KAFFINITY);
+    ROUTINE(NTSTATUS, KeExpandKernelStackAndCallout, PVOID, PVOID, SIZE_T);
+    ULONG called = 0;
+    KDPC dpc;
+
+    CHECK(KeQueryActiveProcessorCountEx(0) == 2 && KeQueryActiveProcessorCountEx(0xFFFF) == 2);
+    CHECK(KeQueryActiveProcessorCountEx(1) == 0);
+    CHECK(KeSetSystemAffinityThreadEx(1) == 0);
+    CHECK(KeSetSystemAffinityThreadEx(2) == 1);
+    KeRevertToUserAffinityThreadEx(1);
+    CHECK(KeSetSystemAffinityThreadEx(2) == 1);
+    KeRevertToUserAffinityThreadEx(0);
+    CHECK(KeSetSystemAffinityThreadEx(1) == 0);
+    KeRevertToUserAffinityThreadEx(0);
+    KeInitializeDpc(&dpc, NULL, NULL);
+    CHECK(*(UCHAR *)&dpc == 0x13 && ((UCHAR *)&dpc)[1] == 1);
+    CHECK(KeExpandKernelStackAndCallout(Callout, &called, 0x2000) == 0 && called == 1);
+    return 0;
+}
+
+static NTSTATUS Devices(void)
+{
+    static ULONG Key;
+    PVOID extension = NULL, again = &Key;
+    PDEVICE_OBJECT other;
+    NTSTATUS status;
+
+    CHECK(TheDevice->DeviceObjectExtension != NULL && TheDevice->DeviceObjectExtension->DeviceObject == TheDevice);
+    CHECK((TheDevice->Flags & 0x40) != 0 && TheDriver->DriverExtension->DriverObject == TheDriver);
+    CHECK(IoCreateDevice(TheDriver, 0, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &other) == 0);
+    CHECK((other->Flags & 0x40) == 0);
+    CHECK(IoAttachDeviceToDeviceStack(other, TheDevice) == TheDevice);
+    CHECK(TheDevice->AttachedDevice == other && other->StackSize == 2);
+    IoDetachDevice(TheDevice);
+    CHECK(TheDevice->AttachedDevice == NULL);
+    IoDeleteDevice(other);
+    status = IoAllocateDriverObjectExtension(TheDriver, &Key, 16, &extension);
+    CHECK(status == (NTSTATUS)0xC0000035 || (status == 0 && extension != NULL));
+    CHECK(IoAllocateDriverObjectExtension(TheDriver, &Key, 16, &again) == (NTSTATUS)0xC0000035 && again == NULL);
+    return 0;
+}
+
+static NTSTATUS Packets(void)
+{
+    ROUTINE(PVOID, PsGetCurrentThread, VOID);
+    ROUTINE(PVOID, IoBuildAsynchronousFsdRequest, ULONG, PDEVICE_OBJECT, PVOID, ULONG, PLARGE_INTEGER, PIO_STATUS_BLOCK);
+    IO_STATUS_BLOCK block;
+    LARGE_INTEGER offset;
+    UCHAR byte;
+    PIRP irp;
+
+    offset.QuadPart = 0;
+    irp = IoBuildAsynchronousFsdRequest(IRP_MJ_READ, TheDevice, &byte, 1, &offset, &block);
+    CHECK(irp != NULL && irp->Tail.Overlay.Thread == PsGetCurrentThread());
+    IoFreeIrp(irp);
+    return 0;
+}
+
+static NTSTATUS Files(void)
+{
+    ROUTINE(NTSTATUS, ZwOpenFile, PHANDLE, ULONG, POBJECT_ATTRIBUTES, PIO_STATUS_BLOCK, ULONG, ULONG);
+    ROUTINE(NTSTATUS, ZwReadFile, HANDLE, HANDLE, PVOID, PVOID, PIO_STATUS_BLOCK, PVOID, ULONG, PLARGE_INTEGER, PULONG);
+    ROUTINE(NTSTATUS, ZwOpenDirectoryObject, PHANDLE, ULONG, POBJECT_ATTRIBUTES);
+    ROUTINE(NTSTATUS, ZwDuplicateObject, HANDLE, HANDLE, HANDLE, PHANDLE, ULONG, ULONG, ULONG);
+    PVOID *type = LookUp(L"IoFileObjectType");
+    UNICODE_STRING name;
+    OBJECT_ATTRIBUTES attributes = {sizeof(attributes), NULL, &name, 0x200, NULL, NULL};
+    IO_STATUS_BLOCK block;
+    HANDLE handle, second;
+    UCHAR bytes[4] = {0};
+    PFILE_OBJECT file;
+    ULONG opened = Opened, cleaned = Cleaned, closed = Closed;
+
+    RtlInitUnicodeString(&name, LinkName);
+    CHECK(ZwOpenFile(&handle, 0, &attributes, &block, 0, 0) == 0 && Opened == opened + 1);
+    CHECK(ObReferenceObjectByHandle(handle, 0, *type, 0, (PVOID *)&file, NULL) == 0);
+    CHECK(file->DeviceObject == TheDevice && TheDevice->ReferenceCount >= 1);
+    CHECK(ZwReadFile(handle, NULL, NULL, NULL, &block, bytes, 4, NULL, NULL) == 0);
+    CHECK(block.Information == 4 && bytes[0] == 7 && bytes[3] == 7);
+    CHECK(ZwDuplicateObject((HANDLE)-1, handle, (HANDLE)-1, &second, 0, 0, 2) == 0);
+    ZwClose(handle);
+    CHECK(Cleaned == cleaned);
+    ZwClose(second);
+    CHECK(Cleaned == cleaned + 1 && Closed == closed);
+    ObfDereferenceObject(file);
+    CHECK(Closed == closed + 1);
+    RtlInitUnicodeString(&name, L"\\Device\\Nobody");
+    CHECK(ZwOpenFile(&handle, 0, &attributes, &block, 0, 0) == (NTSTATUS)0xC0000034);
+    RtlInitUnicodeString(&name, L"\\KernelObjects");
+    CHECK(ZwOpenDirectoryObject(&handle, 1, &attributes) == 0);
+    ZwClose(handle);
+    return 0;
+}
+
+typedef struct {
+    ULONGLONG Head[2];
+    USHORT Depth, MaximumDepth;
+    ULONG Counts[4];
+    ULONG Type, Tag, Size;
+    PVOID(NTAPI *Allocate)(ULONG Type, SIZE_T Size, ULONG Tag);
+    VOID(NTAPI *Free)(PVOID Entry);
+    ULONGLONG Rest[8];
+} LOOKASIDE;
+
+static NTSTATUS Lookaside(void)
+{
+    ROUTINE(VOID, ExInitializeNPagedLookasideList, LOOKASIDE *, PVOID, PVOID, ULONG, SIZE_T, ULONG, USHORT);
+    ROUTINE(VOID, ExInitializePagedLookasideList, LOOKASIDE *, PVOID, PVOID, ULONG, SIZE_T, ULONG, USHORT);
+    ROUTINE(VOID, ExDeleteNPagedLookasideList, LOOKASIDE *);
+    ROUTINE(VOID, ExDeletePagedLookasideList, LOOKASIDE *);
+    ROUTINE(PVOID, ExpInterlockedPushEntrySList, PVOID, PVOID);
+    LOOKASIDE list;
+
+    ExInitializePagedLookasideList(&list, NULL, NULL, 512, 32, TAG, 0);
+    CHECK(list.Type == 513 && list.Depth == 4 && list.MaximumDepth == 256);
+    ExDeletePagedLookasideList(&list);
+    ExInitializeNPagedLookasideList(&list, NULL, NULL, 0, 32, TAG, 0);
+    CHECK(list.Type == 0);
+    /* What inlined code does with an entry that it does not need: the list keeps it, and frees it at its end. */
+    ExpInterlockedPushEntrySList(&list, list.Allocate(list.Type, list.Size, list.Tag));
+    ExDeleteNPagedLookasideList(&list);
+    return 0;
+}
+
+static ULONG PathLength;
+
+static NTSTATUS NTAPI SeeValue(PWSTR Name, ULONG Type, PVOID Data, ULONG Length, PVOID Context, PVOID Entry)
+{
+    (void)Name, (void)Data, (void)Context, (void)Entry;
+    PathLength = Type == 1 || Type == 2 ? Length : 0;
+    return 0;
+}
+
+static NTSTATUS Registry(void)
+{
+    RTL_QUERY_REGISTRY_TABLE table[2] = {{0}};
+    static WCHAR Service[128];
+    UNICODE_STRING *key = &TheDriver->DriverName;
+    USHORT from = sizeof(L"\\Driver\\") / 2 - 1, index;
+
+    for (index = 0; index + from < key->Length / 2; index++) {
+        Service[index] = key->Buffer[index + from];
+    }
+    table[0].QueryRoutine = (PVOID)SeeValue;
+    table[0].Name = L"ImagePath";
+    CHECK(RtlQueryRegistryValues(1, Service, table, NULL, NULL) == 0 && PathLength > 20);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Data, Processes, Threads, Processors, Devices, Packets, Files, Lookaside, Registry};
+
+#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
+
+static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    PIO_STACK_LOCATION location = Current(Irp);
+    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
+    ULONG index;
+
+    (void)Device;
+    switch (location->MajorFunction) {
+    case IRP_MJ_CREATE:
+        Opened++;
+        return Finish(Irp, 0, 0);
+    case IRP_MJ_CLEANUP:
+        Cleaned++;
+        return Finish(Irp, 0, 0);
+    case IRP_MJ_CLOSE:
+        Closed++;
+        return Finish(Irp, 0, 0);
+    case IRP_MJ_READ:
+        Read++;
+        for (index = 0; index < location->Parameters.Read.Length; index++) {
+            ((UCHAR *)answers)[index] = 7;
+        }
+        return Finish(Irp, 0, location->Parameters.Read.Length);
+    case IRP_MJ_DEVICE_CONTROL:
+        for (index = 0; index < STEPS; index++) {
+            answers[index] = Steps[index]();
+        }
+        return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+    }
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    UNICODE_STRING link;
+
+    RtlInitUnicodeString(&link, LinkName);
+    IoDeleteSymbolicLink(&link);
+    IoDeleteDevice(Driver->DeviceObject);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name, link;
+    NTSTATUS status;
+    ULONG index;
+
+    (void)Path;
+    TheDriver = Driver;
+    RtlInitUnicodeString(&name, DeviceName);
+    RtlInitUnicodeString(&link, LinkName);
+    status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &TheDevice);
+    if (status < 0) {
+        return status;
+    }
+    status = IoCreateSymbolicLink(&link, &name);
+    if (status < 0) {
+        IoDeleteDevice(TheDevice);
+        return status;
+    }
+    for (index = 0; index < 0x1B; index++) {
+        Driver->MajorFunction[index] = Dispatch;
+    }
+    TheDevice->Flags |= DO_BUFFERED_IO;
+    TheDevice->Flags &= ~DO_DEVICE_INITIALIZING;
+    Driver->DriverUnload = Unload;
+    return 0;
+}

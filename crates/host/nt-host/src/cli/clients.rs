@@ -1,0 +1,127 @@
+//! What clients of the driver do, step by step.
+
+use etw_types::NtStatus;
+use nt_machine::{IoRequest, RequestKind};
+
+use super::args::Step;
+use super::run::Progress;
+use crate::report::Sent;
+use crate::{Device, Error, File, NtHost};
+
+/// The clients of a driver.
+pub(super) struct Clients<'a> {
+    host: &'a NtHost,
+    /// What requests go to without an open device.
+    device: Option<&'a Device>,
+    /// What was opened, or could not be.
+    files: Vec<Option<File>>,
+    /// The one that is used, counted from 1; 0 before the first.
+    current: usize,
+}
+
+impl<'a> Clients<'a> {
+    pub(super) const fn new(host: &'a NtHost, device: Option<&'a Device>) -> Self {
+        Self { host, device, files: Vec::new(), current: 0 }
+    }
+
+    /// Takes the steps in their order. A request that cannot be sent is noted, and the others go on.
+    pub(super) fn run(mut self, steps: &[Step], progress: &mut Progress) -> Result<(), Error> {
+        for step in steps {
+            match step {
+                Step::Open(name) => self.open(name, progress)?,
+                Step::Handle(number) => self.current = *number,
+                Step::Close => self.close(progress)?,
+                Step::Request(request) => self.send(request, progress)?,
+                Step::Wait(time) => {
+                    progress.step("time");
+                    self.host.advance(*time)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, name: &str, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("open");
+        let opened = status_of(self.host.open(name))?;
+        match &opened {
+            Ok(_) => progress.say(&format!("open {name}: handle {}", self.files.len() + 1)),
+            Err(status) => {
+                progress.say(&format!("open {name}: {status}"));
+                progress.requests.push(Sent::not_sent("open", 0, *status));
+            }
+        }
+        self.files.push(opened.ok());
+        self.current = self.files.len();
+        Ok(())
+    }
+
+    fn close(&mut self, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("close");
+        let closed = match self.files.get_mut(self.current.wrapping_sub(1)).and_then(Option::take) {
+            Some(file) => status_of(file.close())?,
+            None => Err(NtStatus::InvalidHandle),
+        };
+        if let Err(status) = closed {
+            progress.say(&format!("close: {status}"));
+            progress.requests.push(Sent::not_sent("close", 0, status));
+        }
+        Ok(())
+    }
+
+    fn send(&self, request: &IoRequest, progress: &mut Progress) -> Result<(), Error> {
+        let (what, code) = (name(request.kind), request.code);
+        let line = if request.kind.has_code() { format!("{what} {code:08X}") } else { what.to_owned() };
+        progress.step(what);
+        // Without an open device one is opened for this request.
+        let own = match (self.current, self.device) {
+            (0, Some(device)) => Some(status_of(device.open())?),
+            (0, None) => Some(Err(NtStatus::NoSuchDevice)),
+            _ => None,
+        };
+        let file = match &own {
+            Some(opened) => opened.as_ref().map_err(|status| *status),
+            None => self.files.get(self.current - 1).and_then(Option::as_ref).ok_or(NtStatus::InvalidHandle),
+        };
+        let begun = match file {
+            Ok(file) => status_of(file.begin(request.clone()))?,
+            Err(status) => Err(status),
+        };
+        match begun {
+            Ok(pending) => {
+                let answer = pending.wait()?;
+                let output: String = answer.output.iter().map(|byte| format!("{byte:02x}")).collect();
+                progress.say(format!("{line}: {} {output}", answer.status).trim_end());
+                progress.requests.push(Sent { what, code, status: answer.status, output, sent: true });
+            }
+            Err(status) => {
+                progress.say(&format!("{line}: not sent: {status}"));
+                progress.requests.push(Sent::not_sent(what, code, status));
+            }
+        }
+        if let Some(Ok(file)) = own {
+            // The device may have gone meanwhile, and the file with it.
+            let _ = status_of(file.close())?;
+        }
+        Ok(())
+    }
+}
+
+const fn name(kind: RequestKind) -> &'static str {
+    match kind {
+        RequestKind::DEVICE_CONTROL => "ioctl",
+        RequestKind::INTERNAL_DEVICE_CONTROL => "internal ioctl",
+        RequestKind::READ => "read",
+        RequestKind::WRITE => "write",
+        _ => "request",
+    }
+}
+
+/// Sets apart what the driver or the system refused from what ends the run.
+fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(Error::Status(status)) => Ok(Err(status)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,67 @@
+//! The object manager's directories and symbolic links, as far as drivers ask for them.
+
+use etw_types::NtStatus;
+
+use super::object;
+use crate::kernel::{kernel, lock};
+use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+
+/// Directories that every Windows has.
+const DIRECTORIES: [&str; 14] = [
+    r"\",
+    r"\??",
+    r"\ArcName",
+    r"\BaseNamedObjects",
+    r"\Callback",
+    r"\Device",
+    r"\Driver",
+    r"\FileSystem",
+    r"\GLOBAL??",
+    r"\KernelObjects",
+    r"\KnownDlls",
+    r"\ObjectTypes",
+    r"\RPC Control",
+    r"\Security",
+];
+
+pub(super) const ROUTINES: &[Routine] = &[
+    // Arguments: place for the handle, access, attributes.
+    routine!("ZwOpenDirectoryObject", PASSIVE, |call| {
+        let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
+        let Some(index) = DIRECTORIES.iter().position(|known| known.eq_ignore_ascii_case(&name)) else {
+            return fail(NtStatus::ObjectNameNotFound);
+        };
+        call.ptr(0).write(object::open("directory", index as u64 + 1, call.from))?;
+        done(())
+    })
+    .fails(NtStatus::ObjectNameNotFound),
+    routine!("ZwOpenSymbolicLinkObject", PASSIVE, |call| {
+        let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
+        let index = lock(&kernel().io).links.iter().position(|link| link.name.eq_ignore_ascii_case(&name));
+        let Some(index) = index else { return fail(NtStatus::ObjectNameNotFound) };
+        call.ptr(0).write(object::open("symbolic link", index as u64 + 1, call.from))?;
+        done(())
+    })
+    .fails(NtStatus::ObjectNameNotFound),
+    routine!("ZwQuerySymbolicLinkObject", PASSIVE, query_link),
+];
+
+/// Arguments: handle, string for the target, place for its length with the zero behind it.
+fn query_link(call: &Call) -> Outcome {
+    let Some(index) = object::of_kind(call.kernel_handle(0), "symbolic link") else {
+        return fail(NtStatus::InvalidHandle);
+    };
+    let target = lock(&kernel().io).links.get(index as usize - 1).map(|link| link.target.clone()).unwrap_or_default();
+    let units: Vec<u16> = target.encode_utf16().collect();
+    let (place, size) = (call.ptr::<UNICODE_STRING>(1), units.len() as u32 * 2);
+    call.ptr::<u32>(2).write_if(size + 2)?;
+    if u32::from(place.MaximumLength().read()?) < size {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    let buffer: GuestPtr<u16> = place.Buffer().read()?;
+    buffer.write_all(&units)?;
+    place.Length().write(size as u16)?;
+    Ok(())
+}

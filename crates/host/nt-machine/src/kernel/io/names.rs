@@ -1,0 +1,78 @@
+//! Names of devices: what a client or a driver calls one, and where symbolic links lead.
+
+use super::device::{Device, Link};
+use crate::kernel::{kernel, lock};
+use crate::layout::DEVICE_OBJECT;
+use crate::memory::GuestPtr;
+
+/// Spellings of the directory that Win32 names are in.
+const WIN32: [&str; 6] = [r"\\.\", r"\\?\", r"\??\", r"\DosDevices\Global\", r"\DosDevices\", r"\GLOBAL??\"];
+
+/// Symbolic links that are followed before a name is given up.
+const MOST_LINKS: u32 = 32;
+
+/// A name with one spelling for the directory of Win32 names.
+fn canonical(name: &str) -> String {
+    let prefix = WIN32.iter().find(|prefix| name.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix)));
+    prefix.map_or_else(|| name.to_owned(), |prefix| format!(r"\??\{}", &name[prefix.len()..]))
+}
+
+/// Whether two names are of one thing.
+pub(crate) fn are_same(one: &str, other: &str) -> bool {
+    canonical(one).eq_ignore_ascii_case(&canonical(other))
+}
+
+/// What follows the name `base` in `name`: nothing, or a path that begins with a backslash.
+pub(crate) fn rest_behind(name: &str, base: &str) -> Option<String> {
+    let (name, base) = (canonical(name), canonical(base));
+    let same = !base.is_empty() && name.get(..base.len())?.eq_ignore_ascii_case(&base);
+    let rest = name.get(base.len()..).filter(|rest| same && (rest.is_empty() || rest.starts_with('\\')));
+    rest.map(str::to_owned)
+}
+
+/// Follows symbolic links.
+fn follow(links: &[Link], name: &str) -> String {
+    let mut name = name.to_owned();
+    for _ in 0..MOST_LINKS {
+        let next = links.iter().find_map(|link| Some(format!("{}{}", link.target, rest_behind(&name, &link.name)?)));
+        match next {
+            Some(next) => name = next,
+            None => break,
+        }
+    }
+    name
+}
+
+/// The device that a name leads to, and the part of the name that is for its driver.
+pub(crate) fn resolve(name: &str) -> Option<(GuestPtr<DEVICE_OBJECT>, String)> {
+    let io = lock(&kernel().io);
+    let name = follow(&io.links, name);
+    let named = |device: &Device| Some((device.object, rest_behind(&name, &device.name)?));
+    // The longest name is the nearest.
+    io.devices.iter().filter_map(named).min_by_key(|(_, rest)| rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Link, are_same, follow, rest_behind};
+
+    #[test]
+    fn spellings_of_a_win32_name_are_one_name() {
+        for name in [r"\\.\Foo", r"\DosDevices\Foo", r"\??\foo", r"\GLOBAL??\FOO", r"\DosDevices\Global\Foo"] {
+            assert!(are_same(name, r"\??\Foo"), "{name}");
+        }
+        assert!(!are_same(r"\Device\Foo", r"\??\Foo"));
+    }
+
+    #[test]
+    fn links_lead_on_and_the_rest_is_for_the_driver() {
+        let link = |name: &str, target: &str| Link { name: name.into(), target: target.into(), from: 0 };
+        let links = [link(r"\DosDevices\Foo", r"\??\Bar"), link(r"\??\Bar", r"\Device\Foo0")];
+        assert_eq!(follow(&links, r"\\.\foo\a\b"), r"\Device\Foo0\a\b");
+        assert_eq!(rest_behind(r"\Device\Foo0\a\b", r"\Device\foo0").as_deref(), Some(r"\a\b"));
+        assert_eq!(rest_behind(r"\Device\Foo01", r"\Device\Foo0"), None);
+        // A circle has no end; neither does it hang.
+        let circle = [link(r"\??\A", r"\??\B"), link(r"\??\B", r"\??\A")];
+        assert!(follow(&circle, r"\??\A").starts_with(r"\??\"));
+    }
+}

@@ -1,0 +1,86 @@
+//! Files: a device is opened, and closed again.
+
+use etw_types::NtStatus;
+
+use super::client::{Submission, send};
+use super::device::{self, EXCLUSIVE};
+use super::request::{CLEANUP, CLOSE, CREATE};
+use super::stack;
+use crate::kernel::{kernel, lock};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Outcome, fail};
+
+/// `IO_TYPE_FILE`.
+const TYPE: u16 = 5;
+/// `FO_SYNCHRONOUS_IO`.
+const SYNCHRONOUS: u32 = 2;
+
+type Object = GuestPtr<DEVICE_OBJECT>;
+
+/// A file object of a device, which nobody has told its driver about. `name` is what follows the device's own.
+pub(super) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
+    let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
+    file.Type().write(TYPE)?;
+    file.Size().write(size_of::<FILE_OBJECT>() as u16)?;
+    file.DeviceObject().write(device)?;
+    file.Flags().write(SYNCHRONOUS)?;
+    file.Lock().Header().initialize(1, 0)?;
+    file.Event().Header().initialize(0, 0)?;
+    if !name.is_empty() {
+        file.FileName().write(device::new_string(name)?.read()?)?;
+    }
+    Ok(file)
+}
+
+/// Opens a device: its driver gets `IRP_MJ_CREATE` and may refuse.
+pub(crate) fn open(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
+    if !device::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let opened = device.ReferenceCount().read()?;
+    if device.Flags().read()? & EXCLUSIVE != 0 && opened > 0 {
+        return fail(NtStatus::AccessDenied);
+    }
+    let file = new_file(device, name)?;
+    device.ReferenceCount().write(opened.wrapping_add(1))?;
+    let major = CREATE;
+    let status = send(stack::top(device)?, &Submission { major, file, ..Submission::default() })?.status;
+    if status.is_success() {
+        return Ok(file);
+    }
+    forget(device, file)?;
+    fail(status)
+}
+
+/// Closes a file: the last handle goes, then the last reference.
+pub(crate) fn close(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    cleanup(device, file)?;
+    end(device, file)
+}
+
+/// The last handle of a file is closed.
+pub(super) fn cleanup(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    tell(device, file, CLEANUP)
+}
+
+/// The last reference to a file is gone, and the file with it.
+pub(super) fn end(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    tell(device, file, CLOSE)?;
+    forget(device, file)
+}
+
+fn tell(device: Object, file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
+    if device::exists(device) {
+        send(stack::top(device)?, &Submission { major, file, ..Submission::default() })?;
+    }
+    Ok(())
+}
+
+fn forget(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    if device::exists(device) {
+        device.ReferenceCount().change(|count| count.wrapping_sub(1))?;
+    }
+    lock(&kernel().pool).free_object(file.address());
+    Ok(())
+}

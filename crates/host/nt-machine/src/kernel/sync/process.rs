@@ -1,0 +1,113 @@
+//! Processes and threads by their numbers and objects. There is one process: the system's.
+
+use std::cell::Cell;
+
+use etw_types::NtStatus;
+
+use crate::cpu::thread;
+use crate::kernel::ex::object;
+use crate::kernel::{call_back, kernel};
+use crate::layout::THREAD;
+use crate::memory::{Code, GuestPtr, Opaque};
+use crate::routine::{ANY, APC, Call, DISPATCH, Routine, done, fail, fixed, routine};
+
+/// The number of the system's process.
+pub(crate) const SYSTEM: u64 = 4;
+/// The processors of the one group.
+const PROCESSORS: u64 = 3;
+/// `ALL_PROCESSOR_GROUPS`.
+const ALL_GROUPS: u16 = 0xFFFF;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("PsGetCurrentProcessId", ANY, |_| SYSTEM),
+    routine!("PsGetProcessId", ANY, |call| if call.ptr(0) == process() { SYSTEM } else { 0 }),
+    routine!("IoGetCurrentProcess", ANY, |_| process()),
+    routine!("PsGetCurrentProcess", ANY, |_| process()),
+    routine!("PsGetThreadProcess", ANY, |_| process()),
+    routine!("IoThreadToProcess", ANY, |_| process()),
+    routine!("PsGetThreadProcessId", ANY, |_| SYSTEM),
+    routine!("PsGetCurrentThreadProcessId", ANY, |_| SYSTEM),
+    routine!("PsGetCurrentThreadId", ANY, |_| thread_id()),
+    routine!("PsGetThreadId", ANY, |call| thread::number_of(call.ptr(0)).map_or(0, id)),
+    routine!("PsIsSystemThread", ANY, |_| true),
+    fixed("PsIsSystemProcess", ANY, 1),
+    fixed("PsIsThreadTerminating", ANY, 0),
+    fixed("PsGetProcessExitStatus", ANY, NtStatus::Pending.as_int() as u64),
+    fixed("PsGetProcessSessionId", ANY, 0),
+    fixed("PsGetCurrentProcessSessionId", ANY, 0),
+    // Arguments: number, place for the object.
+    routine!("PsLookupThreadByThreadId", APC, |call| {
+        let Some(found) = thread::by_number((call.arg(0) / 4) as u32).filter(|_| call.arg(0) % 4 == 0) else {
+            return fail(NtStatus::InvalidCid);
+        };
+        object::reference(found.address(), call.from);
+        call.ptr(1).write(found)?;
+        done(())
+    })
+    .fails(NtStatus::InvalidCid),
+    routine!("PsLookupProcessByProcessId", APC, |call| {
+        if call.arg(0) != SYSTEM {
+            return fail(NtStatus::InvalidCid);
+        }
+        object::reference(process().address(), call.from);
+        call.ptr(1).write(process())?;
+        done(())
+    })
+    .fails(NtStatus::InvalidCid),
+    // The only process is always the one that a thread is in.
+    fixed("KeStackAttachProcess", APC, 0),
+    fixed("KeUnstackDetachProcess", APC, 0),
+    fixed("KeAttachProcess", APC, 0),
+    fixed("KeDetachProcess", APC, 0),
+    // Arguments: routine, its argument, bytes of stack.
+    routine!("KeExpandKernelStackAndCallout", DISPATCH, expanded).fails(NtStatus::NoMemory),
+    routine!("KeExpandKernelStackAndCalloutEx", DISPATCH, expanded).fails(NtStatus::NoMemory),
+    routine!("KeSetSystemAffinityThreadEx", APC, |call| AFFINITY.replace(call.arg(0) & PROCESSORS)),
+    routine!("KeSetSystemAffinityThread", APC, |call| AFFINITY.set(call.arg(0) & PROCESSORS)),
+    routine!("KeRevertToUserAffinityThreadEx", APC, |call| AFFINITY.set(call.arg(0) & PROCESSORS)),
+    routine!("KeRevertToUserAffinityThread", APC, |_| AFFINITY.set(0)),
+    // Arguments: affinity with its group, place for the one before.
+    routine!("KeSetSystemGroupAffinityThread", APC, |call| {
+        let new = call.ptr::<[u64; 2]>(0).read()?;
+        let old = AFFINITY.replace(new[0] & PROCESSORS);
+        call.ptr(1).write_if([old, 0])
+    }),
+    routine!("KeRevertToUserGroupAffinityThread", APC, |call| {
+        AFFINITY.set(call.ptr::<[u64; 2]>(0).read()?[0] & PROCESSORS);
+        done(())
+    }),
+    routine!("KeQueryActiveProcessorCountEx", ANY, |call| processors(call.u16(0))),
+    routine!("KeQueryMaximumProcessorCountEx", ANY, |call| processors(call.u16(0))),
+];
+
+thread_local! {
+    /// The processors that the system lets this thread run on; 0 if it did not say.
+    static AFFINITY: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many processors a group has.
+fn processors(group: u16) -> u32 {
+    if matches!(group, 0 | ALL_GROUPS) { PROCESSORS.count_ones() } else { 0 }
+}
+
+/// The object of the system's process.
+pub(crate) fn process() -> GuestPtr<THREAD> {
+    kernel().table.variables().process()
+}
+
+/// The number of the current thread.
+pub(crate) fn thread_id() -> u64 {
+    id(thread::number())
+}
+
+/// The number that Windows has for a thread: a multiple of 4.
+pub(super) fn id(number: u32) -> u64 {
+    u64::from(number) * 4
+}
+
+/// Calls a routine where there is more stack: it is as large as it ever gets.
+fn expanded(call: &Call) -> NtStatus {
+    let (routine, argument): (GuestPtr<Code>, GuestPtr<Opaque>) = (call.ptr(0), call.ptr(1));
+    call_back("callout", thread::irql(), routine, &[argument.address()]);
+    NtStatus::Success
+}

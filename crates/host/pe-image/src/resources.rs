@@ -1,0 +1,87 @@
+//! The resources of a binary: data by type, name and language.
+
+use object::LittleEndian as LE;
+use object::pe::{ImageNtHeaders32, ImageNtHeaders64, ImageResourceDirectoryEntry};
+use object::read::FileKind;
+use object::read::pe::{ImageNtHeaders, PeFile, ResourceDirectory, ResourceDirectoryEntryData, ResourceNameOrId};
+
+use crate::error::Error;
+
+const FIELD: &str = "resource directory";
+
+/// The type of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResourceType {
+    /// `RT_*`.
+    Id(u16),
+    /// A type of somebody's own.
+    Name(String),
+}
+
+/// A resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource<'a> {
+    /// Its type.
+    pub kind: ResourceType,
+    /// Its data.
+    pub data: &'a [u8],
+}
+
+/// The resources of a PE file of 32 or 64 bits, in their order.
+///
+/// # Errors
+///
+/// If the bytes are no PE file, or a resource is not inside of it.
+pub fn resources(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
+    match FileKind::parse(file) {
+        Ok(FileKind::Pe64) => of_pe::<ImageNtHeaders64>(file),
+        Ok(FileKind::Pe32) => of_pe::<ImageNtHeaders32>(file),
+        _ => Err(Error::new("PE signature", "not a PE file")),
+    }
+}
+
+fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
+    let failed = |error: object::read::Error| Error::new(FIELD, error.to_string());
+    let pe = PeFile::<Pe>::parse(file).map_err(failed)?;
+    let sections = pe.section_table();
+    let Some(directory) = pe.data_directories().resource_directory(file, &sections).map_err(failed)? else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in directory.root().map_err(failed)?.entries {
+        let kind = match entry.name_or_id() {
+            ResourceNameOrId::Name(name) => ResourceType::Name(name.to_string_lossy(directory).map_err(failed)?),
+            ResourceNameOrId::Id(id) => ResourceType::Id(id),
+        };
+        let mut leaves = Vec::new();
+        collect(directory, *entry, 0, &mut leaves).map_err(failed)?;
+        for (address, size) in leaves {
+            let bytes = sections.pe_data_at(file, address).and_then(|bytes| bytes.get(..usize::try_from(size).ok()?));
+            let data =
+                bytes.ok_or_else(|| Error::new(FIELD, format!("data at {address:#x} is outside of the file")))?;
+            found.push(Resource { kind: kind.clone(), data });
+        }
+    }
+    Ok(found)
+}
+
+/// Address and size of all data below an entry: names below types, languages below names.
+fn collect(
+    directory: ResourceDirectory<'_>,
+    entry: ImageResourceDirectoryEntry,
+    depth: usize,
+    leaves: &mut Vec<(u32, u32)>,
+) -> object::read::Result<()> {
+    match entry.data(directory)? {
+        ResourceDirectoryEntryData::Data(leaf) => {
+            leaves.push((leaf.offset_to_data.get(LE), leaf.size.get(LE)));
+        }
+        ResourceDirectoryEntryData::Table(table) if depth < 3 => {
+            for entry in table.entries {
+                collect(directory, *entry, depth + 1, leaves)?;
+            }
+        }
+        ResourceDirectoryEntryData::Table(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! The command `wdk-kit`.
+//!
+//! `wdk-kit make`: the kit. `wdk-kit prepare`: everything that a build of a driver needs before cargo is started for it; it
+//! prints one `key=value` a line, for the crate `driver-build`:
+//!
+//! ```text
+//! root=…        the kit
+//! override=…    the package that takes the place of wdk-build; none if the driver does not use it
+//! workspace=…   the driver's workspace
+//! target=…      its target directory
+//! others=…      how many of its packages have no driver
+//! model=…       begins a group of drivers of one model, as JSON (empty for drivers without Microsoft's crates)
+//! package=…     a driver of the group
+//! library=…     the name of its library
+//! unstable=…    the name of its library, if that enables unstable features
+//! ```
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::{Workspace, make, real};
+
+const USAGE: &str = "usage: wdk-kit make FOLDER
+       wdk-kit prepare --out FOLDER --target TRIPLE --manifest-path FILE [--package NAME]... [--wdk FOLDER]";
+
+/// Runs the command with its arguments.
+#[must_use]
+pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
+    // Paths are handed to cargo, which takes text only.
+    let words: Result<Vec<String>, _> = words.map(OsString::into_string).collect();
+    match words.map_err(|_| USAGE.into()).and_then(|words| run(words.into_iter())) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
+    match words.next().as_deref() {
+        Some("prepare") => {}
+        Some("make") => {
+            let folder = words.next().ok_or(USAGE)?;
+            return Ok(format!("{}\n", make(&PathBuf::from(folder))?.display()));
+        }
+        _ => return Err(USAGE.into()),
+    }
+    let (mut out, mut triple, mut manifest, mut packages, mut wdk) = (None, None, None, Vec::new(), None);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(USAGE)?;
+        match word.as_str() {
+            "--out" => out = Some(PathBuf::from(value)),
+            "--target" => triple = Some(value),
+            "--manifest-path" => manifest = Some(fs::canonicalize(value)?),
+            "--package" => packages.push(value),
+            "--wdk" => wdk = Some(PathBuf::from(value)),
+            _ => return Err(USAGE.into()),
+        }
+    }
+    let (Some(out), Some(triple), Some(manifest)) = (out, triple, manifest) else { return Err(USAGE.into()) };
+    let workspace = Workspace::read(&manifest, &triple, &packages)?;
+    let root = match wdk {
+        Some(folder) => real(&folder, &out)?,
+        None => make(&out.join("kit"))?,
+    };
+    let mut lines = vec![
+        format!("root={}", root.display()),
+        format!("workspace={}", workspace.root.display()),
+        format!("target={}", workspace.target.display()),
+        format!("others={}", workspace.others),
+    ];
+    if let Some(release) = &workspace.release {
+        lines.push(format!("override={}", release.write(&out.join("stand-in"))?.display()));
+    }
+    for (model, packages) in &workspace.groups {
+        lines.push(format!("model={model}"));
+        for package in packages {
+            lines.push(format!("package={}", package.name));
+            lines.push(format!("library={}", package.library));
+            if package.is_unstable {
+                lines.push(format!("unstable={}", package.library));
+            }
+        }
+    }
+    Ok(lines.join("\n") + "\n")
+}

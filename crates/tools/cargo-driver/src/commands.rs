@@ -1,0 +1,188 @@
+//! What each command does.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use driver_build::setup::{ensure_component, note};
+use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
+
+use crate::arguments::{Command, Driver, Inspect, Package, Run, Test};
+use crate::{internal, trace};
+
+const SETUP: &str = "cargo driver setup";
+
+/// Runs a command and turns its result into an exit code.
+pub(crate) fn run(command: &Command) -> ExitCode {
+    let result = host().and_then(|host| match command {
+        Command::Build(driver) => images(&host, driver).map(drop),
+        Command::Check(driver) => check_driver(&host, driver),
+        Command::Test(test) => test_driver(&host, test),
+        Command::Run(run) => nt_host(&host, run, "run"),
+        Command::Matrix(run) => nt_host(&host, run, "matrix"),
+        Command::List(run) => nt_host(&host, run, "list"),
+        Command::Trace(run) => trace_driver(&host, run),
+        Command::Inspect(inspect) => inspect_images(&host, inspect),
+        Command::Verify(verify) => {
+            host.program("driver-package").args(["verify"]).args(&verify.rest).replace_ourselves()
+        }
+        Command::Package(package) => make_package(&host, package),
+        Command::Setup => setup(),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if !matches!(error, Error::Said(_)) {
+                eprintln!("error: {error}");
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// A host that installs nothing.
+fn host() -> Result<Host, Error> {
+    Ok(installing_host()?.without_installing(SETUP))
+}
+
+fn installing_host() -> Result<Host, Error> {
+    let here = env::current_dir().map_err(|error| Error::Failed(format!("the current folder: {error}")))?;
+    Ok(Host::new(&here, internal::command, cache()?))
+}
+
+/// The folder for the kit and for compiled crates, which all drivers of this user share.
+fn cache() -> Result<PathBuf, Error> {
+    if let Some(folder) = env::var_os("CARGO_DRIVER_CACHE").filter(|folder| !folder.is_empty()) {
+        return Ok(folder.into());
+    }
+    let folder = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = folder.or_else(|| Some(env::home_dir()?.join(".cache"))).map(|folder| folder.join("cargo-driver"));
+    folder.ok_or_else(|| {
+        Error::Usage("there is no home folder: set CARGO_DRIVER_CACHE to a folder for compiled crates".into())
+    })
+}
+
+/// Builds the drivers.
+fn images(host: &Host, driver: &Driver) -> Result<Vec<PathBuf>, Error> {
+    ensure_tools(host)?;
+    build(host, host.windows()?, &driver.options())
+}
+
+/// Builds the driver that is to be run, of which there must be one.
+fn image(host: &Host, driver: &Driver) -> Result<PathBuf, Error> {
+    if driver.options().arch != Arch::X64 {
+        return Err(Error::Usage("only drivers for x64 can be run here: leave out --arch".into()));
+    }
+    let mut images = images(host, driver)?;
+    match images.pop() {
+        Some(image) if images.is_empty() => Ok(image),
+        last => {
+            let names = images.iter().chain(&last).filter_map(|image| image.file_stem());
+            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+            Err(Error::Usage(format!(
+                "the workspace has several drivers: choose one with --package ({})",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+fn check_driver(host: &Host, driver: &Driver) -> Result<(), Error> {
+    ensure_tools(host)?;
+    ensure_component(host, "clippy", host.cargo().args(["clippy", "--version"]))?;
+    let settings = check(host, host.windows()?, &driver.options(), &["clippy"])?;
+    note("rust-analyzer does the same with these settings in .vscode/settings.json:");
+    note(&settings);
+    Ok(())
+}
+
+/// The tests are those of packages that are not drivers: a driver does not run on the host.
+fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
+    ensure_tools(host)?;
+    let options = test.driver.options();
+    build(host, host.windows()?, &options)?;
+    let workspace = workspace(host, &options)?;
+    if workspace.others == 0 {
+        return Err(Error::Failed(format!(
+            "{} has no package besides the driver: tests of a driver are in a package of their own that depends on nt-host",
+            workspace.root.display()
+        )));
+    }
+    let mut cargo = host.cargo().current_dir(&workspace.root).args(["test", "--workspace"]);
+    for driver in &workspace.drivers {
+        cargo = cargo.args(["--exclude", driver]);
+    }
+    cargo.args(&test.rest).run_ours()
+}
+
+/// Builds the driver and hands it to `nt-host`.
+fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
+    if run.rest.iter().any(|word| word == "--help" || word == "-h") {
+        return host.program("nt-host").args(["--help"]).replace_ourselves();
+    }
+    let image = image(host, &run.driver)?;
+    host.program("nt-host").args([command]).args([image]).args(&run.rest).replace_ourselves()
+}
+
+fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
+    let image = image(host, &run.driver)?;
+    let folder = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
+    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
+    let etl = folder.join(image.file_name().unwrap_or_default()).with_extension("etl");
+    let options = [OsString::from("--etl"), etl.clone().into()];
+    let result = host.program("nt-host").args(["run"]).args([&image]).args(options).args(&run.rest).run_ours();
+    // Findings are no reason to drop the trace.
+    let page = trace::page(&etl)?;
+    note(&format!("{}\n{}", etl.display(), page.display()));
+    result
+}
+
+fn inspect_images(host: &Host, inspect: &Inspect) -> Result<(), Error> {
+    let files = if inspect.files.is_empty() { images(host, &inspect.driver)? } else { inspect.files.clone() };
+    let mut tool = host.program("driver-package").args(["inspect"]);
+    if let Some(release) = &inspect.windows {
+        tool = tool.args(["--windows", release]);
+    }
+    if inspect.json {
+        tool = tool.args(["--json"]);
+    }
+    tool.args(["--"]).args(files).replace_ourselves()
+}
+
+fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
+    let options = arguments.driver.options();
+    let here = |path: &PathBuf| env::current_dir().unwrap_or_default().join(path);
+    let mut wanted = PackageOptions {
+        cert: arguments.cert.as_ref().map(here),
+        catalog: arguments.catalog.clone(),
+        provider: arguments.provider.clone(),
+        etwctl: arguments.etwctl.as_ref().map(here),
+        ..PackageOptions::default()
+    };
+    if let Some(folder) = &arguments.adopt {
+        return adopt(host, &options.manifest, &here(folder), &wanted, arguments.replace);
+    }
+    ensure_tools(host)?;
+    let target = workspace(host, &options)?.target;
+    wanted.out = target.join("package");
+    wanted.keys = target.join("signing");
+    package(host, host.windows()?, &options, &wanted)
+}
+
+/// Installs what the other commands need.
+fn setup() -> Result<(), Error> {
+    let host = installing_host()?;
+    let toolchain = host.windows()?;
+    note(&format!("using {}", toolchain.description));
+    ensure_tools(&host)?;
+    let without = toolchain.ensure_driver_targets(&host);
+    ensure_component(&host, "clippy", host.cargo().args(["clippy", "--version"]))?;
+    if without.is_empty() {
+        note("everything is installed");
+    } else {
+        note(&format!("drivers for {} cannot be built", without.join(" and ")));
+    }
+    Ok(())
+}

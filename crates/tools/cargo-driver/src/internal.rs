@@ -1,0 +1,38 @@
+//! The programs that this one carries inside: it starts itself again to run one of them, so that each has its own process,
+//! output and exit code.
+
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The word that says that the name of such a program follows.
+const WORD: &str = "--internal-program";
+
+/// The command that runs a program inside this one.
+pub(crate) fn command(name: &str) -> Vec<OsString> {
+    let own = env::current_exe().map_or_else(|_| "cargo-driver".into(), OsString::from);
+    vec![own, WORD.into(), name.into()]
+}
+
+/// The name and the arguments of a program inside, if the command line asks for one.
+pub(crate) fn parse(words: &[OsString]) -> Option<(&OsString, &[OsString])> {
+    match words {
+        [_, word, program, rest @ ..] if word == WORD => Some((program, rest)),
+        _ => None,
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
+    let words = words.iter().cloned();
+    match program.to_str() {
+        Some("wdk-kit") => wdk_kit::cli::main(words),
+        Some("driver-package") => driver_package::cli::main(std::iter::once(program.clone()).chain(words)),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Some("nt-host") => nt_host::cli::main(words),
+        _ => {
+            eprintln!("error: {} does not run on this host", program.display());
+            ExitCode::from(2)
+        }
+    }
+}

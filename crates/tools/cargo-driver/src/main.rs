@@ -1,0 +1,34 @@
+//! `cargo driver`: a driver in its own repository, from `new` to a package, on a host without Windows.
+//!
+//! The work is done by the crates below: `driver-build` runs cargo with the kit, `nt-host` runs the driver,
+//! `driver-package` inspects and packages it. This program chooses the defaults.
+//!
+//! Exit codes: 0 all is well; 1 something failed; 2 wrong usage, or something is missing (the message says how to get it);
+//! 3 the driver did something wrong; 130 interrupted.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod internal;
+mod trace;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use arguments::Arguments;
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    // Cargo runs `cargo-driver driver …`.
+    if words.get(1).is_some_and(|word| word == "driver") {
+        words.remove(1);
+    }
+    if let Some((program, words)) = internal::parse(&words) {
+        return internal::run(program, words);
+    }
+    match Arguments::try_parse_from(words) {
+        Ok(arguments) => commands::run(&arguments.command),
+        Err(error) => error.exit(),
+    }
+}

@@ -1,0 +1,257 @@
+//! Finds out from a failed build's messages what the kit lacks, and says how to add it; and keeps one message of cargo from
+//! the reader.
+
+const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
+
+/// One line for each thing that is missing or has to be changed, in the order of the messages.
+pub(crate) fn explain(messages: &str) -> Vec<String> {
+    let plain = strip_colors(messages);
+    let mut lines: Vec<String> = Vec::new();
+    for line in plain.lines() {
+        let found = header(line).or_else(|| symbol(line)).or_else(|| library(line)).or_else(|| framework(line));
+        let found = found.or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
+        for text in found {
+            if !lines.contains(&text) {
+                lines.push(text);
+            }
+        }
+    }
+    lines
+}
+
+/// Clang: `fatal error: 'x.h' file not found`; the kit itself: ``the kit has no header `x.h` ``.
+fn header(line: &str) -> Option<String> {
+    let name = match line.split_once("file not found") {
+        Some((before, _)) => between(before.split_once("error:")?.1, '\'')?,
+        None => between(line.split_once("the kit has no header ")?.1, '`')?,
+    };
+    Some(format!("no header `{name}`: put it into crates/host/wdk-kit/kit/include/km ({GUIDE})"))
+}
+
+/// The linker: `undefined symbol: X`.
+fn symbol(line: &str) -> Option<String> {
+    let name = line.split_once("undefined symbol: ")?.1.trim();
+    Some(format!(
+        "no routine `{name}` to link with: if ntoskrnl.exe or hal.dll exports it, declare it in \
+         crates/host/wdk-kit/kit/include/km/nt/routines.h, which also adds it to the import library ({GUIDE})"
+    ))
+}
+
+/// The compiler: a library that the driver names and the kit does not have.
+fn library(line: &str) -> Option<String> {
+    let rest = line.split_once("could not find native static library ")?.1;
+    let name = between(rest, '`')?;
+    Some(format!(
+        "no library `{name}`: the driver links with it, and the kit does not have it; add its routines to \
+         crates/host/wdk-kit/kit/metadata/libraries.txt ({GUIDE}), or use a WDK (--wdk)"
+    ))
+}
+
+/// wdk-macros, when a WDF function has no `PFN_` type.
+fn framework(line: &str) -> Option<String> {
+    let name = ["Failed to find ", "not found: ", "no entry found for "]
+        .iter()
+        .filter_map(|phrase| line.split_once(phrase))
+        .flat_map(|(_, after)| after.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+        .find(|word| word.starts_with("Wdf") || word.starts_with("PFN_WDF"))?;
+    if name.to_ascii_uppercase().contains("WDFUSB") {
+        return Some(format!("no signature for `{name}`: enable the feature `usb` of wdk-sys, as for the WDK"));
+    }
+    Some(format!(
+        "no signature for the framework function `{name}`: write it behind its index in \
+         crates/host/wdk-kit/kit/wdf/functions.txt ({GUIDE})"
+    ))
+}
+
+/// What is to be changed in the driver itself, by a part of the message.
+const DEFECTS: [(&str, &str); 6] = [
+    (
+        "language item required, but not found: `eh_personality`",
+        "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
+    ),
+    (
+        "`#[panic_handler]` function required, but not found",
+        "the driver has no panic handler: depend on wdk-panic and write `extern crate wdk_panic;`",
+    ),
+    (
+        "no global memory allocator found",
+        "the driver allocates and has no allocator: add `#[global_allocator] static A: wdk_alloc::WdkAllocator = …`",
+    ),
+    (
+        "may not be used on the stable release channel",
+        "the driver uses unstable features: add a rust-toolchain.toml with channel = \"nightly\" beside its Cargo.toml",
+    ),
+    (
+        "rc.exe",
+        "the driver's build script runs the resource compiler of the Windows SDK: do it only if cfg!(windows), or use llvm-rc",
+    ),
+    ("mc.exe", "the driver's build script runs the message compiler of the Windows SDK: do it only if cfg!(windows)"),
+];
+
+fn defect(line: &str) -> Option<String> {
+    let is_error = line.contains("error") || line.contains("panicked") || line.contains("NotFound");
+    let (_, text) = DEFECTS.iter().find(|(part, _)| is_error && line.contains(part))?;
+    Some((*text).to_owned())
+}
+
+/// The compiler: names that `wdk_sys` does not have, also several in one message, and names of Windows that a glob import was
+/// to bring.
+fn bindings(line: &str) -> Vec<String> {
+    if !line.contains("error") || !["cannot find ", "unresolved import"].iter().any(|phrase| line.contains(phrase)) {
+        return Vec::new();
+    }
+    let quoted = || line.split('`').skip(1).step_by(2);
+    let is_ours = |text: &str| text.contains("wdk_sys") || text.contains("ntddk");
+    let names: Vec<&str> = if line.contains("unresolved import") {
+        quoted().filter(|text| is_ours(text)).collect()
+    } else if line.contains("in this scope") {
+        quoted().take(1).filter(|name| is_of_windows(name)).collect()
+    } else {
+        quoted().take(1).filter(|_| is_ours(line)).collect()
+    };
+    let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
+    let describe = |name: String| {
+        format!(
+            "no declaration of `{name}` (spelt as in the WDK?): add it to crates/host/wdk-kit/kit/include/km/nt ({GUIDE})"
+        )
+    };
+    names.into_iter().map(|name| describe(last(name))).collect()
+}
+
+/// Whether a name is one that only Windows' headers have: `KeFoo`, `FILE_FOO`, `PFOO_BAR`.
+fn is_of_windows(name: &str) -> bool {
+    const PREFIXES: [&str; 17] =
+        ["Ke", "Ex", "Io", "Mm", "Ob", "Ps", "Rtl", "Zw", "Nt", "Se", "Cm", "Po", "Hal", "Flt", "FsRtl", "Etw", "Wdf"];
+    let is_routine = PREFIXES
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase())));
+    let is_constant =
+        name.contains('_') && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    is_routine || is_constant
+}
+
+/// Cargo warns of every `paths` entry that changes dependencies, in a paragraph that begins with these words and ends with an
+/// address. The change is what the entry is for.
+const OVERRIDE: &str = "warning: path override for crate `wdk-build`";
+const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
+
+/// Passes lines on, without that warning.
+#[derive(Default)]
+pub(crate) struct WithoutOverride {
+    pending: Vec<u8>,
+    is_inside: bool,
+    /// The warning has just ended; the empty line behind it belongs to it.
+    has_ended: bool,
+}
+
+impl WithoutOverride {
+    /// What of the text is to be shown now: whole lines, and an unfinished one unless it could be the warning's beginning.
+    pub(crate) fn pass(&mut self, text: &[u8]) -> Vec<u8> {
+        self.pending.extend_from_slice(text);
+        let mut shown = Vec::new();
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            self.line(&line, &mut shown);
+        }
+        let start = strip_colors(&String::from_utf8_lossy(&self.pending));
+        if !self.is_inside && !start.is_empty() && !OVERRIDE.starts_with(&start) && !start.starts_with(OVERRIDE) {
+            shown.append(&mut self.pending);
+        }
+        shown
+    }
+
+    /// What is left at the end.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        if self.is_inside { Vec::new() } else { std::mem::take(&mut self.pending) }
+    }
+
+    fn line(&mut self, line: &[u8], shown: &mut Vec<u8>) {
+        let text = strip_colors(&String::from_utf8_lossy(line));
+        let was_inside = self.is_inside;
+        self.is_inside |= text.starts_with(OVERRIDE);
+        let is_rest = std::mem::take(&mut self.has_ended) && text.trim().is_empty();
+        if !self.is_inside && !is_rest {
+            shown.extend_from_slice(line);
+        } else if was_inside && text.trim_end().ends_with(OVERRIDE_ENDS) {
+            self.is_inside = false;
+            self.has_ended = true;
+        }
+    }
+}
+
+/// What stands between the first two marks.
+fn between(text: &str, mark: char) -> Option<&str> {
+    text.split(mark).nth(1)
+}
+
+/// The text without escape sequences that colour it.
+fn strip_colors(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or("", |(_, after)| after));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WithoutOverride, explain};
+
+    #[test]
+    fn the_warning_about_the_override_is_not_shown_and_everything_else_is() {
+        let said = "   Compiling x\nwarning: path override for crate `wdk-build` has altered the original list of\n\
+                    dependencies; the\n\nThis\n\nhttps://doc/overriding-dependencies.html\n\nwarning: unused\n    Bui";
+        for size in [1, 7, 1000] {
+            let mut filter = WithoutOverride::default();
+            let mut shown: Vec<u8> = said.as_bytes().chunks(size).flat_map(|chunk| filter.pass(chunk)).collect();
+            shown.extend(filter.rest());
+            assert_eq!(String::from_utf8(shown).unwrap(), "   Compiling x\nwarning: unused\n    Bui", "{size}");
+        }
+    }
+
+    #[test]
+    fn a_missing_header_is_named() {
+        let said = "wdf-input.h:3:10: fatal error: 'usb.h' file not found\n";
+        assert!(explain(said)[0].starts_with("no header `usb.h`"));
+        let said = "Error: the kit has no header `gpio.h`, which wdk-sys' Gpio bindings need\n";
+        assert!(explain(said)[0].starts_with("no header `gpio.h`"));
+    }
+
+    #[test]
+    fn an_undefined_symbol_is_named_once() {
+        let said = "rust-lld: error: undefined symbol: KeFoo\n>>> x\nrust-lld: error: undefined symbol: KeFoo\n";
+        let lines = explain(said);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].starts_with("no routine `KeFoo`"));
+    }
+
+    #[test]
+    fn names_that_wdk_sys_lacks_are_named_however_they_are_imported() {
+        let said = "error[E0425]: cannot find function `IoFoo` in module `wdk_sys::ntddk`\n\
+                    \x1b[1merror[E0432]\x1b[0m: unresolved imports `wdk_sys::FOO_CONFIG`, `wdk_sys::ntddk::KeBar`\n\
+                    error[E0412]: cannot find type `PFOO_BAR` in this scope\n\
+                    error[E0425]: cannot find function `ZwFoo` in this scope\n";
+        let lines = explain(said);
+        for (line, name) in lines.iter().zip(["IoFoo", "FOO_CONFIG", "KeBar", "PFOO_BAR", "ZwFoo"]) {
+            assert!(line.starts_with(&format!("no declaration of `{name}`")), "{line}");
+        }
+        assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn what_the_driver_lacks_itself_is_named() {
+        let said = "error: language item required, but not found: `eh_personality`\n\
+                    error: could not find native static library `portcls`, perhaps an -L flag is missing?\n";
+        let lines = explain(said);
+        assert!(lines[0].contains("panic = \"abort\""), "{lines:?}");
+        assert!(lines[1].starts_with("no library `portcls`"), "{lines:?}");
+    }
+
+    #[test]
+    fn mistakes_of_the_driver_are_not_blamed_on_the_kit() {
+        let said = "error[E0308]: mismatched types\nerror[E0425]: cannot find value `x` in this scope\n\
+                    error[E0412]: cannot find type `Thing` in this scope\n";
+        assert!(explain(said).is_empty());
+    }
+}

@@ -1,0 +1,161 @@
+//! A test-signed package of a driver, or one that the WDK made with what it lacks.
+//!
+//! The package itself is the work of the program `driver-package`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::build::{Options, build};
+use crate::error::Error;
+use crate::host::Host;
+use crate::process::Tool;
+use crate::setup::{WindowsToolchain, note};
+
+/// What a package is made of besides the driver.
+#[derive(Clone, Debug, Default)]
+pub struct PackageOptions {
+    /// Where packages go, in a folder named after the processor.
+    pub out: PathBuf,
+    /// Where the test certificate and its key are kept.
+    pub keys: PathBuf,
+    /// A certificate of the user's, and its key, instead of the test certificate.
+    pub cert: Option<PathBuf>,
+    /// The catalog's generation, `v1` or `v2`.
+    pub catalog: Option<String>,
+    /// The name of the driver's ETW provider.
+    pub provider: Option<String>,
+    /// `etwctl.exe`, which goes along.
+    pub etwctl: Option<PathBuf>,
+}
+
+/// Builds the drivers and makes a package of each that has an `.inx`. A driver's own scripts are those in the folder `deploy`
+/// beside its manifest.
+///
+/// # Errors
+///
+/// If a driver cannot be built, no driver has an `.inx`, or `driver-package` refuses an input.
+pub fn package(
+    host: &Host,
+    toolchain: &WindowsToolchain,
+    options: &Options,
+    package: &PackageOptions,
+) -> Result<(), Error> {
+    let images = build(host, toolchain, options)?;
+    let mut pairs = Vec::new();
+    for image in &images {
+        match setup_file(image, &options.manifest) {
+            Some(inx) => pairs.push((image, inx)),
+            None => note(&format!("{} has no .inx of its name, so there is no package of it", image.display())),
+        }
+    }
+    if pairs.is_empty() {
+        return Err(Error::Failed("the driver has no .inx beside its Cargo.toml to say how it is installed".into()));
+    }
+    for (image, inx) in &pairs {
+        let arch = options.arch.name();
+        let name = image.file_stem().unwrap_or_default().to_string_lossy();
+        let folder = if pairs.len() == 1 { arch.to_owned() } else { format!("{arch}-{name}") };
+        make(host, options, package, image, inx, &package.out.join(folder))?;
+    }
+    Ok(())
+}
+
+/// Adds our files to a package that the WDK made.
+///
+/// # Errors
+///
+/// If `driver-package` refuses the folder.
+pub fn adopt(
+    host: &Host,
+    manifest: &Path,
+    folder: &Path,
+    package: &PackageOptions,
+    replace: bool,
+) -> Result<(), Error> {
+    let tool = with_common(host.program("driver-package").args(["adopt"]), manifest, package);
+    let tool = if replace { tool.args(["--replace"]) } else { tool };
+    tool.args([folder]).run_ours()
+}
+
+/// The driver's `.inx`: where the user edits it, or where the build put it.
+fn setup_file(image: &Path, manifest: &Path) -> Option<PathBuf> {
+    let copy = image.with_extension("inx");
+    let own = manifest.with_file_name(copy.file_name()?);
+    [own, copy].into_iter().find(|path| path.is_file())
+}
+
+fn make(
+    host: &Host,
+    options: &Options,
+    package: &PackageOptions,
+    image: &Path,
+    inx: &Path,
+    out: &Path,
+) -> Result<(), Error> {
+    let mut tool = host
+        .program("driver-package")
+        .args(["package"])
+        .args(["--image".as_ref(), image.as_os_str()])
+        .args(["--inx".as_ref(), inx.as_os_str()])
+        .args(["--out".as_ref(), out.as_os_str()])
+        .args(["--arch", options.arch.name()])
+        .args(["--keys".as_ref(), package.keys.as_os_str()]);
+    if let Some(version) = framework_version(host, &options.manifest) {
+        tool = tool.args(["--kmdf", &version]);
+    }
+    if let Some(file) = &package.cert {
+        tool = tool.args(["--cert".as_ref(), file.as_os_str()]);
+    }
+    if let Some(version) = &package.catalog {
+        tool = tool.args(["--catalog", version]);
+    }
+    with_common(tool, &options.manifest, package).run_ours()
+}
+
+/// Flags that both ways to a package have.
+fn with_common(mut tool: Tool, manifest: &Path, package: &PackageOptions) -> Tool {
+    let own = manifest.with_file_name("deploy");
+    if own.is_dir() {
+        tool = tool.args(["--scripts".as_ref(), own.as_os_str()]);
+    }
+    if let Some(name) = &package.provider {
+        tool = tool.args(["--provider", name]);
+    }
+    if let Some(file) = &package.etwctl {
+        tool = tool.args(["--etwctl".as_ref(), file.as_os_str()]);
+    }
+    tool
+}
+
+/// The version of KMDF that the driver's manifest names, or its workspace's.
+fn framework_version(host: &Host, manifest: &Path) -> Option<String> {
+    let own = fs::read_to_string(manifest).ok().and_then(|text| version_in(&text));
+    own.or_else(|| {
+        let locate = ["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"];
+        let root = host.cargo().args(locate).args([manifest]).capture().ok()?;
+        version_in(&fs::read_to_string(root.trim()).ok()?)
+    })
+}
+
+/// From the lines of `[….metadata.wdk.driver-model]`.
+fn version_in(manifest: &str) -> Option<String> {
+    let number = |key: &str| {
+        let lines = manifest.lines().filter_map(|line| line.split('#').next()?.split_once('='));
+        let (_, value) = lines.into_iter().find(|(name, _)| name.trim() == key)?;
+        value.trim().parse::<u8>().ok()
+    };
+    Some(format!("{}.{}", number("kmdf-version-major")?, number("target-kmdf-version-minor")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_in;
+
+    #[test]
+    fn the_frameworks_version_is_read_from_the_manifest() {
+        let manifest = "[package.metadata.wdk.driver-model]\ndriver-type = \"KMDF\"\nkmdf-version-major = 1 # one\n\
+                        target-kmdf-version-minor = 33\n";
+        assert_eq!(version_in(manifest), Some("1.33".into()));
+        assert_eq!(version_in("[package]\nname = \"wdm\"\n"), None);
+    }
+}

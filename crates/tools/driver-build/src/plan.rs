@@ -1,0 +1,188 @@
+//! What `wdk-kit prepare` finds out about a driver's workspace, and what is kept between builds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::artifacts::Artifacts;
+use crate::build::Options;
+use crate::error::Error;
+use crate::files::{describe, write_if_changed};
+use crate::host::Host;
+use crate::setup::WindowsToolchain;
+
+/// The list of folders in which `wdk-macros` keeps what it read of the bindings.
+const MACROS: &str = "wdk-macros.folders";
+
+/// Everything that is known before cargo compiles.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The kit, or a WDK.
+    pub(crate) root: PathBuf,
+    /// The package that takes the place of `wdk-build`.
+    pub(crate) replacement: Option<PathBuf>,
+    /// The driver's workspace.
+    pub(crate) workspace: PathBuf,
+    /// Its target directory.
+    pub(crate) target: PathBuf,
+    pub(crate) groups: Vec<Group>,
+    /// How many packages of the workspace are no drivers.
+    pub(crate) others: usize,
+}
+
+/// Drivers of one model: bindings are generated for one in a build.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// As JSON.
+    pub(crate) model: String,
+    pub(crate) packages: Vec<String>,
+    libraries: Vec<String>,
+    /// Libraries that enable unstable features.
+    pub(crate) unstable: Vec<String>,
+}
+
+impl Group {
+    /// A short name of the model.
+    pub(crate) fn name(&self) -> String {
+        let words = self.model.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| {
+            word.chars().all(|c| c.is_ascii_digit()) || ["WDM", "KMDF", "UMDF", "minimum"].contains(word)
+        });
+        let name: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        if name.is_empty() { String::from("plain") } else { name.join("-").to_lowercase() }
+    }
+}
+
+impl Plan {
+    /// Asks cargo about the workspace and makes what is missing: the kit, and the package that takes the place of `wdk-build`.
+    pub(crate) fn make(
+        host: &Host,
+        toolchain: &WindowsToolchain,
+        options: &Options,
+        manifest: &Path,
+    ) -> Result<Self, Error> {
+        let mut tool = host.program("wdk-kit").args(["prepare", "--target", options.arch.triple()]).args([
+            "--out".as_ref(),
+            host.cache().as_os_str(),
+            "--manifest-path".as_ref(),
+            manifest.as_os_str(),
+        ]);
+        for package in &options.packages {
+            tool = tool.args(["--package", package]);
+        }
+        if let Some(wdk) = &options.wdk {
+            tool = tool.args(["--wdk".as_ref(), wdk.as_os_str()]);
+        }
+        if let Some(name) = toolchain.name() {
+            // Cargo of the driver's toolchain reads its manifests, also where they are too new for ours.
+            tool = tool.hidden_env("WDK_KIT_TOOLCHAIN", name);
+        }
+        let (account, said, result) = tool.run_silently();
+        result.map_err(|error| match error {
+            Error::Failed(_) => Error::Failed(said.trim().to_owned()),
+            other => other,
+        })?;
+        Ok(Self::parse(&account))
+    }
+
+    fn parse(account: &str) -> Self {
+        let mut plan = Self::default();
+        for (key, value) in account.lines().filter_map(|line| line.split_once('=')) {
+            let group = plan.groups.last_mut();
+            match (key, group) {
+                ("root", _) => plan.root = value.into(),
+                ("workspace", _) => plan.workspace = value.into(),
+                ("target", _) => plan.target = value.into(),
+                ("others", _) => plan.others = value.parse().unwrap_or_default(),
+                ("override", _) => plan.replacement = Some(value.into()),
+                ("model", _) => plan.groups.push(Group { model: value.to_owned(), ..Group::default() }),
+                ("package", Some(group)) => group.packages.push(value.to_owned()),
+                ("library", Some(group)) => group.libraries.push(value.to_owned()),
+                ("unstable", Some(group)) => group.unstable.push(value.to_owned()),
+                _ => {}
+            }
+        }
+        plan
+    }
+
+    /// Makes the build folder ready for these drivers. Cargo gives a driver's image the name of its library only, and does not
+    /// notice that another workspace's image of that name has taken its place; and `wdk-macros` keeps what it once read of the
+    /// bindings, also if the kit or the framework's version is another now.
+    pub(crate) fn take_over(&self, group: &Group, build: &Path, triple: &str) -> Result<(), Error> {
+        for library in &group.libraries {
+            let owner = build.join("owners").join(library);
+            let workspace = self.workspace.to_string_lossy();
+            if fs::read_to_string(&owner).is_ok_and(|old| old != workspace) {
+                for profile in ["debug", "release"] {
+                    for place in ["", "deps"] {
+                        let image = build.join(triple).join(profile).join(place).join(library).with_extension("dll");
+                        // If there is none there is nothing to mistake.
+                        let _ = fs::remove_file(image);
+                    }
+                }
+            }
+            write_if_changed(&owner, &workspace)?;
+        }
+        if !group.model.contains("KMDF") {
+            return Ok(());
+        }
+        let seen = build.join("kit.seen");
+        let root = format!("{}\n{}", self.root.display(), group.name());
+        if !fs::read_to_string(&seen).is_ok_and(|old| old == root) {
+            for folder in fs::read_to_string(build.join(MACROS)).unwrap_or_default().lines() {
+                // If there is none there is nothing to forget.
+                let _ = fs::remove_dir_all(Path::new(folder).join("wdk_macros_ast_fragments"));
+            }
+        }
+        write_if_changed(&seen, &root)
+    }
+
+    /// Keeps where `wdk-macros` keeps it: in the folder of the build script of the package `scratch`, one for each profile
+    /// and toolchain.
+    pub(crate) fn remember_macros(build: &Path, artifacts: &Artifacts) -> Result<(), Error> {
+        let path = build.join(MACROS);
+        let mut folders = fs::read_to_string(&path).unwrap_or_default();
+        for script in artifacts.scripts.iter().filter(|script| script.package.contains("#scratch@")) {
+            let folder = script.out_dir.display().to_string();
+            if !folders.lines().any(|known| known == folder) {
+                folders = folders + &folder + "\n";
+            }
+        }
+        if folders.is_empty() { Ok(()) } else { write_if_changed(&path, &folders) }
+    }
+}
+
+/// The text of a file of the driver's, or nothing.
+pub(crate) fn read(path: &Path) -> Result<String, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(describe(path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Group, Plan};
+
+    #[test]
+    fn groups_are_read_with_their_drivers() {
+        let plan = Plan::parse(
+            "root=/k\nworkspace=/w with space\noverride=/o\nmodel={\"driver-type\":\"WDM\"}\npackage=a-b\nlibrary=a_b\n\
+             model={}\npackage=c\nlibrary=c\nunstable=c\n",
+        );
+        assert_eq!(plan.workspace.to_str(), Some("/w with space"));
+        assert_eq!(plan.groups.len(), 2);
+        assert_eq!(plan.groups[0].packages, ["a-b"]);
+        assert_eq!(plan.groups[1].unstable, ["c"]);
+    }
+
+    #[test]
+    fn drivers_of_one_model_share_a_folder() {
+        let name = |model: &str| Group { model: model.into(), ..Group::default() }.name();
+        let kmdf = r#"{"driver-type":"KMDF","kmdf-version-major":1,"target-kmdf-version-minor":33}"#;
+        assert_eq!(name(kmdf), "kmdf-1-33");
+        let older = r#"{"driver-type":"KMDF","kmdf-version-major":1,"minimum-kmdf-version-minor":25,"target-kmdf-version-minor":33}"#;
+        assert_eq!(name(older), "kmdf-1-minimum-25-33");
+        assert_eq!(name(r#"{"driver-type":"WDM"}"#), "wdm");
+        assert_eq!(name(""), "plain");
+    }
+}

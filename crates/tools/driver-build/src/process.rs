@@ -1,0 +1,272 @@
+//! Running other programs: one builder, and errors that show the command as one would type it.
+//!
+//! Children stay in our process group, so Ctrl-C ends them together with us.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::process::{ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::thread;
+
+use crate::error::Error;
+use crate::output;
+
+/// A program with its arguments and environment.
+pub struct Tool {
+    command: Command,
+    shown_env: Vec<(String, String)>,
+}
+
+impl Tool {
+    /// A program by its name or path.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self { command: Command::new(program.into()), shown_env: Vec::new() }
+    }
+
+    /// Runs in this folder.
+    #[must_use]
+    pub fn current_dir(mut self, dir: &Path) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// An environment variable that belongs to the command: it is shown with it.
+    #[must_use]
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.command.env(key, value);
+        self.shown_env.push((key.into(), value.into()));
+        self
+    }
+
+    /// An environment variable the reader need not see.
+    #[must_use]
+    pub fn hidden_env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    /// Keeps a variable of ours from the program.
+    #[must_use]
+    pub fn env_remove(mut self, key: &str) -> Self {
+        self.command.env_remove(key);
+        self
+    }
+
+    /// Runs with our own standard streams.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or fails.
+    pub fn run(mut self) -> Result<(), Error> {
+        let result = self.status();
+        match result {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.failure(status, "")),
+            Err(error) => Err(self.not_started(&error)),
+        }
+    }
+
+    /// Runs with our own standard streams a program whose exit codes 1 and 2 mean the same as ours.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or fails.
+    pub fn run_ours(mut self) -> Result<(), Error> {
+        let result = self.status();
+        match result.as_ref().map(ExitStatus::code) {
+            Ok(Some(0)) => Ok(()),
+            Ok(Some(1)) => Err(Error::Said(1)),
+            Ok(Some(2)) => Err(Error::Said(2)),
+            _ => match result {
+                Ok(status) => Err(self.failure(status, "")),
+                Err(error) => Err(self.not_started(&error)),
+            },
+        }
+    }
+
+    /// Runs in our place where the system can do that, so that Ctrl-C and the exit code are the program's own affair;
+    /// elsewhere as [`run_ours`](Self::run_ours).
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub fn replace_ourselves(self) -> Result<(), Error> {
+        #[cfg(unix)]
+        {
+            let mut this = self;
+            let error = std::os::unix::process::CommandExt::exec(&mut this.command);
+            Err(this.not_started(&error))
+        }
+        #[cfg(not(unix))]
+        self.run_ours()
+    }
+
+    /// Runs and returns standard output, also that of a program that fails; standard error goes to `reader`, which has
+    /// to read all of it.
+    pub fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
+        let mut child = match self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+            Ok(child) => child,
+            Err(error) => return (String::new(), Err(self.not_started(&error))),
+        };
+        let stdout = child.stdout.take();
+        let stdout = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut bytes)).map(|_| bytes)
+        });
+        if let Some(stream) = &mut child.stderr {
+            reader(stream);
+        }
+        let result = match (child.wait(), stdout.join()) {
+            (Ok(status), Ok(Ok(bytes))) => Ok((status, String::from_utf8_lossy(&bytes).into_owned())),
+            (Err(error), _) | (_, Ok(Err(error))) => Err(error),
+            (_, Err(_)) => Err(io::Error::other("its output could not be read")),
+        };
+        match result {
+            Ok((status, text)) if status.success() => (text, Ok(())),
+            Ok((status, text)) => (text, Err(self.failure(status, ""))),
+            Err(error) => (String::new(), Err(Error::Failed(format!("`{self}`: {error}")))),
+        }
+    }
+
+    /// Runs silently and returns standard output and the messages, also those of a program that fails.
+    pub fn run_silently(self) -> (String, String, Result<(), Error>) {
+        let mut said = Vec::new();
+        let (account, result) = self.run_reading(|stream| {
+            // What could not be read is not shown; the exit code still counts.
+            let _ = stream.read_to_end(&mut said);
+        });
+        (account, String::from_utf8_lossy(&said).into_owned(), result)
+    }
+
+    /// Whether the program can be started at all, however it ends.
+    #[must_use]
+    pub fn starts(mut self) -> bool {
+        self.output().is_ok()
+    }
+
+    /// Runs silently; what the program wrote to standard output is the answer, and its messages are part of the
+    /// error when it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started or fails.
+    pub fn capture(mut self) -> Result<String, Error> {
+        // The messages are for a reader who wants the reason, not where in the program it arose.
+        self.command.env("RUST_BACKTRACE", "0");
+        let output = self.output().map_err(|error| self.not_started(&error))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(self.failure(output.status, messages.trim_end()))
+    }
+
+    /// Whether the program can be started and ends with success; its output is dropped.
+    #[must_use]
+    pub fn succeeds(mut self) -> bool {
+        self.output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Runs with our own standard streams. A program must not fail because nobody reads our output any more.
+    fn status(&mut self) -> io::Result<ExitStatus> {
+        if output::is_closed() {
+            self.command.stdout(Stdio::null());
+        }
+        self.command.status()
+    }
+
+    fn output(&mut self) -> io::Result<Output> {
+        self.command.stdin(Stdio::null()).output()
+    }
+
+    fn failure(&self, status: ExitStatus, messages: &str) -> Error {
+        let how = match status.code() {
+            Some(code) => format!("exit code {code}"),
+            None => status.to_string(),
+        };
+        let separator = if messages.is_empty() { "" } else { "\n" };
+        Error::Failed(format!("`{self}` failed ({how}){separator}{messages}"))
+    }
+
+    fn not_started(&self, error: &io::Error) -> Error {
+        let program = self.command.get_program().to_string_lossy();
+        if error.kind() == ErrorKind::NotFound {
+            Error::Missing(format!("`{program}` is not installed (needed for `{self}`)"))
+        } else {
+            Error::Failed(format!("`{self}` could not be started: {error}"))
+        }
+    }
+}
+
+/// The command as one would type it at the repository's root.
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (key, value) in &self.shown_env {
+            write!(f, "{key}={} ", quoted(value))?;
+        }
+        let program = Path::new(self.command.get_program());
+        let name = program.file_name().unwrap_or(program.as_os_str());
+        f.write_str(&quoted(&name.to_string_lossy()))?;
+        for argument in self.command.get_args() {
+            write!(f, " {}", quoted(&argument.to_string_lossy()))?;
+        }
+        Ok(())
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%\\".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tool;
+    use crate::error::Error;
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        let tool = Tool::new("/some/where/cargo")
+            .env("RUSTFLAGS", "--cfg loom")
+            .hidden_env("SECRET", "x")
+            .args(["test", "it's"]);
+        assert_eq!(tool.to_string(), r"RUSTFLAGS='--cfg loom' cargo test 'it'\''s'");
+    }
+
+    #[test]
+    fn a_program_of_ours_keeps_its_exit_code() {
+        let ours = |arguments: &[&str]| Tool::new("rustc").args(arguments).run_ours();
+        assert_eq!(ours(&["--version"]), Ok(()));
+        assert_eq!(ours(&["--no-such-flag"]), Err(Error::Said(1)));
+        assert_eq!(Error::Said(2).exit_code(), 2);
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = Tool::new("no-such-program-here").run().unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("`no-such-program-here`"));
+    }
+
+    #[test]
+    fn a_failing_program_is_reported_with_its_exit_code_and_messages() {
+        let error = Tool::new("rustc").args(["--no-such-flag"]).capture();
+        let Err(Error::Failed(text)) = error else {
+            panic!("{error:?}");
+        };
+        assert!(text.starts_with("`rustc --no-such-flag` failed (exit code 1)\n"));
+        assert!(text.contains("no-such-flag"));
+    }
+}

@@ -1,0 +1,125 @@
+//! The driver's own settings, and those that are added to them.
+
+use std::path::{Path, PathBuf};
+
+use crate::build::Options;
+use crate::error::Error;
+use crate::host::Host;
+use crate::plan::{Group, Plan, read};
+
+/// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
+pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
+    let has_file =
+        |folder: &Path| ["rust-toolchain.toml", "rust-toolchain"].iter().any(|name| folder.join(name).is_file());
+    let Some(folder) = manifest.ancestors().skip(1).find(|folder| has_file(folder)) else {
+        return Ok(None);
+    };
+    // A file above the folder that cargo runs in is in force already.
+    if host.folder().starts_with(folder) {
+        return Ok(None);
+    }
+    let said = host
+        .tool("rustup")
+        .current_dir(folder)
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .args(["show", "active-toolchain"])
+        .capture()
+        .map_err(|error| {
+            Error::Missing(format!(
+                "the driver asks for a toolchain in {}, and rustup does not have it: {error}",
+                folder.display()
+            ))
+        })?;
+    Ok(said.split_whitespace().next().map(str::to_owned))
+}
+
+/// Settings for cargo, each for a `--config`.
+pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
+    let triple = options.arch.triple();
+    let mut settings = Vec::new();
+    if let Some(replacement) = &plan.replacement {
+        settings.push(format!("paths=[{:?}]", replacement.to_string_lossy()));
+    }
+    let configurations: Vec<String> =
+        configurations(&plan.workspace).iter().filter_map(|path| read(path).ok()).collect();
+    // Cargo takes either flags for a target or those for all, and joins flags of one kind.
+    let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
+        && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
+    let key = if is_general { String::from("build") } else { format!("target.{triple}") };
+    // The flag that names the model makes cargo keep the bindings of each model apart.
+    let model = format!("--cfg=wdk_kit_model=\"{}\"", group.name());
+    // Windows compares the checksum of a driver's image; a linker computes it only if it is told to.
+    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", \"-Clink-arg=/RELEASE\", {model:?}]"));
+    // Lines and inlined calls, whatever the profile says; code is the same with and without them.
+    let profile = if options.debug { "dev" } else { "release" };
+    let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
+    let is_full = ["debug = true", "debug = 2", "debug = \"full\""].iter().any(|text| manifest.contains(text));
+    if !is_full && !options.debug {
+        settings.push(format!("profile.{profile}.debug=1"));
+    }
+    settings.push(format!("profile.{profile}.strip=\"none\""));
+    settings.push(format!("profile.{profile}.split-debuginfo=\"packed\""));
+    settings
+}
+
+/// The same for rust-analyzer, as JSON.
+pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &Path) -> String {
+    let mut arguments: Vec<String> = Vec::new();
+    for setting in of_cargo(plan, group, options) {
+        arguments.extend([String::from("--config"), setting]);
+    }
+    let quoted: Vec<String> = arguments.iter().map(|argument| format!("{argument:?}")).collect();
+    let variables = [
+        ("WDK_KIT_ROOT", plan.root.to_string_lossy().into_owned()),
+        ("WDK_KIT_MODEL", group.model.clone()),
+        ("CARGO_TARGET_DIR", build.to_string_lossy().into_owned()),
+    ];
+    let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
+    format!(
+        "{{\n  \"rust-analyzer.cargo.target\": \"{}\",\n  \"rust-analyzer.check.allTargets\": false,\n  \
+         \"rust-analyzer.cargo.extraArgs\": [{}],\n  \"rust-analyzer.cargo.extraEnv\": {{ {} }}\n}}",
+        options.arch.triple(),
+        quoted.join(", "),
+        variables.join(", ")
+    )
+}
+
+/// Configuration files that cargo reads for a workspace.
+fn configurations(workspace: &Path) -> Vec<PathBuf> {
+    let names = [".cargo/config.toml", ".cargo/config"];
+    workspace.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
+}
+
+/// Whether a TOML text has the key in the table, in one of the two common spellings.
+fn has_key(text: &str, table: &str, key: &str) -> bool {
+    let mut section = String::new();
+    text.lines().map(str::trim).any(|line| {
+        if line.starts_with('[') {
+            line.trim_matches(['[', ']']).clone_into(&mut section);
+        }
+        line.starts_with(&format!("{table}.{key}")) || (section == table && line.starts_with(key))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{has_key, of_cargo};
+    use crate::build::Options;
+    use crate::plan::{Group, Plan};
+
+    #[test]
+    fn flags_for_all_targets_are_noticed() {
+        let has = |text: &str| has_key(text, "build", "rustflags");
+        assert!(has("[build]\nrustflags = [\"-Cx\"]\n"));
+        assert!(has("build.rustflags = [\"-Cx\"]\n"));
+        assert!(!has("[build]\njobs = 2\n[target.x]\nrustflags = [\"-Cx\"]\n"));
+        assert!(!has(""));
+    }
+
+    #[test]
+    fn paths_with_spaces_and_quotes_are_written_as_toml() {
+        let plan = Plan { replacement: Some("/a b/\"c\"".into()), ..Plan::default() };
+        let options = Options::new("m".into());
+        assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
+    }
+}

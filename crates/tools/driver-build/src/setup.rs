@@ -1,0 +1,299 @@
+//! Set-up: finds what is needed to compile for Windows, installs what is missing, and says so.
+//!
+//! [`plan`] decides from facts alone; [`system`] gathers the facts and acts. No file of the repository is touched.
+
+mod plan;
+mod system;
+
+use std::env;
+
+use crate::error::Error;
+use crate::host::Host;
+use crate::output;
+use crate::process::Tool;
+pub use plan::Rights;
+use plan::{Decision, Route, decide};
+pub use system::{apt_install, has_apt, rights};
+
+/// The target every driver image is built for.
+pub const TARGET: &str = "x86_64-pc-windows-msvc";
+
+/// The targets of drivers.
+pub const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
+
+/// The variable that forces a route.
+const FORCE: &str = "WDK_ETW_TOOLCHAIN";
+
+/// How to run cargo so that it compiles for Windows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowsToolchain {
+    /// In words, for the reader.
+    pub description: String,
+    cargo: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl WindowsToolchain {
+    /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
+    pub fn cargo(&self, host: &Host, command: &str) -> Tool {
+        self.cargo_for(host, command, TARGET)
+    }
+
+    /// The same for another target.
+    pub fn cargo_for(&self, host: &Host, command: &str, target: &str) -> Tool {
+        let tool = host
+            .tool(&self.cargo)
+            .args([command, "--target", target])
+            .args(&self.args)
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS");
+        self.env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
+    }
+
+    /// The same for tests that build images themselves: they read these variables. Lists have one item a line. The last one
+    /// is of targets that could not be installed: tests that need them are skipped.
+    #[must_use]
+    pub fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
+        let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        [
+            ("WDK_ETW_WINDOWS_CARGO", self.cargo.clone()),
+            ("WDK_ETW_WINDOWS_ARGS", self.args.join("\n")),
+            ("WDK_ETW_WINDOWS_ENV", pairs.join("\n")),
+            ("WDK_ETW_WITHOUT", without.join("\n")),
+        ]
+    }
+
+    /// The name that rustup has for it, if it is not the one that runs us.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name.as_str())
+    }
+
+    /// A toolchain of rustup's by its name; installed if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing and is not to be installed, or cannot be.
+    pub fn installed(host: &Host, name: &str) -> Result<Self, Error> {
+        let cargo = system::ensure_toolchain(host, name)?;
+        let mut toolchain = Self::rustup(&cargo, "rust-lld");
+        // What cargo and tests start by its plain name is rustup's proxy.
+        toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
+        toolchain.ensure_target(host, TARGET)?;
+        Ok(toolchain)
+    }
+
+    /// Cargo of this toolchain for the host, at the repository's root.
+    pub fn host_cargo(&self, host: &Host) -> Tool {
+        self.env.iter().fold(host.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
+    }
+
+    /// Installs the libraries of all targets of drivers; returns the targets for which that is not possible.
+    pub fn ensure_driver_targets(&self, host: &Host) -> Vec<&'static str> {
+        let mut without = DRIVER_TARGETS.to_vec();
+        without.retain(|target| match self.ensure_target(host, target) {
+            Ok(()) => false,
+            Err(error) => {
+                note(&format!("tests go on without {target}: {error}"));
+                true
+            }
+        });
+        without
+    }
+
+    /// Installs another target's libraries where they are not compiled with every build.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing and is not to be installed, or cannot be.
+    pub fn ensure_target(&self, host: &Host, target: &str) -> Result<(), Error> {
+        if self.builds_core() { Ok(()) } else { ensure_target(host, &self.env, target) }
+    }
+
+    /// Whether the linker is LLVM's own and not the toolchain's.
+    #[must_use]
+    pub fn needs_lld(&self) -> bool {
+        self.env.iter().any(|(_, value)| value == "lld-link")
+    }
+
+    /// Whether the target's libraries are compiled with every build.
+    #[must_use]
+    pub fn builds_core(&self) -> bool {
+        !self.args.is_empty()
+    }
+
+    fn rustup(cargo: &str, linker: &str) -> Self {
+        Self {
+            description: format!("the installed toolchain's own target {TARGET}, linker {linker}"),
+            cargo: cargo.to_owned(),
+            args: Vec::new(),
+            env: linker_variables(linker).into(),
+        }
+    }
+
+    fn debian() -> Self {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        Self {
+            description: String::from(
+                "Debian's rustc-web, which compiles core and alloc from rust-web-src, linker lld-link",
+            ),
+            cargo: String::from(system::DEBIAN_CARGO),
+            args: vec![String::from("-Zbuild-std=core,alloc,panic_abort")],
+            env: [
+                pair("RUSTC", system::DEBIAN_RUSTC),
+                // build-std is unstable; Debian ships no nightly.
+                pair("RUSTC_BOOTSTRAP", "1"),
+            ]
+            .into_iter()
+            .chain(linker_variables("lld-link"))
+            .collect(),
+        }
+    }
+}
+
+fn linker_variables(linker: &str) -> [(String, String); 2] {
+    DRIVER_TARGETS.map(|target| {
+        let key = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+        (key, linker.to_owned())
+    })
+}
+
+/// Makes sure that code for Windows can be built, and returns how.
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
+    let forced = match env::var(FORCE) {
+        Ok(value) => Route::parse(&value).map_err(|text| Error::Usage(format!("{FORCE}: {text}")))?,
+        Err(_) => None,
+    };
+    let mut facts = system::gather(host, forced);
+    loop {
+        match decide(&facts) {
+            Decision::Use(Route::Rustup) => {
+                let cargo = env::var("CARGO").unwrap_or_else(|_| String::from("cargo"));
+                return Ok(WindowsToolchain::rustup(&cargo, system::linker(host)));
+            }
+            Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
+            Decision::AddTarget => {
+                permit(host, &format!("the Rust target {TARGET}"), &format!("rustup target add {TARGET}"))?;
+                note(&format!("installing the Rust target {TARGET} with rustup"));
+                match system::add_target(host, &[], TARGET) {
+                    Ok(()) => facts.target_installed = system::has_target(host, &[], TARGET),
+                    Err(error) => note(&format!("that did not work: {error}")),
+                }
+                facts.rustup = false;
+            }
+            Decision::AptInstall { packages, rights } => {
+                permit(host, "a toolchain for Windows", &format!("apt-get install {}", packages.join(" ")))?;
+                note(&format!(
+                    "installing {} with apt-get{}",
+                    packages.join(", "),
+                    if rights == Rights::Sudo { " (sudo)" } else { "" }
+                ));
+                apt_install(host, &packages, rights)?;
+                facts.missing_packages = system::missing_packages(host);
+                facts.rights = Rights::None;
+            }
+            Decision::GiveUp(text) => return Err(Error::Missing(text)),
+        }
+    }
+}
+
+/// Installs a target's libraries for the toolchain that these variables select; without any, the installed one.
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    if system::has_target(host, env, target) {
+        return Ok(());
+    }
+    permit(host, &format!("the Rust target {target}"), &format!("rustup target add {target}"))?;
+    note(&format!("installing the Rust target {target} with rustup"));
+    system::add_target(host, env, target).map_err(|error| {
+        Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
+    })
+}
+
+/// Installs Debian packages, or says how to.
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Error> {
+    let list = packages.join(" ");
+    permit(host, &packages.join(", "), &format!("sudo apt-get install {list}"))?;
+    let rights = rights(host);
+    if rights == Rights::None || !has_apt(host) {
+        return Err(Error::Missing(format!(
+            "this needs {list} (the names of Debian's packages); run: \
+             sudo apt-get update && sudo apt-get install --yes {list}"
+        )));
+    }
+    let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
+    note(&format!("installing {} with apt-get{how}", packages.join(", ")));
+    apt_install(host, packages, rights)
+}
+
+/// Installs a rustup component such as clippy when `probe` does not run.
+///
+/// # Errors
+///
+/// If it is missing and is not to be installed, or cannot be.
+pub fn ensure_component(host: &Host, name: &str, probe: Tool) -> Result<(), Error> {
+    if probe.succeeds() {
+        return Ok(());
+    }
+    permit(host, &format!("the Rust component {name}"), &format!("rustup component add {name}"))?;
+    note(&format!("installing the Rust component {name} with rustup"));
+    host.tool("rustup")
+        .args(["component", "add", name])
+        .capture()
+        .map(drop)
+        .map_err(|error| Error::Missing(format!("{name} is missing and could not be added: {error}")))
+}
+
+/// An error that says how to get what is missing, unless this host installs it.
+fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
+    match host.installs() {
+        None => Ok(()),
+        Some(command) => Err(Error::Missing(format!(
+            "{what} is not installed; run `{command}`, which installs what is missing, or install it yourself: {how}"
+        ))),
+    }
+}
+
+/// Tells what is going on inside a step, indented below its title.
+pub fn note(text: &str) {
+    for line in text.lines() {
+        output::print_line(&format!("      {line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WindowsToolchain;
+
+    #[test]
+    fn tests_are_told_how_to_build_with_the_installed_toolchain() {
+        let [cargo, args, env, without] =
+            WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env(&["aarch64-pc-windows-msvc"]);
+        assert_eq!(without, ("WDK_ETW_WITHOUT", "aarch64-pc-windows-msvc".into()));
+        assert_eq!(cargo, ("WDK_ETW_WINDOWS_CARGO", "/bin/cargo".into()));
+        assert_eq!(args, ("WDK_ETW_WINDOWS_ARGS", String::new()));
+        let linkers = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld\n\
+                       CARGO_TARGET_AARCH64_PC_WINDOWS_MSVC_LINKER=rust-lld";
+        assert_eq!(env, ("WDK_ETW_WINDOWS_ENV", linkers.into()));
+    }
+
+    #[test]
+    fn tests_are_told_to_build_core_with_debians_compiler() {
+        let [cargo, args, env, _] = WindowsToolchain::debian().to_env(&[]);
+        assert_eq!(cargo.1, "/usr/bin/cargo");
+        assert_eq!(args.1, "-Zbuild-std=core,alloc,panic_abort");
+        assert!(env.1.contains("RUSTC=/usr/bin/rustc\nRUSTC_BOOTSTRAP=1\n"));
+    }
+}

@@ -1,0 +1,123 @@
+//! What this machine has, and the commands that install what it lacks.
+
+use std::env::consts::EXE_SUFFIX;
+use std::fs;
+use std::path::Path;
+
+use super::plan::{Facts, PACKAGES, Rights, Route};
+use super::{TARGET, note, permit};
+use crate::error::Error;
+use crate::host::Host;
+use crate::process::Tool;
+
+pub(super) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+
+/// Looks at the machine; changes nothing.
+pub(super) fn gather(host: &Host, forced: Option<Route>) -> Facts {
+    Facts {
+        forced,
+        target_installed: has_target(host, &[], TARGET),
+        rustup: host.tool("rustup").args(["--version"]).succeeds(),
+        missing_packages: missing_packages(host),
+        rights: rights(host),
+    }
+}
+
+/// Whether the compiler in use, with these variables, comes with `core` for the target.
+pub(super) fn has_target(host: &Host, env: &[(String, String)], target: &str) -> bool {
+    let rustc = with(rustc(host), env);
+    let answer = rustc.args(["--print", "target-libdir", "--target", target]).capture();
+    let Ok(entries) = answer.map(|path| fs::read_dir(path.trim())) else {
+        return false;
+    };
+    entries
+        .is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-")))
+}
+
+/// The linker beside the compiler where it has one, else LLVM's.
+pub(super) fn linker(host: &Host) -> &'static str {
+    let Ok(target_libdir) = rustc(host).args(["--print", "target-libdir"]).capture() else {
+        return "lld-link";
+    };
+    let own = Path::new(target_libdir.trim()).with_file_name("bin");
+    if own.join(format!("rust-lld{EXE_SUFFIX}")).exists() { "rust-lld" } else { "lld-link" }
+}
+
+fn rustc(host: &Host) -> Tool {
+    host.tool(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
+pub(super) fn add_target(host: &Host, env: &[(String, String)], target: &str) -> Result<(), Error> {
+    let add = with(host.tool("rustup"), env).args(["target", "add", target]);
+    add.capture().map(drop).map_err(|error| Error::Missing(first_line(&error, "error: ")))
+}
+
+fn with(tool: Tool, env: &[(String, String)]) -> Tool {
+    env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
+}
+
+/// Installs a toolchain of rustup's unless it is there; returns its cargo.
+pub(super) fn ensure_toolchain(host: &Host, name: &str) -> Result<String, Error> {
+    let which = || host.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
+    let cargo = which().or_else(|_| {
+        permit(host, &format!("Rust {name}"), &format!("rustup toolchain install {name} --profile minimal"))?;
+        note(&format!("installing Rust {name} with rustup"));
+        let install = ["toolchain", "install", name, "--profile", "minimal", "--no-self-update"];
+        host.tool("rustup").args(install).capture()?;
+        which()
+    });
+    cargo.map(|path| path.trim().to_owned()).map_err(|error| {
+        Error::Missing(format!("Rust {name} could not be installed: {}", first_line(&error, "error: ")))
+    })
+}
+
+/// The line of a program's messages that starts like this, else the last one.
+fn first_line(error: &Error, start: &str) -> String {
+    let text = error.to_string();
+    let line = text.lines().find_map(|line| line.strip_prefix(start)).or(text.lines().last());
+    line.unwrap_or_default().to_owned()
+}
+
+/// The packages that are not installed; `None` where the system has no apt-get.
+pub(super) fn missing_packages(host: &Host) -> Option<Vec<&'static str>> {
+    let is_missing = |package: &&str| {
+        let query = ["--show", "--showformat=${db:Status-Status}", *package];
+        host.tool("dpkg-query").args(query).capture() != Ok(String::from("installed"))
+    };
+    has_apt(host).then(|| PACKAGES.into_iter().filter(is_missing).collect())
+}
+
+/// Whether the system has apt-get.
+pub fn has_apt(host: &Host) -> bool {
+    host.tool("apt-get").args(["--version"]).succeeds()
+}
+
+/// How this user can install packages.
+pub fn rights(host: &Host) -> Rights {
+    let user = host.tool("id").args(["-u"]).capture();
+    if user.is_ok_and(|id| id.trim() == "0") {
+        Rights::Root
+    } else if host.tool("sudo").args(["-n", "true"]).succeeds() {
+        Rights::Sudo
+    } else {
+        Rights::None
+    }
+}
+
+/// Refreshes the package lists and installs.
+///
+/// # Errors
+///
+/// If apt-get fails.
+pub fn apt_install(host: &Host, packages: &[&str], rights: Rights) -> Result<(), Error> {
+    let apt_get = || {
+        let tool = match rights {
+            Rights::Sudo => host.tool("sudo").args(["-n", "apt-get"]),
+            Rights::Root | Rights::None => host.tool("apt-get"),
+        };
+        tool.hidden_env("DEBIAN_FRONTEND", "noninteractive")
+    };
+    apt_get().args(["--quiet", "update"]).capture()?;
+    apt_get().args(["--quiet", "install", "--yes", "--no-install-recommends"]).args(packages).capture().map(drop)
+}

@@ -1,0 +1,73 @@
+//! `adopt`: scripts and a description for a package that the WDK made.
+//!
+//! Exit codes: 0 when the files were added, 1 when something about the folder is not right, 2 when the command line is
+//! wrong.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Outcome, print};
+use crate::package::{Adopted, Adoption};
+
+/// Add scripts and a description to a package that the WDK made
+///
+/// FOLDER is what `cargo wdk build` or `cargo make` left on Windows, `target/<triple>/<profile>/NAME_package`, or the folder
+/// that it is in. Its files are checked and not changed. Added are: scripts that install, record, diagnose and uninstall,
+/// package.psd1 for them, README.txt, a recording profile for WPR if the provider is known, and the certificate of the
+/// signatures if it is missing.
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 a file is missing, damaged, does not belong to the others or is in the way: \
+                        nothing was changed; 2 wrong usage."
+)]
+pub(super) struct Arguments {
+    /// The package's folder
+    folder: PathBuf,
+    /// The driver's ETW provider, for the scripts and the profile
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// PowerShell scripts instead of the built-in ones
+    #[arg(long, value_name = "FOLDER")]
+    scripts: Option<PathBuf>,
+    /// etwctl.exe, which is added as it is
+    #[arg(long, value_name = "FILE")]
+    etwctl: Option<PathBuf>,
+    /// Replace files of an earlier run that differ
+    #[arg(long)]
+    replace: bool,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let adoption = Adoption {
+        folder: arguments.folder.clone(),
+        scripts: arguments.scripts.clone(),
+        provider: arguments.provider.clone(),
+        etwctl: arguments.etwctl.clone(),
+        replace: arguments.replace,
+    };
+    Ok(match adoption.adopt() {
+        Ok(adopted) => {
+            for warning in &adopted.warnings {
+                eprintln!("{warning}");
+            }
+            print(&summary(&adopted))
+        }
+        Err(problems) => {
+            eprintln!("{problems}");
+            1
+        }
+    })
+}
+
+fn summary(adopted: &Adopted) -> String {
+    let mut text = format!("{} ({})\n", adopted.folder.display(), adopted.arch.name());
+    for (what, names) in [("added", &adopted.added), ("replaced", &adopted.replaced)] {
+        text.extend(names.iter().map(|name| format!("  {what} {name}\n")));
+    }
+    if adopted.added.is_empty() && adopted.replaced.is_empty() {
+        text.push_str("  everything was there already\n");
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! `inspect`: what is in an image, and whether Windows would load it.
+//!
+//! Exit codes: 0 when Windows would load every image, 1 when it would refuse one, 2 when a file cannot be read as an
+//! image or the command line is wrong.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use windows_releases::Release;
+
+use super::{Outcome, print};
+use crate::pe::LinkerMap;
+use crate::report::{json, table};
+use crate::rules::SIGNATURE_DIGEST;
+use crate::{Image, Target, Verdict};
+
+/// Show what is in driver images and whether Windows would load them
+#[derive(Args)]
+#[command(after_help = format!(
+    "Exit codes: 0 Windows would load every image; 1 it would refuse one, the reasons are printed; 2 wrong usage, or a file \
+     that is no intact image.\n\nReleases of Windows:\n{}",
+    Release::list()
+))]
+pub(super) struct Arguments {
+    /// Images: .sys, .dll or .exe
+    #[arg(required_unless_present = "rules", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print a JSON list with one object for each file
+    #[arg(long)]
+    json: bool,
+    /// Take the name of the entry point from this linker map; without it, from the one beside the image
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+    /// The Windows that is to load it: a name from the list below or a build number
+    #[arg(long, value_name = "RELEASE", default_value_t = Target::default().release)]
+    windows: Release,
+    /// Print every rule with its reason and its source
+    #[arg(long)]
+    rules: bool,
+}
+
+/// Larger than any driver; the file is held in memory.
+const LARGEST_FILE: u64 = 256 << 20;
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.rules {
+        return Ok(print(&table::rule_list()));
+    }
+    if arguments.map.is_some() && arguments.files.len() > 1 {
+        return Err("--map goes with a single file".into());
+    }
+    Ok(inspect(arguments))
+}
+
+/// Looks at every file, whatever the others are; the worst of them decides the exit code.
+fn inspect(options: &Arguments) -> u8 {
+    let target = Target { release: options.windows };
+    let style = table::Style { bold: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() };
+    let mut reports = Vec::new();
+    let mut worst = 0;
+    for file in &options.files {
+        let name = file.to_string_lossy();
+        match load(file, options) {
+            Ok((image, bytes)) => {
+                let mut verdict = Verdict::of(&image, target);
+                if let Some(found) = crate::verify::changed(&bytes) {
+                    verdict = verdict.with(&SIGNATURE_DIGEST, found);
+                }
+                worst = worst.max(u8::from(!verdict.is_loadable()));
+                reports.push(if options.json {
+                    json::image(&name, &image, &verdict)
+                } else {
+                    table::image(&name, &image, &verdict, style)
+                });
+                for finding in verdict.refusals().filter(|_| options.json) {
+                    eprintln!("{name}: refused: {}: {}", finding.rule.id, finding.found);
+                }
+            }
+            Err(reason) => {
+                eprintln!("error: {name}: {reason}");
+                worst = 2;
+            }
+        }
+    }
+    print(&if options.json { json::list_of(&reports) + "\n" } else { reports.join("\n") }).max(worst)
+}
+
+fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), String> {
+    let bytes = read(file).map_err(|error| error.to_string())?;
+    let mut image = Image::parse(&bytes).map_err(|error| error.to_string())?;
+    let beside = file.with_extension("map");
+    let map = match &options.map {
+        Some(path) => Some(read(path).map_err(|error| format!("{}: {error}", path.display()))?),
+        None => read(&beside).ok(),
+    };
+    if let Some(map) = map {
+        image.name_entry(LinkerMap::new(&String::from_utf8_lossy(&map)));
+    }
+    Ok((image, bytes))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    if length as u64 > LARGEST_FILE {
+        return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,75 @@
+//! `lint`: INF files against rules of infverif.
+//!
+//! Exit codes: 0 when no file has an error, 1 when one has, 2 when a file cannot be read or the command line is wrong.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Outcome, print};
+use crate::inf::lint::{RULES, Rule, lint};
+use crate::inf::{Arch, Fault, Inf, Text};
+use crate::{Level, Problem};
+
+/// Check INF files against rules of infverif, under its numbers
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 no error, there may be warnings; 1 an error, with file, line and rule; 2 wrong usage, or \
+                        a file that cannot be read."
+)]
+pub(super) struct Arguments {
+    /// INF or INX files
+    #[arg(required_unless_present = "rules", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The processor whose sections are looked at
+    #[arg(long, value_parser = super::arch(), default_value = "x64")]
+    arch: Arch,
+    /// Print every rule
+    #[arg(long)]
+    rules: bool,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.rules {
+        return Ok(print(&rules()));
+    }
+    let mut worst = 0;
+    let mut text = String::new();
+    for file in &arguments.files {
+        match fs::read(file) {
+            Ok(bytes) => {
+                for problem in problems(file, &bytes, arguments.arch) {
+                    worst = worst.max(u8::from(problem.level == Level::Error));
+                    let _ = writeln!(text, "{problem}");
+                }
+            }
+            Err(error) => {
+                eprintln!("error: {}: {error}", file.display());
+                worst = 2;
+            }
+        }
+    }
+    Ok(print(&text).max(worst))
+}
+
+fn problems(file: &Path, bytes: &[u8], arch: Arch) -> Vec<Problem> {
+    let parsed = Text::decode(bytes).and_then(|text| Inf::parse(&text.text));
+    let faults = parsed.map_or_else(|fault| vec![fault], |inf| lint(&inf, arch));
+    let describe = |fault: Fault| {
+        let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
+        Problem { level, ..Problem::error(file, fault.rule.to_string(), fault.text).at(fault.line) }
+    };
+    faults.into_iter().map(describe).collect()
+}
+
+fn rules() -> String {
+    let mut text = String::new();
+    for rule in RULES {
+        let level = if rule.level == Level::Error { "error" } else { "warning" };
+        let _ = writeln!(text, "{} ({level}) {}", rule.number, rule.what);
+    }
+    text
+}

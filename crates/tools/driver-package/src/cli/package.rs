@@ -1,0 +1,112 @@
+//! `package`: a test-signed driver package.
+//!
+//! Exit codes: 0 when the package was made, 1 when its inputs are not right, 2 when the command line is wrong.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+
+use super::{Outcome, print};
+use crate::catalog::Version;
+use crate::inf::Arch;
+use crate::package::{Clock, Package, Request, Scripts};
+use crate::sign::{Identity, TEST_NAME, test_identity};
+use crate::{Problem, Problems};
+
+/// Make a test-signed driver package of an image and an .inx
+#[derive(Args)]
+#[command(
+    after_help = "Environment: SOURCE_DATE_EPOCH, seconds since 1970, is the time in DriverVer and in the catalog; \
+                        without it, it is now.\n\nExit codes: 0 the package was made; 1 an input is not right, with file, line \
+                        and rule; 2 wrong usage."
+)]
+pub(super) struct Arguments {
+    /// What the linker made: .dll or .sys
+    #[arg(long, value_name = "FILE")]
+    image: PathBuf,
+    /// How it is installed; the package has its name
+    #[arg(long, value_name = "FILE")]
+    inx: PathBuf,
+    /// Where the package goes; one that is there is replaced
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+    /// Refuse an image for another processor
+    #[arg(long, value_parser = super::arch())]
+    arch: Option<Arch>,
+    /// The framework's version, for $KMDFVERSION$
+    #[arg(long, value_name = "MAJ.MIN")]
+    kmdf: Option<String>,
+    /// Sign with this PEM file: a code signing certificate and its RSA key. Without it, with a test certificate, made once
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// Where the test certificate and its key are kept
+    #[arg(long, value_name = "FOLDER", default_value = "target/signing")]
+    keys: PathBuf,
+    /// The catalog's generation
+    #[arg(long, value_name = "VERSION", default_value = "v2", value_parser = PossibleValuesParser::new(["v1", "v2"])
+        .map(|name| if name == "v1" { Version::V1 } else { Version::V2 }))]
+    catalog: Version,
+    /// PowerShell scripts that go into the package instead of the built-in ones
+    #[arg(long, value_name = "FOLDER")]
+    scripts: Option<PathBuf>,
+    /// The driver's ETW provider, for the scripts and the profile
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// etwctl.exe, which is signed and goes into the package
+    #[arg(long, value_name = "FILE")]
+    etwctl: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
+    let clock = Clock::new(SystemTime::now(), epoch.as_deref())?;
+    Ok(match make(arguments, clock) {
+        Ok(package) => {
+            for warning in &package.warnings {
+                eprintln!("{warning}");
+            }
+            print(&summary(&package, &arguments.out))
+        }
+        Err(problems) => {
+            eprintln!("{problems}");
+            1
+        }
+    })
+}
+
+fn make(options: &Arguments, clock: Clock) -> Result<Package, Problems> {
+    let identity: Result<Identity, Problem> = match &options.cert {
+        Some(file) => Identity::load(file, clock.now),
+        None => test_identity(&options.keys, clock.now),
+    };
+    let package = request(options, clock).make(&identity?)?;
+    package.write(&options.out)?;
+    Ok(package)
+}
+
+fn summary(package: &Package, out: &Path) -> String {
+    let mut text = format!("{} ({})\n", out.display(), package.arch.name());
+    for (name, bytes) in package.files() {
+        let _ = writeln!(text, "  {name} ({} bytes)", bytes.len());
+    }
+    text
+}
+
+fn request(options: &Arguments, clock: Clock) -> Request {
+    let stem = options.cert.as_ref().and_then(|file| file.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+    Request {
+        image: options.image.clone(),
+        inx: options.inx.clone(),
+        arch: options.arch,
+        kmdf: options.kmdf.clone(),
+        catalog: options.catalog,
+        scripts: options.scripts.clone().map_or(Scripts::BuiltIn, Scripts::In),
+        provider: options.provider.clone(),
+        etwctl: options.etwctl.clone(),
+        certificate: stem.unwrap_or_else(|| TEST_NAME.into()),
+        time: clock.stamp,
+    }
+}

