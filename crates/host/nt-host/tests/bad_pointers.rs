@@ -77,25 +77,13 @@ fn call(device: &Device, routine: &str, arguments: [u64; 6]) -> Option<Report> {
     }
 }
 
-/// Every routine with each kind of bad address in all arguments, and with NULL in each of them.
-#[test]
-fn no_address_that_a_routine_gets_ends_the_host() {
+/// Calls every routine with each of these lists of arguments.
+fn call_all(lists: &[[u64; 6]]) {
     let (mut host, mut device) = start();
     let mut broken = Vec::new();
     for routine in nt_machine::routines() {
-        let all = BAD.map(|bad| [bad; 6]);
-        let each = std::array::from_fn::<_, 6, _>(|index| {
-            let mut arguments = [THERE; 6];
-            arguments[index] = 0;
-            arguments
-        });
-        for arguments in all.into_iter().chain(each) {
-            let started = std::time::Instant::now();
-            let result = call(&device, routine, arguments);
-            if started.elapsed() > Duration::from_millis(500) {
-                eprintln!("SLOW {routine} {arguments:x?} {:?}", started.elapsed());
-            }
-            let Some(report) = result else { continue };
+        for arguments in lists {
+            let Some(report) = call(&device, routine, *arguments) else { continue };
             if report.of(Rule::Host).next().is_some() || report.findings().is_empty() {
                 broken.push(format!("{routine}{arguments:x?}: {:?}", report.findings()));
             }
@@ -105,4 +93,23 @@ fn no_address_that_a_routine_gets_ends_the_host() {
         }
     }
     assert!(broken.is_empty(), "{} calls end the host:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn no_address_that_a_routine_gets_ends_the_host() {
+    call_all(&[0, 0xFFFF_FFFF_FFFF_FFF8, ODD].map(|bad| [bad; 6]));
+}
+
+#[test]
+#[ignore = "takes minutes: the first bad address in the arguments is found above, the others here"]
+fn no_address_in_any_argument_ends_the_host() {
+    let in_place = |bad: u64| {
+        move |index: usize| {
+            let mut arguments = [THERE; 6];
+            arguments[index] = bad;
+            arguments
+        }
+    };
+    let lists: Vec<[u64; 6]> = BAD.iter().flat_map(|bad| (0..6).map(in_place(*bad))).collect();
+    call_all(&lists);
 }
