@@ -23,3 +23,8 @@ fn the_framework_driver_is_built_and_clean_whatever_fails() {
 fn the_driver_that_traces_is_built_and_leaves_nothing_behind() {
     follow("tracing.md", &folder("tracing"));
 }
+
+#[test]
+fn the_driver_with_a_manifest_is_built_and_its_image_describes_its_event() {
+    follow("manifests.md", &folder("manifests"));
+}
