@@ -47,7 +47,7 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{Answer, Failure, ImageError, ImportName, Known, Layout, Os, RegistryValue, Rule, known, plan};
-pub use report::{Finding, Place, Report};
+pub use report::{Finding, Losses, Place, Report};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -31,6 +31,7 @@ options:
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
+  --timeout SECONDS              how long the driver may take for one request, on the wall (20)
   --real-time                    let it pass as on the wall
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
@@ -49,8 +50,9 @@ what clients do, in the order of the command line:
   --write HEX                    send a write request
   --wait MILLISECONDS            let time pass
 
-exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage or no driver; 3 findings, a bug check, or a
-request that could not be sent; 130 interrupted";
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage, no driver, or a file that cannot be written;
+  3 findings, a bug check, or a request that could not be sent; 4 incomplete: events or findings were lost, or the
+  driver's process ended; 130 interrupted";
 
 /// What a client does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,7 @@ pub(super) struct Options {
     pub(super) steps: Vec<Step>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
+    pub(super) timeout: Option<Duration>,
     pub(super) real_time: bool,
     pub(super) races: bool,
     pub(super) stacks: bool,
@@ -120,6 +123,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         steps: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
+        timeout: None,
         real_time: false,
         races: false,
         stacks: false,
@@ -146,6 +150,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--write" => options.steps.push(write(&value()?)?),
             "--wait" => options.steps.push(Step::Wait(Duration::from_millis(number(&value()?)?))),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
+            "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
             "--capture-state" => options.capture_state = true,
             "--real-time" => options.real_time = true,
             "--races" => options.races = true,

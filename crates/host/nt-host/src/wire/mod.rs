@@ -11,6 +11,7 @@ mod codec;
 mod control;
 mod messages;
 mod record;
+pub(crate) mod spill;
 
 pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};

@@ -4,6 +4,7 @@ mod bugcheck;
 mod callback;
 mod directory;
 pub(crate) mod object;
+mod recorder;
 mod system;
 
 pub(crate) use callback::Callbacks;
@@ -11,5 +12,11 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 5] =
-    [bugcheck::ROUTINES, callback::ROUTINES, directory::ROUTINES, object::ROUTINES, system::ROUTINES];
+pub(super) const ROUTINES: [&[Routine]; 6] = [
+    bugcheck::ROUTINES,
+    callback::ROUTINES,
+    directory::ROUTINES,
+    object::ROUTINES,
+    recorder::ROUTINES,
+    system::ROUTINES,
+];
