@@ -39,8 +39,9 @@ mod verify;
 mod wdf;
 
 pub use config::{Config, EPOCH, Failure, RegistryValue};
+pub use kernel::ex::{Notification, Told};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
-pub use machine::{DeviceId, FileId, Known, Loaded, Machine, can_fail, known};
+pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known};
 pub use verify::{END_RUN, Findings, News, Record, Rule};
 pub use windows_releases::Release as Os;

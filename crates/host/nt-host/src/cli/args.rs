@@ -23,6 +23,7 @@ Runs a Windows kernel driver natively, and says what it does wrong.
 usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
        nt-host matrix FILE.sys [options]  the same again and again, each time with another routine failing
        nt-host list FILE.sys [--os OS]    say which of its imports are here
+       nt-host list --all [--os OS]       every routine, how far it goes (full, fixed answer, missing)
 
 options:
   --os RELEASE                   the Windows that is imitated, from the list below (win11-24h2)
@@ -81,6 +82,8 @@ pub(super) struct Options {
     pub(super) debug_output: bool,
     pub(super) etl: Option<PathBuf>,
     pub(super) json: bool,
+    /// Not about a driver: everything.
+    pub(super) all: bool,
 }
 
 /// What is to be done.
@@ -89,6 +92,7 @@ pub(super) enum Command {
     Help,
     Run(Options),
     List(PathBuf, Os),
+    ListAll(Os),
     Matrix(Options),
 }
 
@@ -103,9 +107,13 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         return Err(format!("unknown command `{command}`"));
     }
     let options = options(arguments)?;
+    if options.all && command != "list" {
+        return Err("`--all` is for `nt-host list`".into());
+    }
     Ok(match command {
         "run" => Command::Run(options),
         "matrix" => Command::Matrix(options),
+        _ if options.all => Command::ListAll(options.os),
         _ => Command::List(options.path, options.os),
     })
 }
@@ -127,6 +135,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         debug_output: true,
         etl: None,
         json: false,
+        all: false,
     };
     while let Some(argument) = arguments.next() {
         let word = argument.to_string_lossy();
@@ -154,12 +163,13 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--no-debug-output" => options.debug_output = false,
             "--etl" => options.etl = Some(path()?.into()),
             "--json" => options.json = true,
+            "--all" => options.all = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
             _ if options.path.as_os_str().is_empty() => options.path = PathBuf::from(&argument),
             _ => return Err(format!("`{word}` is one file too many")),
         }
     }
-    if options.path.as_os_str().is_empty() { Err("no file given".into()) } else { Ok(options) }
+    if options.path.as_os_str().is_empty() && !options.all { Err("no file given".into()) } else { Ok(options) }
 }
 
 /// What is no name of a file has to be text.
@@ -289,6 +299,7 @@ mod tests {
             ("fly", "unknown command `fly`"),
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
+            ("run --all", "`--all` is for `nt-host list`"),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
             ("run a --write 1", "`1` is no data in hexadecimal"),

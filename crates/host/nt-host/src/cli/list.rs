@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use nt_machine::{Listed, everything};
+
 use super::{CLEAN, USAGE, print};
 use crate::{ImportName, Known, Os, known, plan};
 
@@ -30,6 +32,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
             ImportName::Name(_) if !is_ours(&import.module) => ("unknown".to_owned(), 3),
             ImportName::Name(name) => match known(name, os) {
                 Known::Implemented => ("implemented".to_owned(), 0),
+                Known::Data => ("data".to_owned(), 0),
                 Known::Fixed => ("fixed".to_owned(), 1),
                 Known::Newer(since) => (format!("since {since}"), 2),
                 Known::Trapped => ("trapped".to_owned(), 2),
@@ -45,6 +48,26 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         text,
         "{here} implemented, {fixed} with a fixed answer, {trapped} trapped or missing on {os}, {unknown} unknown"
     );
+    print(&text);
+    CLEAN
+}
+
+/// `list --all`: everything that this host has, with how far it goes, and what it lacks of the framework.
+pub(super) fn list_all(os: Os) -> u8 {
+    let mut text = String::new();
+    let (mut full, mut fixed, mut missing) = (0, 0, 0);
+    for Listed { of, name, known } in everything(os) {
+        let (word, count) = match known {
+            Known::Implemented => ("full".to_owned(), &mut full),
+            Known::Data => ("data".to_owned(), &mut full),
+            Known::Fixed => ("fixed answer".to_owned(), &mut fixed),
+            Known::Newer(since) => (format!("since {since}"), &mut missing),
+            Known::Trapped => ("missing".to_owned(), &mut missing),
+        };
+        *count += 1;
+        let _ = writeln!(text, "{word:<16} {of:<10} {name}");
+    }
+    let _ = writeln!(text, "{full} in full, {fixed} with a fixed answer, {missing} missing on {os}");
     print(&text);
     CLEAN
 }

@@ -15,6 +15,7 @@
 mod device;
 mod exception;
 mod frame;
+mod notify;
 mod packet;
 mod shared_data;
 mod string;
@@ -29,6 +30,10 @@ pub(crate) use exception::{
     CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_AREA, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD,
 };
 pub(crate) use frame::{CALL_FRAME, CROSSING, HOST_FRAME, PROCESSOR_BLOCK};
+pub(crate) use notify::{
+    IMAGE_INFO, OB_CALLBACK_REGISTRATION, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
+    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, REG_SET_VALUE_KEY_INFORMATION,
+};
 pub(crate) use packet::{IO_STACK_LOCATION, IO_STATUS_BLOCK, IRP, MDL};
 pub(crate) use shared_data::{KSYSTEM_TIME, KUSER_SHARED_DATA};
 pub(crate) use string::{STRING, UNICODE_STRING};

@@ -139,6 +139,7 @@ fn gone() {
     etw::report_leaks();
     wdf::report_leaks();
     lock(&kernel.io).report_leaks();
+    lock(&kernel.notifications).report_leaks();
     registration::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();
