@@ -19,6 +19,18 @@ pub struct Failure {
     pub call: Option<u64>,
 }
 
+/// How time passes for a driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// It stands still while anybody can go on, and jumps when everybody waits: each run is the same.
+    #[default]
+    Virtual,
+    /// As long as things take. Waiting still takes no time: the clock jumps when everybody waits.
+    Measured,
+    /// As on a clock on the wall.
+    Real,
+}
+
 /// A value under the driver's `Parameters` key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryValue {
@@ -43,8 +55,8 @@ pub struct Config {
     pub failures: Vec<Failure>,
     /// Makes routines fail now and then, by this seed.
     pub seed: Option<u64>,
-    /// Time passes as on a clock on the wall; else only when everybody waits or a test says so.
-    pub real_time: bool,
+    /// How time passes.
+    pub time: Time,
     /// A session that takes everything of every provider, from its first moment on.
     pub trace_all: bool,
     /// Events carry the stack of their writer.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Config, Failure, RegistryValue, can_fail, notes, plan_image};
+use nt_machine::{Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -66,7 +66,14 @@ impl Builder {
     /// waits: see [`NtHost::advance`].
     #[must_use]
     pub const fn real_time(mut self) -> Self {
-        self.config.real_time = true;
+        self.config.time = Time::Real;
+        self
+    }
+
+    /// Lets time pass as long as things take, so that the durations of a trace mean something. Waiting takes no time.
+    #[must_use]
+    pub const fn measured_time(mut self) -> Self {
+        self.config.time = Time::Measured;
         self
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{IoRequest, RequestKind};
+use nt_machine::{IoRequest, RequestKind, Time};
 
 use crate::{Failure, Os};
 
@@ -32,7 +32,8 @@ options:
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
-  --real-time                    let it pass as on the wall
+  --real-time                    let it pass as on the wall; else things take as long as they take, and waiting no time
+  --virtual-time                 only waiting takes time, so that each run is the same; always so for matrix and --seed
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
   --no-device                    load and unload only
@@ -75,7 +76,7 @@ pub(super) struct Options {
     pub(super) steps: Vec<Step>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
-    pub(super) real_time: bool,
+    pub(super) time: Option<Time>,
     pub(super) races: bool,
     pub(super) stacks: bool,
     pub(super) device: bool,
@@ -128,7 +129,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         steps: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
-        real_time: false,
+        time: None,
         races: false,
         stacks: false,
         device: true,
@@ -156,7 +157,8 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--wait" => options.steps.push(Step::Wait(Duration::from_millis(number(&value()?)?))),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
             "--capture-state" => options.capture_state = true,
-            "--real-time" => options.real_time = true,
+            "--real-time" => options.time = Some(Time::Real),
+            "--virtual-time" => options.time = Some(Time::Virtual),
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,

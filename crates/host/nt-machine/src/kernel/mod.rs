@@ -180,7 +180,7 @@ impl Kernel {
             table,
             pool: Mutex::new(pool::Pool::new()),
             paging: pool::paging::Paging::default(),
-            scheduler: Scheduler::new(config.real_time),
+            scheduler: Scheduler::new(config.time),
             threads: Mutex::default(),
             objects: Mutex::default(),
             callbacks: Mutex::default(),

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use super::Machine;
+use crate::config::Time;
 use crate::cpu::thread;
 use crate::exception::signals;
 use crate::kernel;
@@ -22,7 +23,7 @@ impl Machine {
         Ok(body(&|request| {
             scheduler.begin_request();
             request();
-            if !self.config().real_time {
+            if self.config().time != Time::Real {
                 scheduler.settle();
             }
             scheduler.end_request();

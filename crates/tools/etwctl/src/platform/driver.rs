@@ -33,7 +33,7 @@ impl Driver {
     /// Reads the driver's file. Nothing of it runs yet.
     pub(crate) fn prepare(path: &str, os: Option<&str>) -> Result<Self, Failure> {
         let os = os.map_or(Ok(Os::default()), str::parse).map_err(|error| error.to_string())?;
-        let prepared = NtHost::builder().driver(path).os(os).prepare();
+        let prepared = NtHost::builder().driver(path).os(os).measured_time().prepare();
         let host = prepared.map_err(|error| io::Error::other(error.to_string()))?;
         let machine = host.machine();
         Ok(Self { host, machine, ends: Arc::default(), run: None })
