@@ -1,5 +1,8 @@
-//! Asks `wdk-build` for the flags of a driver.
+//! Makes functions and resources of the manifest, and asks `wdk-build` for the flags of a driver.
 
-fn main() -> Result<(), wdk_build::ConfigError> {
-    wdk_build::configure_wdk_binary_build()
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    wdk_etw_manifest::compile("driver_sample.man")?;
+    Ok(wdk_build::configure_wdk_binary_build()?)
 }

@@ -3,6 +3,7 @@
 use wdk_etw::NtStatus;
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
+use crate::admin;
 use crate::device;
 use crate::events;
 use crate::wdf::{DeviceInit, DriverEvents, create_driver};
@@ -19,6 +20,7 @@ impl DriverEvents for Sample {
         events::driver_unload();
         // Last: nothing of this driver runs any more that could write.
         events::shut_down();
+        admin::shut_down();
     }
 }
 
@@ -32,13 +34,18 @@ pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, registry_
     // First, so that everything below is traced.
     // SAFETY: shut down in `unload`, or below where that will not be called.
     unsafe { events::start_up() };
+    // SAFETY: as above.
+    unsafe { admin::start_up() };
     // SAFETY: the arguments are the system's, and this is `DriverEntry`.
     let created = unsafe { create_driver::<Sample>(driver, registry_path) };
     let status = created.err().unwrap_or(NtStatus::Success);
     // SAFETY: the system's path is valid during this call.
     unsafe { events::driver_entry(registry_path, status) };
-    if created.is_err() {
+    if created.is_ok() {
+        admin::driver_loaded(NtStatus::from_int(events::statuses().register));
+    } else {
         events::shut_down();
+        admin::shut_down();
     }
     status.as_signed()
 }

@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use wdk_etw::{
-    ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, write_event,
+    ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, stop_activity, write_event,
 };
 use wdk_sys::PCUNICODE_STRING;
 
@@ -166,17 +166,7 @@ pub(crate) fn request_refused(activity: &Guid, code: u32, status: NtStatus) {
 
 /// A request ends: the stop of its activity, with what came of it.
 pub(crate) fn request_stop(activity: ActivityScope, status: NtStatus, information: usize) {
-    let id = activity.into_id();
-    write_event!(
-        PROVIDER,
-        "Request",
-        level(Informational),
-        keyword(REQUESTS),
-        opcode(Stop),
-        activity_id(&id),
-        ntstatus("Status", &status),
-        usize("Information", &information),
-    );
+    stop_activity!(activity, ntstatus("Status", &status), usize("Information", &information));
 }
 
 /// The timer ticked. Runs at `DISPATCH_LEVEL`.

@@ -6,6 +6,7 @@
 //! | file | what to copy from it |
 //! |---|---|
 //! | `events.rs` | the provider, its keywords, and one function for each event |
+//! | `admin.rs`, `driver_sample.man` | events of a manifest for the event log |
 //! | `driver.rs` | registering first thing, unregistering last thing |
 //! | `device.rs` | `PnP` and power events; a timer that writes at `DISPATCH_LEVEL` |
 //! | `queue.rs` | requests as activities with a start and a stop |
@@ -13,6 +14,7 @@
 //! | `wdf/` | the thin layer of `unsafe` between the framework and the rest |
 #![no_std]
 
+mod admin;
 mod device;
 mod devices;
 mod driver;

@@ -93,6 +93,11 @@ impl<'a> Appender<'a> {
         }
     }
 
+    /// How many bytes are free.
+    pub(crate) const fn room(&self) -> usize {
+        self.buffer.len().saturating_sub(self.used)
+    }
+
     pub(crate) const fn overflowed(&self) -> bool {
         self.overflowed
     }

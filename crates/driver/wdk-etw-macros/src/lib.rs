@@ -36,19 +36,30 @@ pub fn define_provider(input: TokenStream) -> TokenStream {
 /// Writes an event; documented as `wdk_etw::write_event!`.
 #[proc_macro]
 pub fn write_event(input: TokenStream) -> TokenStream {
-    event(input, EventKind::Single, codegen::write_event)
+    event(input, EventSyntax::parse, EventKind::Single, codegen::write_event)
 }
 
 /// Writes the start of an activity; documented as `wdk_etw::start_activity!`.
 #[proc_macro]
 pub fn start_activity(input: TokenStream) -> TokenStream {
-    event(input, EventKind::Activity, codegen::start_activity)
+    event(input, EventSyntax::parse, EventKind::Activity, codegen::start_activity)
 }
 
-/// The way of both event macros.
-fn event(input: TokenStream, kind: EventKind, generate: fn(&Event) -> proc_macro2::TokenStream) -> TokenStream {
+/// Writes the stop of an activity; documented as `wdk_etw::stop_activity!`.
+#[proc_macro]
+pub fn stop_activity(input: TokenStream) -> TokenStream {
+    event(input, EventSyntax::parse_stop, EventKind::Stop, codegen::stop_activity)
+}
+
+/// The way of all event macros.
+fn event(
+    input: TokenStream,
+    parse: fn(proc_macro2::TokenStream, &mut Errors) -> Option<EventSyntax>,
+    kind: EventKind,
+    generate: fn(&Event) -> proc_macro2::TokenStream,
+) -> TokenStream {
     let mut errors = Errors::default();
-    let event = EventSyntax::parse(input.into(), &mut errors).map(|syntax| Event::check(syntax, kind, &mut errors));
+    let event = parse(input.into(), &mut errors).map(|syntax| Event::check(syntax, kind, &mut errors));
     match event {
         Some(event) if errors.is_empty() => printed(generate(&event), event.debug),
         _ => errors.into_expression().into(),

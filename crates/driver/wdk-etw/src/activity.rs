@@ -5,17 +5,25 @@
 
 use core::fmt;
 
-use etw_types::Guid;
+use etw_types::{Guid, HResult, NtStatus};
 
 use crate::backend::kernel::Kernel;
-use crate::backend::{Mode, new_activity_id};
+use crate::backend::{Mode, Status, new_activity_id};
 use crate::event::Event;
+use crate::event::packed::value_descriptor;
 use crate::provider::Provider;
 
 impl<M: Mode> Provider<M> {
     /// Creates an activity id, unique on this machine until it restarts.
     ///
     /// Answers the zero GUID where the system refuses, which it does not do for this operation. Needs no registration.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// let id = PROVIDER.new_activity_id();
+    /// assert!(!id.is_zero() && id != PROVIDER.new_activity_id());
+    /// ```
     ///
     /// # IRQL
     ///
@@ -26,49 +34,143 @@ impl<M: Mode> Provider<M> {
     }
 }
 
-impl Provider<Kernel> {
-    /// Creates an activity id, like [`new_activity_id`](Provider::new_activity_id), without a provider at hand.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub fn create_activity_id() -> Guid {
-        new_activity_id::<Kernel>()
+/// What a scope can carry to its stop event: `()`, a status or a number.
+///
+/// [`start_activity!`](crate::start_activity) chooses it by its option `result`. This trait is sealed.
+///
+/// ```
+/// use wdk_etw::{ActivityResult, NtStatus};
+///
+/// // What a scope has that is dropped before its result is known.
+/// assert_eq!(<NtStatus as ActivityResult>::INITIAL, NtStatus::Unsuccessful);
+/// ```
+pub trait ActivityResult: sealed::Payload + Copy + fmt::Debug + Send + Sync + 'static {
+    /// The result of a scope that ends without one, by an early return for example: a failure, or 0 of a number.
+    const INITIAL: Self;
+}
+
+mod sealed {
+    use crate::event::packed::Scalar;
+
+    /// What the payload of a stop event has of a result.
+    pub trait Payload {
+        /// The bytes.
+        type Bytes: Scalar;
+
+        /// The value as bytes.
+        fn bytes(self) -> Self::Bytes;
     }
+}
+
+/// Declares the types of results.
+macro_rules! results {
+    ($($kind:ty as $bytes:ty = $initial:expr, $value:ident => $code:expr;)*) => {
+        $(
+            impl ActivityResult for $kind {
+                const INITIAL: Self = $initial;
+            }
+
+            impl sealed::Payload for $kind {
+                type Bytes = $bytes;
+
+                #[inline(always)]
+                fn bytes(self) -> $bytes {
+                    let $value = self;
+                    $code
+                }
+            }
+        )*
+    };
+}
+
+results! {
+    () as () = (), _nothing => ();
+    NtStatus as u32 = NtStatus::Unsuccessful, status => status.as_int();
+    HResult as u32 = HResult::Fail, status => status.as_int();
+    u32 as u32 = 0, value => value;
+    u64 as u64 = 0, value => value;
 }
 
 /// An activity under way: made by [`start_activity!`](crate::start_activity), which writes the start event.
 ///
 /// Pass [`id`](Self::id) to the events of the activity (`activity_id(scope.id())`) and to the start of nested ones
-/// (`related_id(scope.id())`). Dropping the scope writes the stop event: same name, level and keyword, opcode `Stop`.
+/// (`related_id(scope.id())`). The activity ends once, with an event of the same name, level and keyword and opcode `Stop`:
 ///
-/// Where the start event was not enabled, the scope is inactive: its id is the zero GUID and its end writes nothing.
+/// - [`stop_activity!`](crate::stop_activity) writes it with fields,
+/// - [`stop`](Self::stop) and [`finish`](Self::finish) write it with the scope's result if there is one,
+/// - dropping the scope does the same, also on an early return.
+///
+/// If the start event was not enabled, the scope is inactive: its id is the zero GUID and its end writes nothing, even if a
+/// session enables the provider in between. A trace never shows the stop of an activity whose start it does not have.
+///
+/// A scope can be moved to another thread, into the context of a request for example, and end there.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{ActivityScope, define_provider, start_activity, stop_activity};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+///
+/// /// What the driver keeps for a request that is completed later.
+/// struct Pending {
+///     activity: ActivityScope,
+/// }
+///
+/// fn begin(code: u32) -> Pending {
+///     Pending { activity: start_activity!(PROVIDER, "Request", level(Informational), u32_hex("Code", &code)) }
+/// }
+///
+/// // On whatever thread the request is completed.
+/// fn complete(pending: Pending, bytes: u64) {
+///     stop_activity!(pending.activity, u64("Bytes", &bytes));
+/// }
+/// # complete(begin(1), 2);
+/// ```
 ///
 /// # IRQL
 ///
 /// Any, for all of it.
 #[must_use = "the activity ends when this is dropped"]
-pub struct ActivityScope<M: Mode = Kernel> {
+pub struct ActivityScope<M: Mode = Kernel, R: ActivityResult = ()> {
     provider: &'static Provider<M>,
     stop: Option<&'static Event>,
     id: Guid,
+    result: R,
 }
 
-impl<M: Mode> ActivityScope<M> {
+/// What is left of a scope when its stop event is written.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Stop<M: Mode, B> {
+    pub provider: &'static Provider<M>,
+    pub event: &'static Event,
+    pub id: [u8; 16],
+    pub result: B,
+}
+
+impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     /// An active scope with a new id; `stop` is what its end writes.
     #[doc(hidden)]
     pub fn active(provider: &'static Provider<M>, stop: &'static Event) -> Self {
-        Self { provider, stop: Some(stop), id: provider.new_activity_id() }
+        Self { provider, stop: Some(stop), id: provider.new_activity_id(), result: R::INITIAL }
     }
 
     /// A scope that does nothing.
     #[doc(hidden)]
     pub fn inactive(provider: &'static Provider<M>) -> Self {
-        Self { provider, stop: None, id: Guid::ZERO }
+        Self { provider, stop: None, id: Guid::ZERO, result: R::INITIAL }
     }
 
-    /// The activity's id; zero where the scope is inactive.
+    /// The activity's id; zero if the scope is inactive.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// // Nobody listens here, so there is no activity.
+    /// assert!(scope.id().is_zero());
+    /// ```
     ///
     /// # IRQL
     ///
@@ -80,6 +182,14 @@ impl<M: Mode> ActivityScope<M> {
 
     /// Whether the start event was enabled.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// assert!(!scope.is_active(), "nobody listens here");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -88,48 +198,177 @@ impl<M: Mode> ActivityScope<M> {
         self.stop.is_some()
     }
 
-    /// Ends the activity now, and answers the status of writing the stop event: success where nothing was written.
+    /// Ends the activity now, and returns the status of writing the stop event: success if nothing was written.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// assert!(scope.stop().is_success());
+    /// ```
     ///
     /// # IRQL
     ///
     /// Any.
-    #[expect(clippy::must_use_candidate, reason = "a failure to trace is usually ignored")]
     pub fn stop(mut self) -> M::Status {
         self.write_stop()
     }
 
-    /// Gives up the scope without a stop event, and answers the id: for work that ends elsewhere.
+    /// Gives up the scope without a stop event, and returns the id: for work whose end another component traces. `None` if
+    /// the scope is inactive.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// let scope = start_activity!(PROVIDER, "Read");
+    /// assert_eq!(scope.into_id(), None, "nobody listens here");
+    /// ```
     ///
     /// # IRQL
     ///
     /// Any.
     #[must_use]
-    pub fn into_id(mut self) -> Guid {
+    pub fn into_id(mut self) -> Option<Guid> {
+        self.stop.take().map(|_| self.id)
+    }
+
+    /// Whether `stop_activity!` has something to write.
+    #[doc(hidden)]
+    #[inline]
+    pub fn wants_stop(&self) -> bool {
+        self.stop.is_some_and(|stop| {
+            let descriptor = stop.descriptor();
+            self.provider.enabled(descriptor.level, descriptor.keyword)
+        })
+    }
+
+    /// The end of a scope that has nothing to write.
+    #[doc(hidden)]
+    #[inline]
+    pub fn leave(mut self) -> M::Status {
         self.stop = None;
-        self.id
+        M::Status::SUCCESS
+    }
+
+    /// What `stop_activity!` needs to write the stop event.
+    #[doc(hidden)]
+    #[inline]
+    pub fn into_stop(mut self) -> Option<Stop<M, R::Bytes>> {
+        let (provider, event) = (self.provider, self.stop.take()?);
+        Some(Stop { provider, event, id: self.id.to_bytes_le(), result: self.result.bytes() })
     }
 
     fn write_stop(&mut self) -> M::Status {
-        match self.stop.take() {
-            Some(stop) => self.provider.write(
-                stop.descriptor(),
-                Some(&self.id),
-                None,
-                &[self.provider.traits_descriptor(), stop.metadata()],
-            ),
-            None => <M::Status as crate::Status>::SUCCESS,
-        }
+        let Some(stop) = self.stop.take() else {
+            return M::Status::SUCCESS;
+        };
+        let result = self.result.bytes();
+        let data = [self.provider.traits_descriptor(), stop.metadata(), value_descriptor(&result)];
+        let [without_result @ .., _] = &data;
+        let data = if size_of::<R::Bytes>() == 0 { without_result } else { data.as_slice() };
+        self.provider.write(stop.descriptor(), Some(&self.id), None, data)
     }
 }
 
-impl<M: Mode> Drop for ActivityScope<M> {
+/// # Results
+///
+/// For scopes that were started with `result(ntstatus("Status"))` or another type of [`ActivityResult`]. Until a result is
+/// set it is [`ActivityResult::INITIAL`], which of a status is a failure: an early return is not taken for a success.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{NtStatus, define_provider, start_activity};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+///
+/// fn read(length: usize) -> Result<usize, NtStatus> {
+///     let mut scope = start_activity!(PROVIDER, "Read", level(Informational), result(ntstatus("Status")));
+///     if length == 0 {
+///         scope.set_result(NtStatus::InvalidParameter);
+///         // The stop event has this status.
+///         return Err(scope.result());
+///     }
+///     // Stops with the status of what it is given, and hands that on.
+///     scope.finish(Ok(length))
+/// }
+/// # assert_eq!(read(0), Err(NtStatus::InvalidParameter));
+/// # assert_eq!(read(1), Ok(1));
+/// ```
+impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
+    /// The result that the stop event will have.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub fn result(&self) -> R {
+        self.result
+    }
+
+    /// Sets what the stop event says of how the work ended.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn set_result(&mut self, result: R) {
+        self.result = result;
+    }
+
+    /// Ends the activity with this result, and returns the status of writing the stop event.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn stop_with(mut self, result: R) -> M::Status {
+        self.result = result;
+        self.write_stop()
+    }
+}
+
+impl<M: Mode, R: ActivityResult + Status> ActivityScope<M, R> {
+    /// Ends the activity with the status of `outcome`, and returns `outcome`.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # use wdk_etw::start_activity;
+    /// use wdk_etw::NtStatus;
+    ///
+    /// let scope = start_activity!(PROVIDER, "Read", result(ntstatus("Status")));
+    /// let outcome: Result<u32, NtStatus> = scope.finish(Err(NtStatus::NoMemory));
+    /// assert_eq!(outcome, Err(NtStatus::NoMemory));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of `outcome`; a failure to trace is ignored.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    pub fn finish<T>(mut self, outcome: Result<T, R>) -> Result<T, R> {
+        self.result = match &outcome {
+            Ok(_) => R::SUCCESS,
+            Err(status) => *status,
+        };
+        outcome
+    }
+}
+
+impl<M: Mode, R: ActivityResult> Drop for ActivityScope<M, R> {
     fn drop(&mut self) {
         let _ = self.write_stop();
     }
 }
 
-impl<M: Mode> fmt::Debug for ActivityScope<M> {
+impl<M: Mode, R: ActivityResult> fmt::Debug for ActivityScope<M, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ActivityScope").field("id", &self.id).field("active", &self.is_active()).finish_non_exhaustive()
+        f.debug_struct("ActivityScope")
+            .field("id", &self.id)
+            .field("active", &self.is_active())
+            .field("result", &self.result)
+            .finish_non_exhaustive()
     }
 }

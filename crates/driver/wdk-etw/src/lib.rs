@@ -49,21 +49,45 @@
 pub mod __private;
 mod activity;
 mod backend;
+pub mod compat;
 mod event;
+mod format;
 mod macros;
 mod provider;
 #[cfg(feature = "wdk-sys")]
 mod wdk_types;
 
-pub use activity::ActivityScope;
+pub use activity::{ActivityResult, ActivityScope};
 pub use backend::kernel::Kernel;
 pub use backend::user::User;
 pub use backend::{Mode, Status};
-pub use etw_types::*;
+pub use etw_types::{
+    AnsiString, Channel, ControlCode, DataKind, EventDataDescriptor, EventDescriptor, EventInfoClass, Guid,
+    GuidParseError, HResult, InType, Keyword, Level, NtStatus, Opcode, OutType, UnicodeString, Win32Error,
+};
 pub use event::manifest::WriteFlags;
 pub use event::native_string::{RawAnsiString, RawUnicodeString};
-pub use macros::{define_provider, start_activity, write_event};
-pub use provider::{EnableCallback, EnableRequest, FilterData, Provider, Registration, SetInformationMode};
+pub use format::text::FixedText;
+pub use macros::{define_provider, start_activity, stop_activity, write_event};
+pub use provider::{
+    EnableCallback, EnableRequest, FilterData, Provider, ProviderBuffer, Registration, SetInformationMode,
+};
+
+/// Events that are assembled at run time; see [`Provider::write_built`].
+///
+/// Reading such events, provider traits and everything about sessions is in the crate `etw-types`, for tools and tests.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::tracelogging::{BuildError, EventBuilder};
+///
+/// let (mut metadata, mut payload) = ([0; 16], [0; 16]);
+/// let event = EventBuilder::new(&mut metadata, &mut payload, "Read", 0).u32("A name that is too long", 1);
+/// assert_eq!(event.finish(), Err(BuildError::MetadataFull));
+/// ```
+pub mod tracelogging {
+    pub use etw_types::tracelogging::{BuildError, EventBuilder};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../README.md")]

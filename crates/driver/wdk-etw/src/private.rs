@@ -14,12 +14,15 @@ pub use crate::event::packed::{
     Packed2, Packed3, Packed4, Packed5, Packed6, Packed7, Packed8, Scalar, slice_descriptor, value_descriptor,
 };
 pub use crate::event::send::{Elements, Kind, Utf8, Utf16, write_text, write_values};
+pub use crate::event::stop::{StopMetadata, stop_metadata_size};
 pub use crate::event::text::{byte_count, element_count, elements, sid, until_nul, utf8, utf16};
 pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, reference, value};
 
+pub use crate::format::guard::Formatting;
+
 use etw_types::tracelogging::encode_pieces;
 
-use crate::{Mode, Provider, Status};
+use crate::{ActivityResult, ActivityScope, Mode, Provider, Status};
 
 /// The metadata made of `pieces`, for a constant.
 ///
@@ -42,7 +45,13 @@ pub const fn provider<M: Mode>(provider: &Provider<M>) -> &Provider<M> {
     provider
 }
 
-/// The answer of an event that no session wants.
+/// The scope that a macro was given. Its parameter is where anything else is refused, once.
+#[inline(always)]
+pub const fn scope<M: Mode, R: ActivityResult>(scope: ActivityScope<M, R>) -> ActivityScope<M, R> {
+    scope
+}
+
+/// The status of an event that no session wants.
 #[must_use]
 #[inline(always)]
 pub const fn success<M: Mode>(_provider: &Provider<M>) -> M::Status {

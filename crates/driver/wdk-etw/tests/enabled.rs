@@ -111,15 +111,15 @@ fn the_system_can_be_asked_instead() {
     let host = Host::new();
     let _here = host.enter();
     let detail = EventDescriptor::new(Level::Verbose, Keyword::from_bits(4));
-    assert!(!SYSTEM.event_enabled(&detail));
-    assert!(!SYSTEM.provider_enabled(Level::Critical, 0));
+    assert!(!SYSTEM.query_event_enabled(&detail));
+    assert!(!SYSTEM.query_enabled(Level::Critical, 0));
     // SAFETY: unregistered below, by the only thread.
     assert_eq!(unsafe { SYSTEM.register() }, NtStatus::Success);
     let session = host.engine().start_session("system");
     session.enable(*SYSTEM.id(), Enable { any: 4, ..Enable::default() });
-    assert!(SYSTEM.event_enabled(&detail));
-    assert!(SYSTEM.provider_enabled(Level::Verbose, 4));
-    assert!(!SYSTEM.provider_enabled(Level::Verbose, 8));
+    assert!(SYSTEM.query_event_enabled(&detail));
+    assert!(SYSTEM.query_enabled(Level::Verbose, 4));
+    assert!(!SYSTEM.query_enabled(Level::Verbose, 8));
     SYSTEM.unregister();
 }
 

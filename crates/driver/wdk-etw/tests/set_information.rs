@@ -160,7 +160,7 @@ fn group_and_custom_traits_reach_the_system() {
         assert_eq!(GROUPED.traits_status(), Some(NtStatus::Success));
         let registration = &host.engine().registrations()[0];
         assert_eq!(registration.group, Some(Guid::parse("faaf2f61-9b26-4591-9bb1-b9b8bae2d34c").unwrap()));
-        let traits = wdk_etw::traits::validate(registration.traits.as_deref().unwrap()).unwrap();
+        let traits = etw_types::traits::validate(registration.traits.as_deref().unwrap()).unwrap();
         assert_eq!(traits.name(), b"SetInformation.Grouped");
         let custom = traits.records().last().unwrap();
         assert_eq!((custom.kind.as_int(), custom.data), (130, &b"build 7"[..]));

@@ -84,7 +84,7 @@ fn events_activities_and_strings_work_as_in_the_kernel() {
         assert_eq!(write_event!(EVENTS, "User", activity_id(&id), str8("Text", "hello")), HResult::Ok);
         let text = [u16::from(b'a'), 0];
         assert_eq!(EVENTS.write_string(Level::Warning, Keyword::NONE, None, &text), HResult::Ok);
-        assert!(EVENTS.provider_enabled(Level::Verbose, 1));
+        assert!(EVENTS.query_enabled(Level::Verbose, 1));
         assert_eq!(session.events()[0].activity, id);
         assert_eq!(session.events()[0].payload, b"\x05\0hello");
         assert_eq!(session.events().len(), 2);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use etw_types::Guid;
+
 use crate::decode::{Decoded, Node, Scalar};
 
 /// Most images that are remembered.
@@ -14,18 +16,36 @@ struct Image {
     name: Box<str>,
 }
 
+/// Names the return addresses of stacks.
+pub trait FrameNames: std::fmt::Debug + Send + Sync {
+    /// The functions that an address of a process is in, the innermost inlined one first; an image and an offset if no more is
+    /// known; nothing if that is not known either.
+    fn names(&self, process: u32, address: u64) -> Vec<String>;
+}
+
+/// Where an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The name of the image's file.
+    pub image: &'a str,
+    /// Bytes from the start of the image.
+    pub offset: u64,
+    /// Id and name of the image's PDB, if the trace tells.
+    pub pdb: Option<(Guid, &'a str)>,
+}
+
 /// The images of a trace. Drivers and the kernel are in the address space of every process.
 #[derive(Debug, Default)]
 pub struct Images {
     by_base: BTreeMap<(u32, u64), Image>,
+    pdbs: BTreeMap<(u32, u64), (Guid, Box<str>)>,
 }
 
 impl Images {
-    /// Takes an image event: a load, or one of a rundown. Others are left alone. A place that is loaded twice is the later image's.
+    /// Takes an image event: a load, one of a rundown, or one that names an image's PDB. Others are left alone. A place that is loaded twice
+    /// is the later image's.
     pub fn add(&mut self, decoded: &Decoded) {
-        let is_image = decoded.provider.as_deref() == Some("Image")
-            && matches!(decoded.event.as_deref(), Some("Load" | "DCStart" | "DCEnd" | "Unload"));
-        if !is_image || self.by_base.len() >= MAX_IMAGES {
+        if self.by_base.len() >= MAX_IMAGES || self.pdbs.len() >= MAX_IMAGES {
             return;
         }
         let text = |name: &str| {
@@ -41,27 +61,55 @@ impl Images {
                 None => text.parse().ok(),
             }
         };
-        if let (Some(base), Some(size), Some(process), Some(path)) =
-            (number("ImageBase"), number("ImageSize"), number("ProcessId"), text("FileName"))
-        {
-            let name = path.rsplit(['\\', '/']).next().unwrap_or_default().into();
-            let process = if is_system(base) { 0 } else { u32::try_from(process).unwrap_or(0) };
-            let image = Image { end: base.saturating_add(size), name };
-            // An unload tells of an image that was there; it does not replace one that came to its place later.
-            if decoded.event.as_deref() == Some("Unload") {
-                self.by_base.entry((process, base)).or_insert(image);
-            } else {
-                self.by_base.insert((process, base), image);
+        let (Some(base), Some(process)) = (number("ImageBase"), number("ProcessId")) else { return };
+        let key = (if is_system(base) { 0 } else { u32::try_from(process).unwrap_or(0) }, base);
+        let file = |path: String| Box::<str>::from(path.rsplit(['\\', '/']).next().unwrap_or_default());
+        let image =
+            |field: &str| Some(Image { end: base.saturating_add(number("ImageSize")?), name: file(text(field)?) });
+        match (decoded.provider.as_deref(), decoded.event.as_deref()) {
+            (Some("Image"), Some("Load" | "DCStart" | "DCEnd")) => {
+                self.by_base.extend(image("FileName").map(|image| (key, image)));
             }
+            // These tell of an image that was there; they do not replace one that came to its place later.
+            (Some("Image"), Some("Unload")) => {
+                image("FileName").map(|image| self.by_base.entry(key).or_insert(image));
+            }
+            (Some("ImageId"), Some("ImageId")) => {
+                image("OriginalFileName").map(|image| self.by_base.entry(key).or_insert(image));
+            }
+            (Some("ImageId"), Some("DbgId_RSDS")) => {
+                let id = text("GuidSig").and_then(|id| Guid::parse(&id).ok());
+                self.pdbs.extend(id.zip(text("PdbFileName")).map(|(id, name)| (key, (id, file(name)))));
+            }
+            _ => {}
         }
+    }
+
+    /// The image that an address of a process is in.
+    #[must_use]
+    pub fn find(&self, process: u32, address: u64) -> Option<Place<'_>> {
+        let process = if is_system(address) { 0 } else { process };
+        let (key, image) = self.by_base.range((process, 0)..=(process, address)).next_back()?;
+        let pdb = self.pdbs.get(key).map(|(id, name)| (*id, &**name));
+        (address < image.end).then(|| Place { image: &image.name, offset: address - key.1, pdb })
     }
 
     /// `name+0xoffset` of an address in a process; `None` if no image is known there.
     #[must_use]
     pub fn name(&self, process: u32, address: u64) -> Option<String> {
-        let process = if is_system(address) { 0 } else { process };
-        let ((_, base), image) = self.by_base.range((process, 0)..=(process, address)).next_back()?;
-        (address < image.end).then(|| format!("{}+{:#x}", image.name, address - base))
+        self.find(process, address).map(|place| format!("{}+{:#x}", place.image, place.offset))
+    }
+
+    /// Whether no image is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_base.is_empty()
+    }
+}
+
+impl FrameNames for Images {
+    fn names(&self, process: u32, address: u64) -> Vec<String> {
+        self.name(process, address).into_iter().collect()
     }
 }
 
@@ -73,19 +121,17 @@ const fn is_system(address: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use etw_types::{InType, OutType};
+    use etw_types::{Guid, InType, OutType};
 
     use super::Images;
     use crate::decode::{Decoded, Field, Node, Scalar};
 
+    fn field(name: &str, scalar: Scalar) -> Field {
+        let (in_type, out_type) = (InType::U64, OutType::Default);
+        Field { name: name.into(), tag: 0, in_type, out_type, node: Node::Value(scalar) }
+    }
+
     fn image(event: &str, base: u64, size: i128, process: i128, path: &str) -> Decoded {
-        let field = |name: &str, scalar| Field {
-            name: name.into(),
-            tag: 0,
-            in_type: InType::U64,
-            out_type: OutType::Default,
-            node: Node::Value(scalar),
-        };
         Decoded {
             provider: Some("Image".into()),
             event: Some(event.into()),
@@ -108,6 +154,13 @@ mod tests {
         assert_eq!(images.name(8, 0x40_0010), None);
         assert_eq!(images.name(7, 0x40_1000), None);
         assert_eq!(images.name(8, 0xFFFF_F800_0000_0FFF).as_deref(), Some("ntoskrnl.exe+0xfff"));
+        let mut pdb = image("DbgId_RSDS", 0x40_0000, 0, 7, "");
+        pdb.provider = Some("ImageId".into());
+        let (id, name) = ("0011aabb-2233-4455-6677-8899aabbccdd", "c:\\build\\a.pdb");
+        pdb.fields.push(field("GuidSig", Scalar::Word(id.into())));
+        pdb.fields.push(field("PdbFileName", Scalar::Text(name.into())));
+        images.add(&pdb);
+        assert_eq!(images.find(7, 0x40_0010).unwrap().pdb, Some((Guid::parse(id).unwrap(), "a.pdb")));
         images.add(&image("Unload", 0x40_0000, 0x1000, 7, "b.dll"));
         assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("a.exe+0x0"));
     }

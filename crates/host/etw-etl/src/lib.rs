@@ -56,7 +56,7 @@ pub use decode::{Decoded, Decoder, Identity, Kind, escaped};
 pub use error::Error;
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
-pub use images::Images;
+pub use images::{FrameNames, Images, Place};
 pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};

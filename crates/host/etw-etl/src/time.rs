@@ -23,10 +23,7 @@ impl FileTime {
     /// The present moment.
     #[must_use]
     pub fn now() -> Self {
-        Self(match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(after) => filetime_from_duration_after_1970(after),
-            Err(before) => filetime_from_duration_before_1970(before.duration()),
-        })
+        SystemTime::now().into()
     }
 
     /// RFC 3339 with seven digits of a second. `None` before 1601 and behind the year 9999, which RFC 3339 does not have.
@@ -44,6 +41,15 @@ impl FileTime {
         let second = seconds.rem_euclid(SECONDS_PER_DAY);
         let parts = [year, month, day, second / 3600, second / 60 % 60, second % 60, fraction];
         (self.0 >= 0 && year <= 9999).then(|| parts.map(i64::unsigned_abs))
+    }
+}
+
+impl From<SystemTime> for FileTime {
+    fn from(time: SystemTime) -> Self {
+        Self(match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => filetime_from_duration_after_1970(after),
+            Err(before) => filetime_from_duration_before_1970(before.duration()),
+        })
     }
 }
 

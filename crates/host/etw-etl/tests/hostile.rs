@@ -27,7 +27,9 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 /// Reads everything there is to read. Answers the number of events.
 fn exhaust(bytes: &[u8]) -> u64 {
-    let Ok(mut reader) = Reader::new(Cursor::new(bytes), ReaderOptions { memory: 100_000 }) else { return 0 };
+    let Ok(mut reader) = Reader::new(Cursor::new(bytes), ReaderOptions { memory: 100_000, grows: false }) else {
+        return 0;
+    };
     let formats = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html, Format::Table];
     let mut exporters = formats.map(|format| Exporter::new(Vec::new(), format).unwrap());
     let mut events = 0;

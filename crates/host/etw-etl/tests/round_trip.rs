@@ -65,7 +65,7 @@ fn order_holds_with_room_for_a_single_buffer_and_events_out_of_order() {
         writer.write(u16::try_from(number % 2).unwrap(), &event).unwrap();
     }
     writer.close().unwrap();
-    let mut reader = Reader::open_with(&path, ReaderOptions { memory: 0 }).unwrap();
+    let mut reader = Reader::open_with(&path, ReaderOptions { memory: 0, grows: false }).unwrap();
     let mut most = 0;
     let mut stamps = Vec::new();
     while let Some(event) = reader.next() {

@@ -2,7 +2,7 @@
 //!
 //! A file belongs to one message GUID: a line with the GUID and a name, then for each message a line `#typev NAME NUMBER "FORMAT"`
 //! with level and function in a comment, and its arguments in braces, one `EXPRESSION, ItemTYPE -- NUMBER` in a line, counted
-//! from 10. `tracepdb` writes such files from a PDB. The layout follows Microsoft's description of TMF files and public examples.
+//! from 10. `tracepdb` writes such files from a PDB, where the same lines are annotations. The layout follows Microsoft's description of TMF files and public examples.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use etw_types::{Guid, InType, OutType};
+use pe_image::pdb::{Msf, trace_formats};
 
 use crate::error::Error;
 use crate::schema::{EventKey, EventSchema, Field, MapEntry, Schema, Source, ValueMap, limited};
@@ -17,6 +18,8 @@ use crate::types::Encoding;
 
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
+/// Largest PDB that is read, in bytes.
+const MAX_PDB: u64 = 2 << 30;
 /// Most arguments of a message.
 const MAX_ARGUMENTS: usize = 64;
 /// The number of the first argument in a format.
@@ -57,6 +60,20 @@ impl Messages {
             0 => Err(Error::content(path, "not a TMF file: it describes no message")),
             _ => Ok(()),
         }
+    }
+
+    /// Adds the messages of a PDB; returns how many it describes.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is no PDB.
+    pub fn add_pdb(&mut self, path: &Path) -> Result<usize, Error> {
+        if fs::metadata(path).map_err(Error::io(path))?.len() > MAX_PDB {
+            return Err(Error::io(path)(io::Error::other("the file has more than 2 GiB")));
+        }
+        let bytes = fs::read(path).map_err(Error::io(path))?;
+        let formats = Msf::parse(&bytes).and_then(|msf| trace_formats(&msf));
+        Ok(self.parse(&formats.map_err(|error| Error::content(path, error.to_string()))?))
     }
 
     /// Reads the text of TMF files. Returns how many messages it describes.

@@ -3,6 +3,7 @@
 //! Everything answers an NTSTATUS; the user-mode routines translate it.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -104,7 +105,7 @@ unsafe fn safe_callback(engine: &Engine, callback: EnableCallback, context: *mut
             size: u32::try_from(filter.data.len()).unwrap_or(u32::MAX),
             kind: filter.kind,
         });
-        let filter = filter.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let filter = filter.as_ref().map_or(ptr::null(), ptr::from_ref);
         // SAFETY: the registration exists (the engine calls back only then); the GUID and the filter live during the call.
         unsafe {
             callback(
@@ -240,4 +241,10 @@ pub(crate) unsafe fn activity_id_control(
         unsafe { id.write_unaligned(copy) };
     }
     status
+}
+
+/// An address that stands for the current thread and for no other that runs.
+pub(crate) fn thread_object() -> *const c_void {
+    thread_local!(static OBJECT: u64 = const { 0 });
+    OBJECT.with(|object| ptr::from_ref(object).cast())
 }

@@ -188,6 +188,12 @@ pub unsafe extern "system" fn EtwActivityIdControl(code: u32, id: *mut Guid) -> 
     unsafe { common::activity_id_control(id, |engine, id| engine.activity_id_control(code, id)) }
 }
 
+/// The current thread's object. Nothing is in it: only its address means something, and it is that of no other thread.
+#[unsafe(no_mangle)]
+pub extern "system" fn KeGetCurrentThread() -> *const c_void {
+    common::thread_object()
+}
+
 /// Finds a routine of this module by its name; NULL for one that is hidden, or that this module does not have.
 ///
 /// # Safety
@@ -222,6 +228,7 @@ fn address(name: &str) -> Option<*const ()> {
         "EtwWriteEx" => EtwWriteEx as *const (),
         "EtwWriteString" => EtwWriteString as *const (),
         "EtwActivityIdControl" => EtwActivityIdControl as *const (),
+        "KeGetCurrentThread" => KeGetCurrentThread as *const (),
         "MmGetSystemRoutineAddress" => MmGetSystemRoutineAddress as *const (),
         _ => return None,
     })

@@ -183,6 +183,14 @@ pub unsafe extern "system" fn EventActivityIdControl(code: u32, id: *mut Guid) -
     win32_from_nt(status)
 }
 
+/// The current thread's id.
+#[unsafe(no_mangle)]
+pub extern "system" fn GetCurrentThreadId() -> u32 {
+    // Any number that no other thread has; 0 is none.
+    let address = common::thread_object().addr() >> 4;
+    u32::try_from(address & 0xFFFF_FFFF).unwrap_or_default() | 1 << 31
+}
+
 pub use crate::modules::{FreeLibrary, GetModuleHandleExW, GetProcAddress};
 
 /// The address of a routine of this module.

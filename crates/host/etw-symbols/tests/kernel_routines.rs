@@ -10,7 +10,7 @@ use common::{
 };
 use etw_symbols::Host;
 use etw_symbols::etw_engine::{Enable, Filter, Finding, Routine};
-use etw_types::{ControlCode, DataKind, EventDataDescriptor, EventInfoClass, Guid, NtStatus};
+use etw_types::{ControlCode, EventDataDescriptor, EventInfoClass, Guid, NtStatus};
 
 #[test]
 fn registering_needs_a_guid_a_place_for_the_handle_and_a_callback_for_a_context() {
@@ -127,8 +127,8 @@ fn events_arrive_with_their_data_and_ids() {
 
     let event = error_event(2);
     let data = [
-        EventDataDescriptor::with_kind(b"traits", DataKind::ProviderMetadata),
-        EventDataDescriptor::with_kind(b"meta", DataKind::EventMetadata),
+        EventDataDescriptor::provider_traits(b"traits"),
+        EventDataDescriptor::event_metadata(b"meta"),
         EventDataDescriptor::new(b"pay"),
         EventDataDescriptor::new(&[]),
         EventDataDescriptor::new(b"load"),

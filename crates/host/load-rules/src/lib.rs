@@ -19,6 +19,7 @@ use std::fmt;
 use windows_releases::Release;
 
 use pe_image::Image;
+pub use signature::SIGNATURE_DIGEST;
 
 /// How much a rule matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,6 +98,14 @@ impl Verdict {
         Self { target, findings }
     }
 
+    /// The same with a finding of somebody who knows more than the image says.
+    #[must_use]
+    pub fn with(mut self, rule: &'static Rule, found: String) -> Self {
+        self.findings.push(Finding { rule, found });
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.rule.severity));
+        self
+    }
+
     /// The Windows that was asked about.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -123,7 +132,8 @@ impl Verdict {
 
 /// Every rule, in the order in which the loader gets to see the parts.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES].into_iter().flatten()
+    let tables = [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES];
+    tables.into_iter().flatten().chain([&SIGNATURE_DIGEST])
 }
 
 /// The oldest Windows release that has everything the image needs; none if no known release has it.

@@ -3,6 +3,16 @@
 use super::Severity::{Refused, Warning};
 use super::{PE_FORMAT, Rule};
 
+/// Whether the signed digest is the file's takes the file's bytes, so those who have them add the finding.
+pub static SIGNATURE_DIGEST: Rule = Rule {
+    id: "signature-digest",
+    severity: Refused,
+    what: "the digest in the signature is that of the file",
+    why: "Windows refuses a file that was changed after it was signed",
+    source: "Microsoft, \"Windows Authenticode Portable Executable Signature Format\"",
+    check: |_, _| Vec::new(),
+};
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "signature-place",

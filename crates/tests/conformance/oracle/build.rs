@@ -20,6 +20,7 @@ fn main() {
 
     let metadata = metadata();
     let library = sources(&metadata, "tracelogging-1.2.4");
+    println!("cargo::metadata=root={}", library.with_file_name("").display());
     let tree: String = MODULES
         .iter()
         .map(|(visibility, module)| {

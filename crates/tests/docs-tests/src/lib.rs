@@ -6,9 +6,12 @@
 //! | commands and their flags exist | `tests/commands.rs` |
 //! | Rust code compiles, and runs where it can | documentation tests of this file |
 //! | the tutorial works, block by block | `tests/tutorial.rs` |
+//! | drivers on other pages are built and run | `tests/guides.rs` |
 //!
 //! This crate reads Markdown ([`markdown`]) as far as these tests need it. It never changes a page.
 
+#[cfg(unix)]
+pub mod follow;
 pub mod markdown;
 
 #[cfg(doctest)]

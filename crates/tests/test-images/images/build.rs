@@ -1,6 +1,7 @@
 //! Link arguments: every image is a driver but `user`, which is a program without a C runtime.
 
-const DRIVERS: [&str; 8] = ["direct", "fields", "inlined", "lifecycle", "lookup", "manifest", "off", "panicking"];
+const DRIVERS: [&str; 11] =
+    ["activities", "direct", "fields", "inlined", "lifecycle", "log", "lookup", "manifest", "off", "panicking", "tracing"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -9,6 +9,7 @@ use crate::image::Image;
 use crate::toolchain::Toolchain;
 
 static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+static KEY_VALUES: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 
 /// The image of this name; the first call builds all of them.
 ///
@@ -17,15 +18,7 @@ static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 /// When the images cannot be built or this one is not among them: a test that looks at nothing must not pass.
 #[must_use]
 pub fn image(name: &str) -> Image {
-    let path = file(name);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) => panic!("{}: {error}", path.display()),
-    };
-    match Image::parse(&bytes) {
-        Ok(image) => image,
-        Err(error) => panic!("{}: {error}", path.display()),
-    }
+    read(&file(name))
 }
 
 /// The file of the image of this name, which has its PDB beside it.
@@ -35,14 +28,39 @@ pub fn image(name: &str) -> Image {
 /// When the images cannot be built.
 #[must_use]
 pub fn file(name: &str) -> PathBuf {
-    match FOLDER.get_or_init(build) {
+    place(FOLDER.get_or_init(|| build("images")), name)
+}
+
+/// The image of a driver that logs key-values.
+///
+/// # Panics
+///
+/// As [`image`].
+#[must_use]
+pub fn image_with_key_values() -> Image {
+    read(&place(KEY_VALUES.get_or_init(|| build("images-kv")), "log_kv"))
+}
+
+fn place(folder: &Result<PathBuf, String>, name: &str) -> PathBuf {
+    match folder {
         Ok(folder) => folder.join(format!("{name}.exe")),
         Err(reason) => panic!("no image to inspect: {reason}"),
     }
 }
 
-fn build() -> Result<PathBuf, String> {
-    build_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("images"), "images", true)
+fn read(path: &Path) -> Image {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => panic!("{}: {error}", path.display()),
+    };
+    match Image::parse(&bytes) {
+        Ok(image) => image,
+        Err(error) => panic!("{}: {error}", path.display()),
+    }
+}
+
+fn build(name: &str) -> Result<PathBuf, String> {
+    build_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), name, true)
 }
 
 /// Builds every image of a workspace for Windows, with `target/NAME` as cargo's folder, and returns the folder with copies of

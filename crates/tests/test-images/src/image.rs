@@ -45,6 +45,21 @@ impl Image {
         signs
     }
 
+    /// Every source file that the image names, by a panic or a message: text that ends in `.rs`, with what happens to be in
+    /// front of it.
+    #[must_use]
+    pub fn source_files(&self) -> BTreeSet<String> {
+        let is_path = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+        let ends =
+            self.bytes.windows(3).enumerate().filter(|(_, window)| *window == b".rs").map(|(start, _)| start + 3);
+        ends.filter_map(|end| {
+            let before = self.bytes.get(..end)?;
+            let length = before.iter().rev().take_while(|byte| is_path(byte)).count();
+            Some(String::from_utf8_lossy(before.get(end - length..)?).replace('\\', "/"))
+        })
+        .collect()
+    }
+
     fn contains(&self, text: &str) -> bool {
         let mut windows = self.bytes.windows(text.len());
         windows.any(|window| window == text.as_bytes())

@@ -8,7 +8,7 @@ mod cargo;
 mod image;
 mod toolchain;
 
-pub use build::{build_all, file, image};
+pub use build::{build_all, file, image, image_with_key_values};
 pub use cargo::{built, named};
 pub use image::Image;
 pub use toolchain::{TARGET, Toolchain, is_without};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use pe_image::{DllCharacteristics, Machine, Section, Subsystem};
-use test_images::{Image, image};
+use test_images::{Image, image, image_with_key_values};
 
 const KERNEL: &str = "ntoskrnl.exe";
 /// What the images' panic handlers call, and nothing else does.
@@ -13,7 +13,9 @@ const USER_PANIC: &str = "kernel32.dll!RaiseException";
 /// What compilers call by themselves, each version a little differently; the kernel exports all of them.
 const COMPILERS_OWN: [&str; 5] = ["__chkstk", "memcmp", "memcpy", "memmove", "memset"];
 /// A panic names its source file: these are ours and the images' own.
-const FOLDERS: [&str; 4] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/", "src/bin/"];
+const FOLDERS: [&str; 6] = [OURS[0], OURS[1], OURS[2], OURS[3], OURS[4], "src/bin/"];
+const OURS: [&str; 5] =
+    ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/", "wdk-etw-log/src/", "wdk-etw-tracing/src/"];
 
 fn assert_imports(image: &Image, expected: &[(&str, &str)]) {
     let expected: BTreeSet<String> = expected.iter().map(|(module, routine)| format!("{module}!{routine}")).collect();
@@ -34,12 +36,17 @@ fn assert_mapped_safely(image: &Image) {
 
 /// What holds for every driver: it is one, it cannot panic, and it imports exactly these routines of the kernel.
 fn assert_driver(name: &str, routines: &[&str]) {
+    assert_driver_of(name, routines, &FOLDERS);
+}
+
+/// The same for a driver whose own messages name source files: it is searched for those in `folders`.
+fn assert_driver_of(name: &str, routines: &[&str], folders: &[&str]) {
     let image = image(name);
     assert_eq!(image.model.header.subsystem, Subsystem::Native);
     assert_mapped_safely(&image);
     let expected: Vec<_> = routines.iter().map(|routine| (KERNEL, *routine)).collect();
     assert_imports(&image, &expected);
-    assert_eq!(image.panic_paths(KERNEL_PANIC, &FOLDERS), Vec::<String>::new());
+    assert_eq!(image.panic_paths(KERNEL_PANIC, folders), Vec::<String>::new());
 }
 
 #[test]
@@ -48,6 +55,43 @@ fn a_driver_that_can_panic_is_found_out() {
     assert_imports(&image, &[(KERNEL, "KeBugCheckEx")]);
     let signs = image.panic_paths(KERNEL_PANIC, &FOLDERS);
     assert_eq!(signs, ["imports ntoskrnl.exe!KeBugCheckEx", "names a source file in src/bin/"]);
+}
+
+#[test]
+fn log_messages_need_the_current_thread_and_no_allocator() {
+    let routines = ["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "KeGetCurrentThread"];
+    assert_driver_of("log", &routines, &OURS);
+}
+
+#[test]
+fn key_values_bring_the_panics_of_floating_point_numbers_and_no_others() {
+    let image = image_with_key_values();
+    let routines = ["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "KeBugCheckEx", "KeGetCurrentThread"];
+    assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
+    // A message has its file, which is no panic.
+    let others = |file: &String| !file.contains("/library/core/src/num/") && !file.ends_with("src/main.rs");
+    let others: Vec<String> = image.source_files().into_iter().filter(others).collect();
+    assert_eq!(others, Vec::<String>::new());
+}
+
+#[test]
+fn tracing_brings_the_panics_of_tracing_core_and_no_pool() {
+    let image = image("tracing");
+    let routines = [
+        "EtwActivityIdControl",
+        "EtwRegister",
+        "EtwUnregister",
+        "EtwWriteTransfer",
+        "KeBugCheckEx",
+        "KeGetCurrentThread",
+    ];
+    assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
+    // An event has its file, which is no panic.
+    let theirs = ["/tracing-core-", "/library/alloc/src/", "/library/core/src/"];
+    let others =
+        |file: &String| !theirs.iter().any(|folder| file.contains(folder)) && !file.ends_with("src/bin/tracing.rs");
+    let others: Vec<String> = image.source_files().into_iter().filter(others).collect();
+    assert_eq!(others, Vec::<String>::new());
 }
 
 #[test]
@@ -68,6 +112,11 @@ fn off_mode_neither_imports_nor_looks_up() {
 #[test]
 fn fields_of_every_shape_need_no_other_routine() {
     assert_driver("fields", &["EtwRegister", "EtwUnregister", "EtwWriteTransfer"]);
+}
+
+#[test]
+fn activities_need_the_routine_that_makes_their_ids() {
+    assert_driver("activities", &["EtwActivityIdControl", "EtwRegister", "EtwUnregister", "EtwWriteTransfer"]);
 }
 
 #[test]

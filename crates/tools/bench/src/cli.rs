@@ -1,13 +1,15 @@
 //! The command: runs the parts, prints and writes the report.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use nt_host::cli::print;
 
-use crate::part::{Findings, Images, Settings, decode, engine, host, instructions, setup, size};
+use crate::part::{Findings, Images, Settings, decode, engine, facades, host, instructions, setup, size};
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
 
@@ -16,65 +18,45 @@ const REPORT: &str = "target/bench/report.json";
 const DOCUMENT: &str = "docs/performance.md";
 const CHART: &str = "docs/images/performance.svg";
 
-const HELP: &str = "\
-Usage: bench [--quick] [--check] [--only PART,...] [--render FILE]
-
-  --quick        fewer repetitions; leaves out what takes minutes
-  --check        fails where a goal is missed that no machine decides
-  --only PARTS   of: instructions size engine decode host setup; the document
-                 and its chart are then left as they are
-  --render FILE  measures nothing; writes document and chart of a report
-";
-
 /// The parts by name.
-const PARTS: [&str; 6] = ["instructions", "size", "engine", "decode", "host", "setup"];
+const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode", "host", "setup"];
 
-/// What the command line asks for.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// Measures what an event costs, beside what it costs with others.
+#[derive(Debug, Default, Parser, PartialEq, Eq)]
+#[command(name = "bench", version, max_term_width = 100)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 struct Options {
+    /// Repeat less and leave out what takes minutes
+    #[arg(long)]
     quick: bool,
+    /// Fail if a goal is missed that does not depend on the machine
+    #[arg(long)]
     check: bool,
-    only: Option<Vec<String>>,
+    /// Measure these parts only
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = PARTS)]
+    only: Vec<String>,
+    /// Make docs/performance.md and its chart from this run; without it no tracked file changes
+    #[arg(long, conflicts_with = "only")]
+    write_docs: bool,
+    /// Measure nothing; make docs/performance.md and its chart from this report
+    #[arg(long, value_name = "FILE")]
     render: Option<PathBuf>,
-    help: bool,
 }
 
 impl Options {
-    fn parse(words: &[String]) -> Result<Self, String> {
-        let mut options = Self::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--quick" => options.quick = true,
-                "--check" => options.check = true,
-                "--help" | "-h" => options.help = true,
-                "--only" => {
-                    let names = words.next().ok_or("`--only` needs names of parts")?;
-                    let names: Vec<String> = names.split(',').map(String::from).collect();
-                    if let Some(unknown) = names.iter().find(|name| !PARTS.contains(&name.as_str())) {
-                        return Err(format!("`{unknown}` is none of: {}", PARTS.join(" ")));
-                    }
-                    options.only = Some(names);
-                }
-                "--render" => options.render = Some(words.next().ok_or("`--render` needs a file")?.into()),
-                other => return Err(format!("unknown word `{other}`")),
-            }
-        }
-        Ok(options)
-    }
-
     fn wants(&self, part: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == part))
+        self.only.is_empty() || self.only.iter().any(|name| name == part)
     }
 }
 
-/// Runs the command; answers 0, 1 where something failed or a goal was missed under `--check`, 2 for wrong usage.
+/// Runs the command. `words` begins with the program's name. Returns 0, 1 if something failed or a goal was missed under
+/// `--check`, 2 for wrong usage.
 #[must_use]
-pub fn main(words: &[String]) -> ExitCode {
-    if let Some((first, rest)) = words.split_first()
-        && first == worker::WORD
-    {
-        return match worker::run(rest) {
+pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let words: Vec<OsString> = words.collect();
+    if words.get(1).is_some_and(|word| word == worker::WORD) {
+        let rest: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+        return match worker::run(&rest) {
             Ok(answer) => {
                 println!("{answer}");
                 ExitCode::SUCCESS
@@ -82,13 +64,9 @@ pub fn main(words: &[String]) -> ExitCode {
             Err(error) => fail(&error, 1),
         };
     }
-    let options = match Options::parse(words) {
-        Ok(options) if options.help => {
-            print(HELP);
-            return ExitCode::SUCCESS;
-        }
+    let options = match Options::try_parse_from(words) {
         Ok(options) => options,
-        Err(error) => return fail(&format!("{error}\n{HELP}"), 2),
+        Err(error) => error.exit(),
     };
     match run(&options) {
         Ok(true) => ExitCode::SUCCESS,
@@ -102,7 +80,7 @@ fn fail(error: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Answers whether all is well.
+/// Returns whether all is well.
 fn run(options: &Options) -> Result<bool, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(3).unwrap_or(here).to_path_buf();
@@ -118,7 +96,7 @@ fn run(options: &Options) -> Result<bool, String> {
     let json = serde_json::to_string_pretty(&to_json(&report)).map_err(|error| error.to_string())?;
     write(&root.join(REPORT), &(json + "\n"))?;
     print(&format!("the report is in {REPORT}\n"));
-    if options.only.is_none() {
+    if options.write_docs {
         publish(&root, &report)?;
         print(&format!("{DOCUMENT} and {CHART} are made from it\n"));
     }
@@ -131,7 +109,7 @@ fn run(options: &Options) -> Result<bool, String> {
 
 fn measure(settings: &Settings, options: &Options) -> Report {
     let mut report = Report { quick: settings.quick, machine: machine::describe(), ..Report::default() };
-    let images = if options.wants("instructions") || options.wants("size") {
+    let images = if ["instructions", "facades", "size"].into_iter().any(|part| options.wants(part)) {
         Images::build(settings)
     } else {
         Err(String::from("not asked for"))
@@ -142,6 +120,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
         eprintln!("measuring: {part}");
         let findings = match part {
             "instructions" => images().and_then(instructions),
+            "facades" => images().and_then(facades),
             "size" => images().and_then(|images| size(settings, images)),
             "engine" => engine(settings),
             "decode" => decode(settings),
@@ -177,10 +156,11 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HELP, Options, PARTS};
+    use super::{Options, PARTS};
+    use clap::Parser as _;
 
-    fn parse(line: &str) -> Result<Options, String> {
-        Options::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    fn parse(line: &str) -> Result<Options, clap::Error> {
+        Options::try_parse_from(["bench"].into_iter().chain(line.split_whitespace()))
     }
 
     #[test]
@@ -188,12 +168,14 @@ mod tests {
         let options = parse("--quick --only engine,decode").unwrap();
         assert!(options.quick && options.wants("engine") && !options.wants("size"));
         assert!(PARTS.iter().all(|part| parse("").unwrap().wants(part)));
-        assert!(parse("--only engines").unwrap_err().contains("`engines`"));
+        assert!(parse("--only engines").unwrap_err().to_string().contains("'engines'"));
         assert!(parse("--only").is_err() && parse("--fast").is_err());
     }
 
     #[test]
-    fn the_help_names_every_part() {
-        assert!(PARTS.iter().all(|part| HELP.contains(part)));
+    fn documents_are_written_only_if_asked_for_and_only_of_a_whole_run() {
+        assert!(!parse("--quick").unwrap().write_docs);
+        assert!(parse("--write-docs").unwrap().write_docs);
+        assert!(parse("--write-docs --only size").is_err());
     }
 }

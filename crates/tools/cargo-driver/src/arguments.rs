@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Trace(Run),
     /// Show what is in the image and whether Windows would load it
     Inspect(Inspect),
+    /// Verify the signatures of images, catalogs and packages, yours or others'
+    Verify(Verify),
     /// Make a test-signed package: image, INF, catalog, certificate and scripts that install it
     Package(Package),
     /// Install what is missing: Rust's targets for Windows, clang and LLVM
@@ -132,6 +134,13 @@ pub(crate) struct Inspect {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Verify {
+    /// Images, catalogs, .inf files or folders of packages, and options; `cargo driver verify -- --help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "PATH")]
+    pub(crate) rest: Vec<OsString>,
 }
 
 #[derive(Args)]

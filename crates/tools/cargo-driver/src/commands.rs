@@ -25,6 +25,9 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         Command::List(run) => nt_host(&host, run, "list"),
         Command::Trace(run) => trace_driver(&host, run),
         Command::Inspect(inspect) => inspect_images(&host, inspect),
+        Command::Verify(verify) => {
+            host.program("driver-package").args(["verify"]).args(&verify.rest).replace_ourselves()
+        }
         Command::Package(package) => make_package(&host, package),
         Command::Setup => setup(),
     });

@@ -3,7 +3,7 @@
 //! A session is started through `etw-session` on the ETW that the driver will write to, `nt-host` loads the driver's `.sys`,
 //! and the driver is put to work ([`run`]). What it traced is read back from the session's own file and shown
 //! ([`show`]), and written as JSON Lines and as a page ([`files`]). Nothing is shown that is not in that file, except
-//! what session control answered.
+//! what session control returned.
 //!
 //! Exit codes: 0 done; 1 it could not be done, or the driver did something wrong; 2 wrong usage.
 
@@ -14,35 +14,28 @@ mod run;
 mod show;
 mod trace;
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use args::{Command, help, parse};
+use args::Options;
+use clap::Parser as _;
 
 fn main() -> ExitCode {
-    match parse(std::env::args_os().skip(1)) {
-        Ok(Command::Help) => {
-            // Nothing is lost if nobody reads it.
-            let _ = write!(io::stdout(), "{}", help());
-            ExitCode::SUCCESS
-        }
-        Ok(Command::Run(options)) => match demo(&options) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(reason) => {
-                eprintln!("error: {reason}");
-                ExitCode::FAILURE
-            }
-        },
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => error.exit(),
+    };
+    match demo(&options) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
-            eprintln!("error: {reason}\nrun `demo --help`");
-            ExitCode::from(2)
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
         }
     }
 }
 
 /// Runs the driver, shows its trace, writes the files.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn demo(options: &args::Options) -> Result<(), String> {
+fn demo(options: &Options) -> Result<(), String> {
     let files = files::Files::prepare(&options.output)?;
     let outcome = run::run(options, &files.etl)?;
     let trace = trace::Trace::read(&files.etl)?;
@@ -53,6 +46,6 @@ fn demo(options: &args::Options) -> Result<(), String> {
 
 /// Drivers are for x86-64, and so is what runs them.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn demo(_: &args::Options) -> Result<(), String> {
+fn demo(_: &Options) -> Result<(), String> {
     Err("the driver can be run on Linux on x86-64 only".into())
 }

@@ -6,6 +6,7 @@ mod adopt;
 mod inspect;
 mod lint;
 mod package;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
@@ -32,6 +33,7 @@ enum Command {
     Lint(lint::Arguments),
     Package(Box<package::Arguments>),
     Adopt(adopt::Arguments),
+    Verify(verify::Arguments),
 }
 
 /// How a command ends: with an exit code, or with the reason why its command line makes no sense.
@@ -49,6 +51,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Lint(arguments) => ("lint", lint::run(arguments)),
         Command::Package(arguments) => ("package", package::run(arguments)),
         Command::Adopt(arguments) => ("adopt", adopt::run(arguments)),
+        Command::Verify(arguments) => ("verify", verify::run(arguments)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

@@ -33,6 +33,7 @@ pub mod package;
 pub mod problem;
 pub mod report;
 pub mod sign;
+pub mod verify;
 
 pub use load_rules::{self as rules, Finding, Severity, Target, Verdict};
 pub use pe_image::{self as pe, Error, Image};

@@ -23,12 +23,29 @@ pub use clock::Clock;
 
 use extras::{ETWCTL, File};
 use requirements::Requirements;
+pub(crate) use setup::describe;
 use texts::{Etwctl, Facts};
 
 use crate::catalog::{Catalog, Member, Version, systems};
-use crate::inf::Arch;
+use crate::inf::{Arch, Inf};
 use crate::problem::{Problem, Problems};
 use crate::sign::{Identity, Signer, sign_image};
+
+/// The name of the catalog that an INF names.
+pub(crate) fn catalog_of(inf: &Inf) -> Option<String> {
+    let decorated = [Arch::X64, Arch::Arm64].map(|arch| format!("CatalogFile.NT{}", arch.inf_name()));
+    let keys = decorated.into_iter().chain(["CatalogFile.NT".into(), "CatalogFile".into()]);
+    keys.into_iter().find_map(|key| texts::version_entry(inf, &key))
+}
+
+/// The names of the files that an INF installs.
+pub(crate) fn files_of(inf: &Inf) -> Vec<String> {
+    let all = [Arch::X64, Arch::Arm64].into_iter().flat_map(|arch| setup::sources(inf, arch));
+    let mut names: Vec<String> = all.map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    names
+}
 
 /// What to make a package of.
 #[derive(Clone, Debug)]

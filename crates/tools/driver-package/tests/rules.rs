@@ -80,8 +80,9 @@ fn each_rule_is_broken_alone() {
     for (rule, file) in &images {
         only(rule, file);
     }
-    // The newest release lacks no routine that is known; another test breaks this rule on older ones.
-    for rule in rules::all().filter(|rule| rule.id != "missing-import") {
+    // The newest release lacks no routine that is known; another test breaks this rule on older ones. The digest takes the
+    // file's bytes; tests/verify.rs changes them.
+    for rule in rules::all().filter(|rule| !["missing-import", "signature-digest"].contains(&rule.id)) {
         assert!(images.iter().any(|(id, _)| *id == rule.id), "{} has no image", rule.id);
     }
 }

@@ -5,21 +5,22 @@ use std::io::{self, Write};
 use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
 
-use crate::cli::Line;
+use crate::cli::{Color, Global};
 use crate::output::{Json, Table, object, paint, table};
-use crate::suggest::nearest;
+use crate::values::nearest;
 
 /// The machine, and how to write.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) is_json: bool,
+    pub(crate) color: Color,
     pub(crate) has_colour: bool,
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(machine: &'a Machine, line: &Line) -> Result<Self, Failure> {
-        Ok(Self { machine, is_json: line.has("json"), has_colour: paint::wanted(line.value("color"))? })
+    pub(crate) fn new(machine: &'a Machine, global: Global) -> Self {
+        Self { machine, is_json: global.json, color: global.color, has_colour: paint::wanted(global.color) }
     }
 
     /// Writes a table.

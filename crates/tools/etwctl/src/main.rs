@@ -7,37 +7,28 @@
 mod cli;
 mod commands;
 mod context;
+mod input;
 mod output;
 mod platform;
 mod select;
-mod suggest;
 mod values;
 
-use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use cli::help;
-use cli::parse::Parsed;
-use context::{Context, Failure};
+use context::Context;
 use etw_session::Machine;
 
 fn main() -> ExitCode {
-    let arguments = std::env::args_os().skip(1).map(OsString::into_string).collect::<Result<Vec<_>, _>>();
     let machine = Machine::local();
-    let parsed = match &arguments {
-        Ok(arguments) => cli::parse(arguments),
-        Err(word) => Err(format!("the argument `{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii())),
-    };
-    let result = match parsed {
-        Ok(Parsed::Run(line)) => Context::new(&machine, &line).and_then(|context| commands::run(&context, &line)),
-        Ok(Parsed::Help(command)) => {
-            let text = command.map_or_else(|| help::overview(machine.description(), machine.caveat()), help::of);
-            print(&text)
+    let line = match cli::parse(&machine, std::env::args_os().skip(1)) {
+        Ok(line) => line,
+        Err(error) => {
+            // An explanation that nobody reads is no failure.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
-        Ok(Parsed::Version) => print(concat!("etwctl ", env!("CARGO_PKG_VERSION"), "\n")),
-        Err(message) => Err(Failure::Usage(message)),
     };
+    let result = commands::run(&Context::new(&machine, line.global), &line.command);
     Context::tell_unstopped(&machine);
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,8 +41,4 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    Ok(io::stdout().write_all(text.as_bytes())?)
 }

@@ -4,24 +4,25 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use etw_etl::decode::{Field, Node, Scalar};
-use etw_etl::{Decoded, Decoder, EventRef, escaped};
+use etw_etl::{Decoded, Decoder, EventRef, FileTime, escaped};
 use etw_types::{Guid, Level};
 
-use crate::cli::Line;
-use crate::suggest::hint;
-use crate::values;
+use crate::cli::Selected;
+use crate::values::{self, Moment, hint};
 
 /// Names that are kept for suggestions: more help nobody.
 const MOST_NAMES: usize = 1000;
 
 /// What is wanted. The default is everything.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Selection {
     providers: Vec<(Guid, String)>,
     level: Option<Level>,
     conditions: Vec<Condition>,
     seen: Seen,
-    decoder: Decoder,
+    from: Option<Moment>,
+    to: Option<Moment>,
+    range: (FileTime, FileTime),
 }
 
 /// What a trace has, to tell whether a name was a slip.
@@ -34,8 +35,8 @@ struct Seen {
 }
 
 /// `NAME OPERATOR VALUE`.
-#[derive(Debug, PartialEq, Eq)]
-struct Condition {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
     name: String,
     operator: Operator,
     value: String,
@@ -65,20 +66,16 @@ const OPERATORS: [(&str, Operator); 7] = [
 
 impl Selection {
     /// From the options `--provider`, `--level` and `--where`.
-    pub(crate) fn of(line: &Line) -> Result<Self, String> {
-        let provider = |text: &str| Ok::<_, String>((values::provider(text)?, text.trim_start_matches('*').to_owned()));
-        Ok(Self {
-            providers: line.values("provider").map(provider).collect::<Result<_, _>>()?,
-            level: line.value("level").map(values::level).transpose()?.filter(|level| *level != Level::LogAlways),
-            conditions: line.values("where").map(Condition::parse).collect::<Result<_, _>>()?,
+    pub(crate) fn of(selected: &Selected) -> Self {
+        Self {
+            providers: selected.providers.iter().map(|provider| (provider.guid, provider.name.clone())).collect(),
+            level: selected.level.filter(|level| *level != Level::LogAlways),
+            conditions: selected.conditions.clone(),
             seen: Seen::default(),
-            decoder: Decoder::default(),
-        })
-    }
-
-    /// Looks at events with these schemas.
-    pub(crate) fn with_decoder(self, decoder: Decoder) -> Self {
-        Self { decoder, ..self }
+            from: selected.from,
+            to: selected.to,
+            range: (FileTime(i64::MIN), FileTime(i64::MAX)),
+        }
     }
 
     /// What was asked for in vain: a provider that no event is of, a name that no event has.
@@ -100,14 +97,45 @@ impl Selection {
             .collect()
     }
 
+    /// Says when the trace starts, for moments that are relative to it.
+    pub(crate) fn start(mut self, origin: FileTime) -> Self {
+        let (from, to) = self.range;
+        self.range = (
+            self.from.map_or(from, |moment| moment.in_trace(origin)),
+            self.to.map_or(to, |moment| moment.in_trace(origin)),
+        );
+        self
+    }
+
+    /// Whether no later event is wanted.
+    pub(crate) fn is_over(&self, event: &EventRef<'_>) -> bool {
+        event.header.time >= self.range.1
+    }
+
+    /// Whether an event may be wanted, by its header alone.
+    pub(crate) fn may_take(&self, event: &EventRef<'_>) -> bool {
+        let is_at_level = self.level.is_none_or(|level| event.header.descriptor.level <= level);
+        let time = event.header.time;
+        let is_in_range = self.range.0 <= time && time < self.range.1;
+        // A name that is nowhere is noticed only if every event is looked at.
+        is_in_range && (is_at_level || !self.conditions.is_empty() || !self.providers.is_empty())
+    }
+
+    /// Whether an event is wanted; it is decoded only if that matters.
+    pub(crate) fn takes_lazily(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> bool {
+        if self.providers.is_empty() && self.conditions.is_empty() {
+            return self.takes(event, &Decoded::default());
+        }
+        self.takes(event, &decoder.decode(event))
+    }
+
     /// Whether an event is wanted.
-    pub(crate) fn takes(&mut self, event: &EventRef<'_>) -> bool {
+    pub(crate) fn takes(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> bool {
         let is_within = self.level.is_none_or(|level| event.header.descriptor.level <= level);
         if self.providers.is_empty() && self.conditions.is_empty() {
             return is_within;
         }
-        let decoded = self.decoder.decode(event);
-        self.seen.note(event, &decoded);
+        self.seen.note(event, decoded);
         let is_of = |(guid, name): &(Guid, String)| {
             event.class() == Some(*guid) || decoded.provider.as_ref().is_some_and(|of| of.eq_ignore_ascii_case(name))
         };
@@ -117,7 +145,7 @@ impl Selection {
         // Every condition is looked at, so that a name that is nowhere is noticed.
         let mut holds = true;
         for condition in &self.conditions {
-            match value_of(&condition.name, event, &decoded) {
+            match value_of(&condition.name, event, decoded) {
                 Some(value) => {
                     self.seen.found.insert(condition.name.clone());
                     holds &= condition.holds(&value);
@@ -143,7 +171,7 @@ impl Seen {
 }
 
 impl Condition {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let places =
             OPERATORS.iter().filter_map(|(sign, operator)| text.find(sign).map(|place| (place, *sign, *operator)));
         // The first sign counts; of two at one place the longer one, which comes first in the table.

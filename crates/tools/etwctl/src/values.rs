@@ -1,12 +1,49 @@
 //! Values on the command line: providers, levels, masks, events, bytes.
 
+use std::str::FromStr;
+
+use etw_etl::FileTime;
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level};
 
-use crate::suggest::hint;
-
 /// The names of the levels.
 pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
+
+/// A provider, as it was named and by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Provider {
+    pub(crate) name: String,
+    pub(crate) guid: Guid,
+}
+
+impl FromStr for Provider {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self { name: text.trim_start_matches('*').to_owned(), guid: provider(text)? })
+    }
+}
+
+/// Bytes that are one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+/// "Did you mean …?": the end of a message that names the known word nearest to one that is not known; nothing if nothing is near.
+pub(crate) fn hint<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = S>) -> String {
+    nearest(word, candidates).map_or_else(String::new, |near| format!("; did you mean '{}'?", near.as_ref()))
+}
+
+/// The candidate that is at most a third of the word of editing away, or that begins with it.
+pub(crate) fn nearest<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = S>) -> Option<S> {
+    let word = word.to_lowercase();
+    let length = word.chars().count();
+    let score = |candidate: &str| {
+        let candidate = candidate.to_lowercase();
+        if length >= 3 && candidate.starts_with(&word) { 1 } else { strsim::osa_distance(&word, &candidate) }
+    };
+    let scored = candidates.into_iter().map(|candidate| (score(candidate.as_ref()), candidate));
+    scored.filter(|(score, _)| *score <= length / 3).min_by_key(|(score, _)| *score).map(|(_, candidate)| candidate)
+}
 
 /// A GUID with or without braces, or the id of a TraceLogging provider's name (with or without a star before it).
 pub(crate) fn provider(text: &str) -> Result<Guid, String> {
@@ -100,6 +137,17 @@ pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     if rest.is_empty() { Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()) } else { Err(bad()) }
 }
 
+/// One value of bytes in hexadecimal.
+pub(crate) fn hexadecimal(text: &str) -> Result<Bytes, String> {
+    bytes(text).map(Bytes)
+}
+
+/// A filter: its kind and its bytes behind a colon.
+pub(crate) fn filter(text: &str) -> Result<(u32, Vec<u8>), String> {
+    let (kind, data) = text.split_once(':').ok_or_else(|| "expected KIND:HEX".to_owned())?;
+    Ok((number32(kind)?, bytes(data)?))
+}
+
 /// A control request: its code in hexadecimal, and its input behind a colon.
 pub(crate) fn control_request(text: &str) -> Result<(u32, Vec<u8>), String> {
     let (code, input) = text.split_once(':').unwrap_or((text, ""));
@@ -128,6 +176,41 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A moment of a trace: at a time, or so long after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// So long after the start.
+    After(std::time::Duration),
+    /// At this time.
+    At(FileTime),
+}
+
+impl Moment {
+    /// The moment in a trace that starts at `origin`.
+    pub(crate) fn in_trace(self, origin: FileTime) -> FileTime {
+        match self {
+            Self::At(time) => time,
+            Self::After(time) => {
+                let ticks = i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
+                FileTime(origin.0.saturating_add(ticks))
+            }
+        }
+    }
+}
+
+/// `+2s`, `+20ms`, or a date and a time in UTC.
+pub(crate) fn moment(text: &str) -> Result<Moment, String> {
+    let parsed = match text.strip_prefix('+') {
+        Some(time) => humantime::parse_duration(time).map(Moment::After).map_err(|error| error.to_string()),
+        None => {
+            humantime::parse_rfc3339_weak(text).map(|time| Moment::At(time.into())).map_err(|error| error.to_string())
+        }
+    };
+    parsed.map_err(|error| {
+        format!("{error}; expected a time after the start such as +2s or +1m30s, or a moment in UTC such as 2026-11-15T13:05:00.25Z")
+    })
+}
+
 /// Seconds, with a fraction.
 pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
@@ -136,7 +219,9 @@ pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bit, bytes, classic_event, control_request, hex, level, number, provider, seconds};
+    use super::{
+        bit, bytes, classic_event, control_request, hex, hint, level, moment, nearest, number, provider, seconds,
+    };
 
     #[test]
     fn providers_are_guids_or_names() {
@@ -144,6 +229,34 @@ mod tests {
         assert_eq!(provider("*MyProvider"), Ok(id));
         assert_eq!(provider("{b3864c38-4273-58c5-545b-8b3608343471}"), Ok(id));
         assert!(provider("{nonsense}").is_err() && provider("").is_err());
+    }
+
+    #[test]
+    fn a_slip_finds_its_word_and_nonsense_none() {
+        let words = ["sessions", "start", "stop", "stack-tracing"];
+        for (word, near) in [
+            ("sesions", Some("sessions")),
+            ("satrt", Some("start")),
+            ("STOP", Some("stop")),
+            ("stack-trac", Some("stack-tracing")),
+            ("st", None),
+            ("frobnicate", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, words), near, "{word}");
+        }
+        assert_eq!((hint("stpo", words).as_str(), hint("frobnicate", words).as_str()), ("; did you mean 'stop'?", ""));
+    }
+
+    #[test]
+    fn moments_are_relative_or_absolute() {
+        let origin = etw_etl::FileTime(1000);
+        let ticks = |text: &str| moment(text).map(|moment| moment.in_trace(origin).0);
+        assert_eq!(ticks("+2s"), Ok(20_001_000));
+        assert_eq!(ticks("+1m 500ms"), Ok(605_001_000));
+        assert_eq!(ticks("1970-01-01T00:00:01Z"), Ok(116_444_736_010_000_000));
+        assert_eq!(ticks("1970-01-01 00:00:01.5"), Ok(116_444_736_015_000_000));
+        assert!(moment("2s").is_err() && moment("+2").is_err() && moment("tomorrow").is_err());
     }
 
     #[test]

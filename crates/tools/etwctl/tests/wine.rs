@@ -90,7 +90,7 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
     };
     let help = wine.etwctl("--help");
     assert_eq!(help.code, 0, "{}{}", help.out, help.err);
-    assert!(help.out.contains("usage: etwctl COMMAND") && help.out.contains("This is Wine"), "{}", help.out);
+    assert!(help.out.contains("Usage: etwctl") && help.out.contains("This is Wine"), "{}", help.out);
 
     // A file that was written here is decoded there, to the same events.
     let path = demo_trace("wine.etl");

@@ -8,8 +8,6 @@ mod cli;
 mod commands;
 mod context;
 mod steps;
-#[allow(dead_code, reason = "a module of etwctl, which xtask needs less of")]
-#[path = "../../etwctl/src/suggest.rs"]
 mod suggest;
 mod verifiers;
 

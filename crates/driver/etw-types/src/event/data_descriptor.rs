@@ -42,12 +42,59 @@ impl<'a> EventDataDescriptor<'a> {
         Self::with_kind(bytes, DataKind::Data)
     }
 
-    /// Describes bytes of the given kind.
+    /// Describes the TraceLogging metadata of an event.
+    #[must_use]
+    #[inline(always)]
+    pub const fn event_metadata(bytes: &'a [u8]) -> Self {
+        Self::with_kind(bytes, DataKind::EventMetadata)
+    }
+
+    /// Describes the traits of a provider.
+    #[must_use]
+    #[inline(always)]
+    pub const fn provider_traits(bytes: &'a [u8]) -> Self {
+        Self::with_kind(bytes, DataKind::ProviderMetadata)
+    }
+
+    /// Describes the time that replaces an event's time stamp, in the session's clock: eight bytes, and no other number of
+    /// them.
+    ///
+    /// ```
+    /// use etw_types::{DataKind, EventDataDescriptor};
+    ///
+    /// let time = 133_000_000_000_000_000_u64.to_le_bytes();
+    /// let descriptor = EventDataDescriptor::timestamp(&time);
+    /// assert_eq!((descriptor.kind(), descriptor.size()), (DataKind::TimestampOverride, 8));
+    /// ```
+    ///
+    /// The kernel reads eight bytes whatever the size says, so a slice is refused:
+    ///
+    /// ```compile_fail,E0308
+    /// use etw_types::EventDataDescriptor;
+    ///
+    /// let four: &[u8] = &[0; 4];
+    /// let descriptor = EventDataDescriptor::timestamp(four);
+    /// ```
+    ///
+    /// And so is choosing the kind of other bytes:
+    ///
+    /// ```compile_fail,E0624
+    /// use etw_types::{DataKind, EventDataDescriptor};
+    ///
+    /// let descriptor = EventDataDescriptor::with_kind(&[0; 4], DataKind::TimestampOverride);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub const fn timestamp(time: &'a [u8; 8]) -> Self {
+        Self::with_kind(time, DataKind::TimestampOverride)
+    }
+
+    /// Describes bytes of the given kind. Private: not every kind goes with every size.
     ///
     /// A slice of 4 GiB or more is described as `u32::MAX` bytes; ETW refuses any event far below that.
     #[must_use]
     #[inline(always)]
-    pub const fn with_kind(bytes: &'a [u8], kind: DataKind) -> Self {
+    const fn with_kind(bytes: &'a [u8], kind: DataKind) -> Self {
         let size = if bytes.len() < u32::MAX as usize { bytes.len() as u64 } else { u32::MAX as u64 };
         Self {
             ptr: bytes.as_ptr(),

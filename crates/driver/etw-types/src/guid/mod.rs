@@ -106,6 +106,70 @@ impl Guid {
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
 
+    /// The GUID of zeroes: [`ZERO`](Self::ZERO) by the name that `tracelogging` has for it.
+    ///
+    /// ```
+    /// assert_eq!(etw_types::Guid::zero(), etw_types::Guid::ZERO);
+    /// ```
+    #[must_use]
+    pub const fn zero() -> Self {
+        Self::ZERO
+    }
+
+    /// The four fields of the structure.
+    ///
+    /// ```
+    /// let guid = etw_types::Guid::from_fields(1, 2, 3, [4; 8]);
+    /// assert_eq!(guid.to_fields(), (1, 2, 3, [4; 8]));
+    /// ```
+    #[must_use]
+    pub const fn to_fields(&self) -> (u32, u16, u16, [u8; 8]) {
+        (self.data1, self.data2, self.data3, self.data4)
+    }
+
+    /// The bytes as they lie in memory, without a copy; on Windows those of [`to_bytes_le`](Self::to_bytes_le).
+    ///
+    /// ```
+    /// let guid = etw_types::Guid::from_name("MyProvider");
+    /// assert_eq!(*guid.as_bytes_raw(), guid.to_bytes_le());
+    /// ```
+    #[must_use]
+    #[expect(unsafe_code, reason = "a view of bytes, which safe code can only copy")]
+    pub const fn as_bytes_raw(&self) -> &[u8; 16] {
+        // SAFETY: the structure has 16 bytes without padding (asserted above), so all are initialised; bytes have no alignment.
+        unsafe { &*core::ptr::from_ref(self).cast() }
+    }
+
+    /// The text in ASCII: 36 lower-case letters in groups of 8-4-4-4-12.
+    ///
+    /// ```
+    /// let guid = etw_types::Guid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+    /// assert_eq!(&guid.to_utf8_bytes(), b"00112233-4455-6677-8899-aabbccddeeff");
+    /// ```
+    #[must_use]
+    pub fn to_utf8_bytes(&self) -> [u8; 36] {
+        const DIGITS: [u8; 16] = *b"0123456789abcdef";
+        let mut text = [b'-'; 36];
+        let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
+        let digits = self.to_bytes_be().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        for (place, digit) in places.zip(digits) {
+            if let (Some(place), Some(digit)) = (text.get_mut(place), DIGITS.get(usize::from(digit))) {
+                *place = *digit;
+            }
+        }
+        text
+    }
+
+    /// From text, like [`parse`](Self::parse), without the reason of a failure.
+    ///
+    /// ```
+    /// assert_eq!(etw_types::Guid::try_parse("no GUID"), None);
+    /// ```
+    #[must_use]
+    pub fn try_parse(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
+    }
+
     /// The id that ETW's convention gives to the provider called `name`.
     ///
     /// It is a hash of the name in invariant upper case, so `MyProvider` and `MYPROVIDER` have the same id. Tools such as

@@ -73,6 +73,18 @@ macro_rules! status_newtype {
             }
         }
 
+        impl PartialEq<u32> for $name {
+            fn eq(&self, code: &u32) -> bool {
+                self.0 == *code
+            }
+        }
+
+        impl PartialEq<$name> for u32 {
+            fn eq(&self, status: &$name) -> bool {
+                *self == status.0
+            }
+        }
+
         impl core::fmt::Debug for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 write!(f, concat!(stringify!($name), "({})"), self)

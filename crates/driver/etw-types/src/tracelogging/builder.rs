@@ -209,6 +209,13 @@ impl<'a> EventBuilder<'a> {
         self
     }
 
+    /// How many bytes are free in the buffers for metadata and payload; 0 after a failure. For whoever would rather leave
+    /// out a field than fail.
+    #[must_use]
+    pub fn room(&self) -> (usize, usize) {
+        if self.error.is_some() { (0, 0) } else { (self.metadata.room(), self.payload.room()) }
+    }
+
     /// The event: its metadata and its payload.
     ///
     /// # Errors

@@ -1,13 +1,15 @@
-//! The expansion of `start_activity!`.
+//! The expansions of `start_activity!` and `stop_activity!`.
 
 use etw_types::Opcode;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use super::event::{Ids, descriptor, enabled, level_and_keyword, provider as provider_reference};
 use super::metadata::metadata;
-use super::values;
-use crate::model::{Event, OPCODE};
+use super::writer::{Writer, stop_writer};
+use super::{at, values};
+use crate::model::{Event, OPCODE, ResultType};
 
 /// `start_activity!`: the start event as `write_event!` writes it, and a scope that holds the stop event.
 pub(crate) fn start_activity(event: &Event) -> TokenStream {
@@ -19,6 +21,7 @@ pub(crate) fn start_activity(event: &Event) -> TokenStream {
     let start = enabled(event, &opcode(Opcode::Start), ids);
     let (start_items, start_call) = (start.items, start.call);
     let stop = stop(event);
+    let result = result_type(event);
     quote! {
         {
             #level_and_keyword
@@ -26,22 +29,59 @@ pub(crate) fn start_activity(event: &Event) -> TokenStream {
             if #provider.enabled(__WDK_ETW_LEVEL, __WDK_ETW_KEYWORD) {
                 static __WDK_ETW_STOP: ::wdk_etw::__private::Event = #stop;
                 #start_items
-                let #scope = ::wdk_etw::ActivityScope::active(#provider, &__WDK_ETW_STOP);
+                let #scope = ::wdk_etw::ActivityScope::<_, #result>::active(#provider, &__WDK_ETW_STOP);
                 let _ = #start_call;
                 #scope
             } else {
-                ::wdk_etw::ActivityScope::inactive(#provider)
+                ::wdk_etw::ActivityScope::<_, #result>::inactive(#provider)
             }
         }
     }
 }
 
-/// The stop event: no fields, and no numeric identity, which belongs to the start event.
+/// `stop_activity!`: the stop event of a scope with fields.
+pub(crate) fn stop_activity(event: &Event) -> TokenStream {
+    let scope = quote_spanned!(Span::mixed_site()=> scope);
+    let value = &event.provider;
+    // Of an event without a tag and a name: the scope has both.
+    let metadata = metadata(event, &event.fields);
+    let (items, bytes) = (metadata.items, metadata.bytes);
+    let Writer { functions, call } = stop_writer(&event.fields);
+    let start = quote_spanned!(at(value.span())=> ::wdk_etw::__private::scope(#value));
+    quote! {
+        {
+            let #scope = #start;
+            if #scope.wants_stop() {
+                #items
+                const __WDK_ETW_FIELDS: &[::core::primitive::u8] = #bytes;
+                const __WDK_ETW_SIZE: ::core::primitive::usize =
+                    ::wdk_etw::__private::stop_metadata_size(__WDK_ETW_FIELDS.len());
+                #functions
+                #call
+            } else {
+                #scope.leave()
+            }
+        }
+    }
+}
+
+/// The type of the result that a scope carries.
+fn result_type(event: &Event) -> TokenStream {
+    match event.result.as_ref().map(|result| result.kind) {
+        None => quote!(()),
+        Some(ResultType::NtStatus) => quote!(::wdk_etw::NtStatus),
+        Some(ResultType::HResult) => quote!(::wdk_etw::HResult),
+        Some(ResultType::U32) => quote!(::core::primitive::u32),
+        Some(ResultType::U64) => quote!(::core::primitive::u64),
+    }
+}
+
+/// The stop event: no fields but the scope's result, and no numeric identity, which belongs to the start event.
 fn stop(event: &Event) -> TokenStream {
-    let metadata = metadata(event, &[]);
+    let metadata = metadata(event, event.result.as_ref().map(|result| &result.field));
     let (items, bytes) = (metadata.items, metadata.bytes);
     let descriptor = descriptor(event, &opcode(Opcode::Stop), None);
-    quote!({ #items ::wdk_etw::__private::Event::new(#descriptor, #bytes) })
+    quote!({ #items ::wdk_etw::__private::Event::of_activity(#descriptor, #bytes) })
 }
 
 fn opcode(opcode: Opcode) -> TokenStream {

@@ -32,7 +32,7 @@ struct Writer {
 }
 
 /// The metadata of an event with the name and tag of `event` and these fields.
-pub(super) fn metadata(event: &Event, fields: &[Field]) -> Metadata {
+pub(super) fn metadata<'a>(event: &Event, fields: impl IntoIterator<Item = &'a Field>) -> Metadata {
     let mut writer = Writer::default();
     match &event.tag {
         Some(tag) => writer.tag(tag),

@@ -19,7 +19,7 @@ mod writer;
 
 use proc_macro2::Span;
 
-pub(crate) use activity::start_activity;
+pub(crate) use activity::{start_activity, stop_activity};
 pub(crate) use event::write_event;
 pub(crate) use provider::{define_provider, placeholder};
 

@@ -179,6 +179,61 @@ fn written(passed: &[Passed], body: &TokenStream) -> Writer {
     Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
 }
 
+/// The function that writes a scope's stop event with these fields, and its call. Stops are not shared: their metadata is
+/// put together in the function, from that of the scope's event and that of the fields.
+pub(super) fn stop_writer(fields: &[Field]) -> Writer {
+    let payload = payload(fields);
+    let names = Names::new();
+    let Names { provider, frame, table, .. } = &names;
+    let scope = quote_spanned!(Span::mixed_site()=> scope);
+    let stop = quote_spanned!(Span::mixed_site()=> stop);
+    let buffer = quote_spanned!(Span::mixed_site()=> buffer);
+    let metadata = quote_spanned!(Span::mixed_site()=> metadata);
+    let result = quote_spanned!(Span::mixed_site()=> result);
+    let values = payload.groups.iter().map(Group::value);
+    let count = METADATA_DESCRIPTORS + 1 + payload.descriptors.len();
+    let groups = (0..payload.groups.len()).map(group_name);
+    let (statements, descriptors) = (&payload.statements, &payload.descriptors);
+    let body = quote! {
+        let ::core::option::Option::Some(#stop) = #scope.into_stop() else {
+            return <M::Status as ::wdk_etw::Status>::SUCCESS;
+        };
+        let mut #buffer = ::wdk_etw::__private::StopMetadata::<__WDK_ETW_SIZE>::new();
+        let #metadata = #buffer.join(#stop.event, __WDK_ETW_FIELDS);
+        let #provider = #stop.provider;
+        ::wdk_etw::__private::Frame::<_, #count>::enter((#stop.result, #(#values,)*), |#frame, #table| {
+            let ids = ::wdk_etw::__private::Ids {
+                activity: ::core::option::Option::Some(&#stop.id),
+                related: ::core::option::Option::None,
+            };
+            let count = ::wdk_etw::__private::CountArg::known();
+            #frame.send(#provider, #stop.event, ids, count, #table, |(#result, #(#groups,)*)| {
+                #(#statements)*
+                ::core::option::Option::Some([
+                    #provider.traits_descriptor(),
+                    #metadata,
+                    ::wdk_etw::__private::value_descriptor(#result),
+                    #(#descriptors),*
+                ])
+            })
+        })
+    };
+    let passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
+    let (list, arguments, attribute) = lists(&passed);
+    let functions = quote! {
+        #[cold]
+        #[inline(never)]
+        #attribute
+        fn __wdk_etw_write<M: ::wdk_etw::Mode, R: ::wdk_etw::ActivityResult>(
+            #scope: ::wdk_etw::ActivityScope<M, R>,
+            #list
+        ) -> M::Status {
+            #body
+        }
+    };
+    Writer { functions, call: quote!(__wdk_etw_write(#scope, #arguments)) }
+}
+
 /// What a shared function is given beside the provider, which is a constant of each and not passed: frame, event, two
 /// registers, the number of descriptors, the table, and the rest on the stack.
 struct Shared {

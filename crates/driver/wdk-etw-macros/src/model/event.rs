@@ -3,10 +3,11 @@
 use proc_macro2::Span;
 use syn::{Expr, LitStr};
 
-use super::field::{self, Code, Field, Tag};
+use super::field::{self, Code, Field, FieldMeta, Tag};
 use super::limits::{self, Budget};
 use super::names::{CHANNEL, LEVEL, OPCODE};
 use super::options::{Args, Named, named, reject_nul, tag};
+use super::result::{RESULT, ResultField};
 use super::suggest::nearest;
 use super::table::{FieldType, Shape};
 use crate::errors::Errors;
@@ -19,13 +20,15 @@ pub(crate) enum EventKind {
     Single,
     /// `start_activity!`: opcode and activity id belong to the macro.
     Activity,
+    /// `stop_activity!`: fields only, everything else is that of the start.
+    Stop,
 }
 
 /// A checked event.
 pub(crate) struct Event {
-    /// The path of the provider.
+    /// The path of the provider; for `stop_activity!` the scope.
     pub(crate) provider: Expr,
-    /// The event's name.
+    /// The event's name; empty for `stop_activity!`, whose scope knows it.
     pub(crate) name: LitStr,
     /// `level(…)`, with the option's place.
     pub(crate) level: Option<(Span, Named)>,
@@ -45,6 +48,8 @@ pub(crate) struct Event {
     pub(crate) activity_id: Option<(Span, Expr)>,
     /// `related_id(…)`, with the option's place.
     pub(crate) related_id: Option<(Span, Expr)>,
+    /// `result(…)`: the field of the stop event that the scope carries.
+    pub(crate) result: Option<ResultField>,
     /// The fields, flat.
     pub(crate) fields: Vec<Field>,
     /// `debug()`.
@@ -54,6 +59,9 @@ pub(crate) struct Event {
 /// The options of an event, in the order of the documentation.
 const OPTIONS: [&str; 10] =
     ["level", "keyword", "opcode", "task", "channel", "id_version", "tag", "activity_id", "related_id", "debug"];
+
+/// The option that `start_activity!` has beside them.
+const RESULT_OPTION: &str = "result";
 
 impl Event {
     /// Checks what was parsed; everything wrong goes to `errors`.
@@ -71,11 +79,12 @@ impl Event {
             tag: None,
             activity_id: None,
             related_id: None,
+            result: None,
             fields: Vec::new(),
             debug: false,
         };
         let name_span = event.name.span();
-        let mut totals = Totals::new();
+        let mut totals = Totals::new(kind);
         totals.metadata.add(event.name.value().len() + 1, name_span, errors);
         for item in syntax.items {
             if let Some(field_type) = FieldType::find(&item.name.to_string()) {
@@ -86,7 +95,21 @@ impl Event {
         }
         let tag_size = event.tag.as_ref().map_or(1, Tag::min_size);
         totals.metadata.add(tag_size, name_span, errors);
+        if kind == EventKind::Activity {
+            event.check_stop(errors);
+        }
         event
+    }
+
+    /// The stop event's name and result must leave room for what `stop_activity!` adds.
+    fn check_stop(&self, errors: &mut Errors) {
+        let result = self.result.as_ref().and_then(|result| result.field.meta.as_ref()).map_or(0, FieldMeta::min_size);
+        if limits::LONGEST_TAG + self.name.value().len() + 1 + result > limits::ACTIVITY_BYTES {
+            errors.add(
+                self.name.span(),
+                "the name of an activity and that of its result have at most 240 bytes together",
+            );
+        }
     }
 
     /// Reads one field and, if it is a struct, the fields in it.
@@ -134,12 +157,12 @@ impl Event {
     fn option(&mut self, item: Item, kind: EventKind, errors: &mut Errors) {
         let name = item.name.to_string();
         let span = item.span();
-        if !OPTIONS.contains(&name.as_str()) {
+        if !OPTIONS.contains(&name.as_str()) && name != RESULT_OPTION {
             errors.add(span, unknown(&name, false));
             return;
         }
-        if kind == EventKind::Activity && matches!(name.as_str(), "opcode" | "activity_id") {
-            errors.add(span, format!("`start_activity!` sets `{name}` itself; use `write_event!` to choose it"));
+        if let Some(message) = misplaced(&name, kind) {
+            errors.add(span, message);
             return;
         }
         if self.is_set(&name) {
@@ -180,6 +203,9 @@ impl Event {
             "activity_id" => {
                 self.activity_id = args.value("a reference to a `Guid` or to `[u8; 16]`", errors).map(|v| (span, v));
             }
+            RESULT_OPTION => {
+                self.result = args.value(RESULT, errors).and_then(|value| ResultField::read(&value, errors));
+            }
             _ => {
                 self.related_id = args.value("a reference to a `Guid` or to `[u8; 16]`", errors).map(|v| (span, v));
             }
@@ -198,8 +224,23 @@ impl Event {
             "tag" => self.tag.is_some(),
             "activity_id" => self.activity_id.is_some(),
             "related_id" => self.related_id.is_some(),
+            RESULT_OPTION => self.result.is_some(),
             _ => false,
         }
+    }
+}
+
+/// The message for an option that this macro does not take.
+fn misplaced(name: &str, kind: EventKind) -> Option<String> {
+    match (kind, name) {
+        (EventKind::Activity, "opcode" | "activity_id") => {
+            Some(format!("`start_activity!` sets `{name}` itself; use `write_event!` to choose it"))
+        }
+        (EventKind::Single, RESULT_OPTION) => Some("`result` is an option of `start_activity!`".to_owned()),
+        (EventKind::Stop, name) if name != "debug" => {
+            Some(format!("`stop_activity!` takes fields only: `{name}` is that of the activity's start"))
+        }
+        _ => None,
     }
 }
 
@@ -232,16 +273,30 @@ struct Totals {
 }
 
 impl Totals {
-    const fn new() -> Self {
-        Self {
-            metadata: Budget::new(
-                2,
-                limits::METADATA_BYTES,
-                "the event's metadata (its name, field names and types) is larger than 65535 bytes",
+    const fn new(kind: EventKind) -> Self {
+        let (metadata, descriptors) = match kind {
+            EventKind::Stop => (
+                Budget::new(
+                    2,
+                    limits::STOP_BYTES,
+                    "the names and types of the fields are larger than 1024 bytes, which `stop_activity!` has on its stack",
+                ),
+                limits::METADATA_DESCRIPTORS + 1,
             ),
+            _ => (
+                Budget::new(
+                    2,
+                    limits::METADATA_BYTES,
+                    "the event's metadata (its name, field names and types) is larger than 65535 bytes",
+                ),
+                limits::METADATA_DESCRIPTORS,
+            ),
+        };
+        Self {
+            metadata,
             fields: Budget::new(0, limits::FIELDS, "an event has at most 128 fields"),
             descriptors: Budget::new(
-                limits::METADATA_DESCRIPTORS,
+                descriptors,
                 limits::DESCRIPTORS,
                 "the event needs more than 128 data descriptors: one for each string, slice or raw value, one for each \
                  run of fixed-size values, and two for metadata",

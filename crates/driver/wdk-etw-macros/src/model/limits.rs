@@ -13,6 +13,13 @@ pub(crate) const METADATA_DESCRIPTORS: usize = 2;
 /// Fields of one struct: the count has seven bits.
 pub(crate) const STRUCT_FIELDS: usize = 127;
 
+/// Bytes of the longest tag.
+pub(crate) const LONGEST_TAG: usize = 4;
+/// Tag, name and result of an activity: what `wdk_etw` keeps room for in front of the fields of a stop event.
+pub(crate) const ACTIVITY_BYTES: usize = 248;
+/// Names and types of the fields of `stop_activity!`, which are joined with the activity's name on the stack.
+pub(crate) const STOP_BYTES: usize = 1024;
+
 /// A total that may pass its limit only once: the first excess is reported, later ones are silent.
 pub(crate) struct Budget {
     used: usize,

@@ -9,6 +9,7 @@ mod limits;
 mod names;
 mod options;
 mod provider;
+mod result;
 mod suggest;
 mod table;
 #[cfg(test)]
@@ -19,4 +20,5 @@ pub(crate) use field::{Code, Field, Tag};
 pub(crate) use names::{CHANNEL, LEVEL, OPCODE, Vocabulary};
 pub(crate) use options::Named;
 pub(crate) use provider::{Mode, Provider, SetInformation};
+pub(crate) use result::ResultType;
 pub(crate) use table::{Cut, Shape, ValueType};

@@ -10,7 +10,8 @@ use crate::parse::{EventSyntax, ProviderSyntax};
 fn check(kind: EventKind, source: &str) -> (Option<Event>, Vec<String>) {
     let mut errors = Errors::default();
     let tokens = source.parse().unwrap();
-    let event = EventSyntax::parse(tokens, &mut errors).map(|syntax| Event::check(syntax, kind, &mut errors));
+    let parse = if kind == EventKind::Stop { EventSyntax::parse_stop } else { EventSyntax::parse };
+    let event = parse(tokens, &mut errors).map(|syntax| Event::check(syntax, kind, &mut errors));
     (event, errors.messages())
 }
 
@@ -212,4 +213,28 @@ fn provider_errors_name_what_is_allowed() {
     assert!(message("P, \"N\", custom_trait(200, \"a\"), id(\"x\"), id(\"y\")").contains("not a GUID"));
     assert!(!message(&format!("P, \"{}\"", "x".repeat(0x7FFD))).is_empty());
     assert!(message(&format!("P, \"{}\"", "x".repeat(0x7FFC))).is_empty());
+}
+
+#[test]
+fn a_stop_takes_any_expression_as_its_scope_and_fields_up_to_1024_bytes() {
+    let (event, messages) = check(EventKind::Stop, "self.pending.take()?, u32(\"Bytes\", &1), debug()");
+    assert_eq!(messages, Vec::<String>::new());
+    let event = event.unwrap();
+    assert_eq!((event.fields.len(), event.debug), (1, true));
+    let long = repeated(64, "u32(\"A field's name\", &1)").replacen("P, \"E\"", "scope", 1);
+    let (_, messages) = check(EventKind::Stop, &long);
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].contains("1024 bytes"), "{messages:?}");
+}
+
+#[test]
+fn an_activity_has_a_name_that_leaves_room_for_the_fields_of_its_stop() {
+    let start = |length: usize, result: &str| {
+        let name = "n".repeat(length);
+        check(EventKind::Activity, &format!("P, \"{name}\"{result}")).1
+    };
+    assert_eq!(start(240, "").len(), 0);
+    assert_eq!(start(200, ", result(ntstatus(\"0123456789012345678901234567890123456789\"))").len(), 0);
+    assert!(start(244, "")[0].contains("at most 240 bytes"));
+    assert!(start(201, ", result(ntstatus(\"0123456789012345678901234567890123456789\"))")[0].contains("240"));
 }

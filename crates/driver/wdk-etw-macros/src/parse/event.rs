@@ -1,4 +1,5 @@
-//! Syntax of `write_event!` and `start_activity!`: provider, event name, options and fields.
+//! Syntax of `write_event!` and `start_activity!`: provider, event name, options and fields; of `stop_activity!`: scope and
+//! fields.
 
 use proc_macro2::Span;
 use syn::parse::{ParseStream, Parser};
@@ -8,11 +9,12 @@ use super::{Item, items, plain, string};
 use crate::errors::Errors;
 
 const PROVIDER: &str = "expected the provider's symbol or path, for example `MY_PROVIDER` or `crate::MY_PROVIDER`";
+const SCOPE: &str = "expected the activity's scope, for example `scope`";
 const NAME: &str = "expected the event's name as a string literal, for example `\"DeviceAdded\"`";
 
 /// What stands in the parentheses of `write_event!`.
 pub(crate) struct EventSyntax {
-    /// The path of the provider.
+    /// The path of the provider; for `stop_activity!` the scope, any expression.
     pub(crate) provider: Expr,
     /// The event's name.
     pub(crate) name: LitStr,
@@ -23,6 +25,19 @@ pub(crate) struct EventSyntax {
 impl EventSyntax {
     /// Parses the macro's input; `None` if there is too little to go on (the errors say why).
     pub(crate) fn parse(tokens: proc_macro2::TokenStream, errors: &mut Errors) -> Option<Self> {
+        Self::parse_with(tokens, errors, read)
+    }
+
+    /// Parses the input of `stop_activity!`: a scope in place of provider and name.
+    pub(crate) fn parse_stop(tokens: proc_macro2::TokenStream, errors: &mut Errors) -> Option<Self> {
+        Self::parse_with(tokens, errors, read_stop)
+    }
+
+    fn parse_with(
+        tokens: proc_macro2::TokenStream,
+        errors: &mut Errors,
+        read: fn(ParseStream<'_>, &mut Errors) -> Option<Self>,
+    ) -> Option<Self> {
         let parser = |input: ParseStream<'_>| Ok(read(input, errors));
         match Parser::parse2(parser, tokens) {
             Ok(syntax) => syntax,
@@ -46,6 +61,16 @@ fn read(input: ParseStream<'_>, errors: &mut Errors) -> Option<EventSyntax> {
     let name = argument(input, NAME, errors, |expr| string(&expr).cloned());
     let items = items(input, errors);
     Some(EventSyntax { provider: provider?, name: name?, items })
+}
+
+fn read_stop(input: ParseStream<'_>, errors: &mut Errors) -> Option<EventSyntax> {
+    if input.is_empty() {
+        errors.add(Span::call_site(), SCOPE);
+        return None;
+    }
+    let scope = argument(input, SCOPE, errors, Some);
+    let items = items(input, errors);
+    Some(EventSyntax { provider: scope?, name: LitStr::new("", Span::call_site()), items })
 }
 
 /// Parses one positional argument and its comma, and lets `accept` judge it.

@@ -12,6 +12,15 @@ use etw_types::{EventDataDescriptor, EventDescriptor, Guid, NtStatus, UnicodeStr
 use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
 
 /// Kernel mode: calls `Etw*`, answers [`NtStatus`].
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{Kernel, Provider, define_provider};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+/// let provider: &Provider<Kernel> = &PROVIDER;
+/// assert_eq!(provider.name(), "MyCompany.MyDriver");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel;
 
@@ -59,6 +68,7 @@ unsafe extern "system" {
     fn EtwEventEnabled(RegHandle: RegHandle, EventDescriptor: *const EventDescriptor) -> u8;
     fn EtwProviderEnabled(RegHandle: RegHandle, Level: u8, Keyword: u64) -> u8;
     fn EtwActivityIdControl(ControlCode: u32, ActivityId: *mut Guid) -> NtStatus;
+    fn KeGetCurrentThread() -> *const c_void;
     fn MmGetSystemRoutineAddress(SystemRoutineName: *const UnicodeString) -> *const c_void;
 }
 
@@ -169,5 +179,11 @@ impl Mode for Kernel {
     unsafe fn create_activity_id(id: *mut Guid) -> NtStatus {
         // SAFETY: the caller passes a place for an id.
         unsafe { EtwActivityIdControl(CREATE_ID, id) }
+    }
+
+    fn current_thread() -> usize {
+        // SAFETY: the routine takes nothing, can be called at any IRQL, and returns the address of the thread's object.
+        let thread = unsafe { KeGetCurrentThread() };
+        thread.addr()
     }
 }

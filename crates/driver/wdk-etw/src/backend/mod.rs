@@ -56,6 +56,16 @@ mod sealed {
 /// The answers of a mode: [`NtStatus`] or [`HResult`].
 ///
 /// This trait is sealed.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{HResult, NtStatus, Status};
+///
+/// fn describe<S: Status>(status: S) -> &'static str {
+///     if status.is_success() { "done" } else { "failed" }
+/// }
+/// assert_eq!(describe(NtStatus::Success), describe(HResult::Ok));
+/// ```
 pub trait Status: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     /// Success.
     const SUCCESS: Self;
@@ -131,6 +141,18 @@ impl Status for HResult {
 /// Where a provider runs: [`Kernel`](crate::Kernel) or [`User`](crate::User).
 ///
 /// This trait is sealed; its hidden functions are the routines of the mode, one each.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{Mode, Provider, Status};
+///
+/// /// For providers of both modes.
+/// fn end<M: Mode>(provider: &Provider<M>) -> bool {
+///     provider.unregister().is_success()
+/// }
+/// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+/// assert!(end(&PROVIDER));
+/// ```
 pub trait Mode: sealed::Sealed + Sized + 'static {
     /// What the routines of this mode answer.
     type Status: Status;
@@ -198,6 +220,10 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
 
     #[doc(hidden)]
     unsafe fn create_activity_id(id: *mut Guid) -> Self::Status;
+
+    /// A number that no other thread has while this one runs; never 0. Interrupts have that of the thread they interrupt.
+    #[doc(hidden)]
+    fn current_thread() -> usize;
 }
 
 /// A new activity id; the zero GUID where the system refuses.

@@ -9,6 +9,15 @@ use etw_types::{EventDataDescriptor, EventDescriptor, Guid, HResult, Win32Error}
 use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
 
 /// User mode: calls `Event*`, answers [`HResult`].
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{HResult, Provider, User, define_provider};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyService", mode(User));
+/// let provider: &Provider<User> = &PROVIDER;
+/// assert_eq!(provider.unregister(), HResult::Ok);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct User;
 
@@ -56,6 +65,7 @@ unsafe extern "system" {
 unsafe extern "system" {
     fn GetModuleHandleExW(Flags: u32, ModuleName: *const u16, Module: *mut *mut c_void) -> i32;
     fn GetProcAddress(Module: *mut c_void, ProcName: *const u8) -> *const c_void;
+    fn GetCurrentThreadId() -> u32;
     fn FreeLibrary(Module: *mut c_void) -> i32;
 }
 
@@ -183,5 +193,11 @@ impl Mode for User {
     unsafe fn create_activity_id(id: *mut Guid) -> HResult {
         // SAFETY: the caller passes a place for an id.
         HResult::from_win32(unsafe { EventActivityIdControl(CREATE_ID, id) })
+    }
+
+    fn current_thread() -> usize {
+        // SAFETY: the function takes nothing and always succeeds.
+        let thread = unsafe { GetCurrentThreadId() };
+        usize::try_from(thread).unwrap_or(usize::MAX)
     }
 }

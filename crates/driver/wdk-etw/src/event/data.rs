@@ -1,6 +1,6 @@
 //! The constant half of an event.
 
-use etw_types::{DataKind, EventDataDescriptor, EventDescriptor};
+use etw_types::{EventDataDescriptor, EventDescriptor};
 
 /// What is known of an event when the driver is built: its descriptor, and the descriptor of its metadata.
 ///
@@ -19,7 +19,29 @@ impl Event {
     /// An event with encoded TraceLogging metadata.
     #[must_use]
     pub const fn new(descriptor: EventDescriptor, metadata: &'static [u8]) -> Self {
-        Self { descriptor, metadata: EventDataDescriptor::with_kind(metadata, DataKind::EventMetadata) }
+        Self { descriptor, metadata: EventDataDescriptor::event_metadata(metadata) }
+    }
+
+    /// The stop event of an activity, which leaves [`StopMetadata`](super::stop::StopMetadata) room for fields.
+    ///
+    /// # Panics
+    ///
+    /// If the metadata is longer than `stop_activity!` expects; in a constant that is a compile error.
+    #[must_use]
+    pub const fn of_activity(descriptor: EventDescriptor, metadata: &'static [u8]) -> Self {
+        assert!(
+            metadata.len() <= super::stop::START_SIZE,
+            "the name of an activity and that of its result have at most 240 bytes together"
+        );
+        Self::new(descriptor, metadata)
+    }
+
+    /// The encoded metadata.
+    #[must_use]
+    pub fn metadata_bytes(&self) -> &'static [u8] {
+        let size = usize::try_from(self.metadata.size()).unwrap_or_default();
+        // SAFETY: the descriptor was made from a `&'static [u8]`, whose address and length these are.
+        unsafe { core::slice::from_raw_parts(self.metadata.as_ptr(), size) }
     }
 
     /// This event, by a reference of which the compiler does not know where it points.

@@ -1,7 +1,7 @@
 //! TraceLogging events whose schema is known only at run time.
 
 use etw_types::tracelogging::{BuildError, EventBuilder};
-use etw_types::{DataKind, EventDataDescriptor, EventDescriptor, Guid};
+use etw_types::{EventDataDescriptor, EventDescriptor, Guid};
 
 use crate::backend::{Mode, Status};
 use crate::provider::Provider;
@@ -50,7 +50,7 @@ impl<M: Mode> Provider<M> {
                 related,
                 &[
                     self.traits_descriptor(),
-                    EventDataDescriptor::with_kind(metadata, DataKind::EventMetadata),
+                    EventDataDescriptor::event_metadata(metadata),
                     EventDataDescriptor::new(payload),
                 ],
             ),

@@ -9,6 +9,14 @@ use crate::backend::{Mode, Status};
 use crate::provider::Provider;
 
 /// `EVENT_WRITE_FLAG_*`: how [`Provider::write_ex`] writes.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::WriteFlags;
+///
+/// assert_eq!(WriteFlags::NO_FAULTING.bits(), 1);
+/// assert_eq!(WriteFlags::from_bits(2), WriteFlags::IN_PRIVATE);
+/// ```
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WriteFlags(u32);
@@ -99,6 +107,17 @@ impl<M: Mode> Provider<M> {
     ///
     /// `filter` names sessions to leave out, as `EtwWriteEx` documents; 0 leaves out none.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::{EventDataDescriptor, EventDescriptor, Keyword, Level, WriteFlags};
+    ///
+    /// const STARTED: EventDescriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1));
+    /// let data = [EventDataDescriptor::new(b"resident")];
+    /// let status = PROVIDER.write_ex(&STARTED, 0, WriteFlags::NO_FAULTING, None, None, &data);
+    /// assert!(status.is_success());
+    /// ```
+    ///
     /// # Errors
     ///
     /// As for [`write`](Self::write).
@@ -139,6 +158,16 @@ impl<M: Mode> Provider<M> {
     /// `text` is UTF-16 and ends with a NUL. User mode has no way to pass an activity id here: the thread's current
     /// activity is used.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::{Level, NtStatus};
+    ///
+    /// let text: Vec<u16> = "Hello\0".encode_utf16().collect();
+    /// assert_eq!(PROVIDER.write_string(Level::Informational, 1, None, &text), NtStatus::Success);
+    /// assert_eq!(PROVIDER.write_string(Level::Informational, 1, None, &[]), NtStatus::InvalidParameter);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `STATUS_INVALID_PARAMETER` where `text` does not end with a NUL; otherwise as for [`write`](Self::write).
@@ -169,22 +198,39 @@ impl<M: Mode> Provider<M> {
     /// [`enabled`](Self::enabled) answers nearly the same from the provider's own state, without a call; this one knows
     /// each session's properties.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::{EventDescriptor, Keyword, Level};
+    ///
+    /// const STARTED: EventDescriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1));
+    /// assert!(!PROVIDER.query_event_enabled(&STARTED), "it is not registered");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
     #[must_use]
-    pub fn event_enabled(&self, descriptor: &EventDescriptor) -> bool {
+    pub fn query_event_enabled(&self, descriptor: &EventDescriptor) -> bool {
         // SAFETY: the handle is 0 or live; the descriptor is a reference.
         unsafe { M::event_enabled(self.handle(), descriptor) }
     }
 
     /// Asks ETW whether some session wants events of this level and keyword (`EtwProviderEnabled`).
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::Level;
+    ///
+    /// assert!(!PROVIDER.query_enabled(Level::Critical, 0), "it is not registered");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
     #[must_use]
-    pub fn provider_enabled(&self, level: Level, keyword: impl Into<Keyword>) -> bool {
+    pub fn query_enabled(&self, level: Level, keyword: impl Into<Keyword>) -> bool {
         // SAFETY: the handle is 0 or live.
         unsafe { M::provider_enabled(self.handle(), level.as_int(), keyword.into().bits()) }
     }

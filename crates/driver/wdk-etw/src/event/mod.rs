@@ -10,6 +10,7 @@ pub(crate) mod manifest;
 pub(crate) mod native_string;
 pub(crate) mod packed;
 pub(crate) mod send;
+pub(crate) mod stop;
 pub(crate) mod text;
 pub(crate) mod value;
 

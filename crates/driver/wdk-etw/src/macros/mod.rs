@@ -11,6 +11,9 @@ pub use wdk_etw_macros::write_event;
 #[doc = include_str!("start_activity.md")]
 pub use wdk_etw_macros::start_activity;
 
+#[doc = include_str!("stop_activity.md")]
+pub use wdk_etw_macros::stop_activity;
+
 /// Whether `write_event!` with this level and keyword would write.
 ///
 /// `provider_enabled!(PROVIDER, level, keyword)`: `PROVIDER` is the symbol or path of a provider, the others are constant

@@ -17,12 +17,54 @@ use crate::backend::Mode;
 /// not block, and must not register or unregister a provider of that id (the kernel would deadlock; inside `register`
 /// this crate answers "busy" instead). It may write events.
 ///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{ControlCode, EnableCallback, EnableRequest, define_provider, write_event};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+///
+/// const CALLBACK: EnableCallback = on_enable;
+///
+/// fn on_enable(request: &EnableRequest<'_>) {
+///     if request.control() == ControlCode::CaptureState {
+///         // Write what a session that starts now should know.
+///         write_event!(PROVIDER, "State", opcode(DC_Start), u32("Devices", &1));
+///     }
+/// }
+/// # // SAFETY: nothing else runs.
+/// # assert!(unsafe { PROVIDER.register_with_callback(on_enable, 5) }.is_success());
+/// # PROVIDER.unregister();
+/// ```
+///
 /// # IRQL
 ///
 /// Called at `PASSIVE_LEVEL` or `APC_LEVEL`.
 pub type EnableCallback = fn(&EnableRequest<'_>);
 
 /// What a session asks of a provider.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{EnableRequest, define_provider, write_event};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+///
+/// fn on_enable(request: &EnableRequest<'_>) {
+///     write_event!(
+///         PROVIDER,
+///         "Enable",
+///         guid("Source", request.source()),
+///         u32("Control", &request.control().as_int()),
+///         u8("Level", &request.level().as_int()),
+///         u64_hex("Any", &request.match_any().bits()),
+///         u64_hex("All", &request.match_all().bits()),
+///         usize("Context", &request.context()),
+///     );
+/// }
+/// # // SAFETY: nothing else runs.
+/// # assert!(unsafe { PROVIDER.register_with_callback(on_enable, 5) }.is_success());
+/// # PROVIDER.unregister();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EnableRequest<'a> {
     source: Guid,
@@ -107,6 +149,24 @@ impl<'a> EnableRequest<'a> {
 }
 
 /// Filter data that a session passes to a provider. It lives only during the callback.
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{EnableRequest, define_provider, write_event};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+///
+/// fn on_enable(request: &EnableRequest<'_>) {
+///     if let Some(filter) = request.filter() {
+///         // Its content comes from whoever controls the session: check it.
+///         let first = filter.bytes().first().copied().unwrap_or_default();
+///         write_event!(PROVIDER, "Filter", u32_hex("Kind", &filter.kind()), u8("First", &first));
+///     }
+/// }
+/// # // SAFETY: nothing else runs.
+/// # assert!(unsafe { PROVIDER.register_with_callback(on_enable, 5) }.is_success());
+/// # PROVIDER.unregister();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FilterData<'a> {
     kind: u32,

@@ -12,6 +12,15 @@ use crate::backend::Mode;
 ///
 /// The routine does not exist on every Windows that can run a driver: Windows 7 lacks it. The three ways are those that
 /// `TraceLoggingSetInformation` documents for its macro `TLG_HAVE_EVENT_SET_INFORMATION` (0, 1 and 2).
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{SetInformationMode, define_provider};
+///
+/// // Import the routine: for drivers that load on Windows 10 and later only.
+/// define_provider!(PROVIDER, "MyCompany.MyDriver", set_information(Direct));
+/// assert_eq!(SetInformationMode::for_ntddi(0x0A00_0000), SetInformationMode::Direct);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetInformationMode {
     /// Never call it. Kernel mode answers `STATUS_ENTRYPOINT_NOT_FOUND`, user mode
@@ -32,6 +41,13 @@ impl SetInformationMode {
 
     /// The documented default for a driver that targets `ntddi_version` and later.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::SetInformationMode;
+    ///
+    /// assert_eq!(SetInformationMode::for_ntddi(0x0601_0000), SetInformationMode::Lookup, "Windows 7");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -41,6 +57,13 @@ impl SetInformationMode {
     }
 
     /// The documented default for a program that targets `winver` and later.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::SetInformationMode;
+    ///
+    /// assert_eq!(SetInformationMode::for_winver(0x0602), SetInformationMode::Direct, "Windows 8");
+    /// ```
     ///
     /// # IRQL
     ///
@@ -62,6 +85,15 @@ impl<M: Mode> Provider<M> {
     ///
     /// Empty `data` is passed as a null pointer and length 0, which is what operations without data want.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::{EventInfoClass, NtStatus};
+    ///
+    /// let status = PROVIDER.set_information(EventInfoClass::BinaryTrackInfo, &[]);
+    /// assert_eq!(status, NtStatus::InvalidHandle, "it is not registered");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
@@ -78,6 +110,14 @@ impl<M: Mode> Provider<M> {
     /// Sets the provider's traits from a blob (see [`etw_types::traits`]). Registering does this already; ETW refuses a
     /// second blob for the same registration with `STATUS_UNSUCCESSFUL`.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::NtStatus;
+    ///
+    /// assert_eq!(PROVIDER.set_traits(b"\x04\0A\0"), NtStatus::InvalidHandle, "it is not registered");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
@@ -89,6 +129,15 @@ impl<M: Mode> Provider<M> {
     ///
     /// Switched off, the metadata of TraceLogging events is stored with their payload, and decoders find it by channel 11.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # // SAFETY: nothing else runs.
+    /// # unsafe { PROVIDER.register() };
+    /// assert!(PROVIDER.use_descriptor_type(true).is_success());
+    /// # PROVIDER.unregister();
+    /// ```
+    ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
@@ -98,6 +147,14 @@ impl<M: Mode> Provider<M> {
 
     /// Asks ETW to put the path of this image into the sessions that collect from this provider, so that decoders find
     /// manifest resources in it. Older systems answer `STATUS_INVALID_DEVICE_REQUEST` in kernel mode.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::NtStatus;
+    ///
+    /// assert_eq!(PROVIDER.track_binary(), NtStatus::InvalidHandle, "it is not registered");
+    /// ```
     ///
     /// # IRQL
     ///

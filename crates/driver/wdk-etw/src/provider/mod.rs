@@ -1,5 +1,6 @@
 //! A provider: a static that a driver registers, asks whether an event is wanted, and writes through.
 
+mod buffer;
 mod callback;
 mod information;
 #[cfg(loom)]
@@ -13,7 +14,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use etw_types::{DataKind, EventDataDescriptor, Guid, Keyword, Level, traits};
+use etw_types::{EventDataDescriptor, Guid, Keyword, Level, traits};
 
 use crate::backend::kernel::Kernel;
 use crate::backend::{Mode, SetInformationFn};
@@ -21,6 +22,7 @@ use callback::CallbackSlot;
 use state::{EnableState, Lifecycle};
 use sync::const_fn;
 
+pub use buffer::ProviderBuffer;
 pub use callback::{EnableCallback, EnableRequest, FilterData};
 pub use information::SetInformationMode;
 pub use registration::Registration;
@@ -71,6 +73,14 @@ impl<M: Mode> Provider<M> {
         ///
         /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
         ///
+        /// ```
+        /// # use etw_symbols as _;
+        /// use wdk_etw::{Guid, Provider, SetInformationMode};
+        ///
+        /// static PROVIDER: Provider =
+        ///     Provider::new(Guid::from_name("MyProvider"), b"\x0d\0MyProvider\0", SetInformationMode::Lookup);
+        /// ```
+        ///
         /// # IRQL
         ///
         /// Any.
@@ -79,7 +89,7 @@ impl<M: Mode> Provider<M> {
             Self {
                 enable: EnableState::new(),
                 lifecycle: Lifecycle::new(),
-                traits: EventDataDescriptor::with_kind(traits, DataKind::ProviderMetadata),
+                traits: EventDataDescriptor::provider_traits(traits),
                 set_information: match mode {
                     SetInformationMode::Off => M::set_information_off,
                     SetInformationMode::Direct => M::set_information_direct,
@@ -96,6 +106,14 @@ impl<M: Mode> Provider<M> {
 
     /// The provider's id (its control GUID).
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::Guid;
+    ///
+    /// assert_eq!(*PROVIDER.id(), Guid::from_name("MyCompany.MyDriver"));
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -105,6 +123,12 @@ impl<M: Mode> Provider<M> {
     }
 
     /// The provider's name by its traits; empty where they are malformed or the name is not UTF-8.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// assert_eq!(PROVIDER.name(), "MyCompany.MyDriver");
+    /// ```
     ///
     /// # IRQL
     ///
@@ -119,6 +143,12 @@ impl<M: Mode> Provider<M> {
 
     /// The provider's traits blob.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// assert_eq!(PROVIDER.traits(), b"\x15\0MyCompany.MyDriver\0");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -128,6 +158,15 @@ impl<M: Mode> Provider<M> {
     }
 
     /// Whether a registration is in force: it has a handle.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # // SAFETY: nothing else runs.
+    /// # unsafe { PROVIDER.register() };
+    /// assert!(PROVIDER.is_registered());
+    /// # PROVIDER.unregister();
+    /// ```
     ///
     /// # IRQL
     ///
@@ -144,6 +183,16 @@ impl<M: Mode> Provider<M> {
     ///
     /// [`write_event!`](crate::write_event) asks this by itself. With constant arguments it costs a load, a compare and a
     /// branch where the level is not enabled, and one more load for a keyword of one bit.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::Level;
+    ///
+    /// if PROVIDER.enabled(Level::Verbose, 0x10) {
+    ///     // Collect what a verbose event would need.
+    /// }
+    /// ```
     ///
     /// # IRQL
     ///

@@ -24,6 +24,15 @@ impl<M: Mode> Provider<M> {
     /// ETW can call back before this returns: if a session is waiting for this provider, its events are on from that
     /// moment.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// // SAFETY: unregistered below, when nothing writes any more.
+    /// let status = unsafe { PROVIDER.register() };
+    /// assert!(status.is_success());
+    /// assert!(PROVIDER.unregister().is_success());
+    /// ```
+    ///
     /// # Errors
     ///
     /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) where it is registered; `STATUS_DEVICE_BUSY`
@@ -48,6 +57,22 @@ impl<M: Mode> Provider<M> {
     ///
     /// `context` is handed to each call. The callback can run before this returns.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::{EnableRequest, define_provider};
+    ///
+    /// define_provider!(PROVIDER, "MyCompany.MyDriver");
+    ///
+    /// fn on_enable(request: &EnableRequest<'_>) {
+    ///     assert_eq!(request.context(), 5);
+    /// }
+    ///
+    /// // SAFETY: unregistered below, when nothing writes any more.
+    /// let status = unsafe { PROVIDER.register_with_callback(on_enable, 5) };
+    /// assert!(status.is_success());
+    /// assert!(PROVIDER.unregister().is_success());
+    /// ```
+    ///
     /// # Errors
     ///
     /// As for `register`.
@@ -64,6 +89,17 @@ impl<M: Mode> Provider<M> {
     }
 
     /// Registers the provider until the answer is dropped.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// // SAFETY: the registration is dropped when nothing writes any more.
+    /// let registration = unsafe { PROVIDER.register_scoped() }?;
+    /// assert!(PROVIDER.is_registered());
+    /// drop(registration);
+    /// assert!(!PROVIDER.is_registered());
+    /// # Ok::<(), wdk_etw::NtStatus>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -82,6 +118,15 @@ impl<M: Mode> Provider<M> {
     }
 
     /// Like [`register_scoped`](Self::register_scoped), with a callback of the driver's own.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// // SAFETY: the registration is dropped when nothing writes any more.
+    /// let registration = unsafe { PROVIDER.register_scoped_with_callback(|_request| {}, 0) }?;
+    /// assert!(PROVIDER.is_registered());
+    /// # Ok::<(), wdk_etw::NtStatus>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -104,6 +149,14 @@ impl<M: Mode> Provider<M> {
     }
 
     /// Ends the registration. Does nothing, successfully, where there is none.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// // Twice is once.
+    /// assert!(PROVIDER.unregister().is_success());
+    /// assert!(PROVIDER.unregister().is_success());
+    /// ```
     ///
     /// # Errors
     ///
@@ -137,6 +190,18 @@ impl<M: Mode> Provider<M> {
     }
 
     /// The status of setting the traits in the last successful registration; `None` before the first.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::NtStatus;
+    ///
+    /// assert_eq!(PROVIDER.traits_status(), None);
+    /// # // SAFETY: nothing else runs.
+    /// # unsafe { PROVIDER.register() };
+    /// assert_eq!(PROVIDER.traits_status(), Some(NtStatus::Success));
+    /// # PROVIDER.unregister();
+    /// ```
     ///
     /// # IRQL
     ///
@@ -178,6 +243,20 @@ impl<M: Mode> Provider<M> {
 /// A registration that ends when it is dropped.
 ///
 /// Made by [`Provider::register_scoped`], whose contract says when dropping is allowed.
+///
+/// ```
+/// # use etw_symbols as _;
+/// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+/// use wdk_etw::Registration;
+///
+/// /// What a driver keeps while it is loaded.
+/// struct Driver {
+///     tracing: Registration<wdk_etw::Kernel>,
+/// }
+/// # // SAFETY: dropped at the end.
+/// # let driver = Driver { tracing: unsafe { PROVIDER.register_scoped() }.unwrap() };
+/// # assert!(driver.tracing.provider().is_registered());
+/// ```
 #[must_use = "the provider is unregistered when this is dropped"]
 pub struct Registration<M: Mode> {
     provider: &'static Provider<M>,
@@ -185,6 +264,15 @@ pub struct Registration<M: Mode> {
 
 impl<M: Mode> Registration<M> {
     /// The provider.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// // SAFETY: the registration is dropped when nothing writes any more.
+    /// let registration = unsafe { PROVIDER.register_scoped() }?;
+    /// assert_eq!(registration.provider().name(), "MyCompany.MyDriver");
+    /// # Ok::<(), wdk_etw::NtStatus>(())
+    /// ```
     ///
     /// # IRQL
     ///
@@ -195,6 +283,15 @@ impl<M: Mode> Registration<M> {
     }
 
     /// Ends the registration now, and tells how that went. A failed end is tried again on drop.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// // SAFETY: the registration ends when nothing writes any more.
+    /// let registration = unsafe { PROVIDER.register_scoped() }?;
+    /// assert!(registration.end().is_ok());
+    /// # Ok::<(), wdk_etw::NtStatus>(())
+    /// ```
     ///
     /// # Errors
     ///

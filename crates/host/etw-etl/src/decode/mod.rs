@@ -138,6 +138,8 @@ pub struct Decoded {
     pub raw: Option<Vec<u8>>,
     /// Why not, for an event that has a schema.
     pub error: Option<DecodeError>,
+    /// The functions of the event's stack, the innermost first, if the [`Decoder`] knows names.
+    pub frames: Vec<String>,
     /// The schema, if the event was decoded by one that it does not carry itself.
     pub schema: Option<Arc<EventSchema>>,
 }

@@ -15,6 +15,7 @@ use super::walk::{Sink, walk};
 use super::{Decoded, Kind, decode};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
+use crate::images::FrameNames;
 use crate::read::Reader;
 use crate::read::event::EventRef;
 
@@ -32,6 +33,7 @@ pub struct Decoder {
     layers: Layers,
     known: HashMap<EventKey, Found>,
     recent: Vec<Option<(EventKey, Found)>>,
+    names: Option<Arc<dyn FrameNames>>,
 }
 
 impl Default for Decoder {
@@ -47,7 +49,7 @@ impl Decoder {
     /// Asks these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
-        Self { layers, known: HashMap::new(), recent: vec![None; RECENT] }
+        Self { layers, known: HashMap::new(), recent: vec![None; RECENT], names: None }
     }
 
     /// Asks the trace, then `files` in their order, then the kernel's own classes.
@@ -58,6 +60,37 @@ impl Decoder {
         files.into_iter().for_each(|files| layers.push(files));
         layers.push(Arc::new(Kernel));
         Self::new(layers)
+    }
+
+    /// Names the frames of stacks.
+    #[must_use]
+    pub fn with_names(self, names: Arc<dyn FrameNames>) -> Self {
+        Self { names: Some(names), ..self }
+    }
+
+    /// The functions of an event's stack, the innermost first; addresses without a name are hexadecimal. Empty if no address has a name.
+    #[must_use]
+    pub fn frames(&self, event: &EventRef<'_>) -> Vec<String> {
+        let (Some(names), Some(stack)) = (&self.names, event.stack()) else { return Vec::new() };
+        let process = event.stack_process().unwrap_or(0);
+        let mut is_any = false;
+        let mut frames = Vec::with_capacity(stack.len());
+        for address in stack {
+            let found = names.names(process, address);
+            is_any |= !found.is_empty();
+            if found.is_empty() {
+                frames.push(format!("{address:#x}"));
+            }
+            frames.extend(found);
+        }
+        if is_any { frames } else { Vec::new() }
+    }
+
+    /// Asks another source after all others, also about events that were not known before.
+    pub fn push(&mut self, source: Arc<dyn Schema>) {
+        self.layers.push(source);
+        self.known.clear();
+        self.recent.fill(None);
     }
 
     /// The schema of an event, if there is one. TraceLogging events describe themselves and need none.
@@ -73,7 +106,7 @@ impl Decoder {
 
     fn find(&mut self, key: &EventKey) -> &Found {
         let place = usize::from(key.opcode) ^ usize::from(key.id) ^ usize::from(key.provider.data2);
-        let Self { layers, known, recent } = self;
+        let Self { layers, known, recent, .. } = self;
         let Some(slot) = recent.get_mut(place % RECENT) else { return &None };
         if slot.as_ref().is_none_or(|(other, _)| other != key) {
             if known.len() >= MAX_KNOWN {
@@ -87,6 +120,11 @@ impl Decoder {
 
     /// Decodes an event as far as there is a schema for it.
     pub fn decode(&mut self, event: &EventRef<'_>) -> Decoded {
+        let decoded = self.decode_fields(event);
+        if self.names.is_none() { decoded } else { Decoded { frames: self.frames(event), ..decoded } }
+    }
+
+    fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
         let Some(key) = key(event) else { return decode(event) };
         let Some(schema) = self.find(&key) else {
             let provider = self.layers.provider_name(&key.provider).map(|name| name.to_string());
@@ -102,6 +140,7 @@ impl Decoder {
             fields: walked.fields,
             raw: if is_whole { None } else { Some(payload.to_vec()) },
             error: walked.error,
+            frames: Vec::new(),
             schema: Some(Arc::clone(schema)),
         }
     }

@@ -3,7 +3,7 @@
 //! A start and its stop ([`Pairs`]) become one complete event (`X`) on the track of the thread that started it; everything else is
 //! an instant on its thread's track. A start whose stop is not in the trace is an instant, too, marked `"open":true`.
 
-use super::json::{fields, push, string};
+use super::json::{Integers, fields, push, string};
 use crate::decode::Decoded;
 use crate::pair::{Pairs, Role};
 use crate::read::event::EventRef;
@@ -41,7 +41,7 @@ impl Chrome {
         let header = &event.header;
         let time = header.time.0.saturating_sub(*self.first.get_or_insert(header.time.0));
         let mut arguments = String::new();
-        fields(&mut arguments, &decoded.fields);
+        fields(&mut arguments, &decoded.fields, Integers::Safe);
         let head = head(event, decoded);
         match Role::of(event) {
             Some(Role::Start) => {

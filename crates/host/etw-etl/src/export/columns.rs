@@ -1,34 +1,71 @@
 //! Columns of text for a terminal.
 
+use super::paint::PLAIN;
 use crate::decode::escaped;
 
-/// How wide a line may be; what is longer goes on below.
+/// How wide a line may be if nobody says; what is longer goes on below.
 const WIDTH: usize = 118;
+/// The least that is left for the words of a row, however narrow a terminal is.
+const LEAST_WORDS: usize = 20;
 
 /// Rows of cells, aligned. Behind the cells of a row stands a list of words that is wrapped.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Columns {
     /// Which columns are numbers.
     right: &'static [usize],
     widths: Vec<usize>,
-    rows: Vec<(Vec<String>, Vec<String>)>,
+    rows: Vec<Row>,
+    /// How wide a line may be.
+    width: usize,
+    /// Whether a word that is wider is broken.
+    breaks: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    cells: Vec<String>,
+    words: Vec<String>,
+    colour: Option<&'static str>,
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self::with_numbers(&[])
+    }
 }
 
 impl Columns {
     /// Columns, some of which hold numbers.
     #[must_use]
     pub const fn with_numbers(right: &'static [usize]) -> Self {
-        Self { right, widths: Vec::new(), rows: Vec::new() }
+        Self { right, widths: Vec::new(), rows: Vec::new(), width: WIDTH, breaks: false }
+    }
+
+    /// Fits lines into this width, such as a terminal's; words that are wider go on in the next line.
+    pub const fn fit(&mut self, width: usize) {
+        self.width = width;
+        self.breaks = true;
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>, words: Vec<String>) {
+        self.coloured(cells, words, None);
+    }
+
+    /// Adds a row that is written in a colour: an escape sequence.
+    pub(crate) fn coloured(
+        &mut self,
+        cells: impl IntoIterator<Item = String>,
+        words: Vec<String>,
+        colour: Option<&'static str>,
+    ) {
         let cells: Vec<String> = cells.into_iter().map(|text| escaped(&text).into_owned()).collect();
         self.widths.resize(self.widths.len().max(cells.len()), 0);
         for (width, cell) in self.widths.iter_mut().zip(&cells) {
             *width = (*width).max(cell.chars().count());
         }
-        self.rows.push((cells, words.into_iter().map(|text| escaped(&text).into_owned()).collect()));
+        let words = words.into_iter().map(|text| escaped(&text).into_owned()).collect();
+        self.rows.push(Row { cells, words, colour });
     }
 
     /// How many rows wait for [`Columns::take_lines`].
@@ -46,7 +83,11 @@ impl Columns {
     /// The rows as indented lines. Later rows are aligned with them as far as they are no wider.
     pub fn take_lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        for (cells, words) in std::mem::take(&mut self.rows) {
+        for Row { cells, words, colour } in std::mem::take(&mut self.rows) {
+            let painted = |line: &str| match colour {
+                Some(colour) => format!("{colour}{line}{PLAIN}"),
+                None => line.to_owned(),
+            };
             let mut line = String::from(" ");
             for (column, width) in self.widths.iter().enumerate() {
                 let cell = cells.get(column).map_or("", String::as_str);
@@ -54,18 +95,37 @@ impl Columns {
                 let (before, behind) = if self.right.contains(&column) { (&*space, "") } else { ("", &*space) };
                 line.extend([" ", before, cell, behind, " "]);
             }
+            // On a narrow terminal the words go on below the cells, not beside them.
             let indent = line.chars().count();
+            let below = if indent + LEAST_WORDS > self.width { 4.min(indent) } else { indent };
+            let width = self.width.max(below + LEAST_WORDS);
             let mut used = indent;
             for word in words {
-                let length = word.chars().count() + 1;
-                if used + length > WIDTH && used > indent {
-                    lines.push(std::mem::replace(&mut line, " ".repeat(indent)).trim_end().to_owned());
-                    used = indent;
+                let mut rest = word.as_str();
+                loop {
+                    let room = width.saturating_sub(used + 1);
+                    let length = rest.chars().count();
+                    let fits = length <= room;
+                    if !fits && used > below && (length <= width - below || room < LEAST_WORDS || !self.breaks) {
+                        lines.push(painted(std::mem::replace(&mut line, " ".repeat(below)).trim_end()));
+                        used = below;
+                        continue;
+                    }
+                    let cut = rest
+                        .char_indices()
+                        .nth(room)
+                        .filter(|_| !fits && self.breaks)
+                        .map_or(rest.len(), |(place, _)| place);
+                    let (start, end) = rest.split_at_checked(cut).unwrap_or((rest, ""));
+                    line.extend([" ", start]);
+                    used += start.chars().count() + 1;
+                    rest = end;
+                    if rest.is_empty() {
+                        break;
+                    }
                 }
-                line.extend([" ", &word]);
-                used += length;
             }
-            lines.push(line.trim_end().to_owned());
+            lines.push(painted(line.trim_end()));
         }
         lines
     }
@@ -85,5 +145,17 @@ mod tests {
         assert_eq!(columns.take_lines(), expected);
         columns.row(["2".into()], vec!["\x1bz".into()]);
         assert_eq!(columns.take_lines(), ["   2      \\u{1b}z"], "as wide as what was there before");
+        columns.fit(30);
+        columns.row(["3".into(), "event".into()], vec!["a".repeat(12), "b".repeat(8)]);
+        columns.coloured(["4".into(), "a long name of an event".into()], vec!["word".into()], Some("\x1b[31m"));
+        assert_eq!(
+            columns.take_lines(),
+            [
+                "   3  event".to_owned(),
+                format!("     {} {}", "a".repeat(12), "b".repeat(8)),
+                "\x1b[31m   4  a long name of an event\x1b[0m".to_owned(),
+                "\x1b[31m     word\x1b[0m".to_owned(),
+            ]
+        );
     }
 }

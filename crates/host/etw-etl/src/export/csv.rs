@@ -15,7 +15,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let mut fields = String::new();
-    json::fields(&mut fields, &decoded.fields);
+    let is_exact = json::fields(&mut fields, &decoded.fields, json::Integers::Numbers);
     let optional = |value: Option<String>| value.unwrap_or_default();
     let cells = [
         header.time.to_string(),
@@ -36,7 +36,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         optional(header.activity.map(|id| id.to_string())),
         optional(event.related().map(|id| id.to_string())),
         fields,
-        optional(decoded.raw.as_deref().map(hex)),
+        optional(decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload())).map(hex)),
     ];
     for (index, cell) in cells.iter().enumerate() {
         if index > 0 {

@@ -5,10 +5,20 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::digits::{decimal, hexadecimal};
-use crate::decode::{Field, Node, Scalar};
+use super::typed;
+use crate::decode::{Field, Scalar};
 use crate::format::bytes::hex;
 
-/// Largest whole number that every JSON reader keeps: 2^53 - 1. Numbers beyond it are written as strings.
+/// What becomes of whole numbers that a JSON reader may round: those beyond 2^53 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Integers {
+    /// Numbers like all others, so that a field has one type.
+    Numbers,
+    /// Strings, for readers that are JavaScript.
+    Safe,
+}
+
+/// Largest whole number that every JSON reader keeps.
 const MAX_SAFE: u128 = (1 << 53) - 1;
 
 /// Fields of an object that are compared with each other, not hashed, to find those of one name.
@@ -45,7 +55,11 @@ pub(super) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
 }
 
 /// Appends fields as an object in their order. The second field of a name is called `name#2`, as objects have no two.
-pub(super) fn fields(out: &mut String, fields: &[Field]) {
+///
+/// A field has one JSON type in all events, whatever its values are. Returns whether the values say everything: text that is
+/// not valid in its encoding, a boolean that is neither 0 nor 1 and a number that is not finite do not fit their types.
+pub(super) fn fields(out: &mut String, fields: &[Field], integers: Integers) -> bool {
+    let mut is_exact = true;
     // Few fields are compared with each other sooner than they are hashed.
     let mut seen: Option<HashMap<&str, usize>> = (fields.len() > FEW).then(HashMap::new);
     out.push('{');
@@ -67,9 +81,10 @@ pub(super) fn fields(out: &mut String, fields: &[Field]) {
             string(out, &format!("{}#{times}", field.name));
         }
         out.push(':');
-        node(out, &field.node);
+        is_exact &= typed::node(out, field, &field.node, integers);
     }
     out.push('}');
+    is_exact
 }
 
 /// Appends return addresses as an array of hexadecimal numbers in strings: JSON numbers have too few digits.
@@ -83,35 +98,15 @@ pub(super) fn stack(out: &mut String, frames: &[u64]) {
     out.push(']');
 }
 
-fn node(out: &mut String, value: &Node) {
+/// Appends a value in the form that loses nothing, whatever its type is then.
+pub(super) fn scalar(out: &mut String, value: &Scalar, integers: Integers) {
     match value {
-        Node::Value(value) => scalar(out, value),
-        Node::Array(nodes) => {
-            out.push('[');
-            for (index, element) in nodes.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                node(out, element);
-            }
-            out.push(']');
-        }
-        Node::Struct(members) => fields(out, members),
-        Node::Custom { description, bytes } => {
-            push(out, format_args!("{{\"custom\":\"{}\",\"bytes\":\"{}\"}}", hex(description), hex(bytes)));
-        }
-    }
-}
-
-/// Appends a value.
-pub(super) fn scalar(out: &mut String, value: &Scalar) {
-    match value {
-        Scalar::Bool(value) => push(out, format_args!("{value}")),
-        Scalar::Integer(value) if value.unsigned_abs() <= MAX_SAFE => {
+        Scalar::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Scalar::Integer(value) if integers == Integers::Numbers || value.unsigned_abs() <= MAX_SAFE => {
             if *value < 0 {
                 out.push('-');
             }
-            decimal(out, u64::try_from(value.unsigned_abs()).unwrap_or_default());
+            decimal(out, u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX));
         }
         Scalar::Integer(value) => push(out, format_args!("\"{value}\"")),
         // The shortest digits that read back as the same number of this width.

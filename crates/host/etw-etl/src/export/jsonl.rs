@@ -2,12 +2,16 @@
 //!
 //! Every event has the keys up to `fields`. Behind them follow, if an event has it, `message` (the text that its manifest
 //! gives it, with the fields put in), `sequence` (the number of a message),
-//! `stack` (return addresses, the innermost first) or, where the file does not define it, `stack_key`, and `raw`.
+//! `stack` (return addresses, the innermost first) with `frames` (names of images and functions, inlined ones included) or, where the file does not define it, `stack_key`, and `raw`: the event's data, if
+//! not all of it was decoded or a value does not fit its type.
+//!
+//! A field has one type: whole numbers are numbers with all their digits, booleans are booleans, floating-point numbers are numbers
+//! or null, and everything else is a string. Pointers and other hexadecimal numbers, GUIDs, addresses, dates and statuses are strings.
 
 use etw_types::Guid;
 
 use super::digits::{decimal, guid, hexadecimal, time};
-use super::json::{self, fields, push, string};
+use super::json::{self, Integers, fields, push, string};
 use crate::decode::Decoded;
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
@@ -52,7 +56,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     out.push_str(",\"related\":");
     id(out, event.related());
     out.push_str(",\"fields\":");
-    fields(out, &decoded.fields);
+    let is_exact = fields(out, &decoded.fields, Integers::Numbers);
     if let Some(message) = decoded.message() {
         out.push_str(",\"message\":");
         string(out, &message);
@@ -63,10 +67,20 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     if let Some(frames) = event.stack() {
         out.push_str(",\"stack\":");
         json::stack(out, &frames);
+        if !decoded.frames.is_empty() {
+            out.push_str(",\"frames\":[");
+            for (index, frame) in decoded.frames.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                string(out, frame);
+            }
+            out.push(']');
+        }
     } else if let Some(key) = event.stack_key() {
         push(out, format_args!(",\"stack_key\":\"{key:#x}\""));
     }
-    if let Some(raw) = &decoded.raw {
+    if let Some(raw) = decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload())) {
         push(out, format_args!(",\"raw\":\"{}\"", hex(raw)));
     }
     out.push_str("}\n");

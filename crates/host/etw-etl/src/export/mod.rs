@@ -11,15 +11,19 @@ mod digits;
 mod html;
 mod json;
 mod jsonl;
+mod paint;
 mod table;
 mod text;
+mod typed;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use crate::decode::{Decoder, escaped};
+use crate::decode::{Decoded, Decoder, escaped};
 use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
+use crate::time::FileTime;
 use chrome::Chrome;
 pub use columns::Columns;
 use html::Html;
@@ -84,6 +88,19 @@ impl From<&Report> for About {
     }
 }
 
+impl About {
+    /// The losses of two traces together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            title: self.title.clone(),
+            events_lost: self.events_lost.saturating_add(other.events_lost),
+            buffers_lost: self.buffers_lost.saturating_add(other.buffers_lost),
+            unreadable_bytes: self.unreadable_bytes.saturating_add(other.unreadable_bytes),
+        }
+    }
+}
+
 /// Writes events in one of the formats.
 #[derive(Debug)]
 pub struct Exporter<W> {
@@ -94,6 +111,7 @@ pub struct Exporter<W> {
     table: Table,
     line: String,
     decoder: Decoder,
+    has_colours: bool,
 }
 
 impl<W: Write> Exporter<W> {
@@ -118,6 +136,7 @@ impl<W: Write> Exporter<W> {
             table: Table::default(),
             line: String::new(),
             decoder: Decoder::default(),
+            has_colours: false,
         })
     }
 
@@ -125,6 +144,28 @@ impl<W: Write> Exporter<W> {
     #[must_use]
     pub fn with_decoder(mut self, decoder: Decoder) -> Self {
         self.decoder = decoder;
+        self
+    }
+
+    /// Fits a table into this width. Other formats have no width.
+    #[must_use]
+    pub const fn with_width(mut self, width: usize) -> Self {
+        self.table.fit(width);
+        self
+    }
+
+    /// Writes text and tables in colours, by the level of an event.
+    #[must_use]
+    pub const fn with_colours(mut self) -> Self {
+        self.has_colours = true;
+        self.table.colour();
+        self
+    }
+
+    /// Counts the times of a table from this moment, and not from the first event that it gets.
+    #[must_use]
+    pub const fn since(mut self, origin: FileTime) -> Self {
+        self.table.since(origin);
         self
     }
 
@@ -149,20 +190,34 @@ impl<W: Write> Exporter<W> {
     /// What the output answered.
     pub fn event_ref(&mut self, event: &EventRef<'_>) -> io::Result<()> {
         let decoded = self.decoder.decode(event);
+        self.decoded(event, &decoded)
+    }
+
+    /// Writes an event that somebody else decoded.
+    ///
+    /// # Errors
+    ///
+    /// What the output answered.
+    pub fn decoded(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         self.line.clear();
         match self.format {
             Format::Text => {
-                text::line(&mut self.line, event, &decoded);
+                text::line(&mut self.line, event, decoded);
                 // Names may have any characters; the last one is the end of the line.
                 self.line.pop();
-                self.line = escaped(&self.line).into_owned();
-                self.line.push('\n');
+                let colour = if self.has_colours { paint::of_level(event.header.descriptor.level) } else { None };
+                if let (None, Cow::Borrowed(_)) = (colour, escaped(&self.line)) {
+                    self.line.push('\n');
+                } else {
+                    let end = if colour.is_some() { paint::PLAIN } else { "" };
+                    self.line = format!("{}{}{end}\n", colour.unwrap_or_default(), escaped(&self.line));
+                }
             }
-            Format::Table => self.table.event(&mut self.line, event, &decoded),
-            Format::JsonLines => jsonl::line(&mut self.line, event, &decoded),
-            Format::Csv => csv::line(&mut self.line, event, &decoded),
-            Format::Chrome => self.chrome.event(&mut self.line, event, &decoded),
-            Format::Html => self.html.event(&mut self.line, event, &decoded),
+            Format::Table => self.table.event(&mut self.line, event, decoded),
+            Format::JsonLines => jsonl::line(&mut self.line, event, decoded),
+            Format::Csv => csv::line(&mut self.line, event, decoded),
+            Format::Chrome => self.chrome.event(&mut self.line, event, decoded),
+            Format::Html => self.html.event(&mut self.line, event, decoded),
         }
         self.out.write_all(self.line.as_bytes())
     }

@@ -8,9 +8,11 @@ use std::collections::HashMap;
 use etw_types::{Guid, Level, Opcode};
 
 use super::columns::Columns;
+use super::paint;
 use crate::decode::{Decoded, Field, escaped};
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
+use crate::time::FileTime;
 
 /// Rows that are aligned with each other.
 const PAGE: usize = 500;
@@ -23,23 +25,49 @@ const MAX_RAW: usize = 32;
 #[derive(Debug)]
 pub(super) struct Table {
     columns: Columns,
-    /// When the first event was, and the last one so far.
-    times: Option<(i64, i64)>,
+    /// What time is counted from: the first event, if nobody says.
+    origin: Option<i64>,
+    /// When the last event was.
+    last: Option<i64>,
     /// The first provider, whose name is in the title and not repeated.
     provider: Option<Guid>,
     /// The line that names it, until it is written.
     title: Option<String>,
     activities: HashMap<Guid, usize>,
+    has_colours: bool,
 }
 
 impl Default for Table {
     fn default() -> Self {
         let columns = Columns::with_numbers(&[0, 1]);
-        Self { columns, times: None, provider: None, title: None, activities: HashMap::new() }
+        Self {
+            columns,
+            origin: None,
+            last: None,
+            provider: None,
+            title: None,
+            activities: HashMap::new(),
+            has_colours: false,
+        }
     }
 }
 
 impl Table {
+    /// Fits the table into a width.
+    pub(super) const fn fit(&mut self, width: usize) {
+        self.columns.fit(width);
+    }
+
+    /// Writes rows in the colours of their levels.
+    pub(super) const fn colour(&mut self) {
+        self.has_colours = true;
+    }
+
+    /// Counts time from a moment, not from the first event.
+    pub(super) const fn since(&mut self, origin: FileTime) {
+        self.origin = Some(origin.0);
+    }
+
     /// Adds an event, and to `out` the rows that are complete.
     pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
@@ -49,12 +77,12 @@ impl Table {
             let name = decoded.provider.clone().unwrap_or_else(|| id.to_string());
             self.title = Some(format!("  provider {}\n", escaped(&name)));
         }
-        if self.times.is_none() {
+        if self.last.is_none() {
             let names = ["ms", "delta", "level", "activity", "event"];
             self.columns.row(names.map(String::from), vec!["fields".into()]);
         }
-        let (first, last) = self.times.unwrap_or((now, now));
-        self.times = Some((first, now));
+        let first = *self.origin.get_or_insert(now);
+        let last = self.last.replace(now).unwrap_or(now);
         let cells = [
             milliseconds(now.saturating_sub(first)),
             milliseconds(now.saturating_sub(last)),
@@ -65,7 +93,8 @@ impl Table {
         let mut words: Vec<String> = decoded.fields.iter().map(short).collect();
         words.extend(decoded.error.map(|error| format!("({error})")));
         words.extend(decoded.raw.as_deref().filter(|raw| !raw.is_empty()).map(raw));
-        self.columns.row(cells, words);
+        let colour = if self.has_colours { paint::of_level(header.descriptor.level) } else { None };
+        self.columns.coloured(cells, words, colour);
         if self.columns.len() >= PAGE {
             self.flush(out);
         }
@@ -130,7 +159,9 @@ fn level(level: Level) -> String {
 /// `Status=0xC00000BB STATUS_NOT_SUPPORTED` without the number.
 fn short(field: &Field) -> String {
     let text = field.to_string();
-    match text.rsplit_once(' ') {
+    // A text of the provider's may end with the name of a status as well.
+    let value = text.strip_prefix(field.name.as_str()).and_then(|rest| rest.strip_prefix("=0x"));
+    match value.and_then(|number| number.split_once(' ')) {
         Some((_, name)) if name.starts_with("STATUS_") => format!("{}={name}", field.name),
         _ => text,
     }

@@ -65,7 +65,7 @@ fn json_lines_have_stable_keys_in_a_stable_order() {
 }
 
 #[test]
-fn json_values_lose_nothing() {
+fn json_values_have_one_type_and_lose_nothing() {
     let event = trace_logging("E", |builder| {
         builder
             .u64("max", u64::MAX)
@@ -83,22 +83,24 @@ fn json_values_lose_nothing() {
             .u8("twice", 1)
             .u8("twice", 2)
     });
-    let fields = &json_line(&event)["fields"];
+    let line = json_line(&event);
+    let fields = &line["fields"];
+    assert!(line["raw"].as_str().unwrap().contains("610000d8"), "the bytes of what does not fit its type: {line}");
     assert_eq!(
         fields,
         &json!({
-            "max": "18446744073709551615",
-            "min": "-9223372036854775808",
+            "max": u64::MAX,
+            "min": i64::MIN,
             "safe": 9_007_199_254_740_991_u64,
             "tenth": 0.1,
             "tenth32": 0.1,
             "negative zero": -0.0,
-            "nan": "NaN",
-            "other nan": "NaN(0x7ff8000000000001)",
-            "infinite": "-Infinity",
-            "half": {"text": "a\u{FFFD}", "bytes": "610000d8"},
+            "nan": null,
+            "other nan": null,
+            "infinite": null,
+            "half": "a\u{FFFD}",
             "nul": "a\0\"\\\n\u{1f}",
-            "bytes": {"text": "a\u{FFFD}", "bytes": "61ff"},
+            "bytes": "a\u{FFFD}",
             "twice": 1,
             "twice#2": 2,
         })
@@ -184,6 +186,8 @@ fn a_table_shows_relative_times_and_brackets() {
     ];
     assert_eq!(table, expected.concat());
     assert_eq!(export(Format::Table, &[]), "");
+    let text = [trace_logging("Log", |builder| builder.str8("message", "it said STATUS_SUCCESS"))];
+    assert!(export(Format::Table, &text).contains("message=\"it said STATUS_SUCCESS\""), "only statuses are shortened");
     events.extend(std::iter::repeat_n(event_of(b"\xFF\x00\x00E\0", &[0xEE; 70]), 1000));
     let table = export(Format::Table, &events);
     assert_eq!(table.matches("raw=").count(), 1000, "pages join");
@@ -239,4 +243,54 @@ fn an_export_without_events_is_complete() {
     assert_eq!(document["traceEvents"], json!([]));
     assert_eq!("perfetto".parse(), Ok(Format::Chrome));
     assert!("xml".parse::<Format>().is_err());
+}
+
+/// A field has the JSON type of its schema, whichever value it has in an event.
+#[test]
+fn a_field_has_one_json_type_for_all_of_its_values() {
+    let types = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let line = |bool32: u32, time: u64, status: u64, letters: [u8; 2], text: &[u16]| {
+        json_line(&trace_logging("E", |builder| {
+            builder
+                .field("bool32", InType::Bool32, OutType::Default, 0, &bool32.to_le_bytes())
+                .field("bool8", InType::U8, OutType::Boolean, 0, &bool32.to_le_bytes()[..1])
+                .field("time", InType::FileTime, OutType::Default, 0, &time.to_le_bytes())
+                .field("status", InType::U64, OutType::NtStatus, 0, &status.to_le_bytes())
+                .field("letter", InType::U8, OutType::String, 0, &letters[..1])
+                .u64("number", time)
+                .str16("text", text)
+        }))
+    };
+    let usual = line(1, 133_594_528_890_000_000, 0, *b"ab", &[0x61]);
+    let odd = line(7, u64::MAX / 2, 1 << 40, [0xFF, 0x61], &[0xD800]);
+    for name in ["bool32", "bool8", "time", "status", "letter", "number", "text"] {
+        let (one, other) = (&usual["fields"][name], &odd["fields"][name]);
+        assert_eq!(types(one), types(other), "{name}: {one} and {other}");
+    }
+    assert_eq!(usual.get("raw"), None);
+    assert!(odd["raw"].is_string(), "the bytes of what does not fit");
+}
+
+#[test]
+fn a_table_counts_from_a_moment_and_fits_a_width() {
+    let event = trace_logging("Read", |builder| builder.str8("File", &"x".repeat(30)).str8("Other", &"y".repeat(30)));
+    let table = |width: usize| {
+        let origin = crate::FileTime(event.header.time.0 - 20_000);
+        let mut exporter =
+            Exporter::new(Vec::new(), Format::Table).unwrap().with_width(width).since(origin).with_colours();
+        exporter.event(&event).unwrap();
+        String::from_utf8(exporter.finish().unwrap()).unwrap()
+    };
+    assert!(table(200).contains("2.0000  0.0000  info"), "{}", table(200));
+    for width in [60, 80, 100, 200] {
+        let longest = table(width).lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= width, "{longest} of {width}: {}", table(width));
+    }
 }

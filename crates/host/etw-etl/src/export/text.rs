@@ -59,14 +59,16 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     if let Some(sequence) = header.sequence {
         push(out, format_args!(" sequence={sequence}"));
     }
-    if let Some(frames) = event.stack() {
+    if !decoded.frames.is_empty() {
+        push(out, format_args!(" stack={}", Scalar::Text(decoded.frames.join(" <- "))));
+    } else if let Some(frames) = event.stack() {
         out.push_str(" stack=");
         let separators = std::iter::once("").chain(std::iter::repeat("<-"));
         frames.iter().zip(separators).for_each(|(frame, before)| push(out, format_args!("{before}{frame:#x}")));
     } else if let Some(key) = event.stack_key() {
         push(out, format_args!(" stack_key={key:#x}"));
     }
-    if let Some(raw) = &decoded.raw {
+    if let Some(raw) = decoded.raw.as_deref().filter(|raw| !raw.is_empty()) {
         let shown = raw.get(..MAX_RAW).unwrap_or(raw);
         let more = raw.len() - shown.len();
         push(out, format_args!(" raw={}", hex(shown)));

@@ -4,27 +4,60 @@
 use std::io::{Read, Seek};
 
 use etw_manifest::tdh::TraceSchemas;
+use etw_types::Guid;
 
 use super::records::Buffer;
 use super::report::{LossReason, Report};
 use super::schemas::collect;
 use super::source::{Found, Source};
 use super::stacks::Stacks;
+use crate::decode::Decoder;
+use crate::format::bytes::{guid_at, u16_at};
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
+use crate::format::record::Layout;
+use crate::images::Images;
+use crate::read::event::EventRef;
+use crate::time::{Clock, ClockKind, FileTime};
 
 /// What events of a file say about other events.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) stacks: Stacks,
     pub(crate) schemas: TraceSchemas,
+    pub(crate) images: Images,
+    pub(crate) decoder: Decoder,
 }
 
 impl Collected {
     fn add(&mut self, buffer: &Buffer) {
         self.stacks.collect(buffer);
         collect(&mut self.schemas, buffer);
+        self.collect_images(buffer);
+    }
+
+    /// Takes the images of a buffer: also a rundown at the end of a trace tells of images that were there all the time.
+    fn collect_images(&mut self, buffer: &Buffer) {
+        for slot in &buffer.slots {
+            let record = buffer.record(*slot);
+            let is_image = match slot.layout {
+                Layout::System | Layout::Compact | Layout::PerfInfo => {
+                    // A load (in two groups), an unload, and the two of a rundown.
+                    matches!(u16_at(record, 6), Some(0x030A | 0x140A | 0x1402..=0x1404))
+                }
+                Layout::Full | Layout::Event => guid_at(record, 0x18) == Some(IMAGE_ID),
+                _ => false,
+            };
+            if is_image {
+                let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
+                let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, record);
+                self.images.add(&self.decoder.decode(&event));
+            }
+        }
     }
 }
+
+/// The class of events that tell of images and their PDBs.
+const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de);
 
 /// Bytes of a buffer's header.
 const HEADER: u64 = 0x48;
@@ -38,18 +71,24 @@ pub(crate) struct Entry {
     pub(crate) offset: u64,
 }
 
-/// Finds all buffers, the earliest first.
+/// Finds all buffers from an offset on, the earliest first, and the end of the last one. What the end of a growing file lacks of a
+/// buffer is not there yet, and not lost.
 pub(crate) fn index<R: Read + Seek>(
     source: &mut Source<R>,
     header: &LogfileHeader,
     report: &mut Report,
     collected: &mut Collected,
-) -> Vec<Entry> {
+    from: u64,
+    grows: bool,
+) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
-    let mut offset = 0;
+    let mut offset = from;
     while offset < source.length {
         let left = source.length - offset;
         let next = match source.buffer(offset) {
+            Ok(Found::Buffer(_, size, _) | Found::Packed(size, _)) if grows && size > left => break,
+            Ok(Found::Unwritten) if grows => break,
+            Ok(Found::Bad) if grows && left < HEADER => break,
             Ok(Found::Buffer(buffer, size, loss)) => {
                 report.buffers += 1;
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
@@ -83,11 +122,14 @@ pub(crate) fn index<R: Read + Seek>(
                 next
             }
         };
-        let Some(next) = next else { break };
+        let Some(next) = next else {
+            offset = source.length;
+            break;
+        };
         offset = next;
     }
     entries.sort_unstable();
-    entries
+    (entries, offset)
 }
 
 /// Where the next buffer can be behind a place that holds none: at a multiple of the buffers' size. Compressed buffers have

@@ -16,7 +16,7 @@ pub(crate) mod stacks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ use crate::format::bytes::u64_at;
 use crate::format::classic::SYSTEM_SIZE;
 use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
-use crate::time::Clock;
+use crate::images::Images;
+use crate::time::{Clock, FileTime};
 use event::{Event, EventRef};
 use index::{Collected, Entry, index};
 use records::Buffer;
@@ -41,11 +42,14 @@ use stacks::Stacks;
 pub struct ReaderOptions {
     /// Memory for buffers, about, in bytes; one buffer is always held.
     pub memory: usize,
+    /// Whether the file is still being written: what its end lacks of a buffer is not lost but not there yet, and
+    /// [`Reader::refresh`] looks for more.
+    pub grows: bool,
 }
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self { memory: 64 * 1024 * 1024 }
+        Self { memory: 64 * 1024 * 1024, grows: false }
     }
 }
 
@@ -59,9 +63,12 @@ pub struct Reader<R = File> {
     report: Report,
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
+    images: Arc<Images>,
     /// Where in the stacks the last event was.
     stack_place: usize,
     entries: Vec<Entry>,
+    /// Where the next buffer of a growing file will be.
+    end: u64,
     /// How many of the entries were opened.
     opened: usize,
     /// Open buffers: time stamp of the next record, number of the entry, number of the record.
@@ -123,7 +130,12 @@ impl<R: Read + Seek> Reader<R> {
         Self::build(file, Path::new("(a stream)"), options)
     }
 
-    fn build(file: R, path: &Path, options: ReaderOptions) -> Result<Self, Error> {
+    /// Reads a trace from something that stands for this path in errors.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn build(file: R, path: &Path, options: ReaderOptions) -> Result<Self, Error> {
         let mut source = Source::new(file).map_err(Error::io("read", path))?;
         let mut report = Report::default();
         let start = source.bytes(0, buffer::SIZE + usize::from(u16::MAX)).map_err(Error::io("read", path))?;
@@ -143,7 +155,7 @@ impl<R: Read + Seek> Reader<R> {
         report.events_lost = header.events_lost;
         report.buffers_lost = header.buffers_lost;
         let mut found = Collected::default();
-        let entries = index(&mut source, &header, &mut report, &mut found);
+        let (entries, end) = index(&mut source, &header, &mut report, &mut found, 0, options.grows);
         found.stacks.finish();
         report.stacks_dropped = found.stacks.dropped();
         Ok(Self {
@@ -154,8 +166,10 @@ impl<R: Read + Seek> Reader<R> {
             report,
             stacks: found.stacks,
             schemas: Arc::new(found.schemas),
+            images: Arc::new(found.images),
             stack_place: 0,
             entries,
+            end,
             opened: 0,
             open: BTreeSet::new(),
             loaded: BTreeMap::new(),
@@ -186,6 +200,63 @@ impl<R: Read + Seek> Reader<R> {
     #[must_use]
     pub fn schemas(&self) -> Arc<TraceSchemas> {
         Arc::clone(&self.schemas)
+    }
+
+    /// The images that the file tells of. Complete from the start; those that a growing file tells of later are not among them.
+    #[must_use]
+    pub fn images(&self) -> Arc<Images> {
+        Arc::clone(&self.images)
+    }
+
+    /// Looks for buffers that a growing file got since it was opened or refreshed; returns the schemas that they carry, or `None`
+    /// if there is no new buffer. Events of new buffers come after all earlier ones, in the order of time among themselves.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or became shorter.
+    pub fn refresh(&mut self) -> io::Result<Option<Arc<TraceSchemas>>> {
+        let length = self.source.file.seek(SeekFrom::End(0))?;
+        if length < self.end {
+            return Err(io::Error::other("the file became shorter: another trace is in its place"));
+        }
+        self.source.length = length;
+        let mut found = Collected { stacks: std::mem::take(&mut self.stacks), ..Collected::default() };
+        let (mut entries, end) =
+            index(&mut self.source, &self.header, &mut self.report, &mut found, self.end, self.options.grows);
+        let is_new = end != std::mem::replace(&mut self.end, end);
+        if is_new {
+            found.stacks.finish();
+            self.stack_place = 0;
+        }
+        self.stacks = found.stacks;
+        self.entries.append(&mut entries);
+        if let Some(later) = self.entries.get_mut(self.opened..) {
+            later.sort_unstable();
+        }
+        Ok(is_new.then(|| Arc::new(found.schemas)))
+    }
+
+    /// What the trace is read from.
+    pub const fn get_mut(&mut self) -> &mut R {
+        &mut self.source.file
+    }
+
+    /// Starts again with the first event.
+    pub fn rewind(&mut self) {
+        self.entries.sort_unstable();
+        self.opened = 0;
+        self.open.clear();
+        self.loaded.clear();
+        self.held = 0;
+        self.current = None;
+        self.stack_place = 0;
+    }
+
+    /// When the next event was, without taking it.
+    pub fn next_time(&mut self) -> Option<FileTime> {
+        self.advance()?;
+        let (stamp, ..) = self.current.as_ref()?.key()?;
+        Some(self.clock.time(stamp))
     }
 
     /// Memory that buffers hold at the moment.
@@ -236,6 +307,17 @@ impl<R: Read + Seek> Reader<R> {
     /// # Ok::<(), etw_etl::Error>(())
     /// ```
     pub fn next_ref(&mut self) -> Option<EventRef<'_>> {
+        self.advance()?;
+        let current = self.current.as_mut()?;
+        let slot = current.buffer.slots.get(current.position).copied()?;
+        current.position += 1;
+        let buffer = &current.buffer;
+        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
+        Some(event.resolve(&self.stacks, &mut self.stack_place))
+    }
+
+    /// Makes the buffer with the earliest record the current one; `None` at the end.
+    fn advance(&mut self) -> Option<()> {
         while !self.current_is_next() {
             if let Some(current) = self.current.take()
                 && let Some((stamp, number, position)) = current.key()
@@ -247,12 +329,7 @@ impl<R: Read + Seek> Reader<R> {
             let (stamp, number, position) = self.open.pop_first()?;
             self.current = self.load(stamp, number).map(|buffer| Current { number, position, buffer });
         }
-        let current = self.current.as_mut()?;
-        let slot = current.buffer.slots.get(current.position).copied()?;
-        current.position += 1;
-        let buffer = &current.buffer;
-        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        Some(event.resolve(&self.stacks, &mut self.stack_place))
+        Some(())
     }
 
     /// Whether the next record of the current buffer is the earliest of all.

@@ -3,7 +3,9 @@
 //! The model follows the `eventman` schema of Microsoft's documentation. It keeps what a decoder does not need as well (symbols,
 //! channels, values of all parts), so that code and resources can be generated from it.
 
+mod check;
 mod lower;
+pub(crate) mod numbers;
 mod xml;
 
 use std::collections::HashMap;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 
 use etw_types::Guid;
 
+pub use numbers::Numbers;
 pub use xml::ParseError;
 
 use crate::schema::{EventKey, EventSchema, Schema, Source};
@@ -21,6 +24,17 @@ use crate::types::Encoding;
 pub struct Manifest {
     /// The providers, in the order of the file.
     pub providers: Vec<Provider>,
+    /// The string tables, in the order of the file; a binary has none.
+    pub languages: Vec<Language>,
+}
+
+/// The texts of a language.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Language {
+    /// Its name, such as `en-US`.
+    pub culture: String,
+    /// Texts by their ids.
+    pub strings: HashMap<String, String>,
 }
 
 /// Text, and the string-table id under which a manifest has it.
@@ -233,7 +247,20 @@ impl Manifest {
     ///
     /// If the XML is malformed or an element is not what the schema of manifests says; with line and column.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        xml::parse(bytes)
+        xml::parse(&xml::decode(bytes)?)
+    }
+
+    /// Reads a manifest that code and resources are made from: every name that an event uses is declared, numbers are in their
+    /// ranges and there once, and nothing is in it that would be left out.
+    ///
+    /// # Errors
+    ///
+    /// Every mistake, with line and column.
+    pub fn parse_checked(bytes: &[u8]) -> Result<Self, Vec<ParseError>> {
+        let one = |error| vec![error];
+        let text = xml::decode(bytes).map_err(one)?;
+        check::check(&text)?;
+        xml::parse(&text).map_err(one)
     }
 }
 

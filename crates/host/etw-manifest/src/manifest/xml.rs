@@ -6,7 +6,7 @@ use std::fmt;
 use etw_types::Guid;
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Channel, Data, DataKind, Event, Keyword, Level, Manifest, Map, MapItem, Message, Opcode};
+use super::{Channel, Data, DataKind, Event, Keyword, Language, Level, Manifest, Map, MapItem, Message, Opcode};
 use super::{Provider, Size, Task, Template};
 use crate::types::{Encoding, out_from_name};
 
@@ -22,6 +22,20 @@ pub struct ParseError {
     place: Option<(u32, u32)>,
 }
 
+impl ParseError {
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Line and column, counted from 1.
+    #[must_use]
+    pub const fn place(&self) -> Option<(u32, u32)> {
+        self.place
+    }
+}
+
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
@@ -34,10 +48,19 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 /// Reads a manifest.
-pub(super) fn parse(bytes: &[u8]) -> Result<Manifest, ParseError> {
-    let text = text(bytes).ok_or_else(|| fail("the file is neither UTF-8 nor UTF-16 with a byte-order mark"))?;
+pub(super) fn parse(text: &str) -> Result<Manifest, ParseError> {
+    let document = document(text)?;
+    let root = document.root_element();
+    let reader = Reader { strings: strings(root) };
+    let providers = root.descendants().filter(|node| node.has_tag_name_local("provider") && is_declaration(*node));
+    let providers = providers.map(|node| reader.provider(node)).collect::<Result<_, _>>()?;
+    Ok(Manifest { providers, languages: languages(root) })
+}
+
+/// The XML of a manifest.
+pub(super) fn document(text: &str) -> Result<Document<'_>, ParseError> {
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(&text, options).map_err(|error| {
+    let document = Document::parse_with_options(text, options).map_err(|error| {
         let place = error.pos();
         ParseError { reason: format!("not well-formed XML: {error}"), place: Some((place.row, place.col)) }
     })?;
@@ -46,12 +69,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Manifest, ParseError> {
         let reason = format!("not an instrumentation manifest: the root element is <{}>", root.tag_name().name());
         return Err(at(root, reason));
     }
-    let reader = Reader { strings: strings(root) };
-    let providers = root.descendants().filter(|node| node.has_tag_name_local("provider") && is_declaration(*node));
-    Ok(Manifest { providers: providers.map(|node| reader.provider(node)).collect::<Result<_, _>>()? })
+    Ok(document)
 }
 
-/// UTF-8, or UTF-16 behind a byte-order mark.
+/// The text of a file: UTF-8, or UTF-16 behind a byte-order mark.
+pub(super) fn decode(bytes: &[u8]) -> Result<String, ParseError> {
+    text(bytes).ok_or_else(|| fail("the file is neither UTF-8 nor UTF-16 with a byte-order mark"))
+}
+
 fn text(bytes: &[u8]) -> Option<String> {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|bytes| unit(*bytes)).collect();
@@ -66,7 +91,7 @@ fn text(bytes: &[u8]) -> Option<String> {
 }
 
 /// Local names: manifests in use name several namespaces, and some none.
-trait LocalName {
+pub(super) trait LocalName {
     fn has_tag_name_local(&self, name: &str) -> bool;
 }
 
@@ -77,7 +102,7 @@ impl LocalName for Node<'_, '_> {
 }
 
 /// Whether a `provider` element declares a provider and does not only refer to one.
-fn is_declaration(node: Node<'_, '_>) -> bool {
+pub(super) fn is_declaration(node: Node<'_, '_>) -> bool {
     node.attribute("guid").is_some() || node.attribute("name").is_some_and(|_| node.children().any(|c| c.is_element()))
 }
 
@@ -90,11 +115,22 @@ fn strings<'a>(root: Node<'a, '_>) -> HashMap<&'a str, &'a str> {
     strings.filter_map(|node| Some((node.attribute("id")?, node.attribute("value")?))).collect()
 }
 
+/// The string tables of all languages.
+fn languages(root: Node<'_, '_>) -> Vec<Language> {
+    let resources = root.descendants().filter(|node| node.has_tag_name_local("resources"));
+    let language = |node: Node<'_, '_>| {
+        let strings = node.descendants().filter(|node| node.has_tag_name_local("string"));
+        let string = |node: Node<'_, '_>| Some((node.attribute("id")?.to_owned(), node.attribute("value")?.to_owned()));
+        Language { culture: attribute(node, "culture"), strings: strings.filter_map(string).collect() }
+    };
+    resources.map(language).collect()
+}
+
 fn fail(reason: impl Into<String>) -> ParseError {
     ParseError { reason: reason.into(), place: None }
 }
 
-fn at(node: Node<'_, '_>, reason: String) -> ParseError {
+pub(super) fn at(node: Node<'_, '_>, reason: String) -> ParseError {
     let place = node.document().text_pos_at(node.range().start);
     ParseError { reason, place: Some((place.row, place.col)) }
 }
@@ -108,7 +144,7 @@ fn attribute(node: Node<'_, '_>, name: &str) -> String {
 }
 
 /// A number, decimal or hexadecimal.
-fn number<T: TryFrom<u64>>(node: Node<'_, '_>, name: &str) -> Result<Option<T>, ParseError> {
+pub(super) fn number<T: TryFrom<u64>>(node: Node<'_, '_>, name: &str) -> Result<Option<T>, ParseError> {
     let Some(text) = node.attribute(name) else { return Ok(None) };
     let text = text.trim();
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -131,7 +167,7 @@ fn guid(node: Node<'_, '_>, name: &str) -> Result<Option<Guid>, ParseError> {
 }
 
 /// The elements below the list of this name.
-fn list<'a, 'i>(node: Node<'a, 'i>, list: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
+pub(super) fn list<'a, 'i>(node: Node<'a, 'i>, list: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
     let lists = node.children().filter(move |node| node.has_tag_name_local(list));
     lists.flat_map(|node| node.children()).filter(Node::is_element)
 }

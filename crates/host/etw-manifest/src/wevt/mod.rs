@@ -3,11 +3,17 @@
 //! The layout follows the description of libyal's libfwevt and a resource that Microsoft's message compiler wrote. All offsets
 //! are from the start of the resource. The result is the model of manifests; symbols and string ids are not in a binary.
 
+mod binary_xml;
+mod blob;
+mod messages;
 mod resources;
+mod write;
 
 use etw_types::Guid;
 
-pub use resources::{Messages, Resources, resources};
+pub use messages::{Messages, message_table};
+pub use resources::{Resources, resources};
+pub use write::{Text, write};
 
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, u64_at, utf16};
 use crate::manifest::{Channel, Data, DataKind, Event, Keyword, Level, Manifest, Map, MapItem, Message, Opcode};

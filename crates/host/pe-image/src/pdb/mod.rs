@@ -6,11 +6,13 @@
 
 mod address;
 mod annotations;
+mod formats;
 mod lines;
 mod module;
 mod msf;
 mod names;
 mod table;
 
+pub use formats::trace_formats;
 pub use msf::Msf;
 pub use table::Table;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use test_support::reencode;
 
 /// Little memory, so that buffers are dropped and read again.
-const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000 };
+const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000, grows: false };
 const FORMATS: [Format; 6] =
     [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
 

@@ -1,6 +1,6 @@
 //! Instructions, descriptors and stack of an event: disabled, enabled, and with a keyword that nobody wants.
 
-mod driver;
+pub(super) mod driver;
 
 use super::images::SIDES;
 use super::{Findings, Images};

@@ -2,6 +2,7 @@
 
 mod decode;
 mod engine;
+mod facades;
 mod generated;
 mod host;
 mod images;
@@ -15,6 +16,7 @@ use crate::report::{Goal, Section};
 
 pub use decode::decode;
 pub use engine::engine;
+pub use facades::facades;
 pub use host::{host, setup};
 pub use images::Images;
 pub use instructions::instructions;

@@ -13,6 +13,7 @@ use windows_releases::Release;
 use super::{Outcome, print};
 use crate::pe::LinkerMap;
 use crate::report::{json, table};
+use crate::rules::SIGNATURE_DIGEST;
 use crate::{Image, Target, Verdict};
 
 /// Show what is in driver images and whether Windows would load them
@@ -62,8 +63,11 @@ fn inspect(options: &Arguments) -> u8 {
     for file in &options.files {
         let name = file.to_string_lossy();
         match load(file, options) {
-            Ok(image) => {
-                let verdict = Verdict::of(&image, target);
+            Ok((image, bytes)) => {
+                let mut verdict = Verdict::of(&image, target);
+                if let Some(found) = crate::verify::changed(&bytes) {
+                    verdict = verdict.with(&SIGNATURE_DIGEST, found);
+                }
                 worst = worst.max(u8::from(!verdict.is_loadable()));
                 reports.push(if options.json {
                     json::image(&name, &image, &verdict)
@@ -83,7 +87,7 @@ fn inspect(options: &Arguments) -> u8 {
     print(&if options.json { json::list_of(&reports) + "\n" } else { reports.join("\n") }).max(worst)
 }
 
-fn load(file: &Path, options: &Arguments) -> Result<Image, String> {
+fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), String> {
     let bytes = read(file).map_err(|error| error.to_string())?;
     let mut image = Image::parse(&bytes).map_err(|error| error.to_string())?;
     let beside = file.with_extension("map");
@@ -94,7 +98,7 @@ fn load(file: &Path, options: &Arguments) -> Result<Image, String> {
     if let Some(map) = map {
         image.name_entry(LinkerMap::new(&String::from_utf8_lossy(&map)));
     }
-    Ok(image)
+    Ok((image, bytes))
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {

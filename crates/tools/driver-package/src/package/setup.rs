@@ -106,7 +106,7 @@ fn is_plain(name: &str) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['\\', ':'])
 }
 
-pub(super) fn describe(file: &Path, fault: &Fault) -> Problem {
+pub(crate) fn describe(file: &Path, fault: &Fault) -> Problem {
     let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
     Problem { level, ..Problem::error(file, fault.rule.to_string(), &fault.text).at(fault.line) }
 }

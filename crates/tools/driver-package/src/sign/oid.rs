@@ -8,13 +8,28 @@ const fn oid(text: &str) -> ObjectIdentifier {
 
 pub(crate) const SHA1: ObjectIdentifier = oid("1.3.14.3.2.26");
 pub(crate) const SHA256: ObjectIdentifier = oid("2.16.840.1.101.3.4.2.1");
+pub(crate) const SHA384: ObjectIdentifier = oid("2.16.840.1.101.3.4.2.2");
+pub(crate) const SHA512: ObjectIdentifier = oid("2.16.840.1.101.3.4.2.3");
 pub(crate) const RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.1");
 pub(crate) const SHA256_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.11");
+pub(crate) const SHA1_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.5");
+pub(crate) const SHA384_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.12");
+pub(crate) const SHA512_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.13");
 pub(crate) const SIGNED_DATA: ObjectIdentifier = oid("1.2.840.113549.1.7.2");
 pub(crate) const CONTENT_TYPE: ObjectIdentifier = oid("1.2.840.113549.1.9.3");
 pub(crate) const MESSAGE_DIGEST: ObjectIdentifier = oid("1.2.840.113549.1.9.4");
+pub(crate) const SIGNING_TIME: ObjectIdentifier = oid("1.2.840.113549.1.9.5");
+pub(crate) const COUNTER_SIGNATURE: ObjectIdentifier = oid("1.2.840.113549.1.9.6");
 pub(crate) const CODE_SIGNING: ObjectIdentifier = oid("1.3.6.1.5.5.7.3.3");
 
+/// `SPC_PE_IMAGE_PAGE_HASHES_V1_OBJID`
+pub(crate) const PAGE_HASHES_V1: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.3.1");
+/// `SPC_PE_IMAGE_PAGE_HASHES_V2_OBJID`
+pub(crate) const PAGE_HASHES_V2: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.3.2");
+/// `szOID_NESTED_SIGNATURE`
+pub(crate) const NESTED_SIGNATURE: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.4.1");
+/// `szOID_RFC3161_counterSign`
+pub(crate) const RFC3161: ObjectIdentifier = oid("1.3.6.1.4.1.311.3.3.1");
 /// `SPC_INDIRECT_DATA_OBJID`
 pub(crate) const INDIRECT_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.4");
 /// `SPC_STATEMENT_TYPE_OBJID`

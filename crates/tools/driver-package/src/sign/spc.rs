@@ -59,6 +59,21 @@ impl IndirectData {
             digest: DigestInfo { algorithm: with_null(algorithm), digest: OctetString::new(digest)? },
         })
     }
+
+    /// What the digest is of.
+    pub(crate) fn value(&self) -> &Any {
+        &self.data.value
+    }
+
+    /// The digest's algorithm.
+    pub(crate) fn algorithm(&self) -> ObjectIdentifier {
+        self.digest.algorithm.oid
+    }
+
+    /// The digest.
+    pub(crate) fn digest(&self) -> &[u8] {
+        self.digest.digest.as_bytes()
+    }
 }
 
 /// An algorithm with the empty parameters that Windows writes.

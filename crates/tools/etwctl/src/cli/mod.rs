@@ -1,11 +1,190 @@
-//! The command line: one table from which it is parsed, explained and completed.
+//! The command line, as clap reads it.
 //!
-//! Written by hand: the table is needed anyway for the completions, parsing it takes a page, and the command stays free of
-//! dependencies that take longer to build than everything else in it.
+//! [`Cli`] is parsed, explained and completed from these types. Values have their types here; what several values mean together is the
+//! commands' business.
 
-pub(crate) mod completions;
-pub(crate) mod help;
-pub(crate) mod parse;
-pub(crate) mod spec;
+mod session;
+mod trace;
+mod words;
 
-pub(crate) use parse::{Line, parse};
+pub(crate) use session::{
+    Capture, Disable, Enable, InfoGet, InfoSet, Listed, Named, Providers, Record, Requested, Start, Update,
+};
+pub(crate) use trace::{Activities, Decode, Formats, Schema, SchemaFiles, Selected, Stacks, Stats};
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use etw_session::Machine;
+
+/// What the explanation ends with.
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 the trace is damaged, 4 not supported here, \
+                          5 a driver that was run did something wrong";
+
+/// ETW sessions, providers, information classes and traces.
+#[derive(Debug, Parser)]
+#[command(name = "etwctl", version, max_term_width = 120)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Global {
+    /// Write JSON instead of tables
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Every command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the running sessions, or show one
+    Sessions(Listed),
+    /// List the registered providers, or who enabled one
+    Providers(Providers),
+    /// Start a session
+    Start(Start),
+    /// Change a running session
+    Update(Update),
+    /// Ask a provider for events
+    Enable(Enable),
+    /// Take a request back
+    Disable(Disable),
+    /// Ask a provider to log its state
+    Capture(Capture),
+    /// List, get or set information classes
+    #[command(subcommand)]
+    Info(Info),
+    /// Write out what the buffers hold
+    Flush(Named),
+    /// Stop a session
+    Stop(Named),
+    /// Record providers until told to stop
+    Record(Record),
+    /// Print the events of trace files
+    Decode(Decode),
+    /// Summarise a trace file: events by provider and name, and how many of them have a schema
+    Stats(Stats),
+    /// Show how long activities of a trace file took, the slowest first
+    Activities(Activities),
+    /// Write the call stacks of a trace file in the folded form of flame graphs
+    Stacks(Stacks),
+    /// Show the events that a manifest or a binary describes
+    Schema(Schema),
+    /// Run commands of a file, or of standard input, in one process
+    #[command(after_help = "Without Windows this is how several commands act on the same sessions.")]
+    Batch(Batch),
+    /// Write completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What to do with information classes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Info {
+    /// List the information classes
+    List,
+    /// Query or enumerate an information class
+    Get(InfoGet),
+    /// Set an information class
+    Set(InfoSet),
+}
+
+/// Commands in a file.
+#[derive(Debug, Args)]
+pub(crate) struct Batch {
+    /// One command in a line; # begins a comment
+    pub(crate) file: Option<PathBuf>,
+    /// Go on after a command that failed
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
+/// Parses the arguments of the process, or of a line of a batch. What is printed for `--help` is an error, as with clap.
+pub(crate) fn parse(machine: &Machine, words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let name = OsString::from("etwctl");
+    let mut command = command(machine);
+    let matches = command.try_get_matches_from_mut([name].into_iter().chain(words))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The command line's description, with what is to be known about sessions here.
+pub(crate) fn command(machine: &Machine) -> clap::Command {
+    let mut notes = format!("{EXIT_CODES}\n\nSessions are those of {}.", machine.description());
+    if let Some(caveat) = machine.caveat() {
+        notes.extend(["\n", caveat, "\nUse `batch` for several commands in one process. "]);
+        notes.push_str("Traces of any system can be read everywhere.");
+    }
+    Cli::command().after_help(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_session::Machine;
+    use etw_types::Level;
+
+    use super::{Cli, Command, Info, parse};
+
+    fn parsed(line: &str) -> Result<Cli, clap::Error> {
+        parse(&Machine::local(), line.split_whitespace().map(Into::into))
+    }
+
+    #[test]
+    fn the_description_of_the_command_line_is_consistent() {
+        super::command(&Machine::local()).debug_assert();
+    }
+
+    #[test]
+    fn options_stand_anywhere_and_have_values_in_both_forms() {
+        let line = parsed("enable S --any=0x2 P --level 4 --pid 1 --pid 2 --json").unwrap();
+        let Command::Enable(enable) = line.command else { panic!("a command") };
+        assert_eq!((enable.session.as_str(), enable.provider.name.as_str()), ("S", "P"));
+        assert_eq!((enable.requested.any, enable.requested.level.map(Level::as_int)), (0x2, Some(4)));
+        assert_eq!(enable.pids, [1, 2]);
+        assert!(line.global.json && !enable.requested.group);
+    }
+
+    #[test]
+    fn words_behind_two_dashes_are_arguments() {
+        let line = parsed("info set 3 -- --odd").unwrap();
+        let Command::Info(Info::Set(set)) = line.command else { panic!("a command") };
+        assert_eq!((set.class.0.class.as_int(), set.values), (3, vec!["--odd".to_owned()]));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (line, message) in [
+            ("info gte 3", "unrecognized subcommand 'gte'"),
+            ("help stopp", "unrecognized subcommand 'stopp'"),
+            ("sessions --jso", "a similar argument exists: '--json'"),
+            ("stopp S", "a similar subcommand exists: 'stop'"),
+            ("stop", "<SESSION>"),
+            ("stop A B", "unexpected argument 'B' found"),
+            ("start A --etl", "a value is required for '--etl <FILE>' but none was supplied"),
+            ("start A --buffer-kib abc", "invalid value 'abc' for '--buffer-kib <KIB>'"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}");
+            assert!(error.to_string().contains(message), "{line}: {error}");
+        }
+    }
+}

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use etw_etl::pair::{Pairs, Role, base};
-use etw_etl::{Decoder, EventRef, Reader};
+use etw_etl::{Decoded, EventRef};
 use etw_types::Guid;
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli;
 use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 use crate::select::Selection;
 
@@ -57,9 +58,7 @@ struct Activities {
 }
 
 impl Activities {
-    fn read(&mut self, event: &EventRef<'_>, decoder: &mut Decoder, pairs: &mut Pairs<Start>) {
-        let Some(role) = Role::of(event) else { return };
-        let said = decoder.decode(event);
+    fn read(&mut self, event: &EventRef<'_>, role: Role, said: &Decoded, pairs: &mut Pairs<Start>) {
         let time = event.header.time.0;
         self.first.get_or_insert(time);
         match role {
@@ -76,13 +75,13 @@ impl Activities {
                 });
                 let cost = 160 + name.0.len() + name.1.len();
                 let start = Start { name, time, node };
-                if let Some(start) = pairs.start(event, &said, start, cost) {
+                if let Some(start) = pairs.start(event, said, start, cost) {
                     self.no_room += 1;
                     self.open(start);
                 }
             }
             Role::Stop => {
-                let stopped = pairs.stop(event, &said);
+                let stopped = pairs.stop(event, said);
                 stopped.open.into_iter().for_each(|start| self.open(start));
                 match stopped.start {
                     Some(start) => self.close(start, time),
@@ -148,17 +147,19 @@ fn histogram(sorted: &[i64]) -> String {
 }
 
 /// Shows how long activities took, the slowest first; or their tree.
-pub(super) fn activities(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let files = schemas::files(line)?;
-    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
-    let mut decoder = schemas::decoder(&reader, files.as_ref());
-    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Result<(), Failure> {
+    let files = schemas::files(&line.schemas)?;
+    let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
+    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut all, mut pairs) = (Activities::default(), Pairs::new(MAX_OPEN));
-    while let Some(event) = reader.next_ref() {
-        if selection.takes(&event) {
-            all.read(&event, &mut decoder, &mut pairs);
+    while let Some((event, decoder)) = traces.next() {
+        let Some(role) = Role::of(&event).filter(|_| selection.may_take(&event)) else { continue };
+        let decoded = decoder.decode(&event);
+        if selection.takes(&event, &decoded) {
+            all.read(&event, role, &decoded, &mut pairs);
         }
     }
+    traces.done();
     pairs.finish().into_iter().for_each(|start| all.open(start));
     if all.unmatched > 0 {
         eprintln!("note: {} stops have no start in the trace, or none that they fit", all.unmatched);
@@ -166,7 +167,12 @@ pub(super) fn activities(context: &Context<'_>, line: &Line) -> Result<(), Failu
     if all.no_room > 0 {
         eprintln!("note: {} starts did not fit into memory and count as open", all.no_room);
     }
-    if line.has("tree") { context.table(tree(&all)) } else { context.table(summary(all.groups)) }
+    if line.tree {
+        context.table(tree(&all))?
+    } else {
+        context.table(summary(all.groups))?
+    }
+    traces.check()
 }
 
 fn summary(groups: HashMap<(String, String), Group>) -> Table {

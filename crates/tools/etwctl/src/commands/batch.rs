@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-use crate::cli::parse::Parsed;
-use crate::cli::{Line, parse};
+use crate::cli::{self, Batch, Command};
 use crate::context::{Context, Failure};
 
 /// Runs the commands of a file, or of standard input.
-pub(super) fn batch(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let input: Box<dyn BufRead> = match line.argument(0) {
+pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> {
+    let input: Box<dyn BufRead> = match &line.file {
         Some(path) => Box::new(BufReader::new(File::open(path)?)),
         None => Box::new(BufReader::new(io::stdin())),
     };
@@ -20,7 +19,7 @@ pub(super) fn batch(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         failure.report();
         let code = failure.exit_code();
         worst = worst.or(Some(code));
-        if !line.has("keep-going") {
+        if !line.keep_going {
             break;
         }
     }
@@ -32,14 +31,12 @@ fn run(context: &Context<'_>, text: &str) -> Result<(), Failure> {
     if words.is_empty() {
         return Ok(());
     }
-    match parse(&words)? {
-        Parsed::Run(line) if line.command.name == "batch" => Err(Failure::Usage("a batch cannot run a batch".into())),
-        Parsed::Run(line) => {
-            let own = Context::new(context.machine, &line)?;
-            super::run(&Context { is_json: own.is_json || context.is_json, ..own }, &line)
-        }
-        Parsed::Help(_) | Parsed::Version => Err(Failure::Usage("a batch takes commands only".into())),
+    let line = cli::parse(context.machine, words.into_iter().map(Into::into)).map_err(|error| error.to_string())?;
+    if matches!(line.command, Command::Batch(_)) {
+        return Err(Failure::Usage("a batch cannot run a batch".into()));
     }
+    let own = Context::new(context.machine, line.global);
+    super::run(&Context { is_json: own.is_json || context.is_json, ..own }, &line.command)
 }
 
 /// Words between blanks; quotes keep blanks, # begins a comment.

@@ -1,127 +1,151 @@
 //! `decode`.
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
-use etw_etl::{About, Decoder, EventRef, Exporter, Format, Reader, Report};
+use etw_etl::{About, Exporter, Format};
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli::{Decode, Formats};
 use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
 use crate::output::Output;
-use crate::output::paint::{self, Brush, Painted};
+use crate::platform::interrupted;
 use crate::select::Selection;
+use crate::values;
 
-/// The format that the options ask for.
-pub(super) fn format(context: &Context<'_>, line: &Line) -> Result<Format, String> {
+/// How often a growing file is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The format that the options ask for, if they do.
+pub(super) fn format(context: &Context<'_>, formats: Formats) -> Result<Option<Format>, String> {
     let asked = [
-        ("json", Format::JsonLines),
-        ("csv", Format::Csv),
-        ("chrome", Format::Chrome),
-        ("html", Format::Html),
-        ("text", Format::Text),
-        ("table", Format::Table),
+        (formats.csv, "csv", Format::Csv),
+        (formats.chrome, "chrome", Format::Chrome),
+        (formats.html, "html", Format::Html),
+        (formats.text, "text", Format::Text),
+        (formats.table, "table", Format::Table),
     ];
-    let mut asked = asked.into_iter().filter(|(name, _)| line.has(name) || (*name == "json" && context.is_json));
-    match (asked.next(), asked.next()) {
-        (None, _) => Ok(Format::Text),
-        (Some((_, format)), None) => Ok(format),
-        (Some((one, _)), Some((other, _))) => Err(format!("--{one} and --{other} exclude each other")),
+    match asked.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, name, _)) if context.is_json => Err(format!("--json cannot be used with --{name}")),
+        Some((_, _, format)) => Ok(Some(format)),
+        None => Ok(context.is_json.then_some(Format::JsonLines)),
     }
 }
 
-/// Events to an output, in colours where they are wanted.
-pub(super) struct Printer<W: Write> {
-    exporter: Exporter<Painted<W>>,
-    brush: Brush,
-    has_colour: bool,
+/// The width of a terminal; `None` if standard output is none.
+pub(super) fn terminal_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(width.0.into())
 }
 
-impl<W: Write> Printer<W> {
-    pub(super) fn new(out: W, format: Format, has_colour: bool) -> io::Result<Self> {
-        let (painted, brush) = Painted::new(out);
-        let exporter = Exporter::new(painted, format)?;
-        Ok(Self { exporter, brush, has_colour: has_colour && format == Format::Text })
+/// Prints the events of files.
+pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure> {
+    let is_terminal = line.output.is_none() && io::stdout().is_terminal();
+    let format = format(context, line.formats)?.unwrap_or(if is_terminal { Format::Table } else { Format::Text });
+    if line.follow && (line.files.len() > 1 || line.files.iter().any(|file| file.as_os_str() == "-")) {
+        return Err(Failure::Usage("--follow takes one file".to_owned()));
     }
-
-    /// Decodes with these schemas.
-    pub(super) fn with_decoder(self, decoder: Decoder) -> Self {
-        Self { exporter: self.exporter.with_decoder(decoder), ..self }
+    let files = schemas::files(&line.schemas)?;
+    let progress = Progress::new(is_terminal || line.follow);
+    let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
+    let origin = traces.next_time().unwrap_or_default();
+    let mut selection = Selection::of(&line.selected).start(origin);
+    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
+    let out = Output::of(line.output.as_deref(), &inputs)?;
+    let mut exporter = Exporter::new(out, format)?.since(origin);
+    if context.has_colour && line.output.is_none() {
+        exporter = exporter.with_colours();
     }
-
-    pub(super) fn event(&mut self, event: &EventRef<'_>) -> io::Result<()> {
-        if self.has_colour {
-            self.brush.set(paint::of_level(event.header.descriptor.level));
-        }
-        self.exporter.event_ref(event)
+    if let Some(width) = terminal_width().filter(|_| is_terminal) {
+        exporter = exporter.with_width(width);
     }
-
-    /// Says which trace it was, where the format has a place for it.
-    pub(super) fn about(&mut self, title: &str, report: &Report) {
-        self.exporter.about(About { title: title.to_owned(), ..About::from(report) });
+    let mut printed = Printed { count: 0, most: line.count.unwrap_or(u64::MAX), is_all: true };
+    if line.follow {
+        follow(&mut traces, &mut selection, &mut exporter, &mut printed)?;
+    } else {
+        printed.print(&mut traces, &mut selection, &mut exporter)?;
     }
-
-    /// Events that the format has no room for.
-    pub(super) fn left_out(&self) -> u64 {
-        self.exporter.left_out()
-    }
-
-    /// Shows what was printed so far.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.exporter.flush()
-    }
-
-    /// Ends the export and gives the output back.
-    pub(super) fn finish(self) -> io::Result<W> {
-        self.brush.set(None);
-        let mut painted = self.exporter.finish()?;
-        painted.flush()?;
-        Ok(painted.into_inner())
-    }
-}
-
-/// Prints the events of a file.
-pub(super) fn decode(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let format = format(context, line)?;
-    let files = schemas::files(line)?;
-    let most: u64 = line.parsed("count")?.unwrap_or(u64::MAX);
-    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
-    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
-    let out = Output::of(line.value("output"), &[Path::new(line.argument(0).unwrap_or_default())])?;
-    let has_colour = context.has_colour && line.value("output").is_none();
-    let mut printer = Printer::new(out, format, has_colour)?.with_decoder(schemas::decoder(&reader, files.as_ref()));
-    let mut is_all = true;
-    let mut count = 0;
-    while let Some(event) = reader.next_ref() {
-        if !selection.takes(&event) {
-            continue;
-        }
-        if count == most {
-            is_all = false;
-            break;
-        }
-        printer.event(&event)?;
-        count += 1;
-    }
-    let report = reader.report();
-    printer.about(line.argument(0).unwrap_or_default(), report);
-    let left_out = printer.left_out();
-    printer.finish()?.finish()?;
+    traces.done();
+    let about = traces.reports().map(|(_, report)| About::from(report)).reduce(|one, other| one.and(&other));
+    exporter.about(About { title: traces.title(), ..about.unwrap_or_default() });
+    let left_out = exporter.left_out();
+    exporter.finish()?.finish()?;
     if left_out > 0 {
         eprintln!(
-            "note: the page has no room for {left_out} of the events; choose with --provider, --level, --where or --count"
+            "note: the page has no room for {left_out} of the events; choose with --from, --to, --provider, --level, --where or --count"
         );
     }
-    eprintln!("{count} of {report}");
+    match traces.reports().collect::<Vec<_>>().as_slice() {
+        [(_, report)] => eprintln!("{} of {report}", printed.count),
+        reports => {
+            reports.iter().for_each(|(path, report)| eprintln!("{}: {report}", path.display()));
+            eprintln!("{} printed", values::counted(printed.count, "event"));
+        }
+    }
     // Whoever did not read everything cannot say what is missing.
-    for note in selection.notes().into_iter().filter(|_| is_all) {
+    for note in selection.notes().into_iter().filter(|_| printed.is_all) {
         eprintln!("note: {note}");
     }
-    // The report says which places; here only how many.
-    if report.is_whole() {
+    traces.check()
+}
+
+/// How many events were printed, how many may be, and whether there were no more.
+struct Printed {
+    count: u64,
+    most: u64,
+    is_all: bool,
+}
+
+impl Printed {
+    /// Prints what is there.
+    fn print<W: Write>(
+        &mut self,
+        traces: &mut Traces,
+        selection: &mut Selection,
+        exporter: &mut Exporter<W>,
+    ) -> Result<(), Failure> {
+        while let Some((event, decoder)) = traces.next() {
+            if selection.is_over(&event) {
+                self.is_all = false;
+                break;
+            }
+            if !selection.may_take(&event) {
+                continue;
+            }
+            let decoded = decoder.decode(&event);
+            if !selection.takes(&event, &decoded) {
+                continue;
+            }
+            if self.count == self.most {
+                self.is_all = false;
+                break;
+            }
+            exporter.decoded(&event, &decoded)?;
+            self.count += 1;
+        }
         Ok(())
-    } else {
-        let places = u64::try_from(report.losses.len()).unwrap_or(u64::MAX).saturating_add(report.more_losses);
-        Err(Failure::Damaged(format!("{} bytes in {places} places could not be read", report.lost_bytes)))
     }
+}
+
+/// Prints what is there and what comes, until an interrupt or the last event that is wanted.
+fn follow<W: Write>(
+    traces: &mut Traces,
+    selection: &mut Selection,
+    exporter: &mut Exporter<W>,
+    printed: &mut Printed,
+) -> Result<(), Failure> {
+    while !interrupted() {
+        printed.print(traces, selection, exporter)?;
+        exporter.flush()?;
+        if !printed.is_all || printed.count >= printed.most {
+            return Ok(());
+        }
+        thread::sleep(LOOK);
+        traces.refresh()?;
+    }
+    printed.is_all = false;
+    Ok(())
 }

@@ -8,10 +8,9 @@ use etw_session::info::{
 use etw_types::session::{HandleKind, PmcCounterOwner};
 
 use super::providers;
-use crate::cli::Line;
+use crate::cli::InfoGet;
 use crate::context::{Context, Failure};
 use crate::output::Table;
-use crate::suggest::hint;
 use crate::values;
 
 /// The classes.
@@ -31,21 +30,11 @@ pub(super) fn list(context: &Context<'_>) -> Result<(), Failure> {
     context.table(table)
 }
 
-/// The class of a command line.
-pub(super) fn class(line: &Line) -> Result<&'static Facts, String> {
-    let name = line.argument(0).unwrap_or_default();
-    let names = info::all().iter().flat_map(|facts| [facts.short_name(), facts.c_name.to_owned()]);
-    info::find(name).ok_or_else(|| match hint(name, names) {
-        nothing if nothing.is_empty() => format!("there is no information class '{name}'; see etwctl info list"),
-        hint => format!("there is no information class '{name}'{hint}"),
-    })
-}
-
 /// The session's handle, or 0 for a class that belongs to none.
-pub(super) fn handle(context: &Context<'_>, line: &Line, facts: &Facts) -> Result<u64, Failure> {
+pub(super) fn handle(context: &Context<'_>, session: Option<&str>, facts: &Facts) -> Result<u64, Failure> {
     let needs =
         facts.of_class().is_some_and(|facts| matches!(facts.handle, HandleKind::Session | HandleKind::SystemSession));
-    match line.value("session") {
+    match session {
         Some(name) => Ok(context.attach(name)?.handle()),
         None if needs => Err(Failure::Usage(needs_session(facts))),
         None => Ok(0),
@@ -56,19 +45,21 @@ pub(super) fn needs_session(facts: &Facts) -> String {
     format!("class {}, {}, is of a session: name it with --session", facts.class.as_int(), facts.short_name())
 }
 
-fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(context: &Context<'_>, line: &Line) -> Result<T, Failure> {
-    let name = line.value("session").ok_or_else(|| class(line).map_or_else(|error| error, needs_session))?;
+fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(
+    context: &Context<'_>,
+    line: &InfoGet,
+) -> Result<T, Failure> {
+    let name = line.session.as_deref().ok_or_else(|| needs_session(line.class.0))?;
     Ok(context.attach(name)?.get::<T>()?)
 }
 
 /// Queries or enumerates.
-pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let facts = class(line)?;
-    if line.has("raw") {
+pub(super) fn get(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
+    let facts = line.class.0;
+    if line.raw {
         return raw(context, line, facts);
     }
     let machine = context.machine;
-    let of = line.parsed("of")?.unwrap_or(0);
     match facts.class.as_int() {
         0 => guids(context, machine.providers()?),
         1 => providers::provider_of(context, line),
@@ -86,7 +77,7 @@ pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
             context.record(vec![("groups", flags.names().into()), ("masks", masks.into())])
         }
         5 => {
-            let interval: SampleInterval = machine.query_for(&of)?;
+            let interval: SampleInterval = machine.query_for(&line.of)?;
             context.record(vec![("source", interval.source.into()), ("interval", interval.interval.into())])
         }
         7 => {
@@ -109,7 +100,7 @@ pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         19 => number(context, machine.max_sessions()?),
         22 => number(context, machine.query::<MaxPmcCounters>()?.0),
         23 => number(context, of_session::<StreamCount>(context, line)?.0),
-        25 => owners(context, &machine.query_for::<PmcOwners>(&of)?.counters),
+        25 => owners(context, &machine.query_for::<PmcOwners>(&line.of)?.counters),
         27 => {
             let mut table = Table::new(&["session", "sources", "hook_ids"]);
             for session in machine.query::<PmcSessions>()?.0 {
@@ -122,19 +113,18 @@ pub(super) fn get(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     }
 }
 
-fn raw(context: &Context<'_>, line: &Line, facts: &Facts) -> Result<(), Failure> {
+fn raw(context: &Context<'_>, line: &InfoGet, facts: &Facts) -> Result<(), Failure> {
     let enumerates = facts.of_class().is_some_and(|facts| facts.enumerate && !facts.query);
     let bytes = if enumerates {
-        let input = line.value("guid").map(values::provider).transpose()?;
+        let input = line.guid.as_ref().map(|provider| provider.guid);
         context
             .machine
             .enumerate_raw(facts.class, &input.map(|guid| guid.to_bytes_le().to_vec()).unwrap_or_default())?
     } else {
-        let of: u32 = line.parsed("of")?.unwrap_or(0);
         // What two classes read from their buffer; the others overwrite it.
         let start =
-            if matches!(facts.class.as_int(), 5 | 25) { [of.to_le_bytes(), [0; 4]].concat() } else { Vec::new() };
-        context.machine.query_raw(handle(context, line, facts)?, facts.class, &start)?
+            if matches!(facts.class.as_int(), 5 | 25) { [line.of.to_le_bytes(), [0; 4]].concat() } else { Vec::new() };
+        context.machine.query_raw(handle(context, line.session.as_deref(), facts)?, facts.class, &start)?
     };
     context.record(vec![("length", bytes.len().into()), ("bytes", values::hex(&bytes).into())])
 }

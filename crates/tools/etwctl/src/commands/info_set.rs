@@ -6,17 +6,17 @@ use etw_session::info::{
     Settable, StackCaching, StackTracing, SystemFlags, UnifiedStackCaching,
 };
 
-use super::info_get::{class, handle, needs_session};
-use crate::cli::Line;
+use super::info_get::{handle, needs_session};
+use crate::cli::InfoSet;
 use crate::context::{Context, Failure};
 use crate::values;
 
 /// Sets a class from its values.
-pub(super) fn set(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let facts = class(line)?;
+pub(super) fn set(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> {
+    let facts = line.class.0;
     let machine = context.machine;
-    if let Some(data) = line.value("raw") {
-        machine.set_raw(handle(context, line, facts)?, facts.class, &values::bytes(data)?)?;
+    if let Some(data) = &line.raw {
+        machine.set_raw(handle(context, line.session.as_deref(), facts)?, facts.class, &data.0)?;
         return done(context, line);
     }
     match facts.class.as_int() {
@@ -54,40 +54,40 @@ pub(super) fn set(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
         }
         28 => on_session(context, line, &ContextRegisters::new(all(line, values::classic_event)?)),
         // Not settable; the system says so with its own code.
-        _ => Ok(machine.set_raw(handle(context, line, facts)?, facts.class, &[])?),
+        _ => Ok(machine.set_raw(handle(context, line.session.as_deref(), facts)?, facts.class, &[])?),
     }
 }
 
 /// All values of the command line, each its own argument or with commas between them.
-fn all<T>(line: &Line, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
-    line.arguments.iter().skip(1).flat_map(|value| value.split(',')).map(parse).collect()
+fn all<T>(line: &InfoSet, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    line.values.iter().flat_map(|value| value.split(',')).map(parse).collect()
 }
 
 /// The one value of the command line.
-fn one(line: &Line) -> Result<&str, String> {
-    match (line.argument(1), line.argument(2)) {
-        (Some(value), None) => Ok(value),
+fn one(line: &InfoSet) -> Result<&str, String> {
+    match line.values.as_slice() {
+        [value] => Ok(value),
         _ => Err("this class takes one value".to_owned()),
     }
 }
 
-fn on_session<T: Settable<Scope = OfSession>>(context: &Context<'_>, line: &Line, value: &T) -> Result<(), Failure> {
-    let name = line.value("session").ok_or_else(|| class(line).map_or_else(|error| error, needs_session))?;
+fn on_session<T: Settable<Scope = OfSession>>(context: &Context<'_>, line: &InfoSet, value: &T) -> Result<(), Failure> {
+    let name = line.session.as_deref().ok_or_else(|| needs_session(line.class.0))?;
     context.attach(name)?.set(value)?;
     done(context, line)
 }
 
 /// The limits are asked for only where there is something to limit.
-fn periodic(context: &Context<'_>, line: &Line) -> Result<PeriodicCapture, Failure> {
+fn periodic(context: &Context<'_>, line: &InfoSet) -> Result<PeriodicCapture, Failure> {
     let providers = all(line, values::provider)?;
     if providers.is_empty() {
         return Ok(PeriodicCapture::off());
     }
     let limits: PeriodicCaptureLimits = context.machine.query()?;
-    let seconds = line.parsed("seconds")?.unwrap_or(limits.least_seconds);
+    let seconds = line.seconds.unwrap_or(limits.least_seconds);
     Ok(PeriodicCapture::new(seconds, providers, limits)?)
 }
 
-fn done(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    context.done(&format!("set {}", line.argument(0).unwrap_or_default()))
+fn done(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> {
+    context.done(&format!("set {}", line.class.0.short_name()))
 }

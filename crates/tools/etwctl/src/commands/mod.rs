@@ -17,38 +17,37 @@ mod stats;
 
 use std::io::{self, Write};
 
-use crate::cli::{Line, completions};
+use clap_complete::generate;
+
+use crate::cli::{self, Command, Info};
 use crate::context::{Context, Failure};
 
 /// Runs a command.
-pub(crate) fn run(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    match line.command.name {
-        "sessions" => sessions::list(context, line),
-        "flush" => sessions::flush(context, line),
-        "stop" => sessions::stop(context, line),
-        "start" => start::start(context, line),
-        "update" => start::update(context, line),
-        "providers" => providers::list(context, line),
-        "enable" => requests::enable(context, line),
-        "disable" => requests::disable(context, line),
-        "capture" => requests::capture(context, line),
-        "info list" => info_get::list(context),
-        "info get" => info_get::get(context, line),
-        "info set" => info_set::set(context, line),
-        "record" => record::record(context, line),
-        "decode" => decode::decode(context, line),
-        "stats" => stats::stats(context, line),
-        "activities" => activities::activities(context, line),
-        "stacks" => stacks::stacks(context, line),
-        "schema" => schema::schema(context, line),
-        "batch" => batch::batch(context, line),
-        "completions" => {
-            let shell = line.argument(0).unwrap_or_default();
-            let script = completions::script(shell);
-            let script = script
-                .ok_or_else(|| format!("there are completions for bash, zsh, fish and powershell, not {shell}"))?;
-            Ok(io::stdout().write_all(script.as_bytes())?)
+pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Sessions(line) => sessions::list(context, line),
+        Command::Flush(line) => sessions::flush(context, line),
+        Command::Stop(line) => sessions::stop(context, line),
+        Command::Start(line) => start::start(context, line),
+        Command::Update(line) => start::update(context, line),
+        Command::Providers(line) => providers::list(context, line),
+        Command::Enable(line) => requests::enable(context, line),
+        Command::Disable(line) => requests::disable(context, line),
+        Command::Capture(line) => requests::capture(context, line),
+        Command::Info(Info::List) => info_get::list(context),
+        Command::Info(Info::Get(line)) => info_get::get(context, line),
+        Command::Info(Info::Set(line)) => info_set::set(context, line),
+        Command::Record(line) => record::record(context, line),
+        Command::Decode(line) => decode::decode(context, line),
+        Command::Stats(line) => stats::stats(context, line),
+        Command::Activities(line) => activities::activities(context, line),
+        Command::Stacks(line) => stacks::stacks(context, line),
+        Command::Schema(line) => schema::schema(context, line),
+        Command::Batch(line) => batch::batch(context, line),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            generate(*shell, &mut cli::command(context.machine), "etwctl", &mut script);
+            Ok(io::stdout().write_all(&script)?)
         }
-        other => Err(Failure::Usage(format!("{other} is not there yet"))),
     }
 }

@@ -3,18 +3,17 @@
 use etw_types::Guid;
 use etw_types::session::TraceEnableInfo;
 
-use crate::cli::Line;
+use crate::cli::{InfoGet, Providers};
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table, object};
-use crate::values;
 
 /// Lists providers or groups, or shows who enabled one.
-pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    match (line.argument(0), line.has("groups")) {
-        (Some(name), true) => group(context, values::provider(name)?),
-        (Some(name), false) => provider(context, values::provider(name)?),
+pub(super) fn list(context: &Context<'_>, line: &Providers) -> Result<(), Failure> {
+    match (&line.provider, line.groups) {
+        (Some(named), true) => group(context, named.guid),
+        (Some(named), false) => provider(context, named.guid),
         (None, true) => groups(context),
-        (None, false) => providers(context, line.has("process")),
+        (None, false) => providers(context, line.process),
     }
 }
 
@@ -92,16 +91,16 @@ fn count(number: usize) -> Json {
 }
 
 /// The GUID that a class is about.
-fn about(line: &Line) -> Result<Guid, String> {
-    values::provider(line.value("guid").ok_or_else(|| "this class needs --guid".to_owned())?)
+fn about(line: &InfoGet) -> Result<Guid, String> {
+    line.guid.as_ref().map(|provider| provider.guid).ok_or_else(|| "this class needs --guid".to_owned())
 }
 
 /// Class 1.
-pub(super) fn provider_of(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+pub(super) fn provider_of(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
     provider(context, about(line)?)
 }
 
 /// Class 13.
-pub(super) fn group_of(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+pub(super) fn group_of(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
     group(context, about(line)?)
 }

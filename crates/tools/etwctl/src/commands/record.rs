@@ -6,17 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
 
-use super::decode::{Printer, format};
+use super::decode::format;
 use super::requests::request;
 use super::sessions::counts;
-use crate::cli::Line;
+use crate::cli::{Formats, Record};
 use crate::context::{Context, Failure};
 use crate::output::{Meter, Unread};
 use crate::platform::{Demo, Driver, Plan, interrupted};
-use crate::values;
+use crate::values::{self, Provider};
 
 /// How long one look for events waits.
 const LOOK: Duration = Duration::from_millis(100);
@@ -44,20 +45,14 @@ impl End<'_> {
 }
 
 /// Records.
-pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure> {
     // From here on an interrupt is a wish to stop.
     interrupted();
     let providers = providers(line)?;
-    let Some(path) = line.value("driver") else {
-        if let Some(option) = ["ioctl", "os", "advance"].into_iter().find(|option| line.has(option)) {
-            return Err(Failure::Usage(format!("--{option} is about a driver: name one with --driver")));
-        }
+    let Some(path) = &line.driver else {
         return run(context, line, context.machine, &providers, None);
     };
-    if line.has("demo") {
-        return Err(Failure::Usage("--demo and --driver exclude each other".to_owned()));
-    }
-    let mut driver = Driver::prepare(path, line.value("os"))?;
+    let mut driver = Driver::prepare(path, line.os)?;
     let machine = driver.machine().clone();
     let result = run(context, line, &machine, &providers, Some(&mut driver));
     Context::tell_unstopped(&machine);
@@ -65,8 +60,8 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     for answer in outcome.answers {
         eprintln!("{answer}");
     }
-    if !line.has("group") {
-        for note in missed(&line.arguments, &providers, &outcome.providers) {
+    if !line.requested.group {
+        for note in missed(&line.providers, &outcome.providers) {
             eprintln!("note: {note}");
         }
     }
@@ -82,18 +77,20 @@ pub(super) fn record(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
 }
 
 /// What the driver did not register although it was asked for: a name that is mistyped has an id as well.
-fn missed(names: &[String], asked: &[Guid], registered: &[Guid]) -> Vec<String> {
+fn missed(asked: &[Provider], registered: &[Guid]) -> Vec<String> {
     let there = match registered {
         [] => "it registered none".to_owned(),
         some => format!("it registered {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     };
-    let missing = names.iter().zip(asked).filter(|(_, guid)| !registered.contains(guid));
-    missing.map(|(name, guid)| format!("the driver did not register provider '{name}' ({guid}); {there}")).collect()
+    let missing = asked.iter().filter(|provider| !registered.contains(&provider.guid));
+    missing
+        .map(|Provider { name, guid }| format!("the driver did not register provider '{name}' ({guid}); {there}"))
+        .collect()
 }
 
-fn providers(line: &Line) -> Result<Vec<Guid>, Failure> {
-    let mut providers = line.arguments.iter().map(|name| values::provider(name)).collect::<Result<Vec<_>, _>>()?;
-    if line.has("demo") {
+fn providers(line: &Record) -> Result<Vec<Guid>, Failure> {
+    let mut providers: Vec<Guid> = line.providers.iter().map(|provider| provider.guid).collect();
+    if line.demo {
         if !Demo::IS_HERE {
             return Err(Failure::Usage("there is no demonstration provider here: name one of the system's".to_owned()));
         }
@@ -105,57 +102,52 @@ fn providers(line: &Line) -> Result<Vec<Guid>, Failure> {
     Ok(providers)
 }
 
-fn plan(line: &Line) -> Result<Plan, String> {
-    let requests = line.values("ioctl").map(values::control_request).collect::<Result<_, _>>()?;
-    Ok(Plan { requests, time: line.value("advance").map_or(Ok(DRIVER_TIME), values::seconds)? })
-}
-
 /// A recording on a machine, until its end.
 fn run(
     context: &Context<'_>,
-    line: &Line,
+    line: &Record,
     machine: &Machine,
     providers: &[Guid],
     mut driver: Option<&mut Driver>,
 ) -> Result<(), Failure> {
-    let request = request(line)?;
-    let plan = plan(line)?;
-    let is_live = line.has("live") || line.value("etl").is_none();
-    let time = line.value("for").map(values::seconds).transpose()?;
-    let most = line.parsed("count")?.unwrap_or(u64::MAX);
-    let format = format(context, line)?;
-    let name = line.value("session").map_or_else(|| format!("etwctl-{}", std::process::id()), Into::into);
+    let request = request(&line.requested);
+    let is_live = line.live || line.etl.is_none();
+    let format = format(context, Formats { csv: line.csv, ..Formats::default() })?;
+    let name = line.session.clone().unwrap_or_else(|| format!("etwctl-{}", std::process::id()));
     let mut properties = Properties::new(&name).flush_every(Duration::from_millis(250));
     if is_live {
         properties = properties.real_time();
     }
-    if let Some(file) = line.value("etl") {
+    if let Some(file) = &line.etl {
         properties = properties.file(file);
     }
 
     let session = machine.start(&properties)?;
-    if !line.has("demo") && driver.is_none() {
+    if !line.demo && driver.is_none() {
         context.caveat();
     }
     let consumer = if is_live { Some(machine.consume(&session)?) } else { None };
     for guid in providers {
-        let provider = if line.has("group") { session.group(*guid) } else { session.provider(*guid) };
+        let provider = if line.requested.group { session.group(*guid) } else { session.provider(*guid) };
         provider.enable(&request)?;
     }
     if let Some(driver) = &mut driver {
-        driver.start(plan);
+        driver.start(Plan { requests: line.ioctl.clone(), time: line.advance.unwrap_or(DRIVER_TIME) });
     }
     let end = End {
-        at: time.and_then(|time| Instant::now().checked_add(time)),
-        most,
-        demo: if line.has("demo") { Some(Demo::start(time.is_some())?) } else { None },
+        at: line.time.and_then(|time| Instant::now().checked_add(time)),
+        most: line.count.unwrap_or(u64::MAX),
+        demo: if line.demo { Some(Demo::start(line.time.is_some())?) } else { None },
         driver: driver.as_deref(),
         pressed: wait_for_enter(),
     };
     // The file is what was asked for; without one, nothing is left to do when nobody reads.
-    let out = Unread::new(io::stdout(), line.has("etl"));
-    let printer = Printer::new(BufWriter::new(out), format, context.has_colour)?;
-    let (shown, status) = follow(session, consumer, printer, &end, Meter::new(line.value("color")))?;
+    let out = Unread::new(io::stdout(), line.etl.is_some());
+    let mut printer = Exporter::new(BufWriter::new(out), format.unwrap_or(Format::Text))?;
+    if context.has_colour {
+        printer = printer.with_colours();
+    }
+    let (shown, status) = follow(session, consumer, printer, &end, Meter::new(context.color))?;
     let counts = counts(&status);
     let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
     let shown = if is_live { format!("{} printed, ", values::counted(shown, "event")) } else { String::new() };
@@ -167,7 +159,7 @@ fn run(
 fn follow<W: Write, M: Write>(
     session: Session,
     mut consumer: Option<Consumer>,
-    mut printer: Printer<W>,
+    mut printer: Exporter<W>,
     end: &End<'_>,
     mut meter: Meter<M>,
 ) -> Result<(u64, SessionStatus), Failure> {
@@ -179,7 +171,7 @@ fn follow<W: Write, M: Write>(
             Some(Received::Event(event)) if event.header.provider.is_none() => {}
             Some(Received::Event(event)) => {
                 meter.clear();
-                printer.event(&etw_etl::Event::as_ref(&event))?;
+                printer.event(&event)?;
                 shown += 1;
             }
             // Somebody else stopped the session.
@@ -200,7 +192,7 @@ fn follow<W: Write, M: Write>(
         && let Some(Received::Event(event)) = consumer.as_mut().map(|consumer| consumer.receive(LOOK))
     {
         if event.header.provider.is_some() {
-            printer.event(&etw_etl::Event::as_ref(&event))?;
+            printer.event(&event)?;
             shown += 1;
         }
     }

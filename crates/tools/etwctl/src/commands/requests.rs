@@ -3,90 +3,77 @@
 use etw_session::{Enable, Filter, Listed, Provider, Selection, Session};
 use etw_types::{Guid, Level};
 
-use crate::cli::Line;
+use crate::cli::{Capture, Disable, Enable as Line, Requested};
 use crate::context::{Context, Failure};
-use crate::values;
 
-fn on<'a>(session: &'a Session, guid: Guid, line: &Line) -> Provider<'a> {
-    if line.has("group") { session.group(guid) } else { session.provider(guid) }
-}
-
-/// Session and provider of a command.
-fn target(context: &Context<'_>, line: &Line) -> Result<(Session, Guid), Failure> {
-    let guid = values::provider(line.argument(1).unwrap_or_default())?;
-    Ok((context.attach(line.argument(0).unwrap_or_default())?, guid))
+fn on(session: &Session, guid: Guid, is_group: bool) -> Provider<'_> {
+    if is_group { session.group(guid) } else { session.provider(guid) }
 }
 
 /// Asks a provider for events.
 pub(super) fn enable(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let request = request(line)?;
+    let mut request = request(&line.requested);
+    for property in &line.properties {
+        request = request.property(*property);
+    }
+    if let Some(time) = line.timeout {
+        request = request.timeout(time);
+    }
+    for filter in filters(line) {
+        request = request.filter(filter);
+    }
     request.check()?;
-    let (session, guid) = target(context, line)?;
-    on(&session, guid, line).enable(&request)?;
+    let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
+    on(&session, guid, line.requested.group).enable(&request)?;
     context.done(&format!("enabled {guid} on {}", session.name()))
 }
 
 /// Takes a request back.
-pub(super) fn disable(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let (session, guid) = target(context, line)?;
-    on(&session, guid, line).disable()?;
+pub(super) fn disable(context: &Context<'_>, line: &Disable) -> Result<(), Failure> {
+    let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
+    on(&session, guid, line.group).disable()?;
     context.done(&format!("disabled {guid} on {}", session.name()))
 }
 
 /// Asks a provider for its state.
-pub(super) fn capture(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let (session, guid) = target(context, line)?;
-    on(&session, guid, line).capture_with(&request(line)?)?;
+pub(super) fn capture(context: &Context<'_>, line: &Capture) -> Result<(), Failure> {
+    let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
+    on(&session, guid, line.requested.group).capture_with(&request(&line.requested))?;
     context.done(&format!("asked {guid} for its state"))
 }
 
-/// Level, masks, properties and filters of a command line.
-pub(super) fn request(line: &Line) -> Result<Enable, String> {
-    let mut enable = Enable {
-        level: line.value("level").map_or(Ok(Level::LogAlways), values::level)?,
-        any: line.value("any").map_or(Ok(0), values::number)?,
-        all: line.value("all").map_or(Ok(0), values::number)?,
+/// Level, masks and stacks.
+pub(super) fn request(requested: &Requested) -> Enable {
+    let enable = Enable {
+        level: requested.level.unwrap_or(Level::LogAlways),
+        any: requested.any,
+        all: requested.all,
         ..Enable::default()
     };
-    if line.has("stacks") {
-        enable = enable.stacks();
-    }
-    for property in line.values("property") {
-        enable = enable.property(values::bit(property, values::PROPERTIES)?);
-    }
-    if let Some(time) = line.value("timeout") {
-        enable = enable.timeout(values::seconds(time)?);
-    }
-    for filter in filters(line)? {
-        enable = enable.filter(filter);
-    }
-    Ok(enable)
+    if requested.stacks { enable.stacks() } else { enable }
 }
 
-fn filters(line: &Line) -> Result<Vec<Filter>, String> {
-    let texts = |name| line.values(name).map(str::to_owned).collect::<Vec<String>>();
-    let ids = |name| line.values(name).map(values::number16).collect::<Result<Vec<u16>, _>>();
-    let pids = line.values("pid").map(values::number32).collect::<Result<Vec<u32>, _>>()?;
+fn filters(line: &Line) -> Vec<Filter> {
     let mut filters = Vec::new();
     let mut add = |is_there: bool, filter: Filter| {
         if is_there {
             filters.push(filter);
         }
     };
-    add(line.has("pid"), Filter::ProcessIds(pids));
-    add(line.has("exe"), Filter::Executables(texts("exe")));
-    add(line.has("package"), Filter::PackageIds(texts("package")));
-    add(line.has("event-id"), Filter::EventIds(Listed::Pass, ids("event-id")?));
-    add(line.has("not-event-id"), Filter::EventIds(Listed::Blocked, ids("not-event-id")?));
-    add(line.has("event-name"), Filter::EventNames(Listed::Pass, Selection::default(), texts("event-name")));
-    add(line.has("stack-id"), Filter::StackEventIds(Listed::Pass, ids("stack-id")?));
-    if let Some(level) = line.value("stack-level") {
-        let selection = Selection { level: values::level(level)?.as_int(), ..Selection::default() };
+    add(!line.pids.is_empty(), Filter::ProcessIds(line.pids.clone()));
+    add(!line.executables.is_empty(), Filter::Executables(line.executables.clone()));
+    add(!line.packages.is_empty(), Filter::PackageIds(line.packages.clone()));
+    add(!line.event_ids.is_empty(), Filter::EventIds(Listed::Pass, line.event_ids.clone()));
+    add(!line.not_event_ids.is_empty(), Filter::EventIds(Listed::Blocked, line.not_event_ids.clone()));
+    let names = Filter::EventNames(Listed::Pass, Selection::default(), line.event_names.clone());
+    add(!line.event_names.is_empty(), names);
+    add(!line.stack_ids.is_empty(), Filter::StackEventIds(Listed::Pass, line.stack_ids.clone()));
+    if let Some(level) = line.stack_level {
+        let selection = Selection { level: level.as_int(), ..Selection::default() };
         add(true, Filter::StackSelection(Listed::Pass, selection));
     }
-    for filter in line.values("filter") {
-        let (kind, data) = filter.split_once(':').ok_or_else(|| format!("'{filter}' is not KIND:HEX"))?;
-        add(true, Filter::Other(values::number32(kind)?, values::bytes(data)?));
+    for (kind, data) in &line.filters {
+        add(true, Filter::Other(*kind, data.clone()));
     }
-    Ok(filters)
+    filters
 }

@@ -1,19 +1,16 @@
 //! `schema`.
 
-use std::path::Path;
-
 use etw_manifest::files;
 use etw_manifest::manifest::{Data, DataKind, Event, Provider, Size};
 
-use crate::cli::Line;
+use crate::cli::Schema;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 
 /// Shows what a manifest or a binary describes.
-pub(super) fn schema(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let path = Path::new(line.argument(0).unwrap_or_default());
-    let manifest = files::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
-    let wanted: Vec<&str> = line.values("provider").collect();
+pub(super) fn schema(context: &Context<'_>, line: &Schema) -> Result<(), Failure> {
+    let manifest = files::read(&line.file).map_err(|error| Failure::Usage(error.to_string()))?;
+    let wanted = &line.providers;
     let is_wanted =
         |provider: &&Provider| wanted.is_empty() || wanted.iter().any(|name| provider.name.eq_ignore_ascii_case(name));
     let mut table =

@@ -2,14 +2,14 @@
 
 use etw_session::SessionStatus;
 
-use crate::cli::Line;
+use crate::cli::{Listed, Named};
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 use crate::values::counted;
 
 /// Lists the sessions, or shows one.
-pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    if let Some(name) = line.argument(0) {
+pub(super) fn list(context: &Context<'_>, line: &Listed) -> Result<(), Failure> {
+    if let Some(name) = &line.session {
         let status = context.attach(name)?.query()?;
         return context.record(members(&status));
     }
@@ -39,15 +39,15 @@ pub(super) fn list(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
 }
 
 /// Flushes a session.
-pub(super) fn flush(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let session = context.attach(line.argument(0).unwrap_or_default())?;
+pub(super) fn flush(context: &Context<'_>, line: &Named) -> Result<(), Failure> {
+    let session = context.attach(&line.session)?;
     let status = session.flush()?;
     report(context, "flushed", &status)
 }
 
 /// Stops a session.
-pub(super) fn stop(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let session = context.attach(line.argument(0).unwrap_or_default())?;
+pub(super) fn stop(context: &Context<'_>, line: &Named) -> Result<(), Failure> {
+    let session = context.attach(&line.session)?;
     let status = session.stop()?;
     report(context, "stopped", &status)
 }

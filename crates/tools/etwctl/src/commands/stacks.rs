@@ -1,14 +1,15 @@
 //! `stacks`.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use etw_etl::{Decoder, Images, Reader, escaped};
+use etw_etl::escaped;
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli::Stacks;
 use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
 use crate::output::Output;
 use crate::select::Selection;
 
@@ -17,31 +18,34 @@ const MOST_STACKS: usize = 1_000_000;
 
 /// Writes the call stacks of events in the folded form of flame graphs: frames from the outermost to the innermost with semicolons
 /// between them, the event's name, and how often.
-pub(super) fn stacks(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let path = line.argument(0).unwrap_or_default();
-    let files = schemas::files(line)?;
-    let mut out = Output::of(line.value("output"), &[Path::new(path)])?;
-    let images = images(path)?;
-    let mut reader = Reader::open(path)?;
-    let mut decoder = schemas::decoder(&reader, files.as_ref());
-    let mut selection = Selection::of(line)?.with_decoder(Decoder::of(&reader, files.clone()));
+pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
+    let files = schemas::files(&line.schemas)?;
+    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
+    let mut out = Output::of(line.output.as_deref(), &inputs)?;
+    let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
+    let mut traces = Traces::open(&line.files, &files, progress, false)?;
+    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
     let (mut events, mut with_stack) = (0_u64, 0_u64);
-    while let Some(event) = reader.next_ref() {
-        if !selection.takes(&event) {
+    while let Some((event, decoder)) = traces.next() {
+        if !selection.may_take(&event) || !selection.takes_lazily(&event, decoder) {
             continue;
         }
         events += 1;
-        let Some(frames) = event.stack().filter(|frames| !frames.is_empty()) else { continue };
+        let Some(addresses) = event.stack().filter(|frames| !frames.is_empty()) else { continue };
         with_stack += 1;
         let process = event.stack_process();
         let identity = decoder.identify(&event);
         let name =
             identity.event.as_deref().map_or_else(|| format!("event {}", event.header.descriptor.id), str::to_owned);
+        let mut frames = decoder.frames(&event);
+        if frames.is_empty() {
+            frames = addresses.iter().map(|address| format!("{address:#x}")).collect();
+        }
         let mut key = process.map_or_else(|| "process ?".to_owned(), |process| format!("process {process}"));
         for frame in frames.iter().rev() {
             key.push(';');
-            key.push_str(&images.name(process.unwrap_or(0), *frame).unwrap_or_else(|| format!("{frame:#x}")));
+            key.push_str(&escaped(frame).replace(';', ":"));
         }
         key.push(';');
         // A semicolon or a line end in a name would be taken for the format's.
@@ -66,18 +70,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         writeln!(out, "(more than {MOST_STACKS} different stacks) {more}")?;
     }
     out.finish()?;
+    traces.done();
     eprintln!("{with_stack} of {events} events have a call stack");
-    Ok(())
-}
-
-/// The images of a trace: a rundown at its end tells of those that were there all the time, so this is a pass of its own.
-fn images(path: &str) -> Result<Images, Failure> {
-    let mut reader = Reader::open(path)?;
-    let (mut images, mut decoder) = (Images::default(), Decoder::default());
-    while let Some(event) = reader.next_ref() {
-        if event.header.provider.is_none() && matches!(event.header.descriptor.id, 0x030A | 0x1402..=0x1404) {
-            images.add(&decoder.decode(&event));
-        }
-    }
-    Ok(images)
+    traces.check()
 }

@@ -1,26 +1,24 @@
 //! `start` and `update`.
 
-use std::path::PathBuf;
+use std::time::Duration;
 
-use etw_session::info::GROUPS;
-use etw_session::{ClockType, MODES, Properties, Session, Update};
+use etw_session::{MODES, Properties, Session, Update};
 use etw_types::session::mode;
 
 use super::sessions::{members, report};
-use crate::cli::Line;
+use crate::cli;
 use crate::context::{Context, Failure};
 use crate::output::Json;
-use crate::values;
 
 /// Starts a session.
-pub(super) fn start(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
+pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Failure> {
     let properties = properties(line)?;
-    if !["etl", "real-time", "buffering", "mode"].into_iter().any(|way| line.has(way)) {
+    if line.etl.is_none() && !line.real_time && !line.buffering && line.modes.is_empty() {
         let reason = "a session needs a way out for its events: --etl FILE, --real-time or --buffering";
         return Err(Failure::Usage(reason.to_owned()));
     }
     properties.check()?;
-    if line.has("dry-run") {
+    if line.dry_run {
         return dry_run(context, &properties);
     }
     let mut session = context.machine.start(&properties)?;
@@ -63,61 +61,54 @@ fn dry_run(context: &Context<'_>, properties: &Properties) -> Result<(), Failure
     ])
 }
 
-fn properties(line: &Line) -> Result<Properties, String> {
-    let mut properties = Properties::new(line.argument(0).unwrap_or_default());
-    if let Some(file) = line.value("etl") {
+fn properties(line: &cli::Start) -> Result<Properties, String> {
+    let mut properties = Properties::new(&line.session);
+    if let Some(file) = &line.etl {
         properties = properties.file(file);
     }
-    if line.has("real-time") {
+    if line.real_time {
         properties = properties.real_time();
     }
-    if line.has("buffering") {
+    if line.buffering {
         properties = properties.buffering();
     }
-    if let Some(size) = line.parsed("sequential")? {
+    if let Some(size) = line.sequential {
         properties = properties.sequential(size);
     }
-    if let Some(size) = line.parsed("circular")? {
+    if let Some(size) = line.circular {
         properties = properties.circular(size);
     }
-    if let Some(size) = line.parsed("numbered")? {
+    if let Some(size) = line.numbered {
         properties = properties.numbered_files(size);
     }
-    let buffer = |name| line.parsed(name).map(Option::unwrap_or_default);
-    properties = properties.buffers(buffer("buffer-kib")?, buffer("min-buffers")?, buffer("max-buffers")?);
-    if let Some(time) = line.value("flush") {
-        properties = properties.flush_every(values::seconds(time)?);
+    properties = properties.buffers(line.buffer_kib, line.min_buffers, line.max_buffers);
+    if let Some(time) = line.flush {
+        properties = properties.flush_every(time);
     }
-    match line.value("clock") {
-        None | Some("qpc") => {}
-        Some("system") => properties = properties.clock(ClockType::SystemTime),
-        Some("cycles") => properties = properties.clock(ClockType::Cycles),
-        Some(other) => return Err(format!("--clock takes qpc, system or cycles, not '{other}'")),
+    if let Some(clock) = line.clock.into() {
+        properties = properties.clock(clock);
     }
-    if let Some(groups) = line.value("system") {
-        let groups = groups.split(',').filter(|name| !name.is_empty()).map(|name| values::bit(name, GROUPS));
-        let flags = groups.collect::<Result<Vec<_>, _>>()?;
+    if let Some(flags) = &line.system {
         // Groups beyond the public flags cannot be asked for at the start: they are those of class 4.
         if let Some(group) = flags.iter().find(|group| *group >> 29 != 0) {
             return Err(format!("group {group:#x} is no public flag: start the session, then `info set system-flags`"));
         }
-        properties = properties.system_logger(flags.into_iter().fold(0, |all, flag| all | flag));
+        properties = properties.system_logger(flags.iter().fold(0, |all, flag| all | flag));
     }
-    if let Some(guid) = line.value("guid") {
-        properties = properties.guid(values::guid(guid)?);
+    if let Some(guid) = line.guid {
+        properties = properties.guid(guid);
     }
-    for mode in line.values("mode") {
-        properties = properties.mode(values::bit(mode, MODES)?);
+    for mode in &line.modes {
+        properties = properties.mode(*mode);
     }
     Ok(properties)
 }
 
 /// A flush timer in the unit that the session was started with, which cannot be changed.
-fn flush_timer(session: &Session, text: &str) -> Result<u32, Failure> {
-    let time = values::seconds(text)?;
+fn flush_timer(session: &Session, time: Duration) -> Result<u32, Failure> {
     let timer = match session.query()?.properties.mode & mode::USE_MS_FLUSH_TIMER {
         0 if time.subsec_nanos() != 0 => {
-            return Err(Failure::Usage(format!("--flush {text}: this session counts whole seconds")));
+            return Err(Failure::Usage(format!("--flush {}: this session counts whole seconds", time.as_secs_f64())));
         }
         0 => u128::from(time.as_secs()),
         _ => time.as_millis(),
@@ -126,20 +117,20 @@ fn flush_timer(session: &Session, text: &str) -> Result<u32, Failure> {
 }
 
 /// Changes a session.
-pub(super) fn update(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let session = context.attach(line.argument(0).unwrap_or_default())?;
+pub(super) fn update(context: &Context<'_>, line: &cli::Update) -> Result<(), Failure> {
+    let session = context.attach(&line.session)?;
     let update = Update {
-        enable_flags: line.value("flags").map(values::number32).transpose()?,
-        flush_timer: line.value("flush").map(|text| flush_timer(&session, text)).transpose()?,
-        log_file: line.value("etl").map(PathBuf::from),
-        real_time: line.value("real-time").map(values::switch).transpose()?,
-        maximum_buffers: line.parsed("max-buffers")?,
+        enable_flags: line.flags,
+        flush_timer: line.flush.map(|time| flush_timer(&session, time)).transpose()?,
+        log_file: line.etl.clone(),
+        real_time: line.real_time,
+        maximum_buffers: line.max_buffers,
     };
     let mut status = if update == Update::default() { session.query()? } else { session.update(&update)? };
-    if line.has("next-file") {
+    if line.next_file {
         status = session.increment_file()?;
     }
-    if line.has("finish-file") {
+    if line.finish_file {
         status = session.convert_to_real_time()?;
     }
     report(context, "updated", &status)

@@ -1,15 +1,17 @@
 //! `stats`.
 
 use std::collections::HashMap;
+use std::slice;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, Reader, escaped};
+use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, escaped};
 use etw_manifest::Source;
 use etw_types::Guid;
 
 use super::schemas;
-use crate::cli::Line;
+use crate::cli;
 use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 
 /// Rows of the table. Events of further kinds are counted together.
@@ -118,7 +120,7 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
             "--manifest with the provider's manifest (.man) or the binary that contains it (.sys, .dll or .exe)"
         }
         Kind::Wpp => {
-            "--tmf with the TMF file of this GUID, which tracepdb writes from the PDB of the binary that wrote the messages"
+            "--pdb with the PDB of the binary that wrote the messages, or --tmf with the TMF file of this GUID"
         }
         Kind::Mof => "the MOF class of this GUID; it is none of the kernel's documented ones",
         _ => return None,
@@ -127,15 +129,15 @@ fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
 }
 
 /// Summarises a file: what it is, what is in it, what is lost.
-pub(super) fn stats(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
-    let files = schemas::files(line)?;
-    let mut reader = Reader::open(line.argument(0).unwrap_or_default())?;
-    let mut decoder = schemas::decoder(&reader, files.as_ref());
+pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
+    let files = schemas::files(&line.schemas)?;
+    let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;
     let mut stats = Stats::default();
-    while let Some(event) = reader.next_ref() {
-        stats.add(&event, &mut decoder);
+    while let Some((event, decoder)) = traces.next() {
+        stats.add(&event, decoder);
     }
-    let (header, report) = (reader.header(), reader.report());
+    traces.done();
+    let (Some(header), Some((_, report))) = (traces.header(), traces.reports().next()) else { return Ok(()) };
     let time = |time: Option<FileTime>| Json::from(time.map(|time| time.to_string()));
     let share = |part: u64| {
         let tenths = u128::from(part) * 1000 / u128::from(stats.all.events.max(1));

@@ -17,9 +17,9 @@ pub(crate) enum Output {
 
 impl Output {
     /// The file of `--output`, or standard output.
-    pub(crate) fn of(path: Option<&str>, inputs: &[&Path]) -> Result<Self, String> {
+    pub(crate) fn of(path: Option<&Path>, inputs: &[&Path]) -> Result<Self, String> {
         match path {
-            Some(path) => OutputFile::create(Path::new(path), inputs).map(Self::File),
+            Some(path) => OutputFile::create(path, inputs).map(Self::File),
             None => Ok(Self::Stdout(BufWriter::new(io::stdout()))),
         }
     }

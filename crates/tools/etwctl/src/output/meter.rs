@@ -7,6 +7,7 @@ use etw_session::SessionStatus;
 use etw_session::platform::shows_colours;
 
 use super::paint;
+use crate::cli::Color;
 use crate::values::counted;
 
 /// How often it is redrawn.
@@ -25,9 +26,9 @@ pub(crate) struct Meter<W> {
 
 impl Meter<io::Stderr> {
     /// A meter on standard error.
-    pub(crate) fn new(color: Option<&str>) -> Self {
+    pub(crate) fn new(color: Color) -> Self {
         let out = (io::stderr().is_terminal() && shows_colours()).then(io::stderr);
-        Self::with(out, color != Some("never") && paint::may_colour())
+        Self::with(out, color != Color::Never && paint::may_colour())
     }
 }
 

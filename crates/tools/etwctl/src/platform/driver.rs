@@ -1,6 +1,7 @@
 //! A driver run by `nt-host`, on a thread beside the recording.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -8,7 +9,8 @@ use std::thread::{self, JoinHandle};
 use etw_session::Machine;
 use etw_session::info::ProviderInstance;
 use etw_types::Guid;
-use nt_host::{Answer, Error, NtHost, Os};
+use nt_host::{Answer, Error, NtHost};
+use windows_releases::Release;
 
 use super::{Outcome, Plan};
 use crate::context::Failure;
@@ -31,8 +33,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Reads the driver's file. Nothing of it runs yet.
-    pub(crate) fn prepare(path: &str, os: Option<&str>) -> Result<Self, Failure> {
-        let os = os.map_or(Ok(Os::default()), str::parse).map_err(|error| error.to_string())?;
+    pub(crate) fn prepare(path: &Path, os: Option<Release>) -> Result<Self, Failure> {
+        let os = os.unwrap_or_default();
         let prepared = NtHost::builder().driver(path).os(os).measured_time().prepare();
         let host = prepared.map_err(|error| io::Error::other(error.to_string()))?;
         let machine = host.machine();

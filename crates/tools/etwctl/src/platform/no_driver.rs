@@ -1,6 +1,9 @@
 //! Drivers are run on Linux only.
 
+use std::path::Path;
+
 use etw_session::Machine;
+use windows_releases::Release;
 
 use super::{Outcome, Plan};
 use crate::context::Failure;
@@ -11,7 +14,7 @@ pub(crate) enum Driver {}
 
 impl Driver {
     /// Not here.
-    pub(crate) fn prepare(_path: &str, _os: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn prepare(_path: &Path, _os: Option<Release>) -> Result<Self, Failure> {
         let reason =
             "--driver is for Linux on x86-64, where nt-host runs the driver; here, load it and record it without";
         Err(Failure::Usage(reason.to_owned()))

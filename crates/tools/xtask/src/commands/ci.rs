@@ -18,7 +18,7 @@ All steps of `lint`, then all steps of `test`, with one summary.
 
 fn run(context: &Context) -> Result<(), Error> {
     let mut steps = lint::STEPS.to_vec();
-    // Both begin with the same set-up.
-    steps.extend(test::STEPS.iter().filter(|step| step.name != "set-up"));
+    // Both begin with the same set-up and formatting.
+    steps.extend(test::STEPS.iter().filter(|step| !lint::STEPS.iter().any(|other| other.name == step.name)));
     check_all(context, &steps)
 }

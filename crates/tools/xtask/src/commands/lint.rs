@@ -34,9 +34,11 @@ const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
+pub(super) const FORMAT: Step = Step::new("fmt", "formatting of all sources", format);
+
 pub(super) const STEPS: [Step; 6] = [
     SETUP,
-    Step::new("fmt", "formatting of all sources", format),
+    FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),
     Step::new("clippy-windows", "what a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),

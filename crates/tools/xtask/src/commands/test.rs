@@ -3,12 +3,13 @@
 mod toolchains;
 
 use super::build::{DRIVER, SETUP, TOOLS};
+use super::lint::FORMAT;
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, check_all};
 use crate::verifiers;
-use driver_build::Error;
 use driver_build::setup::{TARGET, WindowsToolchain, note};
+use driver_build::{Error, Tool, output};
 
 pub(super) const COMMAND: Command = Command {
     name: "test",
@@ -21,10 +22,16 @@ built with --cfg loom in target/loom. If rustup can install them,
 Rust's beta runs the tests that depend on the toolchain, the oldest Rust that
 drivers may use checks what they link, and a nightly runs Miri.
 ",
-    flags: &[Flag { name: NO_MIRI, summary: "leaves Miri out, which takes longest" }],
+    flags: &[
+        Flag { name: QUICK, summary: "formatting and unit tests only, for while you edit" },
+        Flag { name: LIST, summary: "prints the steps and what each runs, and runs nothing" },
+        Flag { name: NO_MIRI, summary: "leaves Miri out, which takes longest" },
+    ],
     run,
 };
 
+const QUICK: &str = "--quick";
+const LIST: &str = "--list";
 const NO_MIRI: &str = "--no-miri";
 
 /// The target of the command for Windows that Wine runs.
@@ -41,21 +48,34 @@ const MIRI_CRATES: [&str; 6] = ["--lib", "--tests", "--package", "etw-types", "-
 /// And the pointers into guest memory, over memory of the tests: the rest of that crate maps pages and runs drivers.
 const MIRI_GUEST: [&str; 4] = ["--lib", "--package", "nt-machine", "memory::"];
 
-pub(super) const STEPS: [Step; 10] = [
+/// What fails soonest comes first.
+pub(super) const STEPS: [Step; 12] = [
     SETUP,
+    FORMAT,
+    UNIT,
     Step::new("targets", "Rust's targets that tests compile for", targets),
     TOOLS,
     DRIVER,
     Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
     Step::new("windows", "session control type-checks for Windows", windows),
-    Step::new("tests", "all crates, with their documentation, and loom's models", workspace),
+    Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
     toolchains::OLDEST,
     toolchains::NEWEST,
     Step::new("miri", "undefined behaviour in what a driver links, and in pointers into guest memory", miri),
 ];
 
+const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
+
 fn run(context: &Context) -> Result<(), Error> {
-    check_all(context, &STEPS)
+    let quick = [SETUP, FORMAT, UNIT];
+    let steps = if context.has_flag(QUICK) { quick.as_slice() } else { &STEPS };
+    if context.has_flag(LIST) {
+        for step in steps {
+            output::print_line(&format!("{:<10} {}", step.name, step.what));
+        }
+        return Ok(());
+    }
+    check_all(context, steps)
 }
 
 /// Every target of the tests, so that none depends on what another one installed.
@@ -97,11 +117,24 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
-fn workspace(context: &Context) -> Result<Outcome, Error> {
+/// `cargo test` for all crates, with what tests need to build images.
+fn cargo_test(context: &Context) -> Tool {
     let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let windows = context.windows().ok().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
-    cargo.args(["test", "--workspace", "--no-fail-fast"]).run()?;
+    cargo.args(["test", "--workspace", "--no-fail-fast"])
+}
+
+fn unit(context: &Context) -> Result<Outcome, Error> {
+    cargo_test(context).args(["--lib", "--bins", "--examples"]).run()?;
+    Ok(Outcome::Passed)
+}
+
+fn workspace(context: &Context) -> Result<Outcome, Error> {
+    // The unit tests have run. A failure of the one kind does not hide those of the other.
+    let integration = cargo_test(context).args(["--test", "*"]).run();
+    let documentation = cargo_test(context).args(["--doc"]).run();
+    integration.and(documentation)?;
     context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["test"]).args(LOOM_CRATES).args(["models"]).run()?;
     Ok(Outcome::Passed)
 }

@@ -2,7 +2,7 @@
 
 use super::Strings;
 use crate::decode::{Decoded, Field, Node};
-use crate::export::json::{push, scalar, stack, string};
+use crate::export::json::{Integers, push, scalar, stack, string};
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 
@@ -59,7 +59,7 @@ fn fields(out: &mut String, fields: &[Field]) {
 
 fn node(out: &mut String, value: &Node) {
     match value {
-        Node::Value(value) => scalar(out, value),
+        Node::Value(value) => scalar(out, value, Integers::Safe),
         Node::Array(nodes) => list(out, nodes, node),
         Node::Struct(members) => {
             out.push_str("{\"fields\":");
@@ -85,6 +85,11 @@ fn more(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     if let Some(frames) = event.stack() {
         let mut text = String::from("\"stack\":");
         stack(&mut text, frames.get(..MAX_FRAMES).unwrap_or(&frames));
+        parts.push(text);
+    }
+    if !decoded.frames.is_empty() {
+        let mut text = String::from("\"frames\":");
+        list(&mut text, decoded.frames.get(..MAX_FRAMES).unwrap_or(&decoded.frames), |out, frame| string(out, frame));
         parts.push(text);
     }
     if decoded.tag != 0 {

@@ -17,7 +17,7 @@ const EVENT: EventDescriptor = EventDescriptor::new(Level::Informational, Keywor
 fn load(input: Input<'_>) -> u32 {
     // SAFETY: `unload` unregisters before the image goes away.
     let status = unsafe { PROVIDER.register() };
-    if PROVIDER.event_enabled(&EVENT) || PROVIDER.provider_enabled(Level::Error, Keyword::NONE) {
+    if PROVIDER.query_event_enabled(&EVENT) || PROVIDER.query_enabled(Level::Error, Keyword::NONE) {
         write_by_descriptor(input);
     }
     write_assembled(input);

@@ -28,8 +28,18 @@ pub(super) struct Measured {
     pub(super) payload: Vec<u8>,
 }
 
+/// What is known about an event that is written through a facade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::part) struct Facade {
+    pub(in crate::part) disabled: u64,
+    pub(in crate::part) enabled: u64,
+    /// Calls of `memcpy` and the like, whose instructions are not among those.
+    pub(in crate::part) library: u64,
+    pub(in crate::part) stack: u64,
+}
+
 /// A registered image.
-pub(super) struct Driver {
+pub(in crate::part) struct Driver {
     stepper: Stepper,
     kernel: Kernel,
     data: Data,
@@ -51,6 +61,8 @@ struct Kernel {
     context: u64,
     written: Vec<Written>,
     unknown: Option<String>,
+    /// Calls of routines that are no part of ETW; `None` if there must be none.
+    library: Option<u64>,
 }
 
 struct Written {
@@ -70,9 +82,34 @@ impl Kernel {
             // Nothing is known by name, so traits are not set: that changes no event.
             "MmGetSystemRoutineAddress" | "EtwSetInformation" => {}
             "EtwWriteTransfer" => self.write(call, call.argument(4), call.argument(5)),
+            _ if self.library.is_some() => return self.library(call),
             other => self.unknown = Some(format!("the image called {other}, whose instructions were not counted")),
         }
         0
+    }
+
+    /// What the kernel has for compilers and for facades.
+    fn library(&mut self, call: &KernelCall<'_>) -> u64 {
+        self.library = self.library.map(|calls| calls + 1);
+        let (first, second, third) = (call.argument(0), call.argument(1), call.argument(2));
+        let length = usize::try_from(third).unwrap_or_default();
+        let memory = call.memory();
+        let done = match call.routine {
+            "memcpy" | "memmove" => memory.bytes(second, length).is_some_and(|bytes| memory.put(first, &bytes)),
+            "memset" => memory.put(first, &vec![second.to_le_bytes()[0]; length]),
+            "memcmp" => {
+                let (left, right) = (memory.bytes(first, length), memory.bytes(second, length));
+                return u64::from(left != right);
+            }
+            "__chkstk" => true,
+            "KeGetCurrentThread" => return HANDLE,
+            "EtwActivityIdControl" => memory.put(second, &[0x5A; 16]),
+            _ => false,
+        };
+        if !done {
+            self.unknown = Some(format!("the image called {}, whose instructions were not counted", call.routine));
+        }
+        first
     }
 
     /// Takes in the event's bytes as the kernel would.
@@ -84,7 +121,8 @@ impl Kernel {
             let memory = call.memory();
             let bytes = memory.u64(at).zip(memory.u64(at + 8)).and_then(|(pointer, size)| {
                 let length = usize::try_from(size & u64::from(u32::MAX)).ok()?;
-                memory.bytes(pointer, length)
+                // Where nothing is, nothing is read.
+                if length == 0 { Some(Vec::new()) } else { memory.bytes(pointer, length) }
             });
             match bytes {
                 Some(bytes) => payload.extend(bytes),
@@ -100,6 +138,15 @@ impl Kernel {
 
 impl Driver {
     pub(super) fn new(file: &[u8]) -> Result<Self, String> {
+        Self::with(file, Kernel::default())
+    }
+
+    /// An image that may also call what the kernel has for compilers: those calls are counted, but not what they do.
+    pub(in crate::part) fn with_library(file: &[u8]) -> Result<Self, String> {
+        Self::with(file, Kernel { library: Some(0), ..Kernel::default() })
+    }
+
+    fn with(file: &[u8], kernel: Kernel) -> Result<Self, String> {
         let mut stepper = Stepper::new(file)?;
         let units: Vec<u8> = NAME.iter().flat_map(|&letter| u16::from(letter).to_le_bytes()).collect();
         let values: Vec<u8> = (1_u32..=4).flat_map(u32::to_le_bytes).collect();
@@ -109,7 +156,7 @@ impl Driver {
             values: stepper.keep(&values)?,
             guid: stepper.keep(&[0x5A; 16])?,
         };
-        let mut driver = Self { stepper, kernel: Kernel::default(), data };
+        let mut driver = Self { stepper, kernel, data };
         driver.call("start", &[])?;
         if driver.kernel.callback == 0 {
             return Err(String::from("the image did not register its provider"));
@@ -163,6 +210,24 @@ impl Driver {
             stack: enabled.stack,
             payload,
         })
+    }
+
+    /// Measures an event that is written through a facade: `message`, or `values` with a number and 16 letters.
+    pub(in crate::part) fn facade(&mut self, name: &str) -> Result<Facade, String> {
+        let arguments = [7, self.data.text, NAME.len() as u64];
+        self.control(DISABLE, 0)?;
+        let disabled = self.silent(name, &arguments)?;
+        self.control(ENABLE, EVERYTHING)?;
+        // What is done once for a call site is not part of an event.
+        self.call(name, &arguments)?;
+        self.kernel.written.clear();
+        self.kernel.library = Some(0);
+        let enabled = self.call(name, &arguments)?;
+        if self.kernel.written.drain(..).count() != 1 {
+            return Err(format!("{name} was not written once"));
+        }
+        let library = self.kernel.library.unwrap_or_default();
+        Ok(Facade { disabled, enabled: enabled.instructions, library, stack: enabled.stack })
     }
 
     /// Calls an event that must not be written.

@@ -1,0 +1,107 @@
+//! Why a manifest was not compiled.
+
+use std::path::{Path, PathBuf};
+use std::{error, fmt, io};
+
+use etw_manifest::manifest::ParseError;
+
+/// Why a manifest was not compiled. `Debug` shows the same text, because that is what a build script's `main` prints.
+#[non_exhaustive]
+pub enum Error {
+    /// The manifest has mistakes.
+    Mistakes {
+        /// The file; empty if there is none.
+        path: PathBuf,
+        /// The mistakes, in the order of the file.
+        mistakes: Vec<ParseError>,
+    },
+    /// Two parts would have one name in the generated module.
+    SameName {
+        /// The name.
+        name: String,
+        /// What has it.
+        parts: [String; 2],
+    },
+    /// A language whose number is not known.
+    UnknownCulture(String),
+    /// A file cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// There is no `OUT_DIR`.
+    NoBuildScript,
+}
+
+impl Error {
+    pub(crate) fn mistakes(mistakes: Vec<ParseError>) -> Self {
+        Self::Mistakes { path: PathBuf::new(), mistakes }
+    }
+
+    pub(crate) fn of_file(self, file: &Path) -> Self {
+        match self {
+            Self::Mistakes { mistakes, .. } => Self::Mistakes { path: file.to_owned(), mistakes },
+            other => other,
+        }
+    }
+
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        |source| Self::File { path, what: "read", source }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        |source| Self::File { path, what: "write", source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mistakes { path, mistakes } => {
+                for (number, mistake) in mistakes.iter().enumerate() {
+                    if number > 0 {
+                        writeln!(f)?;
+                    }
+                    write!(f, "{}", path.display())?;
+                    if let Some((line, column)) = mistake.place() {
+                        write!(f, ":{line}:{column}")?;
+                    }
+                    write!(f, ": {}", mistake.reason())?;
+                }
+                Ok(())
+            }
+            Self::SameName { name, parts: [one, other] } => {
+                write!(f, "{one} and {other} both become `{name}` in the module: give one of them another symbol")
+            }
+            Self::UnknownCulture(culture) => {
+                write!(
+                    f,
+                    "the language number of the culture '{culture}' is not known: use another culture, such as en-US"
+                )
+            }
+            Self::File { path, what, source } => write!(f, "cannot {what} {}: {source}", path.display()),
+            Self::NoBuildScript => f.write_str("OUT_DIR is not set: call this from a build script"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::File { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

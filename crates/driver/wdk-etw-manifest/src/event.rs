@@ -1,0 +1,224 @@
+//! The function of an event.
+//!
+//! A field becomes a parameter; a field that is the length or the count of others does not, as their slices know it. What has no
+//! form of its own in Rust (structures, arrays of text) is taken as the bytes of the payload.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use etw_manifest::manifest::{Data, DataKind, Event, Provider, Size};
+
+use crate::generate::{ATTRIBUTES, plain};
+use crate::names::snake;
+
+/// The types of maps, by the maps' names.
+pub(crate) type Mapped = HashMap<String, String>;
+
+/// The symbol of an event, or one by its number.
+pub(crate) fn name(event: &Event) -> String {
+    if event.symbol.is_empty() { format!("event_{}_v{}", event.id, event.version) } else { event.symbol.clone() }
+}
+
+/// What a field takes and how it is written.
+struct Field {
+    name: String,
+    /// The parameter's type; none for a field that follows from others.
+    parameter: Option<String>,
+    /// Statements before the event is written.
+    before: String,
+    /// The descriptors.
+    descriptors: Vec<String>,
+}
+
+const INVALID_PARAMETER: &str = "return ::wdk_etw::NtStatus::InvalidParameter";
+
+/// Types of fixed size by the names of manifests: of one value, and of the values of an array.
+const SCALARS: [(&str, &str, &str); 18] = [
+    ("win:Int8", "i8", "i8"),
+    ("win:UInt8", "u8", "u8"),
+    ("win:Int16", "i16", "i16"),
+    ("win:UInt16", "u16", "u16"),
+    ("win:Int32", "i32", "i32"),
+    ("win:UInt32", "u32", "u32"),
+    ("win:Int64", "i64", "i64"),
+    ("win:UInt64", "u64", "u64"),
+    ("win:Float", "f32", "f32"),
+    ("win:Double", "f64", "f64"),
+    // A BOOL has four bytes.
+    ("win:Boolean", "bool", "u32"),
+    ("win:GUID", "&::wdk_etw::Guid", "::wdk_etw::Guid"),
+    ("win:Pointer", "usize", "usize"),
+    ("win:FILETIME", "u64", "u64"),
+    ("win:SYSTEMTIME", "&[u16; 8]", "[u16; 8]"),
+    ("win:HexInt32", "u32", "u32"),
+    ("win:HexInt64", "u64", "u64"),
+    ("trace:SizeT", "usize", "usize"),
+];
+
+/// Appends the descriptor and the function.
+pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, function: &str, mapped: &Mapped) {
+    let numbers = provider.numbers(event);
+    let constant = function.to_ascii_uppercase();
+    let text = event.message.as_ref().map_or_else(String::new, |message| format!(": {}", plain(&message.text)));
+    let _ = write!(
+        code,
+        "/// Descriptor of event {} version {}.\n{ATTRIBUTES}pub const {constant}: ::wdk_etw::EventDescriptor =\n    \
+         ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int({}), ::wdk_etw::Keyword::from_bits({:#x}))\n        \
+         .with_id_version({}, {})\n        .with_channel(::wdk_etw::Channel::from_int({}))\n        \
+         .with_opcode(::wdk_etw::Opcode::from_int({}))\n        .with_task({});\n\n",
+        event.id,
+        event.version,
+        numbers.level,
+        numbers.keyword,
+        event.id,
+        event.version,
+        numbers.channel,
+        numbers.opcode,
+        numbers.task,
+    );
+    let template = provider.templates.iter().find(|template| template.id == event.template);
+    let fields = template.map_or(&[][..], |template| &template.fields);
+    let fields: Vec<Field> = fields.iter().map(|field| self::field(field, fields, mapped)).collect();
+    let _ = write!(
+        code,
+        "/// Writes event {} version {}{text}\n///\n/// `activity` is the activity that the event belongs to. Does nothing, \
+         successfully, if no session wants the event.\n///\n/// # Errors\n///\n/// As for \
+         [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.\n///\n\
+         /// # IRQL\n///\n/// Any; data must be resident above `APC_LEVEL`.\n{ATTRIBUTES}pub fn {function}(\n    activity: \
+         Option<&::wdk_etw::Guid>,\n",
+        event.id, event.version
+    );
+    for field in &fields {
+        if let Some(parameter) = &field.parameter {
+            let _ = writeln!(code, "    {}: {parameter},", field.name);
+        }
+    }
+    let _ = write!(
+        code,
+        ") -> ::wdk_etw::NtStatus {{\n    if !PROVIDER.enabled({constant}.level, {constant}.keyword) {{\n        \
+         return ::wdk_etw::NtStatus::Success;\n    }}\n"
+    );
+    for field in &fields {
+        code.push_str(&field.before);
+    }
+    let _ = writeln!(code, "    PROVIDER.write(&{constant}, activity, None, &[");
+    for descriptor in fields.iter().flat_map(|field| &field.descriptors) {
+        let _ = writeln!(code, "        ::wdk_etw::__private::{descriptor},");
+    }
+    code.push_str("    ])\n}\n\n");
+}
+
+/// Whether a field's value is a slice whose length a count or length field can follow.
+fn is_slice(field: &Data) -> bool {
+    let DataKind::Value { encoding, .. } = &field.kind else { return false };
+    let name = encoding.name().unwrap_or_default();
+    match (&field.count, &field.length) {
+        (Size::Field(_), Size::None) => SCALARS.iter().any(|(known, ..)| *known == name),
+        (Size::None, Size::Field(_)) => ["win:UnicodeString", "win:AnsiString", "win:Binary"].contains(&name),
+        _ => false,
+    }
+}
+
+/// The fields that have this one for their length or count.
+fn users<'a>(field: &'a Data, fields: &'a [Data]) -> impl Iterator<Item = &'a Data> {
+    let refers = |size: &Size| matches!(size, Size::Field(name) if *name == field.name);
+    fields.iter().filter(move |other| refers(&other.count) || refers(&other.length))
+}
+
+fn field(data: &Data, fields: &[Data], mapped: &Mapped) -> Field {
+    let name = snake(&data.name);
+    let of = |parameter: String, before: String, descriptors: Vec<String>| Field {
+        name: name.clone(),
+        parameter: Some(parameter),
+        before,
+        descriptors,
+    };
+    let value = format!("value_descriptor(&{name})");
+    let slice = format!("slice_descriptor({name})");
+    let DataKind::Value { encoding, map, .. } = &data.kind else {
+        return of("&[u8]".to_owned(), String::new(), vec![slice]);
+    };
+    let kind = encoding.name().unwrap_or_default();
+    let scalar = SCALARS.iter().find(|(known, ..)| *known == kind);
+    let users: Vec<&Data> = users(data, fields).collect();
+    if !users.is_empty() && users.iter().all(|user| is_slice(user)) {
+        return length(&name, scalar.map_or("u32", |(_, one, _)| one), &users);
+    }
+    match (scalar, &data.count, &data.length) {
+        (Some((_, one, _)), Size::None, _) => match map.as_ref().and_then(|map| mapped.get(map)) {
+            Some(map) => {
+                let convert = match *one {
+                    "u32" => format!("    let {name} = {name}.0;\n"),
+                    one => {
+                        format!("    let Ok({name}) = <{one}>::try_from({name}.0) else {{ {INVALID_PARAMETER} }};\n")
+                    }
+                };
+                of(map.clone(), convert, vec![value])
+            }
+            None if *one == "bool" => {
+                of("bool".to_owned(), format!("    let {name} = u32::from({name});\n"), vec![value])
+            }
+            None if one.starts_with('&') => {
+                of((*one).to_owned(), String::new(), vec![format!("value_descriptor({name})")])
+            }
+            None => of((*one).to_owned(), String::new(), vec![value]),
+        },
+        (Some((.., many)), Size::Fixed(count), _) => of(format!("&[{many}; {count}]"), String::new(), vec![slice]),
+        (Some((.., many)), Size::Field(_), _) => of(format!("&[{many}]"), String::new(), vec![slice]),
+        (None, Size::None, length) => text(&name, kind, length),
+        // Values of different sizes, one after the other.
+        (None, ..) => of("&[u8]".to_owned(), String::new(), vec![slice]),
+    }
+}
+
+/// A field that is the length or the count of others, which agree about it.
+fn length(name: &str, kind: &str, users: &[&Data]) -> Field {
+    let mut before = String::new();
+    if let [first, others @ ..] = users {
+        let first = snake(&first.name);
+        for other in others {
+            let other = snake(&other.name);
+            let _ = writeln!(before, "    if {other}.len() != {first}.len() {{ {INVALID_PARAMETER}; }}");
+        }
+        let _ =
+            writeln!(before, "    let Ok({name}) = <{kind}>::try_from({first}.len()) else {{ {INVALID_PARAMETER} }};");
+    }
+    Field { name: name.to_owned(), parameter: None, before, descriptors: vec![format!("value_descriptor(&{name})")] }
+}
+
+/// Text and data of variable size.
+fn text(name: &str, kind: &str, length: &Size) -> Field {
+    let unit = if kind.contains("Unicode") { "u16" } else { "u8" };
+    let mut before = String::new();
+    let mut descriptors = vec![format!("slice_descriptor({name})")];
+    let mut parameter = format!("&[{unit}]");
+    match (kind, length) {
+        ("win:UnicodeString" | "win:AnsiString" | "win:Binary", Size::Fixed(count)) => {
+            parameter = format!("&[{unit}; {count}]");
+        }
+        // Terminated text: up to its NUL, and a NUL.
+        ("win:UnicodeString" | "win:AnsiString", Size::None) => {
+            before = format!("    let {name} = ::wdk_etw::__private::until_nul({name});\n");
+            descriptors.push(format!("value_descriptor(&0_{unit})"));
+        }
+        ("win:SID", _) => {
+            before = format!(
+                "    let Some({name}) = ::wdk_etw::__private::sid({name}) else {{ return ::wdk_etw::NtStatus::InvalidSid }};\n"
+            );
+        }
+        ("win:CountedUnicodeString" | "win:CountedAnsiString" | "win:CountedBinary", _) => {
+            let cut = match kind {
+                "win:CountedUnicodeString" => "utf16",
+                "win:CountedAnsiString" => "utf8",
+                _ => "elements",
+            };
+            before = format!(
+                "    let {name} = ::wdk_etw::__private::{cut}({name});\n    let {name}_size = \
+                 ::wdk_etw::__private::byte_count({name});\n"
+            );
+            descriptors.insert(0, format!("value_descriptor(&{name}_size)"));
+        }
+        _ => {}
+    }
+    Field { name: name.to_owned(), parameter: Some(parameter), before, descriptors }
+}

@@ -1,0 +1,164 @@
+//! The module of a manifest: provider, events, constants.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use etw_manifest::manifest::{Manifest, Map, Message, Provider};
+
+use crate::Error;
+use crate::event::{self, Mapped};
+use crate::names::{camel, screaming, snake};
+
+/// On every item: a driver uses a part of them, and the names and signatures are the manifest's.
+pub(crate) const ATTRIBUTES: &str =
+    "#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = \"made from a manifest\")]\n";
+
+/// The source of the module. Each provider of several has a module in it.
+pub(crate) fn module(manifest: &Manifest) -> Result<String, Error> {
+    let mut code = String::from("// Made from an instrumentation manifest by wdk-etw-manifest. Changes are lost.\n\n");
+    if let [provider] = manifest.providers.as_slice() {
+        code.push_str(&items(provider)?);
+        return Ok(code);
+    }
+    let mut names = Names::default();
+    for provider in &manifest.providers {
+        let name = snake(&provider.name);
+        names.add(&name, &format!("the provider {}", provider.name))?;
+        let _ = write!(code, "/// Provider `{}`.\npub mod {name} {{\n{}}}\n\n", provider.name, items(provider)?);
+    }
+    Ok(code)
+}
+
+/// The names of a scope, each once.
+#[derive(Default)]
+struct Names(HashMap<String, String>);
+
+impl Names {
+    fn add(&mut self, name: &str, part: &str) -> Result<(), Error> {
+        match self.0.insert(name.to_owned(), part.to_owned()) {
+            Some(before) => Err(Error::SameName { name: name.to_owned(), parts: [before, part.to_owned()] }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Text for a documentation comment, in one line and without markup.
+pub(crate) fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace('`', "'")
+}
+
+fn items(provider: &Provider) -> Result<String, Error> {
+    let mut code = String::new();
+    let mut names = Names::default();
+    names.add("PROVIDER", "the provider")?;
+    let name = &provider.name;
+    let guid = provider.guid.to_u128();
+    // A traits blob: its size, the name, a NUL. ETW does not need it, as the manifest is registered with the name.
+    let size = u16::try_from(name.len() + 3).unwrap_or(u16::MAX).to_le_bytes();
+    let traits = [&size, name.as_bytes(), &[0]].concat();
+    let traits = traits.escape_ascii();
+    let _ = write!(
+        code,
+        "/// The provider `{name}`. Register it before its events are written.\n{ATTRIBUTES}\
+         pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(\n    \
+         ::wdk_etw::Guid::from_u128({guid:#034x}),\n    b\"{traits}\",\n    ::wdk_etw::SetInformationMode::Off,\n);\n\n"
+    );
+    let pick = |symbol: &str, name: &str| screaming(if symbol.is_empty() { name } else { symbol });
+    let channels = provider.channels.iter().zip(provider.channel_values());
+    constants(
+        &mut code,
+        ("channel", "u8", "Channels"),
+        channels.map(|(channel, value)| (pick(&channel.symbol, &channel.id), value.into(), channel.name.clone())),
+    )?;
+    let shown = |name: &str, message: &Option<Message>| match message {
+        Some(message) => format!("{name}: {}", plain(&message.text)),
+        None => name.to_owned(),
+    };
+    constants(
+        &mut code,
+        ("level", "u8", "Levels besides those of Windows"),
+        provider
+            .levels
+            .iter()
+            .map(|part| (pick(&part.symbol, &part.name), part.value.into(), shown(&part.name, &part.message))),
+    )?;
+    constants(
+        &mut code,
+        ("task", "u16", "Tasks"),
+        provider
+            .tasks
+            .iter()
+            .map(|part| (pick(&part.symbol, &part.name), part.value.into(), shown(&part.name, &part.message))),
+    )?;
+    constants(
+        &mut code,
+        ("opcode", "u8", "Opcodes besides those of Windows"),
+        provider
+            .opcodes
+            .iter()
+            .map(|part| (pick(&part.symbol, &part.name), part.value.into(), shown(&part.name, &part.message))),
+    )?;
+    constants(
+        &mut code,
+        ("keyword", "u64", "Keywords besides those of Windows"),
+        provider
+            .keywords
+            .iter()
+            .map(|part| (pick(&part.symbol, &part.name), part.value, shown(&part.name, &part.message))),
+    )?;
+    let mut mapped: Mapped = HashMap::new();
+    for map in &provider.maps {
+        let name = camel(if map.symbol.is_empty() { &map.name } else { &map.symbol });
+        names.add(&name, &format!("the map {}", map.name))?;
+        value_map(&mut code, map, &name)?;
+        mapped.insert(map.name.clone(), name);
+    }
+    for event in &provider.events {
+        let name = snake(&event::name(event));
+        names.add(&name, &format!("event {} version {}", event.id, event.version))?;
+        names.add(&name.to_ascii_uppercase(), &format!("the descriptor of event {}", event.id))?;
+        event::push(&mut code, provider, event, &name, &mapped);
+    }
+    Ok(code)
+}
+
+/// A module of numbers.
+fn constants(
+    code: &mut String,
+    (module, kind, title): (&str, &str, &str),
+    values: impl Iterator<Item = (String, u64, String)>,
+) -> Result<(), Error> {
+    let mut names = Names::default();
+    let mut body = String::new();
+    for (name, value, text) in values {
+        names.add(&name, &text)?;
+        let _ = writeln!(body, "    /// {}\n    pub const {name}: {kind} = {value:#x};", plain(&text));
+    }
+    if !body.is_empty() {
+        let _ = write!(code, "/// {title}.\n{ATTRIBUTES}pub mod {module} {{\n{body}}}\n\n");
+    }
+    Ok(())
+}
+
+/// A type for the values of a map.
+fn value_map(code: &mut String, map: &Map, name: &str) -> Result<(), Error> {
+    let mut names = Names::default();
+    let mut body = String::new();
+    for item in &map.items {
+        let text = item.message.as_ref().map_or("", |message| message.text.as_str());
+        let id = item.message.as_ref().map_or("", |message| message.id.as_str());
+        let own = [item.symbol.as_str(), text, id].into_iter().find(|name| !name.is_empty());
+        let own = own.map_or_else(|| format!("VALUE_{:X}", item.value), screaming);
+        names.add(&own, &format!("the value {:#x} of {}", item.value, map.name))?;
+        let _ = writeln!(body, "    /// {}\n    pub const {own}: Self = Self({:#x});", plain(text), item.value);
+    }
+    let kind = if map.is_bits { "Bits" } else { "Values" };
+    let _ = write!(
+        code,
+        "/// {kind} of the map `{}`.\n{ATTRIBUTES}#[derive(Clone, Copy, Debug, PartialEq, Eq)]\npub struct {name}(\n    \
+         /// The number.\n    pub u32,\n);\n\n{ATTRIBUTES}impl {name} {{\n{body}}}\n\n",
+        map.name
+    );
+    Ok(())
+}

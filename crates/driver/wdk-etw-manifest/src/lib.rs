@@ -1,0 +1,97 @@
+//! Instrumentation manifests for drivers, without Microsoft's message compiler: for a build script.
+//!
+//! [`compile`] reads a `.man` file, checks it, and makes of it
+//!
+//! - a module with the provider, a typed function for every event, and constants for keywords, channels, tasks, opcodes,
+//!   levels and the values of maps;
+//! - the resources by which Windows and decoders find what the events mean (`WEVT_TEMPLATE` and a message table for each
+//!   language), which the linker puts into the driver's image. Both Microsoft's linker and LLVM's take the file as it is.
+//!
+//! The build script:
+//!
+//! ```no_run
+//! fn main() -> Result<(), wdk_etw_manifest::Error> {
+//!     wdk_etw_manifest::compile("my_driver.man")
+//! }
+//! ```
+//!
+//! And the driver:
+//!
+//! ```ignore
+//! /// The events of `my_driver.man`.
+//! mod events {
+//!     include!(concat!(env!("OUT_DIR"), "/my_driver.rs"));
+//! }
+//!
+//! // In DriverEntry; the unload routine unregisters, when nothing writes any more.
+//! let status = unsafe { events::PROVIDER.register() };
+//! events::device_failed(None, 3, &name);
+//! ```
+//!
+//! On the machine where the driver runs, `wevtutil im my_driver.man /rf:…\my_driver.sys /mf:…\my_driver.sys` registers the
+//! manifest; see the packaging guide.
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod error;
+mod event;
+mod generate;
+mod names;
+mod resource;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use etw_manifest::manifest::Manifest;
+
+pub use error::Error;
+
+/// What a manifest becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// The module's source.
+    pub code: String,
+    /// The resources, as a `.res` file.
+    pub resources: Vec<u8>,
+}
+
+/// Compiles a manifest, for the build script of the driver.
+///
+/// Writes `NAME.rs` and `NAME.res` to `OUT_DIR`, where `NAME` is the manifest's file name, and has the linker put the resources
+/// into the image. Without Windows as the target there is nothing to put them into, so that host tests can use the module, too.
+///
+/// # Errors
+///
+/// Every mistake of the manifest with its line, or why a file cannot be read or written.
+pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
+    let manifest = manifest.as_ref();
+    println!("cargo::rerun-if-changed={}", manifest.display());
+    let bytes = fs::read(manifest).map_err(Error::read(manifest))?;
+    let compiled = compile_bytes(&bytes).map_err(|error| error.of_file(manifest))?;
+    let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or(Error::NoBuildScript)?);
+    let name = manifest.file_stem().unwrap_or_default();
+    let code = folder.join(name).with_extension("rs");
+    fs::write(&code, &compiled.code).map_err(Error::write(&code))?;
+    let resources = folder.join(name).with_extension("res");
+    fs::write(&resources, &compiled.resources).map_err(Error::write(&resources))?;
+    let target = |key: &str| env::var(key).unwrap_or_default();
+    match (target("CARGO_CFG_TARGET_OS").as_str(), target("CARGO_CFG_TARGET_ENV").as_str()) {
+        ("windows", "msvc") => println!("cargo::rustc-link-arg={}", resources.display()),
+        ("windows", _) => {
+            let text = "the linker of this target takes no .res file: the image has no descriptions of its events";
+            println!("cargo::warning={}: {text}", manifest.display());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Compiles the text of a manifest.
+///
+/// # Errors
+///
+/// Every mistake of the manifest with its line.
+pub fn compile_bytes(manifest: &[u8]) -> Result<Compiled, Error> {
+    let manifest = Manifest::parse_checked(manifest).map_err(Error::mistakes)?;
+    Ok(Compiled { code: generate::module(&manifest)?, resources: resource::file(&manifest)? })
+}

@@ -1,0 +1,95 @@
+//! Open spans: what their stop events need, and how many handles each has.
+
+use core::num::NonZeroU64;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use tracing_core::Metadata;
+use tracing_core::span::Id;
+
+/// How many spans can be open at a time.
+pub const SPANS: usize = 128;
+
+/// The bits of an id that say which entry is meant; those above count how often it was used.
+const INDEX_BITS: u32 = SPANS.trailing_zeros() + 1;
+
+struct Span {
+    /// The id, or 0 while the entry is free.
+    id: AtomicU64,
+    handles: AtomicU32,
+    /// The call site's `Metadata<'static>`.
+    metadata: AtomicPtr<()>,
+}
+
+static TABLE: [Span; SPANS] =
+    [const { Span { id: AtomicU64::new(0), handles: AtomicU32::new(0), metadata: AtomicPtr::new(ptr::null_mut()) } };
+        SPANS];
+
+/// Counts ids, so that none is used twice.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// The id of spans that found no room.
+const LOST: u64 = 1 << (INDEX_BITS - 1);
+
+/// Marks an entry that is being filled in: the id of no span.
+const RESERVED: u64 = u64::MAX;
+
+/// Enters a span with one handle; `None` if there is no room.
+pub(crate) fn open(metadata: &'static Metadata<'static>) -> Option<Id> {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let start = usize::try_from(number).unwrap_or_default();
+    let (index, span) = (0..SPANS)
+        .map(|step| (start.wrapping_add(step)) % SPANS)
+        .filter_map(|index| TABLE.get(index).map(|span| (index, span)))
+        .find(|(_, span)| span.id.compare_exchange(0, RESERVED, Ordering::Acquire, Ordering::Relaxed).is_ok())?;
+    let id = (number << INDEX_BITS) | u64::try_from(index).unwrap_or_default();
+    span.handles.store(1, Ordering::Relaxed);
+    span.metadata.store(ptr::from_ref(metadata).cast_mut().cast(), Ordering::Relaxed);
+    span.id.store(id, Ordering::Release);
+    NonZeroU64::new(id).map(Id::from_non_zero_u64)
+}
+
+/// The id of a span that found no room.
+pub(crate) fn lost() -> Id {
+    Id::from_non_zero_u64(NonZeroU64::MIN.saturating_add(LOST - 1))
+}
+
+/// Whether there is a span of this id.
+pub(crate) fn is_open(id: &Id) -> bool {
+    find(id).is_some()
+}
+
+/// One more handle.
+pub(crate) fn clone(id: &Id) {
+    if let Some(span) = find(id) {
+        span.handles.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One handle less; the span's metadata if that was the last.
+pub(crate) fn close(id: &Id) -> Option<&'static Metadata<'static>> {
+    let span = find(id)?;
+    if span.handles.fetch_sub(1, Ordering::AcqRel) != 1 {
+        return None;
+    }
+    let metadata = metadata_of(span);
+    span.id.store(0, Ordering::Release);
+    metadata
+}
+
+/// The metadata of an open span.
+pub(crate) fn metadata(id: &Id) -> Option<&'static Metadata<'static>> {
+    find(id).and_then(metadata_of)
+}
+
+fn metadata_of(span: &Span) -> Option<&'static Metadata<'static>> {
+    let metadata = span.metadata.load(Ordering::Relaxed).cast_const().cast::<Metadata<'static>>();
+    // SAFETY: null, or made from a `&'static Metadata<'static>` in `open`.
+    unsafe { metadata.as_ref() }
+}
+
+fn find(id: &Id) -> Option<&'static Span> {
+    let id = id.into_u64();
+    let index = usize::try_from(id & ((1 << INDEX_BITS) - 1)).ok()?;
+    TABLE.get(index).filter(|span| span.id.load(Ordering::Acquire) == id)
+}

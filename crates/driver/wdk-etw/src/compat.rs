@@ -1,0 +1,201 @@
+//! The API of Microsoft's `tracelogging` 1.2, for code that moves over.
+//!
+//! `use wdk_etw::compat as tlg;` in place of `use tracelogging as tlg;`, and most code compiles. New code has no reason to use this module:
+//! it keeps what `tracelogging` does with statuses, which is to return them as integers.
+//!
+//! ```
+//! # use etw_symbols as _;
+//! use wdk_etw::compat as tlg;
+//!
+//! tlg::define_provider!(MY_PROVIDER, "MyCompany.MyDriver");
+//!
+//! fn on_enable(_source: &tlg::Guid, _code: u32, _level: tlg::Level, _any: u64, _all: u64, _filter: usize, context: usize) {
+//!     assert_eq!(context, 12345);
+//! }
+//!
+//! // SAFETY: unregistered below, when nothing writes any more.
+//! let status = unsafe { MY_PROVIDER.register_with_callback(on_enable, 12345) };
+//! assert_eq!(status, 0);
+//! tlg::write_event!(MY_PROVIDER, "MyEvent", u32("Value", &5), related_id(tlg::Provider::guid_from_name("Other").as_bytes_raw()));
+//! assert_eq!(MY_PROVIDER.unregister(), 0);
+//! ```
+//!
+//! # What cannot be offered
+//!
+//! | `tracelogging` | here |
+//! |---|---|
+//! | `Guid::from_u128(&value)`, `from_bytes_le(&bytes)`, `from_bytes_be(&bytes)` | the same by value: `from_u128(value)` |
+//! | `Guid::new()`, a random GUID by a library of user mode | [`Provider::create_activity_id`], unique until the machine restarts |
+//! | `Guid::try_parse_ascii(bytes)` | [`Guid::try_parse`] of a `str` |
+//! | `Provider::current_thread_activity_id`, `set_current_thread_activity_id` | a kernel thread has none: pass ids with `activity_id(…)` |
+//! | `NativeImplementation`, `NATIVE_IMPLEMENTATION` | the mode is a type: [`Kernel`](crate::Kernel), [`User`](crate::User) |
+//! | a status of `write_event!` as `u32` | an [`NtStatus`](crate::NtStatus), which compares with integers; `.as_int()` |
+//! | `register` twice panics | returns `STATUS_ALREADY_REGISTERED` |
+//! | the feature `kernel_mode` | nothing: kernel mode is the default; `mode(User)` in [`define_provider!`](crate::define_provider) |
+//! | `_internal` | not an API |
+
+use core::fmt;
+use core::ops::Deref;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use etw_types::EventFilterDescriptor;
+
+pub use crate::__compat_define_provider as define_provider;
+pub use crate::{Channel, Guid, InType, Level, Opcode, OutType};
+pub use crate::{provider_enabled, win_filetime_from_systemtime, write_event};
+
+use crate::{EnableRequest, Kernel};
+
+/// A callback of the signature that `tracelogging` has: source, control code, level, match-any, match-all, address of the
+/// `EVENT_FILTER_DESCRIPTOR` or 0, context.
+///
+/// # IRQL
+///
+/// Called at `PASSIVE_LEVEL` or `APC_LEVEL`.
+pub type ProviderEnableCallback = fn(&Guid, u32, Level, u64, u64, usize, usize);
+
+/// A provider with the methods of `tracelogging`. It derefs to [`wdk_etw::Provider`](crate::Provider), so the macros and all
+/// other methods take it.
+pub struct Provider {
+    inner: &'static crate::Provider<Kernel>,
+    /// A [`ProviderEnableCallback`], or null.
+    callback: AtomicPtr<()>,
+    context: AtomicUsize,
+}
+
+impl Provider {
+    /// For [`define_provider!`].
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(provider: &'static crate::Provider<Kernel>) -> Self {
+        Self { inner: provider, callback: AtomicPtr::new(ptr::null_mut()), context: AtomicUsize::new(0) }
+    }
+
+    /// Creates an activity id.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub fn create_activity_id() -> Guid {
+        crate::backend::new_activity_id::<Kernel>()
+    }
+
+    /// The id of the provider called `name`: [`Guid::from_name`].
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn guid_from_name(name: &str) -> Guid {
+        Guid::from_name(name)
+    }
+
+    /// The provider's traits: [`traits`](crate::Provider::traits).
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw_meta(&self) -> &'static [u8] {
+        self.inner.traits()
+    }
+
+    /// Registers the provider; returns the status as an integer, 0 for success.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`wdk_etw::Provider::register`](crate::Provider::register).
+    pub unsafe fn register(&'static self) -> u32 {
+        // SAFETY: the same contract.
+        unsafe { self.inner.register() }.as_int()
+    }
+
+    /// Registers the provider with a callback of the signature that `tracelogging` has.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`wdk_etw::Provider::register`](crate::Provider::register).
+    pub unsafe fn register_with_callback(&'static self, callback: ProviderEnableCallback, context: usize) -> u32 {
+        self.context.store(context, Ordering::Relaxed);
+        self.callback.store(callback as *mut (), Ordering::Release);
+        let this = ptr::from_ref(self).expose_provenance();
+        // SAFETY: the same contract.
+        unsafe { self.inner.register_with_callback(on_enable, this) }.as_int()
+    }
+
+    /// Ends the registration; returns the status as an integer, 0 for success.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn unregister(&self) -> u32 {
+        self.inner.unregister().as_int()
+    }
+}
+
+/// Hands a request on, in the form that `tracelogging` has.
+fn on_enable(request: &EnableRequest<'_>) {
+    let provider = ptr::with_exposed_provenance::<Provider>(request.context());
+    // SAFETY: the context is the static provider that was registered with this callback.
+    let Some(provider) = (unsafe { provider.as_ref() }) else {
+        return;
+    };
+    let callback = provider.callback.load(Ordering::Acquire);
+    // SAFETY: null is `None`; everything else was made from such a callback.
+    let callback = unsafe { core::mem::transmute::<*mut (), Option<ProviderEnableCallback>>(callback) };
+    let Some(callback) = callback else {
+        return;
+    };
+    let filter = request.filter().map(|filter| EventFilterDescriptor {
+        ptr: filter.bytes().as_ptr(),
+        size: u32::try_from(filter.bytes().len()).unwrap_or(u32::MAX),
+        kind: filter.kind(),
+    });
+    callback(
+        request.source(),
+        request.control().as_int(),
+        request.level(),
+        request.match_any().bits(),
+        request.match_all().bits(),
+        filter.as_ref().map_or(0, |filter| ptr::from_ref(filter).expose_provenance()),
+        provider.context.load(Ordering::Relaxed),
+    );
+}
+
+impl Deref for Provider {
+    type Target = crate::Provider<Kernel>;
+
+    fn deref(&self) -> &Self::Target {
+        self.inner
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// Defines a static [`Provider`](crate::compat::Provider); everything behind the symbol is as for
+/// [`wdk_etw::define_provider!`](crate::define_provider).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __compat_define_provider {
+    ($(#[$attribute:meta])* $visibility:vis $symbol:ident, $($rest:tt)+) => {
+        $(#[$attribute])*
+        $visibility static $symbol: $crate::compat::Provider = {
+            $crate::define_provider!(__WDK_ETW_PROVIDER, $($rest)+);
+            $crate::compat::Provider::new(&__WDK_ETW_PROVIDER)
+        };
+    };
+}

@@ -1,0 +1,101 @@
+//! A bound on formatting that logs, whose formatting logs, and so on.
+//!
+//! Text is formatted by code of others (`Display` and `Debug`), and that may log itself. In the kernel there is no storage of a
+//! thread's own to count in, so a thread enters itself into a table while it formats:
+//!
+//! - The key is the thread's object. Work that interrupts a thread (an APC, a DPC, an interrupt) has the same object, and
+//!   may log as well; so a thread is allowed to be there [`DEPTH`] times and not once. The next is told to do without.
+//! - Only a thread itself, and what interrupts it and ends before it goes on, enters and leaves its key. So the count that a
+//!   thread finds is exact, whatever other processors do, and no lock is needed: entries are single atomics.
+//! - A thread's entries are in one row of the table, chosen by its address. A full row is treated like a thread that is too
+//!   deep: its text is left out, its event is not.
+
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::backend::Mode;
+
+/// How often a thread can be formatting: itself, interrupted by an APC, a DPC and an interrupt, or as deep as it nests.
+const DEPTH: usize = 4;
+
+/// Threads whose addresses are alike share one of these.
+const ROWS: usize = 64;
+
+/// Entries of a row.
+const ENTRIES: usize = 16;
+
+/// 0, or the thread that formats.
+static TABLE: [[AtomicUsize; ENTRIES]; ROWS] = [const { [const { AtomicUsize::new(0) }; ENTRIES] }; ROWS];
+
+/// Leave to format, until this is dropped.
+#[derive(Debug)]
+pub struct Formatting<M: Mode> {
+    entry: &'static AtomicUsize,
+    mode: PhantomData<fn() -> M>,
+}
+
+impl<M: Mode> Formatting<M> {
+    /// Leave to format; `None` for a thread that is too deep in it.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub fn enter() -> Option<Self> {
+        Self::enter_as(M::current_thread())
+    }
+
+    fn enter_as(thread: usize) -> Option<Self> {
+        // Threads' objects are large; the product mixes the bits above their alignment into those that choose the row.
+        let mixed = (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - ROWS.trailing_zeros());
+        let row = TABLE.get(usize::try_from(mixed).unwrap_or_default())?;
+        if row.iter().filter(|entry| entry.load(Ordering::Relaxed) == thread).count() >= DEPTH {
+            return None;
+        }
+        let free =
+            row.iter().find(|entry| entry.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed).is_ok())?;
+        Some(Self { entry: free, mode: PhantomData })
+    }
+}
+
+impl<M: Mode> Drop for Formatting<M> {
+    fn drop(&mut self) {
+        self.entry.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::{DEPTH, ENTRIES, Formatting};
+    use crate::Kernel;
+
+    #[test]
+    fn a_thread_is_let_in_as_often_as_interrupts_can_nest() {
+        let mut entered: Vec<_> = (0..DEPTH).map(|_| Formatting::<Kernel>::enter_as(0x1000)).collect();
+        assert!(entered.iter().all(Option::is_some));
+        assert!(Formatting::<Kernel>::enter_as(0x1000).is_none());
+        entered.pop();
+        assert!(Formatting::<Kernel>::enter_as(0x1000).is_some(), "whoever leaves makes room");
+        assert!(Formatting::<Kernel>::enter_as(0x1000).is_some(), "and leaves by being dropped");
+        drop(entered);
+
+        // The table is one for all, so this is no test of its own: a full row is no place for more, and empties again.
+        let threads = (1..).map(|index| 0xFFFF_8000_0000_0000 + index * 0x40);
+        let mut entered = Vec::new();
+        let mut refused = 0;
+        for thread in threads.take(10 * ENTRIES * super::ROWS) {
+            match Formatting::<Kernel>::enter_as(thread) {
+                Some(guard) => entered.push(guard),
+                None => refused += 1,
+            }
+        }
+        assert!(entered.len() > ENTRIES * super::ROWS / 2, "rows are used evenly: {}", entered.len());
+        assert!(refused > 0);
+        drop(entered);
+        assert!(Formatting::<Kernel>::enter_as(0xFFFF_8000_0000_0040).is_some());
+    }
+}

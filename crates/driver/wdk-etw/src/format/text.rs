@@ -1,0 +1,223 @@
+//! Text in a buffer of fixed size.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::slice;
+
+/// What ends a text that was cut: an ellipsis.
+const MARK: &str = "\u{2026}";
+
+/// Text in a buffer of `N` bytes, on the stack for example: what a driver formats into where it must not allocate.
+///
+/// It takes what is written to it by [`write!`] or [`format`](Self::format). What does not fit is left out, between two
+/// characters, and the text then ends with an ellipsis (`…`, three bytes, which are always kept free for it).
+///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::FixedText;
+///
+/// let mut text = FixedText::<16>::new();
+/// text.format(format_args!("{:?}", [1, 2, 3]));
+/// assert_eq!(text.as_str(), "[1, 2, 3]");
+/// text.format(format_args!("{:?}", [111_111, 222_222]));
+/// assert_eq!(text.as_str(), "[111111, 2222…");
+/// assert_eq!(text.cut(), 3);
+/// ```
+///
+/// # IRQL
+///
+/// Any, for all of it; what is formatted has limits of its own.
+pub struct FixedText<const N: usize> {
+    /// The first `used` bytes are initialised, and UTF-8.
+    bytes: [MaybeUninit<u8>; N],
+    used: usize,
+    cut: usize,
+}
+
+impl<const N: usize> FixedText<N> {
+    /// An empty text. `N` must be at least 4: the ellipsis and a letter.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// let text = FixedText::<64>::new();
+    /// assert_eq!(text.as_str(), "");
+    /// ```
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    #[inline]
+    pub const fn new() -> Self {
+        const { assert!(N > MARK.len(), "a text has room for its mark and a letter: at least 4 bytes") };
+        Self { bytes: [MaybeUninit::uninit(); N], used: 0, cut: 0 }
+    }
+
+    /// Replaces the text by what `arguments` say. If a formatter in them fails, the text is marked as cut there.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// let mut text = FixedText::<64>::new();
+    /// assert_eq!(text.format(format_args!("{:#x}", 255)), "0xff");
+    /// ```
+    ///
+    /// # IRQL
+    ///
+    /// Any; what is formatted has limits of its own.
+    pub fn format(&mut self, arguments: fmt::Arguments<'_>) -> &str {
+        (self.used, self.cut) = (0, 0);
+        if fmt::write(self, arguments).is_err() && self.cut == 0 {
+            self.mark(1);
+        }
+        self.as_str()
+    }
+
+    /// The text so far.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// use core::fmt::Write as _;
+    ///
+    /// let mut text = FixedText::<64>::new();
+    /// write!(text, "{} of {}", 1, 2)?;
+    /// assert_eq!(text.as_str(), "1 of 2");
+    /// # Ok::<(), core::fmt::Error>(())
+    /// ```
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // SAFETY: `used` bytes are initialised.
+        let bytes = unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast::<u8>(), self.used.min(N)) };
+        // SAFETY: they are whole characters: only `str`s are appended, one that does not fit between two characters.
+        unsafe { core::str::from_utf8_unchecked(bytes) }
+    }
+
+    /// How many bytes were left out; 0 if nothing was.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::FixedText;
+    ///
+    /// let mut text = FixedText::<8>::new();
+    /// text.format(format_args!("0123456789"));
+    /// assert_eq!((text.as_str(), text.cut()), ("01234…", 5));
+    /// ```
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn cut(&self) -> usize {
+        self.cut
+    }
+
+    /// Marks the text as cut, by `bytes`.
+    pub(crate) fn mark(&mut self, bytes: usize) {
+        if self.cut == 0 {
+            self.append(MARK, N);
+        }
+        self.cut = self.cut.saturating_add(bytes);
+    }
+
+    /// Appends `text`, or as much of it as there is room for below `limit`; returns how many bytes that were.
+    fn append(&mut self, text: &str, limit: usize) -> usize {
+        let room = limit.min(N).saturating_sub(self.used);
+        let length = if text.len() <= room { text.len() } else { text.floor_char_boundary(room) };
+        // SAFETY: `used` is at most `N`: it grows by what there is room for.
+        let to = unsafe { self.bytes.as_mut_ptr().cast::<u8>().add(self.used) };
+        // SAFETY: `length` bytes are in `text` and fit into the buffer, which `text` cannot be part of.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), to, length) };
+        self.used += length;
+        length
+    }
+}
+
+impl<const N: usize> fmt::Write for FixedText<N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.cut != 0 {
+            self.cut = self.cut.saturating_add(text.len());
+            return Ok(());
+        }
+        let taken = self.append(text, N - MARK.len());
+        if taken < text.len() {
+            self.mark(text.len() - taken);
+        }
+        Ok(())
+    }
+}
+
+impl<const N: usize> Default for FixedText<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> fmt::Debug for FixedText<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FixedText").field("text", &self.as_str()).field("cut", &self.cut).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use core::fmt::{self, Write as _};
+    use std::string::String;
+
+    use super::FixedText;
+
+    #[test]
+    fn text_of_every_length_is_whole_or_marked() {
+        for character in ["x", "é", "€", "🚗"] {
+            for count in 0..20 {
+                let text = character.repeat(count);
+                let mut fixed = FixedText::<16>::new();
+                fixed.write_str(&text).unwrap();
+                if text.len() <= 13 {
+                    assert_eq!((fixed.as_str(), fixed.cut()), (text.as_str(), 0));
+                    continue;
+                }
+                let kept = fixed.as_str().strip_suffix('…').unwrap();
+                assert!(text.starts_with(kept) && kept.len() + character.len() > 13, "{kept}");
+                assert_eq!(kept.len() + fixed.cut(), text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_appended_behind_the_mark() {
+        let mut fixed = FixedText::<8>::new();
+        for _ in 0..5 {
+            fixed.write_str("abc").unwrap();
+        }
+        assert_eq!((fixed.as_str(), fixed.cut()), ("abcab…", 10));
+        assert_eq!(fixed.format(format_args!("{}", 12)), "12");
+        assert_eq!(fixed.cut(), 0);
+    }
+
+    #[test]
+    fn a_formatter_that_fails_leaves_a_mark() {
+        struct Fails;
+        impl fmt::Display for Fails {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("half")?;
+                Err(fmt::Error)
+            }
+        }
+        let mut fixed = FixedText::<32>::new();
+        assert_eq!(fixed.format(format_args!("a {Fails} b")), "a half…");
+        assert_eq!(fixed.cut(), 1);
+        assert_eq!(String::from(FixedText::<4>::new().format(format_args!("ab"))), "a…");
+    }
+}

@@ -1,0 +1,99 @@
+//! Values in JSON with one type for one field: what does not fit the type of its field is written as near as the type allows, and
+//! the caller is told, so that it can add the bytes.
+
+use etw_types::{InType, OutType};
+
+use super::json::{Integers, fields, push, scalar, string};
+use crate::decode::{Field, Node, Scalar};
+use crate::format::bytes::hex;
+
+/// Appends a value, an array or a struct. Returns whether it says everything.
+pub(super) fn node(out: &mut String, field: &Field, value: &Node, integers: Integers) -> bool {
+    match value {
+        Node::Value(value) => one(out, field, value, integers),
+        Node::Array(nodes) if is_characters(field) => {
+            // Characters of which one is none: all others were joined already.
+            let character = |node: &Node| match node {
+                Node::Value(Scalar::Text(text)) => text.clone(),
+                _ => char::REPLACEMENT_CHARACTER.to_string(),
+            };
+            string(out, &nodes.iter().map(character).collect::<String>());
+            false
+        }
+        Node::Array(nodes) => {
+            out.push('[');
+            let mut is_exact = true;
+            for (index, element) in nodes.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                is_exact &= node(out, field, element, integers);
+            }
+            out.push(']');
+            is_exact
+        }
+        Node::Struct(members) => fields(out, members, integers),
+        Node::Custom { description, bytes } => {
+            push(out, format_args!("{{\"custom\":\"{}\",\"bytes\":\"{}\"}}", hex(description), hex(bytes)));
+            true
+        }
+    }
+}
+
+fn one(out: &mut String, field: &Field, value: &Scalar, integers: Integers) -> bool {
+    match value {
+        Scalar::Integer(_) if is_boolean(field) => {
+            out.push_str("true");
+            false
+        }
+        Scalar::Integer(number) if is_text(field) => {
+            push(out, format_args!("\"{number}\""));
+            true
+        }
+        Scalar::F32(number) if !number.is_finite() => {
+            out.push_str("null");
+            false
+        }
+        Scalar::F64(number) if !number.is_finite() => {
+            out.push_str("null");
+            false
+        }
+        Scalar::BadText { text, .. } => {
+            string(out, text);
+            false
+        }
+        Scalar::Numbers(numbers) => {
+            push(out, format_args!("\"{numbers:?}\""));
+            true
+        }
+        value => {
+            scalar(out, value, integers);
+            true
+        }
+    }
+}
+
+fn is_boolean(field: &Field) -> bool {
+    field.in_type == InType::Bool32 || (field.out_type == OutType::Boolean && field.in_type.fixed_size().is_some())
+}
+
+/// An integer field whose values are text, a date or a status unless they are out of range.
+fn is_text(field: &Field) -> bool {
+    let width = field.in_type.fixed_size().unwrap_or_default();
+    match field.out_type {
+        OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json => width <= 2,
+        OutType::DateTime
+        | OutType::DateTimeCultureInsensitive
+        | OutType::DateTimeUtc
+        | OutType::Win32Error
+        | OutType::NtStatus
+        | OutType::HResult => width == 8,
+        _ => matches!(field.in_type, InType::FileTime | InType::SystemTime),
+    }
+}
+
+/// An array of characters, which is one text.
+fn is_characters(field: &Field) -> bool {
+    matches!(field.out_type, OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json)
+        && matches!(field.in_type, InType::I8 | InType::U8 | InType::U16)
+}

@@ -1,0 +1,69 @@
+//! A file that is read while it is written.
+
+mod common;
+
+use std::fs;
+use std::io::Cursor;
+
+use common::{folder, options, write};
+use etw_etl::{Event, Reader, ReaderOptions, Writer};
+
+fn names(reader: &mut Reader<Cursor<Vec<u8>>>) -> Vec<String> {
+    reader.by_ref().filter(Event::is_trace_logging).filter_map(|event| event.decode().event).collect()
+}
+
+/// A whole trace of several buffers.
+fn whole(name: &str) -> Vec<u8> {
+    let path = folder("growing").join(name);
+    let mut writer = Writer::create(&path, options()).unwrap();
+    for number in 0..40_u64 {
+        write(&mut writer, 0, 2_000_000 + number, &format!("E{number}"), |builder| {
+            builder.str8("text", &"x".repeat(100))
+        });
+    }
+    writer.close().unwrap();
+    fs::read(&path).unwrap()
+}
+
+#[test]
+fn what_is_not_there_yet_is_not_lost_and_comes_later() {
+    let bytes = whole("cut.etl");
+    let expected: Vec<String> = (0..40).map(|number| format!("E{number}")).collect();
+    let grows = ReaderOptions { grows: true, ..ReaderOptions::default() };
+    // Everywhere behind the first buffer, within headers, records and the space behind them.
+    for cut in (1024..bytes.len()).step_by(97) {
+        let mut reader = Reader::new(Cursor::new(bytes[..cut].to_vec()), grows).unwrap();
+        let mut found = names(&mut reader);
+        assert!(reader.report().is_whole(), "{cut}: {}", reader.report());
+        assert!(reader.refresh().unwrap().is_none(), "{cut}: nothing is new");
+        assert_eq!(reader.next_time(), None);
+        reader.get_mut().get_mut().extend_from_slice(&bytes[cut..]);
+        let _ = reader.refresh().unwrap();
+        found.extend(names(&mut reader));
+        assert_eq!(found, expected, "{cut}");
+        assert_eq!(reader.report().buffers, u64::try_from(bytes.len() / 1024).unwrap());
+    }
+}
+
+#[test]
+fn a_file_that_became_shorter_is_an_error() {
+    let bytes = whole("short.etl");
+    let mut reader =
+        Reader::new(Cursor::new(bytes), ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
+    reader.get_mut().get_mut().truncate(100);
+    assert!(reader.refresh().unwrap_err().to_string().contains("became shorter"));
+}
+
+#[test]
+fn a_reader_starts_again_and_tells_times_in_advance() {
+    let mut reader = Reader::new(Cursor::new(whole("again.etl")), ReaderOptions::default()).unwrap();
+    let first = names(&mut reader);
+    reader.rewind();
+    let mut again = Vec::new();
+    while let Some(time) = reader.next_time() {
+        let event = reader.next().unwrap();
+        assert_eq!(event.header.time, time);
+        again.extend(event.decode().event);
+    }
+    assert_eq!(again, first);
+}

@@ -1,0 +1,170 @@
+//! The numbers of a provider's parts, as Microsoft's message compiler assigns them.
+//!
+//! Learned from a resource that it wrote, and from the headers that it generates: a channel without a value gets one from 16 on
+//! and a bit of the keyword from the highest down; a message's number says what it belongs to.
+
+use super::{Channel, Event, Provider};
+
+/// What Windows itself declares (`winmeta.xml`): name, number, text.
+pub(crate) type Standard<T> = (&'static str, T, &'static str);
+
+pub(crate) const LEVELS: [Standard<u8>; 6] = [
+    ("win:LogAlways", 0, "LogAlways"),
+    ("win:Critical", 1, "Critical"),
+    ("win:Error", 2, "Error"),
+    ("win:Warning", 3, "Warning"),
+    ("win:Informational", 4, "Information"),
+    ("win:Verbose", 5, "Verbose"),
+];
+
+pub(crate) const OPCODES: [Standard<u8>; 11] = [
+    ("win:Info", 0, "Info"),
+    ("win:Start", 1, "Start"),
+    ("win:Stop", 2, "Stop"),
+    ("win:DC_Start", 3, "DCStart"),
+    ("win:DC_Stop", 4, "DCStop"),
+    ("win:Extension", 5, "Extension"),
+    ("win:Reply", 6, "Reply"),
+    ("win:Resume", 7, "Resume"),
+    ("win:Suspend", 8, "Suspend"),
+    ("win:Send", 9, "Send"),
+    ("win:Receive", 240, "Receive"),
+];
+
+pub(crate) const KEYWORDS: [Standard<u64>; 7] = [
+    ("win:ResponseTime", 1 << 48, "Response Time"),
+    ("win:WDIContext", 1 << 49, "WDI Context"),
+    ("win:WDIDiag", 1 << 50, "WDI Diag"),
+    ("win:SQM", 1 << 51, "SQM"),
+    ("win:AuditFailure", 1 << 52, "Audit Failure"),
+    ("win:AuditSuccess", 1 << 53, "Audit Success"),
+    ("win:EventlogClassic", 1 << 55, "Classic"),
+];
+
+/// Channels that exist without a declaration.
+const CHANNELS: [(&str, u8); 3] = [("System", 8), ("Application", 9), ("Security", 10)];
+
+/// The first value of channels that a provider declares.
+const FIRST_CHANNEL: u8 = 16;
+
+/// The numbers of an event's parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// The channel; 0 if it has none.
+    pub channel: u8,
+    /// The level; 0 if it has none.
+    pub level: u8,
+    /// The opcode; 0 if it has none.
+    pub opcode: u8,
+    /// The task; 0 if it has none.
+    pub task: u16,
+    /// The keywords together with the channel's bit.
+    pub keyword: u64,
+}
+
+/// The number under which a name is known.
+pub(crate) fn standard<T: Copy>(table: &[Standard<T>], name: &str) -> Option<T> {
+    table.iter().find(|(known, ..)| *known == name).map(|(_, value, _)| *value)
+}
+
+impl Provider {
+    /// The values of the channels, in their order.
+    #[must_use]
+    pub fn channel_values(&self) -> Vec<u8> {
+        let given: Vec<u8> = self.channels.iter().filter_map(|channel| channel.value).collect();
+        let mut next = (FIRST_CHANNEL..=u8::MAX).filter(|value| !given.contains(value));
+        let known =
+            |channel: &Channel| CHANNELS.iter().find(|(name, _)| *name == channel.name).map(|(_, value)| *value);
+        let value =
+            |channel: &Channel| channel.value.or_else(|| known(channel)).or_else(|| next.next()).unwrap_or(u8::MAX);
+        self.channels.iter().map(value).collect()
+    }
+
+    /// The numbers of one of the provider's events. A name that is not declared counts as 0.
+    #[must_use]
+    pub fn numbers(&self, event: &Event) -> Numbers {
+        let channel = self.channels.iter().position(|channel| channel.id == event.channel);
+        let values = self.channel_values();
+        let bit =
+            channel.and_then(|place| u32::try_from(place).ok()).and_then(|place| (1_u64 << 63).checked_shr(place));
+        let keywords = event.keywords.iter().filter_map(|name| self.keyword_mask(name));
+        Numbers {
+            channel: channel.and_then(|place| values.get(place).copied()).unwrap_or_default(),
+            level: self.level_value(&event.level).unwrap_or_default(),
+            opcode: self.opcode_value(&event.opcode, &event.task).unwrap_or_default(),
+            task: self.task_value(&event.task).unwrap_or_default(),
+            keyword: keywords.fold(bit.unwrap_or_default(), |mask, keyword| mask | keyword),
+        }
+    }
+
+    /// The number of a level by its name.
+    #[must_use]
+    pub fn level_value(&self, name: &str) -> Option<u8> {
+        let own = self.levels.iter().find(|level| level.name == name).map(|level| level.value);
+        own.or_else(|| standard(&LEVELS, name))
+    }
+
+    /// The number of a task by its name.
+    #[must_use]
+    pub fn task_value(&self, name: &str) -> Option<u16> {
+        let own = self.tasks.iter().find(|task| task.name == name).map(|task| task.value);
+        own.or_else(|| (name == "win:None").then_some(0))
+    }
+
+    /// The number of an opcode by its name; a task's own opcodes come before the provider's.
+    #[must_use]
+    pub fn opcode_value(&self, name: &str, task: &str) -> Option<u8> {
+        let find = |of: Option<&str>| {
+            self.opcodes.iter().find(|opcode| opcode.name == name && opcode.task.as_deref() == of).map(|own| own.value)
+        };
+        find(Some(task)).or_else(|| find(None)).or_else(|| standard(&OPCODES, name))
+    }
+
+    /// The mask of a keyword by its name.
+    #[must_use]
+    pub fn keyword_mask(&self, name: &str) -> Option<u64> {
+        let own = self.keywords.iter().find(|keyword| keyword.name == name).map(|keyword| keyword.value);
+        own.or_else(|| standard(&KEYWORDS, name))
+    }
+}
+
+/// Numbers of messages: the upper digit says what they belong to.
+pub(crate) mod message {
+    const KEYWORD: u32 = 0x1000_0000;
+    const OPCODE: u32 = 0x3000_0000;
+    const LEVEL: u32 = 0x5000_0000;
+    const TASK: u32 = 0x7000_0000;
+    const PROVIDER: u32 = 0x9000_0001;
+    const EVENT: u32 = 0xB000_0000;
+    const MAP: u32 = 0xD000_0001;
+
+    /// By the place of the bit, counted from 1.
+    pub(crate) const fn keyword(mask: u64) -> u32 {
+        KEYWORD | (mask.trailing_zeros() + 1)
+    }
+
+    pub(crate) const fn opcode(task: u16, value: u8) -> u32 {
+        OPCODE | (task as u32) << 16 | value as u32
+    }
+
+    pub(crate) const fn level(value: u8) -> u32 {
+        LEVEL | value as u32
+    }
+
+    pub(crate) const fn task(value: u16) -> u32 {
+        TASK | value as u32
+    }
+
+    /// A provider's own, then those of its channels. Several providers of a file follow each other.
+    pub(crate) const fn provider(place: u32) -> u32 {
+        PROVIDER + place
+    }
+
+    pub(crate) const fn event(id: u16, version: u8) -> u32 {
+        EVENT | (version as u32) << 16 | id as u32
+    }
+
+    pub(crate) const fn map(place: u32) -> u32 {
+        MAP + place
+    }
+}

@@ -1,0 +1,83 @@
+//! Message tables: texts by their numbers, read and written.
+
+use std::collections::HashMap;
+
+use super::blob::Blob;
+use crate::bytes::{size_at, u16_at, u32_at, utf16};
+
+/// Most messages of a table.
+const MAX_MESSAGES: u32 = 0x10_0000;
+/// On an entry: its text is UTF-16.
+const UNICODE: u16 = 1;
+
+/// Texts by their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    texts: HashMap<u32, Box<str>>,
+}
+
+impl Messages {
+    /// The text with this number.
+    #[must_use]
+    pub fn get(&self, id: u32) -> Option<&str> {
+        self.texts.get(&id).map(AsRef::as_ref)
+    }
+
+    /// Adds the messages of a resource: blocks of numbers, then entries of a size, a flag for UTF-16, and text. What is known
+    /// already stays.
+    #[must_use]
+    pub fn add(&mut self, table: &[u8]) -> Option<()> {
+        let blocks = table.get(4..)?.as_chunks::<12>().0.get(..size_at(table, 0)?)?;
+        for block in blocks {
+            let (low, high) = (u32_at(block, 0)?, u32_at(block, 4)?);
+            let mut offset = size_at(block, 8)?;
+            for id in low..=high.min(low.saturating_add(MAX_MESSAGES)) {
+                let entry = table.get(offset..)?;
+                let (size, is_wide) = (usize::from(u16_at(entry, 0)?), u16_at(entry, 2)? & UNICODE != 0);
+                let text = entry.get(4..size)?;
+                let text =
+                    if is_wide { utf16(text) } else { String::from_utf8_lossy(text).trim_end_matches('\0').into() };
+                self.texts.entry(id).or_insert_with(|| text.trim_end().into());
+                offset += size;
+            }
+        }
+        Some(())
+    }
+}
+
+/// A message table of these texts. Each ends with a line break, as the message compiler's do; one that is too long for its
+/// entry (32,000 characters) is cut.
+#[must_use]
+pub fn message_table(texts: &[(u32, &str)]) -> Vec<u8> {
+    /// As many UTF-16 units as fit into an entry with its header and the line break.
+    const LONGEST: usize = 32_000;
+    let mut texts = texts.to_vec();
+    texts.sort_unstable_by_key(|(id, _)| *id);
+    texts.dedup_by_key(|(id, _)| *id);
+    let blocks: Vec<&[(u32, &str)]> = texts.chunk_by(|(one, _), (next, _)| one.checked_add(1) == Some(*next)).collect();
+    let mut blob = Blob::default();
+    blob.u32(u32::try_from(blocks.len()).unwrap_or(u32::MAX));
+    let mut offsets = Vec::new();
+    for block in &blocks {
+        if let [(first, _), ..] = block
+            && let [.., (last, _)] = block
+        {
+            blob.u32(*first);
+            blob.u32(*last);
+            offsets.push(blob.later());
+        }
+    }
+    for (block, offset) in blocks.iter().zip(offsets) {
+        blob.fill(offset, blob.here());
+        for (_, text) in *block {
+            let mut units: Vec<u16> = text.encode_utf16().take(LONGEST).collect();
+            units.extend("\r\n\0".encode_utf16());
+            let size = (4 + 2 * units.len()).next_multiple_of(4);
+            blob.u16(u16::try_from(size).unwrap_or(u16::MAX));
+            blob.u16(UNICODE);
+            blob.0.extend(units.into_iter().flat_map(u16::to_le_bytes));
+            blob.align();
+        }
+    }
+    blob.0
+}

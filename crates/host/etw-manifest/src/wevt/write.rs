@@ -1,0 +1,442 @@
+//! Writing a `WEVT_TEMPLATE` resource: the way back of [`parse`](super::parse).
+//!
+//! Order, sizes and numbers are those of a resource that Microsoft's message compiler wrote: for its manifest the result is the
+//! same byte for byte, but for the GUIDs of templates, whose rule is not known. What that resource does not have (maps, imported
+//! channels) follows the description of libyal's libfwevt. Windows has not read one of ours yet.
+
+use etw_types::Guid;
+
+use super::binary_xml;
+use super::blob::Blob;
+use super::{FLAG_COUNT_FIELD, FLAG_FIXED_COUNT, FLAG_FIXED_LENGTH, FLAG_LENGTH_FIELD, FLAG_STRUCT};
+use crate::manifest::numbers::{KEYWORDS, LEVELS, OPCODES, Standard, message};
+use crate::manifest::{Data, DataKind, Event, Manifest, Message, Provider, Size, Template};
+
+/// A message that a part does not have.
+const NO_MESSAGE: u32 = u32::MAX;
+/// On a channel: another provider declares it.
+const IMPORTED: u32 = 1;
+/// On a template: its fields are `EventData`.
+const EVENT_DATA: u32 = 1;
+/// The attribute that is the provider's name.
+const PROVIDER_NAME: u32 = 0x1000_0001;
+
+/// A list of a provider: signature, and its number in the table of lists.
+type List = ([u8; 4], u32);
+const LEVL: List = (*b"LEVL", 0);
+const TASK: List = (*b"TASK", 1);
+const OPCO: List = (*b"OPCO", 2);
+const KEYW: List = (*b"KEYW", 3);
+const EVNT: List = (*b"EVNT", 4);
+const CHAN: List = (*b"CHAN", 5);
+const MAPS: List = (*b"MAPS", 6);
+const TTBL: List = (*b"TTBL", 7);
+const PRVA: List = (*b"PRVA", 13);
+
+/// A text of the message table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its number.
+    pub id: u32,
+    /// The text, and its id in the string tables of other languages.
+    pub message: Message,
+}
+
+/// The resource of a manifest, and the texts that it refers to.
+#[must_use]
+pub fn write(manifest: &Manifest) -> (Vec<u8>, Vec<Text>) {
+    let mut writer = Writer::default();
+    let blob = &mut writer.blob;
+    blob.0.extend(b"CRIM");
+    let size = blob.later();
+    blob.u16(5);
+    blob.u16(1);
+    blob.u32(count(&manifest.providers));
+    let offsets: Vec<u32> = manifest
+        .providers
+        .iter()
+        .map(|provider| {
+            blob.0.extend(provider.guid.to_bytes_le());
+            blob.later()
+        })
+        .collect();
+    for (provider, offset) in manifest.providers.iter().zip(offsets) {
+        writer.blob.fill(offset, writer.blob.here());
+        writer.provider(provider);
+    }
+    writer.blob.fill_size(size, 0);
+    (writer.blob.0, writer.texts)
+}
+
+fn count<T>(parts: &[T]) -> u32 {
+    u32::try_from(parts.len()).unwrap_or(u32::MAX)
+}
+
+/// A part that has a name: the provider's own, or one of Windows that an event uses.
+struct Named<T> {
+    name: String,
+    value: T,
+    message: Option<Message>,
+}
+
+/// The provider's own parts and those of Windows that its events use, by their values.
+fn with_standard<T: Copy + Ord>(
+    own: impl Iterator<Item = Named<T>>,
+    standard: &[Standard<T>],
+    is_used: impl Fn(&str) -> bool,
+) -> Vec<Named<T>> {
+    let mut parts: Vec<Named<T>> = own.collect();
+    for (name, value, text) in standard {
+        if is_used(name) && !parts.iter().any(|part| part.name == *name) {
+            let message = Message { id: String::new(), text: (*text).to_owned() };
+            parts.push(Named { name: (*name).to_owned(), value: *value, message: Some(message) });
+        }
+    }
+    parts.sort_by_key(|part| part.value);
+    parts
+}
+
+/// Where the definitions of a provider's parts stand, by their names.
+#[derive(Default)]
+struct Places {
+    channels: Vec<(String, u32)>,
+    maps: Vec<(String, u32)>,
+    templates: Vec<(String, u32)>,
+    opcodes: Vec<((String, u16), u32)>,
+    levels: Vec<(String, u32)>,
+    tasks: Vec<(String, u32)>,
+    keywords: Vec<(String, u32)>,
+}
+
+fn place_of<K: PartialEq<Q>, Q: ?Sized>(places: &[(K, u32)], name: &Q) -> u32 {
+    places.iter().find(|(known, _)| known == name).map_or(0, |(_, place)| *place)
+}
+
+#[derive(Default)]
+struct Writer {
+    blob: Blob,
+    texts: Vec<Text>,
+    /// Messages of providers and channels so far, and of maps.
+    named: u32,
+    mapped: u32,
+}
+
+impl Writer {
+    /// The number of a message, which becomes a text of the table; none if there is no message.
+    fn text(&mut self, id: u32, message: Option<&Message>) -> u32 {
+        let Some(message) = message else { return NO_MESSAGE };
+        if !self.texts.iter().any(|text| text.id == id) {
+            self.texts.push(Text { id, message: message.clone() });
+        }
+        id
+    }
+
+    /// A message of a provider or a channel; they are counted.
+    fn counted(&mut self, message: Option<&Message>) -> u32 {
+        let id = self.text(message::provider(self.named), message);
+        self.named += u32::from(message.is_some());
+        id
+    }
+
+    fn provider(&mut self, provider: &Provider) {
+        let start = self.blob.here();
+        self.blob.0.extend(b"WEVT");
+        let size = self.blob.later();
+        let own = self.counted(provider.message.as_ref());
+        self.blob.u32(own);
+        let lists = [
+            (CHAN, !provider.channels.is_empty()),
+            (MAPS, !provider.maps.is_empty()),
+            (TTBL, !provider.templates.is_empty()),
+            (PRVA, true),
+            (OPCO, provider.events.iter().any(|event| !event.opcode.is_empty()) || !provider.opcodes.is_empty()),
+            (LEVL, provider.events.iter().any(|event| !event.level.is_empty()) || !provider.levels.is_empty()),
+            (TASK, !provider.tasks.is_empty()),
+            (KEYW, provider.events.iter().any(|event| !event.keywords.is_empty()) || !provider.keywords.is_empty()),
+            (EVNT, true),
+        ];
+        let lists: Vec<List> = lists.into_iter().filter(|(_, is_there)| *is_there).map(|(list, _)| list).collect();
+        self.blob.u32(count(&lists));
+        let offsets: Vec<u32> = lists
+            .iter()
+            .map(|(_, kind)| {
+                self.blob.u32(*kind);
+                self.blob.later()
+            })
+            .collect();
+        let mut places = Places::default();
+        for (list, offset) in lists.into_iter().zip(offsets) {
+            let start = self.blob.here();
+            self.blob.fill(offset, start);
+            self.blob.0.extend(list.0);
+            let size = self.blob.later();
+            self.list(list, provider, &mut places);
+            self.blob.fill_size(size, start);
+        }
+        self.blob.fill_size(size, start);
+    }
+
+    fn list(&mut self, list: List, provider: &Provider, places: &mut Places) {
+        match list {
+            CHAN => self.channels(provider, places),
+            MAPS => self.maps(provider, places),
+            TTBL => {
+                self.blob.u32(count(&provider.templates));
+                for template in &provider.templates {
+                    places.templates.push((template.id.clone(), self.blob.here()));
+                    self.template(provider, template, &places.maps);
+                }
+            }
+            PRVA => {
+                self.blob.u32(1);
+                self.blob.u32(PROVIDER_NAME);
+                let name = self.blob.later();
+                self.blob.fill(name, self.blob.here());
+                self.blob.utf16(&provider.name);
+                self.blob.u16(0);
+                self.blob.align();
+            }
+            OPCO => self.opcodes(provider, places),
+            LEVL => {
+                let is_used = |name: &str| provider.events.iter().any(|event| event.level == name);
+                let own = provider.levels.iter();
+                let own =
+                    own.map(|own| Named { name: own.name.clone(), value: own.value, message: own.message.clone() });
+                let levels = with_standard(own, &LEVELS, is_used);
+                places.levels = self.parts(&levels, |writer, level| {
+                    writer.blob.u32(level.value.into());
+                    let text = writer.text(message::level(level.value), level.message.as_ref());
+                    writer.blob.u32(text);
+                });
+            }
+            TASK => {
+                let tasks: Vec<_> = provider
+                    .tasks
+                    .iter()
+                    .map(|task| Named { name: task.name.clone(), value: task, message: task.message.clone() })
+                    .collect();
+                places.tasks = self.parts(&tasks, |writer, task| {
+                    writer.blob.u32(task.value.value.into());
+                    let text = writer.text(message::task(task.value.value), task.message.as_ref());
+                    writer.blob.u32(text);
+                    writer.blob.0.extend(task.value.guid.unwrap_or(Guid::ZERO).to_bytes_le());
+                });
+            }
+            KEYW => {
+                let is_used =
+                    |name: &str| provider.events.iter().any(|event| event.keywords.iter().any(|key| key == name));
+                let own = provider.keywords.iter();
+                let own =
+                    own.map(|own| Named { name: own.name.clone(), value: own.value, message: own.message.clone() });
+                let keywords = with_standard(own, &KEYWORDS, is_used);
+                places.keywords = self.parts(&keywords, |writer, keyword| {
+                    writer.blob.0.extend(keyword.value.to_le_bytes());
+                    let text = writer.text(message::keyword(keyword.value), keyword.message.as_ref());
+                    writer.blob.u32(text);
+                });
+            }
+            _ => self.events(provider, places),
+        }
+    }
+
+    /// A count, parts that end with the offset of their name, and the names. Returns where each part stands.
+    fn parts<T>(&mut self, parts: &[Named<T>], put: impl Fn(&mut Self, &Named<T>)) -> Vec<(String, u32)> {
+        self.blob.u32(count(parts));
+        let mut places = Vec::new();
+        let mut offsets = Vec::new();
+        for part in parts {
+            places.push((part.name.clone(), self.blob.here()));
+            put(self, part);
+            offsets.push(self.blob.later());
+        }
+        for (part, offset) in parts.iter().zip(offsets) {
+            self.blob.name(offset, &part.name);
+        }
+        places
+    }
+
+    fn channels(&mut self, provider: &Provider, places: &mut Places) {
+        self.blob.u32(count(&provider.channels));
+        let mut offsets = Vec::new();
+        for (channel, value) in provider.channels.iter().zip(provider.channel_values()) {
+            places.channels.push((channel.id.clone(), self.blob.here()));
+            self.blob.u32(if channel.kind.is_empty() { IMPORTED } else { 0 });
+            offsets.push(self.blob.later());
+            self.blob.u32(value.into());
+            let text = self.counted(channel.message.as_ref());
+            self.blob.u32(text);
+        }
+        for (channel, offset) in provider.channels.iter().zip(offsets) {
+            self.blob.name(offset, &channel.name);
+        }
+    }
+
+    /// The offset of the first map is not in the table: it follows the others'.
+    fn maps(&mut self, provider: &Provider, places: &mut Places) {
+        self.blob.u32(count(&provider.maps));
+        let offsets: Vec<u32> = provider.maps.iter().skip(1).map(|_| self.blob.later()).collect();
+        let mut names = Vec::new();
+        for (place, map) in provider.maps.iter().enumerate() {
+            let start = self.blob.here();
+            if let Some(offset) = place.checked_sub(1).and_then(|place| offsets.get(place)) {
+                self.blob.fill(*offset, start);
+            }
+            places.maps.push((map.name.clone(), start));
+            self.blob.0.extend(if map.is_bits { b"BMAP" } else { b"VMAP" });
+            let size = self.blob.later();
+            names.push(self.blob.later());
+            self.blob.u32(count(&map.items));
+            for item in &map.items {
+                self.blob.u32(item.value);
+                let text = self.text(message::map(self.mapped), item.message.as_ref());
+                self.mapped += u32::from(item.message.is_some());
+                self.blob.u32(text);
+            }
+            self.blob.fill_size(size, start);
+        }
+        for (map, name) in provider.maps.iter().zip(names) {
+            self.blob.name(name, &map.name);
+        }
+    }
+
+    /// Opcodes have the number of their task in the lower half of theirs.
+    fn opcodes(&mut self, provider: &Provider, places: &mut Places) {
+        let is_used = |name: &str| provider.events.iter().any(|event| event.opcode == name);
+        let own = provider.opcodes.iter().map(|opcode| Named {
+            name: opcode.name.clone(),
+            value: (opcode.value, opcode.task.as_ref().and_then(|task| provider.task_value(task)).unwrap_or_default()),
+            message: opcode.message.clone(),
+        });
+        let standard = OPCODES.map(|(name, value, text)| (name, (value, 0), text));
+        let opcodes = with_standard(own, &standard, is_used);
+        let found = self.parts(&opcodes, |writer, opcode| {
+            let (value, task) = opcode.value;
+            writer.blob.u16(task);
+            writer.blob.u16(value.into());
+            let text = writer.text(message::opcode(task, value), opcode.message.as_ref());
+            writer.blob.u32(text);
+        });
+        places.opcodes =
+            found.into_iter().zip(&opcodes).map(|((name, place), opcode)| ((name, opcode.value.1), place)).collect();
+    }
+
+    fn template(&mut self, provider: &Provider, template: &Template, maps: &[(String, u32)]) {
+        let mut items: Vec<Item<'_>> = Vec::new();
+        flatten(&template.fields, &mut items);
+        let start = self.blob.here();
+        self.blob.0.extend(b"TEMP");
+        let size = self.blob.later();
+        self.blob.u32(count(&template.fields));
+        self.blob.u32(count(&items));
+        let offset = self.blob.later();
+        self.blob.u32(EVENT_DATA);
+        // The log knows a template by it: equal templates may have equal ones, different ones must not.
+        let id = Guid::from_name(&format!("{} {:?}", provider.guid, template.fields));
+        self.blob.0.extend(id.to_bytes_le());
+        binary_xml::push(&mut self.blob, &template.fields);
+        self.blob.align();
+        if !items.is_empty() {
+            self.blob.fill(offset, self.blob.here());
+        }
+        let names: Vec<u32> = items.iter().map(|item| self.item(item, &items, maps)).collect();
+        for (item, name) in items.iter().zip(names) {
+            self.blob.name(name, &item.data.name);
+        }
+        self.blob.fill_size(size, start);
+    }
+
+    /// The description of a field; returns the place of its name's offset.
+    fn item(&mut self, item: &Item<'_>, items: &[Item<'_>], maps: &[(String, u32)]) -> u32 {
+        let index = |name: &str| {
+            let place = items.iter().position(|other| other.parent == item.parent && other.data.name == name);
+            place.and_then(|place| u16::try_from(place).ok()).unwrap_or_default()
+        };
+        let number = |size: &Size, fixed: u32, field: u32| match size {
+            Size::None => (0, 0),
+            Size::Fixed(number) => (fixed, *number),
+            Size::Field(name) => (field, index(name)),
+        };
+        let (count_flag, count) = number(&item.data.count, FLAG_FIXED_COUNT, FLAG_COUNT_FIELD);
+        let (length_flag, length) = number(&item.data.length, FLAG_FIXED_LENGTH, FLAG_LENGTH_FIELD);
+        let blob = &mut self.blob;
+        match &item.data.kind {
+            DataKind::Value { encoding, out, map } => {
+                blob.u32(count_flag | length_flag);
+                blob.0.push(u8::try_from(encoding.to_tdh()).unwrap_or_default());
+                blob.0.push(u8::try_from(*out).unwrap_or_default());
+                blob.u16(0);
+                blob.u32(map.as_ref().map_or(0, |map| place_of(maps, map.as_str())));
+            }
+            DataKind::Struct(members) => {
+                blob.u32(count_flag | length_flag | FLAG_STRUCT);
+                blob.u16(item.first_member);
+                blob.u16(u16::try_from(members.len()).unwrap_or(u16::MAX));
+                blob.u32(0);
+            }
+        }
+        blob.u16(count);
+        blob.u16(length);
+        blob.later()
+    }
+
+    fn events(&mut self, provider: &Provider, places: &Places) {
+        self.blob.u32(count(&provider.events));
+        self.blob.u32(0);
+        let lists: Vec<u32> = provider.events.iter().map(|event| self.event(provider, event, places)).collect();
+        for (event, list) in provider.events.iter().zip(lists) {
+            if event.keywords.is_empty() {
+                continue;
+            }
+            self.blob.fill(list, self.blob.here());
+            // In the order of their definitions.
+            for (_, place) in places.keywords.iter().filter(|(name, _)| event.keywords.contains(name)) {
+                self.blob.u32(*place);
+            }
+        }
+    }
+
+    /// The definition of an event; returns the place of the offset of its keywords.
+    fn event(&mut self, provider: &Provider, event: &Event, places: &Places) -> u32 {
+        let numbers = provider.numbers(event);
+        let text = self.text(message::event(event.id, event.version), event.message.as_ref());
+        let blob = &mut self.blob;
+        blob.u16(event.id);
+        blob.0.extend([event.version, numbers.channel, numbers.level, numbers.opcode]);
+        blob.u16(numbers.task);
+        blob.0.extend(numbers.keyword.to_le_bytes());
+        blob.u32(text);
+        blob.u32(place_of(&places.templates, event.template.as_str()));
+        let opcode = |task: u16| place_of(&places.opcodes, &(event.opcode.clone(), task));
+        blob.u32(Some(opcode(numbers.task)).filter(|place| *place != 0).unwrap_or_else(|| opcode(0)));
+        blob.u32(place_of(&places.levels, event.level.as_str()));
+        blob.u32(place_of(&places.tasks, event.task.as_str()));
+        let keywords = places.keywords.iter().filter(|(name, _)| event.keywords.contains(name)).count();
+        blob.u32(u32::try_from(keywords).unwrap_or_default());
+        let list = blob.later();
+        blob.u32(place_of(&places.channels, event.channel.as_str()));
+        list
+    }
+}
+
+/// A field and where it is: `parent` is the place of its structure.
+struct Item<'a> {
+    data: &'a Data,
+    parent: Option<usize>,
+    first_member: u16,
+}
+
+/// Fields next to each other, then the members of those that are structures.
+fn flatten<'a>(fields: &'a [Data], items: &mut Vec<Item<'a>>) {
+    items.extend(fields.iter().map(|data| Item { data, parent: None, first_member: 0 }));
+    let mut at = 0;
+    while let Some(item) = items.get(at) {
+        if let DataKind::Struct(members) = &item.data.kind {
+            let first = u16::try_from(items.len()).unwrap_or(u16::MAX);
+            if let Some(item) = items.get_mut(at) {
+                item.first_member = first;
+            }
+            items.extend(members.iter().map(|data| Item { data, parent: Some(at), first_member: 0 }));
+        }
+        at += 1;
+    }
+}

@@ -1,0 +1,50 @@
+//! Takes the example and tests of `tracelogging` from where Cargo keeps its sources, and changes their `use` line: what the tests compile.
+//!
+//! Left out is what uses that crate's inside, other crates, or constructors that take references (`wdk_etw::compat` has the table).
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+const THEIRS: &str = "use tracelogging as tlg;";
+const OURS: &str = "use wdk_etw::compat as tlg;";
+
+/// Tests that use public parts alone.
+const TESTS: [&str; 2] = ["struct Unregister", "fn write_event()"];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let root = env::var_os("DEP_TRACELOGGING_SOURCES_ROOT").expect("the oracle says where the sources are");
+    let root = PathBuf::from(root);
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    let read = |path: &str| fs::read_to_string(root.join(path)).expect("the sources are complete");
+
+    let example = read("examples/generate_events.rs");
+    assert!(example.contains(THEIRS), "the example begins otherwise");
+    fs::write(out.join("example.rs"), example.replace(THEIRS, OURS).replace("fn main()", "pub fn main()"))
+        .expect("OUT_DIR is writable");
+
+    let tests = read("tests/tests.rs");
+    assert!(tests.contains(THEIRS), "the tests begin otherwise");
+    let mut kept = format!("{OURS}\n");
+    for item in tests.split("\n\n").fold(Vec::<String>::new(), items) {
+        if TESTS.iter().any(|name| item.contains(name)) || item.contains("impl Drop for Unregister") {
+            kept += &item.replace("fn write_event()", "pub fn write_event()").replace("#[test]", "");
+            kept += "\n\n";
+        }
+    }
+    assert!(kept.contains("pub fn write_event()"), "the test is there");
+    fs::write(out.join("tests.rs"), kept).expect("OUT_DIR is writable");
+}
+
+/// Joins blocks of text to items: one ends where all braces are closed.
+fn items(mut items: Vec<String>, block: &str) -> Vec<String> {
+    let is_open = |item: &String| item.matches('{').count() != item.matches('}').count();
+    match items.last_mut() {
+        Some(last) if is_open(last) => {
+            last.push_str("\n\n");
+            last.push_str(block);
+        }
+        _ => items.push(block.to_owned()),
+    }
+    items
+}

@@ -1,0 +1,20 @@
+//! Pages with a complete small driver, followed by the letter.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::path::Path;
+
+use docs_tests::follow::follow;
+
+fn folder(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("guides").join(name)
+}
+
+#[test]
+fn the_driver_that_logs_is_built_and_its_messages_are_seen() {
+    follow("log.md", &folder("log"));
+}
+
+#[test]
+fn the_driver_that_traces_is_built_and_leaves_nothing_behind() {
+    follow("tracing.md", &folder("tracing"));
+}

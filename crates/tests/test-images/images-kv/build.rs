@@ -1,0 +1,10 @@
+//! Link arguments of a driver, as in ../images.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    for argument in
+        ["/DRIVER", "/SUBSYSTEM:NATIVE", "/ENTRY:DriverEntry", "/NODEFAULTLIB", "/OPT:REF,ICF", "/DYNAMICBASE"]
+    {
+        println!("cargo::rustc-link-arg-bins={argument}");
+    }
+}

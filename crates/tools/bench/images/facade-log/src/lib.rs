@@ -1,0 +1,49 @@
+//! The events of the facades, written through `log`.
+
+#![no_std]
+
+use wdk_etw_log::EtwLogger;
+use support as _;
+use wdk_etw::define_provider;
+
+define_provider!(PROVIDER, "WdkEtw.Bench");
+static LOGGER: EtwLogger = EtwLogger::new(&PROVIDER);
+
+/// Registers the provider; the callback of the registration is what enables it.
+///
+/// # Safety
+///
+/// None: the image is never unloaded.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn start() {
+    // SAFETY: the image is never unloaded.
+    let _ = unsafe { LOGGER.register() };
+}
+
+/// A message.
+#[unsafe(no_mangle)]
+pub extern "system" fn message() {
+    log::info!("a message");
+}
+
+/// A number and text of 16 letters.
+///
+/// # Safety
+///
+/// `text` has `length` bytes of UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn values(id: u32, text: *const u8, length: usize) {
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { core::slice::from_raw_parts(text, length) };
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { core::str::from_utf8_unchecked(text) };
+    log::info!("read {id} {text}");
+}
+
+/// # Safety
+///
+/// For the kernel only.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
+    0
+}

@@ -1,0 +1,52 @@
+//! The events of the facades, written through `tracing`.
+
+#![no_std]
+
+use wdk_etw_tracing::{EtwTracing, ImageAllocator, NoAllocator};
+use support as _;
+use wdk_etw::define_provider;
+
+define_provider!(PROVIDER, "WdkEtw.Bench");
+static TRACING: EtwTracing = EtwTracing::new(&PROVIDER);
+
+#[global_allocator]
+static ALLOCATOR: ImageAllocator<NoAllocator> = ImageAllocator::new(NoAllocator);
+
+/// Registers the provider; the callback of the registration is what enables it.
+///
+/// # Safety
+///
+/// None: the image is never unloaded.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn start() {
+    // SAFETY: the image is never unloaded.
+    let _ = unsafe { TRACING.register() };
+}
+
+/// A message.
+#[unsafe(no_mangle)]
+pub extern "system" fn message() {
+    tracing::info!("a message");
+}
+
+/// A number and text of 16 letters.
+///
+/// # Safety
+///
+/// `text` has `length` bytes of UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn values(id: u32, text: *const u8, length: usize) {
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { core::slice::from_raw_parts(text, length) };
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { core::str::from_utf8_unchecked(text) };
+    tracing::info!(name: "Read", id, text);
+}
+
+/// # Safety
+///
+/// For the kernel only.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
+    0
+}

@@ -1,0 +1,113 @@
+//! `verify`: signatures of drivers, catalogs and packages.
+//!
+//! Exit codes: 0 when everything is valid, 1 when something is not, 2 when a file cannot be read or the command line is wrong.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Outcome, print};
+use crate::sign::Signer;
+use crate::verify::{self, Account, Context};
+
+/// The version of the JSON output.
+const SCHEMA: u32 = 1;
+
+/// Verify the signatures of drivers, catalogs and packages
+///
+/// For an image: the signed digest against the file, page hashes, the signature, the timestamp, the certificates and their
+/// times. For a catalog: its signature. For a folder: all of that, and that the catalog lists every file that the INF
+/// installs. Windows decides by its certificate stores, which are not here: without --trusted, the end of a chain is named and not judged.
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 everything is valid; 1 something is not, with the reason; 2 wrong usage, or a file that \
+                        cannot be read."
+)]
+pub(super) struct Arguments {
+    /// Images, catalogs, .inf files, or folders of packages
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The catalog that vouches for the files; without it, for an .inf the one that it names
+    #[arg(long, value_name = "FILE")]
+    catalog: Option<PathBuf>,
+    /// A root certificate, as .cer or PEM: chains must end at one of those given
+    #[arg(long, value_name = "FILE")]
+    trusted: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let mut context = Context { now, trusted: Vec::new() };
+    for path in &arguments.trusted {
+        let signer = read(path).and_then(|bytes| Signer::of_file(&bytes));
+        let signer = signer.map_err(|error| format!("--trusted {}: {error}", path.display()))?;
+        context.trusted.push(signer.to_cer().to_vec());
+    }
+    let catalog = match &arguments.catalog {
+        Some(path) => {
+            Some((path.clone(), read(path).map_err(|error| format!("--catalog {}: {error}", path.display()))?))
+        }
+        None => None,
+    };
+    let mut accounts = Vec::new();
+    let mut unreadable = false;
+    for path in &arguments.paths {
+        match verify_path(path, catalog.as_ref(), &context) {
+            Ok(found) => accounts.extend(found),
+            Err(reason) => {
+                eprintln!("error: {reason}");
+                unreadable = true;
+            }
+        }
+    }
+    let code = print(&if arguments.json { to_json(&accounts) } else { to_text(&accounts) });
+    let is_valid = accounts.iter().all(Account::is_valid);
+    Ok(if unreadable { 2 } else { code.max(u8::from(!is_valid)) })
+}
+
+fn verify_path(path: &Path, catalog: Option<&(PathBuf, Vec<u8>)>, context: &Context) -> Result<Vec<Account>, String> {
+    if path.is_dir() {
+        return verify::folder(path, context).map_err(|problem| problem.to_string());
+    }
+    let named = |error: String| format!("{}: {error}", path.display());
+    let bytes = read(path).map_err(named)?;
+    let beside = if catalog.is_none() { verify::catalog_beside(path, &bytes) } else { None };
+    let beside = match beside {
+        Some(place) => Some((place.clone(), read(&place).map_err(|error| format!("{}: {error}", place.display()))?)),
+        None => None,
+    };
+    let catalog = catalog.or(beside.as_ref()).map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
+    Ok(vec![verify::file(path, &bytes, catalog, context)])
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| error.to_string())
+}
+
+fn to_text(accounts: &[Account]) -> String {
+    accounts.iter().fold(String::new(), |mut text, account| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{account}");
+        text
+    })
+}
+
+fn to_json(accounts: &[Account]) -> String {
+    let check = |check: &verify::Check| json!({ "what": check.what, "mark": check.mark.name(), "text": check.text });
+    let file = |account: &Account| {
+        json!({
+            "path": account.path.to_string_lossy(),
+            "valid": account.is_valid(),
+            "checks": account.checks.iter().map(check).collect::<Vec<Value>>(),
+        })
+    };
+    let files: Vec<Value> = accounts.iter().map(file).collect();
+    format!("{:#}\n", json!({ "schema_version": SCHEMA, "files": files }))
+}

@@ -1,0 +1,244 @@
+//! Signatures of others: what was signed, by whom, and whether the file is still what was signed.
+//!
+//! [`file`] verifies an image or a catalog, [`folder`] a whole package. The result is an [`Account`]: one [`Check`] for each
+//! thing that was looked at, with the reason in words. Windows decides by its own certificate stores, which are not here: a chain is
+//! followed as far as the file has its certificates, and its end is named.
+
+mod catalog;
+mod chain;
+mod digest;
+mod envelope;
+mod image;
+mod pages;
+mod timestamp;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::inf::{Inf, Text};
+use crate::problem::Problem;
+use catalog::Members;
+use envelope::Envelope;
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is as it must be.
+    Passed,
+    /// Windows refuses the file because of this.
+    Failed,
+    /// It is not an error, but the reader should know.
+    Note,
+    /// It could not be looked at.
+    Unknown,
+}
+
+impl Mark {
+    /// As reports show it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "ok",
+            Self::Failed => "FAILED",
+            Self::Note => "note",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What.
+    pub what: &'static str,
+    /// How it ended.
+    pub mark: Mark,
+    /// The reason.
+    pub text: String,
+}
+
+/// What is known about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The file.
+    pub path: PathBuf,
+    /// In the order in which they were made.
+    pub checks: Vec<Check>,
+}
+
+impl Account {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), checks: Vec::new() }
+    }
+
+    fn add(&mut self, what: &'static str, mark: Mark, text: impl Into<String>) {
+        self.checks.push(Check { what, mark, text: text.into() });
+    }
+
+    /// Whether nothing failed and something vouches for the file.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let marks = |mark| self.checks.iter().any(move |check| check.mark == mark);
+        marks(Mark::Passed) && !marks(Mark::Failed)
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_valid() { "valid" } else { "NOT VALID" };
+        writeln!(f, "{}: {verdict}", self.path.display())?;
+        self.checks
+            .iter()
+            .try_for_each(|check| writeln!(f, "  {:<8} {:<13} {}", check.mark.name(), check.what, check.text))
+    }
+}
+
+/// When and by whom a signature must be good.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The time, since 1970, at which certificates must be valid if the signature has no timestamp.
+    pub now: Duration,
+    /// Certificates (DER) that the reader trusts as roots. Without any, the end of a chain is only named.
+    pub trusted: Vec<Vec<u8>>,
+}
+
+/// Verifies a file. A catalog vouches for files that have no signature of their own.
+#[must_use]
+pub fn file(path: &Path, bytes: &[u8], catalog: Option<(&Path, &[u8])>, context: &Context) -> Account {
+    let mut account = Account::new(path);
+    if has_extension(path, "cat") {
+        signed_catalog(&mut account, bytes, context);
+        return account;
+    }
+    let is_image = bytes.starts_with(b"MZ");
+    let has_signature = is_image && image::verify(&mut account, bytes, context);
+    match catalog {
+        Some((place, catalog)) => {
+            let mut list = Account::new(place);
+            let members = signed_catalog(&mut list, catalog, context);
+            let mark = if list.is_valid() { Mark::Passed } else { Mark::Failed };
+            let first = list.checks.iter().find(|check| check.mark == Mark::Failed);
+            let text = first.map_or_else(|| "its own signature is valid".into(), |check| check.text.clone());
+            account.add("catalog", mark, format!("{}: {text}", place.display()));
+            member(&mut account, place, bytes, members.as_ref());
+        }
+        None if has_signature => {}
+        None if is_image => account.add("signature", Mark::Failed, "it has none, and no catalog was given"),
+        None => account.add("catalog", Mark::Failed, "no catalog was given that vouches for it"),
+    }
+    account
+}
+
+/// Why the digests in the signature of an image are not those of the file; `None` if they are, or if there is no signature.
+#[must_use]
+pub fn changed(bytes: &[u8]) -> Option<String> {
+    let mut account = Account::new(Path::new(""));
+    image::verify(&mut account, bytes, &Context::default());
+    let is_digest = |check: &Check| check.mark == Mark::Failed && ["digest", "page hashes"].contains(&check.what);
+    account.checks.into_iter().find(is_digest).map(|check| check.text)
+}
+
+/// The catalog beside an INF that the INF names, if the bytes are an INF.
+#[must_use]
+pub fn catalog_beside(path: &Path, bytes: &[u8]) -> Option<PathBuf> {
+    if !has_extension(path, "inf") {
+        return None;
+    }
+    let inf = Text::decode(bytes).and_then(|text| Inf::parse(&text.text)).ok()?;
+    let place = path.with_file_name(crate::package::catalog_of(&inf)?);
+    place.is_file().then_some(place)
+}
+
+/// Verifies a package: each catalog, each image, and each file that an INF installs.
+///
+/// # Errors
+///
+/// If the folder or a file cannot be read, or there is no INF.
+pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem> {
+    let unreadable = |path: &Path, error: &std::io::Error| Problem::error(path, "package-folder", error.to_string());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
+        let path = entry.map_err(|error| unreadable(folder, &error))?.path();
+        if path.is_file() && !has_extension(&path, "pdb") {
+            let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+            files.push((path, bytes));
+        }
+    }
+    files.sort();
+    let named = |name: &str| {
+        let is_named = |path: &Path| path.file_name().is_some_and(|own| own.eq_ignore_ascii_case(name));
+        files.iter().find(|(path, _)| is_named(path))
+    };
+    let infs: Vec<_> = files.iter().filter(|(path, _)| has_extension(path, "inf")).collect();
+    if infs.is_empty() {
+        return Err(Problem::error(folder, "package-file", "it has no .inf, so it is not a driver package"));
+    }
+    let mut accounts: Vec<Account> = Vec::new();
+    for (path, bytes) in infs {
+        let (catalog, listed) = match Text::decode(bytes).and_then(|text| Inf::parse(&text.text)) {
+            Ok(inf) => (crate::package::catalog_of(&inf), crate::package::files_of(&inf)),
+            Err(fault) => return Err(crate::package::describe(path, &fault)),
+        };
+        let catalog = catalog.and_then(|name| named(&name)).map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
+        if let Some((place, bytes)) = catalog {
+            accounts.push(file(place, bytes, None, context));
+        }
+        accounts.push(file(path, bytes, catalog, context));
+        for name in listed {
+            if let Some((path, bytes)) = named(&name) {
+                accounts.push(file(path, bytes, catalog, context));
+            } else {
+                let mut account = Account::new(&folder.join(&name));
+                let inf = path.file_name().unwrap_or_default().display();
+                account.add("file", Mark::Failed, format!("{inf} installs it, and it is not in the folder"));
+                accounts.push(account);
+            }
+        }
+    }
+    accounts.sort_by(|one, other| one.path.cmp(&other.path));
+    accounts.dedup_by(|one, other| one.path == other.path);
+    Ok(accounts)
+}
+
+/// Checks a catalog's own signature and returns the files that it lists.
+fn signed_catalog(account: &mut Account, bytes: &[u8], context: &Context) -> Option<Members> {
+    let envelope = match Envelope::parse(bytes) {
+        Ok(envelope) => envelope,
+        Err(reason) => {
+            account.add("signature", Mark::Failed, reason);
+            return None;
+        }
+    };
+    envelope.verify(account, context);
+    match Members::read(&envelope) {
+        Ok(members) => {
+            account.add("members", Mark::Note, format!("it lists {} files", members.len()));
+            Some(members)
+        }
+        Err(reason) => {
+            account.add("members", Mark::Failed, reason);
+            None
+        }
+    }
+}
+
+/// Whether a catalog lists a file.
+fn member(account: &mut Account, catalog: &Path, bytes: &[u8], members: Option<&Members>) {
+    let Some(members) = members else { return };
+    let catalog = catalog.file_name().unwrap_or_default().display();
+    match members.find(bytes) {
+        Some(algorithm) => account.add("member", Mark::Passed, format!("{catalog} has its {algorithm} digest")),
+        None => account.add(
+            "member",
+            Mark::Failed,
+            format!(
+                "{catalog} does not have its digest: it is another file, or it was changed after the catalog was made"
+            ),
+        ),
+    }
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
+}

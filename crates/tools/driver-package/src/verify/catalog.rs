@@ -1,0 +1,94 @@
+//! The files that a catalog lists, in either generation of catalogs.
+
+use der::asn1::{Any, OctetString, SetOfVec};
+use der::{Decode as _, Encode as _, Reader as _, SliceReader, Tag, Tagged as _};
+use x509_cert::attr::Attribute;
+
+use super::digest::Algorithm;
+use super::envelope::{Envelope, items};
+use crate::pe::SigningOffsets;
+use crate::sign::spc::IndirectData;
+use crate::sign::{hex, oid};
+
+/// Digests of files.
+pub(super) struct Members(Vec<Vec<u8>>);
+
+impl Members {
+    /// Reads the list that the envelope signs.
+    pub(super) fn read(envelope: &Envelope) -> Result<Self, String> {
+        if envelope.kind() != oid::TRUST_LIST {
+            return Err("what was signed is not a catalog".into());
+        }
+        read(envelope.content_der()).map(Self).map_err(|error| format!("its list cannot be read: {error}"))
+    }
+
+    /// How many files there are; the second generation has two entries for each.
+    pub(super) fn len(&self) -> usize {
+        let count = |length: usize| self.0.iter().filter(|digest| digest.len() == length).count();
+        count(32).max(count(20))
+    }
+
+    /// The name of the algorithm by which the list has this file.
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<&'static str> {
+        let offsets = SigningOffsets::of(bytes).ok();
+        [Algorithm::Sha256, Algorithm::Sha1].into_iter().find_map(|algorithm| {
+            let digest = match offsets {
+                None => algorithm.digest(&[bytes]),
+                Some(offsets) => {
+                    let end = offsets.signed_end(bytes.len());
+                    let part = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default();
+                    let zeros = [0; 8];
+                    algorithm.digest(&[
+                        part(0..offsets.checksum),
+                        part(offsets.checksum + 4..offsets.security),
+                        part(offsets.security + 8..end),
+                        zeros.get(..end.next_multiple_of(8) - end).unwrap_or_default(),
+                    ])
+                }
+            };
+            self.0.contains(&digest).then_some(algorithm.name())
+        })
+    }
+}
+
+fn read(list: &[u8]) -> der::Result<Vec<Vec<u8>>> {
+    let mut reader = SliceReader::new(list)?;
+    let fields = items(Any::decode(&mut reader)?.value())?;
+    // The subjects follow the algorithm of the list, a sequence that begins with an object identifier.
+    let begins_with = |field: &Any, tag: Tag| {
+        field.tag() == Tag::Sequence
+            && SliceReader::new(field.value()).is_ok_and(|reader| reader.peek_tag().is_ok_and(|first| first == tag))
+    };
+    let mut fields = fields.iter().skip_while(|field| field.tag() != Tag::OctetString);
+    let subjects = fields.find(|field| begins_with(field, Tag::Sequence));
+    let mut digests = Vec::new();
+    for subject in items(subjects.map(Any::value).unwrap_or_default())? {
+        let mut reader = SliceReader::new(subject.value())?;
+        let tag = OctetString::decode(&mut reader)?;
+        let attributes = SetOfVec::<Attribute>::decode(&mut reader)?;
+        digests.extend(of_tag(tag.as_bytes()));
+        for attribute in attributes.iter().filter(|attribute| attribute.oid == oid::INDIRECT_DATA) {
+            for value in attribute.values.iter() {
+                digests.push(IndirectData::from_der(&value.to_der()?)?.digest().to_vec());
+            }
+        }
+    }
+    digests.sort();
+    digests.dedup();
+    Ok(digests)
+}
+
+/// The digest that a tag is: as bytes, or in the first generation as text.
+fn of_tag(tag: &[u8]) -> Option<Vec<u8>> {
+    if [20, 32].contains(&tag.len()) {
+        return Some(tag.to_vec());
+    }
+    let units = tag.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair)).take_while(|unit| *unit != 0);
+    let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?.to_uppercase();
+    let bytes: Option<Vec<u8>> = text
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .collect();
+    bytes.filter(|bytes| hex(bytes) == text)
+}

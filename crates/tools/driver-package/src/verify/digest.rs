@@ -1,0 +1,75 @@
+//! Digest algorithms by their object identifiers.
+
+use const_oid::ObjectIdentifier;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha384, Sha512};
+
+use crate::sign::oid;
+
+/// A digest algorithm that Windows signs drivers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Algorithm {
+    Sha1,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Algorithm {
+    /// Of a digest, or of a signature whose name includes the digest.
+    pub(super) fn of(oid: ObjectIdentifier) -> Option<Self> {
+        match oid {
+            oid::SHA1 | oid::SHA1_WITH_RSA => Some(Self::Sha1),
+            oid::SHA256 | oid::SHA256_WITH_RSA => Some(Self::Sha256),
+            oid::SHA384 | oid::SHA384_WITH_RSA => Some(Self::Sha384),
+            oid::SHA512 | oid::SHA512_WITH_RSA => Some(Self::Sha512),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sha1 => "SHA-1",
+            Self::Sha256 => "SHA-256",
+            Self::Sha384 => "SHA-384",
+            Self::Sha512 => "SHA-512",
+        }
+    }
+
+    pub(super) fn length(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+            Self::Sha512 => 64,
+        }
+    }
+
+    /// The digest of the parts, one after another.
+    pub(super) fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => digest::<Sha1>(parts),
+            Self::Sha256 => digest::<Sha256>(parts),
+            Self::Sha384 => digest::<Sha384>(parts),
+            Self::Sha512 => digest::<Sha512>(parts),
+        }
+    }
+
+    /// How RSA pads such a digest.
+    pub(super) fn padding(self) -> rsa::Pkcs1v15Sign {
+        match self {
+            Self::Sha1 => rsa::Pkcs1v15Sign::new::<Sha1>(),
+            Self::Sha256 => rsa::Pkcs1v15Sign::new::<Sha256>(),
+            Self::Sha384 => rsa::Pkcs1v15Sign::new::<Sha384>(),
+            Self::Sha512 => rsa::Pkcs1v15Sign::new::<Sha512>(),
+        }
+    }
+}
+
+fn digest<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
+    let mut digest = D::new();
+    for part in parts {
+        digest.update(part);
+    }
+    digest.finalize().to_vec()
+}

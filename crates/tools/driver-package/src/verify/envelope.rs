@@ -1,0 +1,236 @@
+//! PKCS #7 `SignedData` as others make it: the content, the certificates, the signatures.
+//!
+//! The fields are walked one by one, and not decoded as a whole: a certificate that is not understood must not hide the others, and a
+//! signature is over the bytes of its attributes as they are in the file, whatever their order.
+
+use cms::signed_data::{SignerIdentifier, SignerInfo};
+use const_oid::ObjectIdentifier;
+use der::asn1::{Any, OctetString};
+use der::{Decode as _, Encode as _, Reader as _, SliceReader, Tag, TagNumber, Tagged as _};
+use rsa::RsaPublicKey;
+use rsa::pkcs8::DecodePublicKey as _;
+use x509_cert::Certificate;
+
+use super::digest::Algorithm;
+use super::timestamp::{self, Stamp};
+use super::{Account, Context, Mark, chain};
+use crate::sign::oid;
+
+/// Signatures inside of signatures; a file with more is hostile.
+const DEEPEST: usize = 4;
+
+/// A signed content.
+pub(super) struct Envelope {
+    kind: ObjectIdentifier,
+    content: Option<Any>,
+    content_der: Vec<u8>,
+    certificates: Vec<Certificate>,
+    signers: Vec<Signer>,
+    /// Further signatures of the same file, which are kept in this one.
+    pub(super) nested: Vec<Envelope>,
+}
+
+/// A signature, and the bytes that it is over if it has attributes.
+pub(super) struct Signer {
+    info: SignerInfo,
+    attributes: Option<Vec<u8>>,
+}
+
+impl Signer {
+    pub(super) fn from_der(bytes: &[u8]) -> der::Result<Self> {
+        let info = SignerInfo::from_der(bytes)?;
+        let fields = items(Any::from_der(bytes)?.value())?;
+        let attributes = fields.iter().find(|field| is_context(field, TagNumber::N0)).map(|field| {
+            // What is signed has the tag of a set instead of the implicit one.
+            Any::new(Tag::Set, field.value()).and_then(|set| set.to_der())
+        });
+        Ok(Self { info, attributes: attributes.transpose()? })
+    }
+
+    /// The signature itself, which a timestamp is about.
+    pub(super) fn signature(&self) -> &[u8] {
+        self.info.signature.as_bytes()
+    }
+
+    /// The first value of a signed attribute.
+    pub(super) fn signed(&self, kind: ObjectIdentifier) -> Option<&Any> {
+        self.info.signed_attrs.iter().flat_map(|set| set.iter()).find(|each| each.oid == kind)?.values.iter().next()
+    }
+
+    /// The values of an unsigned attribute.
+    pub(super) fn unsigned(&self, kind: ObjectIdentifier) -> impl Iterator<Item = &Any> {
+        let all = self.info.unsigned_attrs.iter().flat_map(|set| set.iter());
+        all.filter(move |each| each.oid == kind).flat_map(|each| each.values.iter())
+    }
+}
+
+impl Envelope {
+    /// Reads the first value in `bytes`. What follows it is padding.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::read(bytes, DEEPEST).map_err(|error| format!("it is not a PKCS #7 signature: {error}"))
+    }
+
+    fn read(bytes: &[u8], depth: usize) -> der::Result<Self> {
+        let unexpected = |tag: Tag| der::Error::from(der::ErrorKind::TagUnexpected { expected: None, actual: tag });
+        let outer = items(Any::decode(&mut SliceReader::new(bytes)?)?.value())?;
+        let [kind, content] = outer.as_slice() else { return Err(unexpected(Tag::Sequence)) };
+        let kind: ObjectIdentifier = kind.decode_as()?;
+        if kind != oid::SIGNED_DATA {
+            return Err(der::ErrorKind::OidUnknown { oid: kind }.into());
+        }
+        // Version, digest algorithms, content, certificates, revocation lists, signatures.
+        let fields = items(Any::from_der(content.value())?.value())?;
+        let [_, _, inner, rest @ ..] = fields.as_slice() else { return Err(unexpected(Tag::Sequence)) };
+        let inner = items(inner.value())?;
+        let kind = inner.first().map_or(Err(unexpected(Tag::Sequence)), Any::decode_as)?;
+        let content = inner.get(1).map(|content| Any::from_der(content.value())).transpose()?;
+        let content_der = content.as_ref().map_or(Ok(Vec::new()), Any::to_der)?;
+        let mut certificates = Vec::new();
+        for each in rest.iter().filter(|field| is_context(field, TagNumber::N0)) {
+            // Other choices than certificates do not matter here.
+            let all = items(each.value())?;
+            certificates.extend(all.iter().filter_map(|each| Certificate::from_der(&each.to_der().ok()?).ok()));
+        }
+        let mut signers = Vec::new();
+        for each in rest.iter().filter(|field| field.tag() == Tag::Set) {
+            for signer in items(each.value())? {
+                signers.push(Signer::from_der(&signer.to_der()?)?);
+            }
+        }
+        let mut nested = Vec::new();
+        for value in signers.iter().flat_map(|signer| signer.unsigned(oid::NESTED_SIGNATURE)) {
+            if depth > 0 {
+                nested.push(Self::read(&value.to_der()?, depth - 1)?);
+            }
+        }
+        Ok(Self { kind, content, content_der, certificates, signers, nested })
+    }
+
+    /// What kind of content was signed.
+    pub(super) fn kind(&self) -> ObjectIdentifier {
+        self.kind
+    }
+
+    /// What was signed, as DER.
+    pub(super) fn content_der(&self) -> &[u8] {
+        &self.content_der
+    }
+
+    /// What a digest is made of: the value without its tag and length.
+    pub(super) fn content_value(&self) -> &[u8] {
+        self.content.as_ref().map(Any::value).unwrap_or_default()
+    }
+
+    /// The signatures.
+    pub(super) fn signers(&self) -> &[Signer] {
+        &self.signers
+    }
+
+    /// Checks every signature, and the chain of the certificate that made it.
+    pub(super) fn verify(&self, account: &mut Account, context: &Context) {
+        if self.signers.is_empty() {
+            account.add("signature", Mark::Failed, "there is none in the envelope");
+        }
+        for signer in &self.signers {
+            let certificate = match self.check(signer, self.content_value()) {
+                Ok(certificate) => certificate,
+                Err(Refusal::Failed(text)) => {
+                    account.add("signature", Mark::Failed, text);
+                    continue;
+                }
+                Err(Refusal::Unknown(text)) => {
+                    account.add("signature", Mark::Unknown, text);
+                    continue;
+                }
+            };
+            let subject = &certificate.tbs_certificate.subject;
+            account.add("signature", Mark::Passed, format!("by {subject}"));
+            let time = match timestamp::of(self, signer) {
+                Ok(Some(Stamp { time, by })) => {
+                    account.add("timestamp", Mark::Passed, format!("{}, by {by}", timestamp::show(time)));
+                    time
+                }
+                Ok(None) => {
+                    account.add("timestamp", Mark::Note, "there is none: the signature ends with its certificate");
+                    context.now
+                }
+                Err(reason) => {
+                    account.add("timestamp", Mark::Failed, reason);
+                    context.now
+                }
+            };
+            chain::verify(account, certificate, &self.certificates, time, context);
+        }
+    }
+
+    /// Checks one signature over `content`; returns the certificate that made it.
+    pub(super) fn check(&self, signer: &Signer, content: &[u8]) -> Result<&Certificate, Refusal> {
+        let info = &signer.info;
+        let SignerIdentifier::IssuerAndSerialNumber(id) = &info.sid else {
+            return Err(Refusal::Unknown("its signer is not named by issuer and serial number".into()));
+        };
+        let is_signers = |each: &&Certificate| {
+            let fields = &each.tbs_certificate;
+            fields.issuer == id.issuer && fields.serial_number == id.serial_number
+        };
+        let certificate = self.certificates.iter().find(is_signers);
+        let certificate = certificate.ok_or_else(|| Refusal::Failed("its certificate is not in the file".into()))?;
+        let algorithm = Algorithm::of(info.digest_alg.oid)
+            .ok_or_else(|| Refusal::Unknown(format!("its digest algorithm {} is not known", info.digest_alg.oid)))?;
+        let message = match &signer.attributes {
+            None => content,
+            Some(attributes) => {
+                let digest = signer.signed(oid::MESSAGE_DIGEST).and_then(|value| value.decode_as::<OctetString>().ok());
+                if digest.is_none_or(|digest| digest.as_bytes() != algorithm.digest(&[content])) {
+                    return Err(Refusal::Failed("its content was changed after it was signed".into()));
+                }
+                attributes
+            }
+        };
+        verify_signature(certificate, algorithm, message, signer.signature())?;
+        Ok(certificate)
+    }
+}
+
+/// Why a signature is not good.
+pub(super) enum Refusal {
+    /// It is wrong.
+    Failed(String),
+    /// It uses something that is not known here.
+    Unknown(String),
+}
+
+/// Checks that the key of a certificate made a signature over a message.
+pub(super) fn verify_signature(
+    certificate: &Certificate,
+    algorithm: Algorithm,
+    message: &[u8],
+    signature: &[u8],
+) -> Result<(), Refusal> {
+    let key = &certificate.tbs_certificate.subject_public_key_info;
+    if key.algorithm.oid != oid::RSA {
+        return Err(Refusal::Unknown(format!("keys of the algorithm {} are not checked here", key.algorithm.oid)));
+    }
+    let key = key.to_der().ok().and_then(|key| RsaPublicKey::from_public_key_der(&key).ok());
+    let key = key.ok_or_else(|| Refusal::Failed("the key of its certificate cannot be read".into()))?;
+    let digest = algorithm.digest(&[message]);
+    let subject = &certificate.tbs_certificate.subject;
+    // Some timestamp servers signed the bare digest, without the name of its algorithm; Windows accepts that.
+    key.verify(algorithm.padding(), &digest, signature)
+        .or_else(|_| key.verify(rsa::Pkcs1v15Sign::new_unprefixed(), &digest, signature))
+        .map_err(|_| Refusal::Failed(format!("the key of {subject} did not make it, or it was changed afterwards")))
+}
+
+/// The values of a sequence or a set.
+pub(super) fn items(value: &[u8]) -> der::Result<Vec<Any>> {
+    let mut reader = SliceReader::new(value)?;
+    let mut items = Vec::new();
+    while !reader.is_finished() {
+        items.push(Any::decode(&mut reader)?);
+    }
+    Ok(items)
+}
+
+fn is_context(field: &Any, wanted: TagNumber) -> bool {
+    matches!(field.tag(), Tag::ContextSpecific { number, .. } if number == wanted)
+}

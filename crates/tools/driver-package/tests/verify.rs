@@ -1,0 +1,251 @@
+//! `verify` against files of ours and of others, and against what other verifiers say about the same files.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::inputs::{TIME, data, image, signer, usual};
+use common::tools;
+use common::verifiers::{Verdict, ask, program};
+use driver_package::inf::Arch;
+use driver_package::sign::Signer;
+use driver_package::verify::{self, Account, Context, Mark};
+
+/// While the certificate for tests is valid, and trusted.
+fn trusting() -> Context {
+    let own = Signer::of_file(&fs::read(data("signer.pem")).unwrap()).unwrap();
+    Context { now: TIME, trusted: vec![own.to_cer().to_vec()] }
+}
+
+/// A package of ours on disk.
+fn package(name: &str) -> PathBuf {
+    let folder = tools::folder(&format!("{name}-out"));
+    let inputs = tools::folder(&format!("{name}-in"));
+    usual(&inputs, Arch::X64).make(&signer()).unwrap().write(&folder).unwrap();
+    folder
+}
+
+fn of(accounts: &[Account], name: &str) -> Account {
+    accounts.iter().find(|account| account.path.ends_with(name)).unwrap().clone()
+}
+
+fn failures(account: &Account) -> Vec<&'static str> {
+    account.checks.iter().filter(|check| check.mark == Mark::Failed).map(|check| check.what).collect()
+}
+
+#[test]
+fn a_package_of_ours_is_valid_and_every_file_is_looked_at() {
+    let folder = package("verify-own");
+    let accounts = verify::folder(&folder, &trusting()).unwrap();
+    for name in ["driver.sys", "driver.inf", "driver.cat"] {
+        let account = of(&accounts, name);
+        assert!(account.is_valid(), "{account}");
+    }
+    assert!(of(&accounts, "driver.sys").checks.iter().any(|check| check.what == "member"));
+}
+
+#[test]
+fn a_changed_file_is_found_with_the_reason() {
+    for (name, place, what) in [("driver.sys", 0x480, &["digest", "member"][..]), ("driver.inf", 200, &["member"])] {
+        let folder = package(&format!("verify-changed-{name}"));
+        let mut bytes = fs::read(folder.join(name)).unwrap();
+        bytes[place] ^= 1;
+        fs::write(folder.join(name), bytes).unwrap();
+        let account = of(&verify::folder(&folder, &trusting()).unwrap(), name);
+        assert_eq!(failures(&account), what, "{account}");
+    }
+    // A changed list is a changed content of the catalog's signature, and vouches for nothing.
+    let folder = package("verify-changed-catalog");
+    let mut bytes = fs::read(folder.join("driver.cat")).unwrap();
+    let digest = fs::read(folder.join("driver.inf")).map(|inf| driver_package::sign::Digests::of_file(&inf)).unwrap();
+    let place = bytes.windows(32).position(|window| window == digest.sha256).unwrap();
+    bytes[place] ^= 1;
+    fs::write(folder.join("driver.cat"), bytes).unwrap();
+    let accounts = verify::folder(&folder, &trusting()).unwrap();
+    assert!(failures(&of(&accounts, "driver.cat")).contains(&"signature"));
+    assert!(failures(&of(&accounts, "driver.inf")).contains(&"catalog"));
+}
+
+#[test]
+fn a_missing_file_and_a_foreign_root_are_failures() {
+    let folder = package("verify-missing");
+    fs::remove_file(folder.join("driver.sys")).unwrap();
+    assert_eq!(failures(&of(&verify::folder(&folder, &trusting()).unwrap(), "driver.sys")), ["file"]);
+
+    let folder = package("verify-foreign");
+    let foreign = Context { trusted: vec![vec![0x30, 0]], ..trusting() };
+    assert_eq!(failures(&of(&verify::folder(&folder, &foreign).unwrap(), "driver.sys")), ["chain", "catalog"]);
+    let nobody = Context { trusted: Vec::new(), ..trusting() };
+    let account = of(&verify::folder(&folder, &nobody).unwrap(), "driver.sys");
+    assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
+}
+
+#[test]
+fn an_image_without_a_signature_is_not_valid() {
+    let bytes = image(Arch::X64).build();
+    let account = verify::file(Path::new("a.sys"), &bytes, None, &trusting());
+    assert_eq!(failures(&account), ["signature"], "{account}");
+}
+
+#[test]
+fn damaged_signatures_never_panic_and_cut_ones_are_never_valid() {
+    let folder = package("verify-damaged");
+    for name in ["driver.sys", "driver.cat"] {
+        let good = fs::read(folder.join(name)).unwrap();
+        let start = if name == "driver.cat" { 0 } else { good.len() - 1400 };
+        for place in start..good.len() {
+            let mut bytes = good.clone();
+            bytes[place] ^= 0x55;
+            // Not all bytes of an envelope are signed, so this may be valid.
+            let _ = verify::file(&folder.join(name), &bytes, None, &trusting());
+            let cut = verify::file(&folder.join(name), &good[..place], None, &trusting());
+            assert!(!cut.is_valid(), "cut at {place:#x}: {cut}");
+        }
+    }
+}
+
+/// Certificates of OpenSSL's: a root, and keys for signing code and times.
+struct Authority {
+    folder: PathBuf,
+}
+
+impl Authority {
+    fn new(name: &str) -> Option<Self> {
+        program("osslsigncode", &["--version"])?;
+        program("openssl", &["version"])?;
+        let made = Self { folder: tools::folder(name) };
+        let root = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9000", "-subj", "/CN=Root"];
+        made.openssl(&root.iter().copied().chain(["-keyout", "root.key", "-out", "root.pem"]).collect::<Vec<_>>());
+        fs::write(made.path("code.txt"), "extendedKeyUsage=codeSigning\n").unwrap();
+        fs::write(made.path("time.txt"), "extendedKeyUsage=critical,timeStamping\n").unwrap();
+        fs::write(made.path("web.txt"), "extendedKeyUsage=serverAuth\n").unwrap();
+        for (name, kind, days) in
+            [("code", "code", "9000"), ("old", "code", "-1"), ("tsa", "time", "9000"), ("web", "web", "9000")]
+        {
+            let (key, request, certificate) = (format!("{name}.key"), format!("{name}.req"), format!("{name}.pem"));
+            let subject = format!("/CN={name}");
+            made.openssl(&[
+                "req", "-newkey", "rsa:2048", "-nodes", "-subj", &subject, "-keyout", &key, "-out", &request,
+            ]);
+            let extensions = format!("{kind}.txt");
+            made.openssl(&[
+                "x509",
+                "-req",
+                "-in",
+                &request,
+                "-CA",
+                "root.pem",
+                "-CAkey",
+                "root.key",
+                "-CAcreateserial",
+                "-days",
+                days,
+                "-extfile",
+                &extensions,
+                "-out",
+                &certificate,
+            ]);
+        }
+        fs::write(made.path("plain.sys"), image(Arch::X64).build()).unwrap();
+        Some(made)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn openssl(&self, arguments: &[&str]) {
+        let output = std::process::Command::new("openssl").current_dir(&self.folder).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Has osslsigncode sign the image; returns the file.
+    fn sign(&self, name: &str, with: &str, more: &[&str]) -> PathBuf {
+        let (certificate, key) = (format!("{with}.pem"), format!("{with}.key"));
+        let first = ["sign", "-certs", &certificate, "-key", &key, "-in", "plain.sys", "-out", name];
+        let mut command = std::process::Command::new("osslsigncode");
+        let output = command.current_dir(&self.folder).args(first).args(more).output().unwrap();
+        assert!(output.status.success(), "{more:?}: {}", String::from_utf8_lossy(&output.stdout));
+        self.path(name)
+    }
+
+    /// Our verdict, and osslsigncode's.
+    fn both(&self, file: &Path) -> (Account, Verdict) {
+        let root = Signer::of_file(&fs::read(self.path("root.pem")).unwrap()).unwrap();
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let context = Context { now, trusted: vec![root.to_cer().to_vec()] };
+        let root = self.path("root.pem");
+        let words = ["verify", "-CAfile", root.to_str().unwrap(), "-TSA-CAfile", root.to_str().unwrap(), "-in"];
+        let words: Vec<String> =
+            words.iter().map(|word| String::from(*word)).chain([file.display().to_string()]).collect();
+        let (theirs, _) = ask(Path::new("osslsigncode"), &words);
+        (verify::file(file, &fs::read(file).unwrap(), None, &context), theirs)
+    }
+}
+
+#[test]
+fn osslsigncode_agrees_about_files_that_it_signed() {
+    let Some(authority) = Authority::new("verify-others") else { return };
+    let stamp = ["-TSA-certs", "tsa.pem", "-TSA-key", "tsa.key"];
+    let tampered = |name: &str, place: usize| {
+        let mut bytes = fs::read(authority.path(name)).unwrap();
+        bytes[place] ^= 1;
+        let path = authority.path(&format!("changed-{name}"));
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    for (file, expected) in [
+        (authority.sign("plain-256.sys", "code", &["-h", "sha256"]), &[][..]),
+        (authority.sign("plain-1.sys", "code", &["-h", "sha1"]), &[]),
+        (authority.sign("plain-384.sys", "code", &["-h", "sha384"]), &[]),
+        (authority.sign("pages.sys", "code", &["-h", "sha256", "-ph"]), &[]),
+        (authority.sign("stamped.sys", "code", &stamp), &[]),
+        (authority.sign("expired.sys", "old", &[]), &["certificate"]),
+        (authority.sign("server.sys", "web", &[]), &["certificate"]),
+        (tampered("plain-256.sys", 0x480), &["digest"]),
+        (tampered("pages.sys", 0x480), &["digest", "page hashes"]),
+    ] {
+        let (ours, theirs) = authority.both(&file);
+        assert_eq!(failures(&ours), expected, "{ours}");
+        let accepted = if ours.is_valid() { Verdict::Accepted } else { Verdict::Refused };
+        assert_eq!(accepted, theirs, "{ours}");
+    }
+    let (pages, _) = authority.both(&authority.path("pages.sys"));
+    assert!(pages.checks.iter().any(|check| check.what == "page hashes" && check.mark == Mark::Passed), "{pages}");
+    let (stamped, _) = authority.both(&authority.path("stamped.sys"));
+    assert!(stamped.checks.iter().any(|check| check.what == "timestamp" && check.mark == Mark::Passed), "{stamped}");
+}
+
+#[test]
+fn the_command_says_what_is_wrong_and_ends_with_1() {
+    let folder = package("verify-command");
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_driver-package"));
+        let output = command.current_dir(&folder).arg("verify").args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, said, _) = run(&["."]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("driver.sys: valid"), "{said}");
+    let (code, said, _) = run(&["driver.inf", "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&json["schema_version"], &json["files"][0]["valid"]), (&1.into(), &true.into()));
+    let mut bytes = fs::read(folder.join("driver.sys")).unwrap();
+    bytes[0x480] ^= 1;
+    fs::write(folder.join("driver.sys"), bytes).unwrap();
+    let mut inspect = std::process::Command::new(env!("CARGO_BIN_EXE_driver-package"));
+    let output = inspect.current_dir(&folder).args(["inspect", "driver.sys"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("signature-digest"));
+    let (code, said, _) = run(&["driver.sys"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("the file was changed after it was signed"), "{said}");
+    let (code, _, said) = run(&["missing.sys"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("missing.sys"), "{said}");
+}

@@ -1,0 +1,170 @@
+//! The traces that a command reads: files, standard input, several of them as one.
+
+mod progress;
+mod symbols;
+
+pub(crate) use progress::Progress;
+use progress::Watched;
+use symbols::Frames;
+pub(crate) use symbols::Pdbs;
+
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use etw_etl::{Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report};
+use etw_manifest::mof::Kernel;
+use etw_manifest::{Layers, Schema};
+
+use crate::context::Failure;
+
+/// Memory for buffers of all traces, in bytes, about.
+const MEMORY: usize = 64 * 1024 * 1024;
+
+/// What the user has besides the traces: files with schemas, and PDBs.
+#[derive(Default)]
+pub(crate) struct Schemas {
+    /// Asked in this order.
+    pub(crate) layers: Vec<Arc<dyn Schema>>,
+    pub(crate) pdbs: Arc<Pdbs>,
+}
+
+/// A trace, and the decoder of its events.
+#[derive(Debug)]
+struct Trace {
+    path: PathBuf,
+    reader: Reader<Watched>,
+    decoder: Decoder,
+}
+
+/// Traces whose events come in the order of time.
+#[derive(Debug)]
+pub(crate) struct Traces {
+    traces: Vec<Trace>,
+    progress: Progress,
+}
+
+impl Traces {
+    /// Opens files; `-` is standard input. Each trace is described by itself, then by the others, then by `files`, then by the kernel's
+    /// own classes: a rundown with schemas is only in the last of numbered files.
+    pub(crate) fn open(paths: &[PathBuf], files: &Schemas, progress: Progress, grows: bool) -> Result<Self, Failure> {
+        let options = ReaderOptions { memory: MEMORY / paths.len().max(1), grows };
+        let readers = paths
+            .iter()
+            .map(|path| {
+                let (file, path) = open(path, &progress)?;
+                let length = file.metadata().map_or(0, |about| about.len());
+                progress.expect(length);
+                Ok((path.clone(), Reader::build(Watched::new(file, progress.clone()), &path, options)?))
+            })
+            .collect::<Result<Vec<_>, Failure>>()?;
+        let schemas: Vec<_> = readers.iter().map(|(_, reader)| reader.schemas()).collect();
+        for (schemas, (path, _)) in schemas.iter().zip(&readers) {
+            let path = path.display();
+            if schemas.dropped() > 0 {
+                let dropped = schemas.dropped();
+                eprintln!(
+                    "note: {path} describes more events than fit into memory; {dropped} descriptions are left out"
+                );
+            }
+            if schemas.malformed() > 0 {
+                eprintln!("note: {} descriptions of events in {path} could not be read", schemas.malformed());
+            }
+        }
+        let trace = |(place, (path, reader)): (usize, (PathBuf, Reader<Watched>))| {
+            let mut layers = Layers::new();
+            let others = schemas.iter().enumerate().filter(|(other, _)| *other != place);
+            for (_, schema) in schemas.iter().enumerate().filter(|(own, _)| *own == place).chain(others) {
+                layers.push(Arc::clone(schema) as Arc<dyn Schema>);
+            }
+            files.layers.iter().for_each(|files| layers.push(Arc::clone(files)));
+            layers.push(Arc::new(Kernel));
+            let frames = Frames { images: reader.images(), pdbs: Arc::clone(&files.pdbs) };
+            let decoder = Decoder::new(layers);
+            let decoder = if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) };
+            Trace { path, reader, decoder }
+        };
+        Ok(Self { traces: readers.into_iter().enumerate().map(trace).collect(), progress })
+    }
+
+    /// The next event of all traces, and what decodes it.
+    pub(crate) fn next(&mut self) -> Option<(EventRef<'_>, &mut Decoder)> {
+        let place = match self.traces.as_mut_slice() {
+            [_] => 0,
+            traces => {
+                let times =
+                    traces.iter_mut().enumerate().filter_map(|(place, trace)| Some((trace.reader.next_time()?, place)));
+                times.min()?.1
+            }
+        };
+        let trace = self.traces.get_mut(place)?;
+        trace.reader.next_ref().map(|event| (event, &mut trace.decoder))
+    }
+
+    /// When the first event was that is still to come.
+    pub(crate) fn next_time(&mut self) -> Option<FileTime> {
+        self.traces.iter_mut().filter_map(|trace| trace.reader.next_time()).min()
+    }
+
+    /// Looks for what was written to growing files since.
+    pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
+        for trace in &mut self.traces {
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", trace.path.display()));
+            if let Some(schemas) = trace.reader.refresh().map_err(named)?
+                && !schemas.is_empty()
+            {
+                trace.decoder.push(schemas);
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the traces.
+    pub(crate) fn title(&self) -> String {
+        let names: Vec<String> = self.traces.iter().map(|trace| trace.path.display().to_string()).collect();
+        names.join(", ")
+    }
+
+    /// What is in each trace and what is lost of it.
+    pub(crate) fn reports(&self) -> impl Iterator<Item = (&Path, &Report)> {
+        self.traces.iter().map(|trace| (trace.path.as_path(), trace.reader.report()))
+    }
+
+    /// The header of the first trace.
+    pub(crate) fn header(&self) -> Option<&etw_etl::format::logfile::LogfileHeader> {
+        self.traces.first().map(|trace| trace.reader.header())
+    }
+
+    /// Takes the progress from the terminal: what follows is for it.
+    pub(crate) fn done(&self) {
+        self.progress.finish();
+    }
+
+    /// A failure if something of the traces could not be read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let damaged: Vec<String> = self
+            .reports()
+            .filter(|(_, report)| !report.is_whole())
+            .map(|(path, report)| {
+                let places = u64::try_from(report.losses.len()).unwrap_or(u64::MAX).saturating_add(report.more_losses);
+                format!("{}: {} bytes in {places} places could not be read", path.display(), report.lost_bytes)
+            })
+            .collect();
+        if damaged.is_empty() { Ok(()) } else { Err(Failure::Damaged(damaged.join("; "))) }
+    }
+}
+
+/// Opens a file. A trace is read twice: first for the order of its buffers and the schemas at its end, then for its events. Standard
+/// input can be read once, so it is copied to a temporary file.
+fn open(path: &Path, progress: &Progress) -> Result<(File, PathBuf), Failure> {
+    if path.as_os_str() != "-" {
+        let file = File::open(path).map_err(|source| Error::Io { action: "open", path: path.to_owned(), source })?;
+        return Ok((file, path.to_owned()));
+    }
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot copy standard input: {error}"));
+    let mut spool = tempfile::tempfile().map_err(named)?;
+    io::copy(&mut progress.watch(io::stdin().lock()), &mut spool).map_err(named)?;
+    spool.rewind().map_err(named)?;
+    Ok((spool, PathBuf::from("(standard input)")))
+}

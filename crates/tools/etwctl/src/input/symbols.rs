@@ -1,0 +1,193 @@
+//! Functions and lines of `--pdb`, for the stacks of a trace; and the formats of its WPP messages.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::{fs, io};
+
+use etw_etl::{FrameNames, Images, Place};
+use etw_manifest::wpp::Messages;
+use etw_manifest::{EventKey, EventSchema, Schema};
+use etw_types::Guid;
+use pe_image::pdb::{Msf, Table};
+
+use crate::context::Failure;
+
+/// Largest PDB that is read, in bytes.
+const MAX_PDB: u64 = 2 << 30;
+
+/// A PDB of the user's, which is read at the first question.
+#[derive(Debug)]
+struct Pdb {
+    path: PathBuf,
+    table: OnceLock<Option<(Option<Guid>, Table)>>,
+}
+
+/// The PDBs of the user, by their names without case and extension.
+#[derive(Debug, Default)]
+pub(crate) struct Pdbs {
+    by_stem: HashMap<String, Vec<Pdb>>,
+    messages: OnceLock<Messages>,
+    /// What was said already.
+    said: Mutex<Vec<String>>,
+}
+
+impl Pdbs {
+    /// Takes files, and all PDBs in folders and their folders, as a symbol store has them.
+    pub(crate) fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let mut pdbs = Self::default();
+        for path in paths {
+            let cannot = |error: io::Error| io::Error::new(error.kind(), format!("--pdb {}: {error}", path.display()));
+            if !path.is_dir() {
+                fs::metadata(path).map_err(cannot)?;
+                pdbs.add(path.clone());
+                continue;
+            }
+            let mut folders = vec![path.clone()];
+            while let Some(folder) = folders.pop() {
+                for entry in fs::read_dir(&folder).map_err(cannot)? {
+                    let path = entry.map_err(cannot)?.path();
+                    if path.is_dir() && !path.is_symlink() {
+                        folders.push(path);
+                    } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb")) {
+                        pdbs.add(path);
+                    }
+                }
+            }
+        }
+        if !paths.is_empty() && pdbs.by_stem.is_empty() {
+            return Err(Failure::Usage("--pdb: there is no .pdb file in the folders".to_owned()));
+        }
+        Ok(pdbs)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_stem.is_empty()
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        self.by_stem.entry(stem(&path.to_string_lossy())).or_default().push(Pdb { path, table: OnceLock::new() });
+    }
+
+    fn say(&self, note: String) {
+        if let Ok(mut said) = self.said.lock()
+            && !said.contains(&note)
+        {
+            eprintln!("note: {note}");
+            said.push(note);
+        }
+    }
+
+    /// The PDB of an image: the one with the id that the trace tells, or the one of the image's name if it does not tell.
+    fn of(&self, place: &Place<'_>) -> Option<&Table> {
+        let names = [place.pdb.map(|(_, name)| stem(name)), Some(stem(place.image))];
+        let mut candidates =
+            names.into_iter().flatten().filter_map(|name| self.by_stem.get(&name)).flatten().peekable();
+        candidates.peek()?;
+        for pdb in candidates {
+            let Some((id, table)) = pdb.table.get_or_init(|| self.read(&pdb.path)) else { continue };
+            match (place.pdb, id) {
+                (Some((wanted, _)), Some(id)) if wanted != *id => {
+                    let path = pdb.path.display();
+                    self.say(format!(
+                        "{path} has the id {id} and does not belong to {}, whose PDB has {wanted}",
+                        place.image
+                    ));
+                }
+                (Some(_), _) => return Some(table),
+                (None, _) => {
+                    let path = pdb.path.display();
+                    self.say(format!(
+                        "the trace does not tell the id of the PDB of {}: {path} is taken by its name",
+                        place.image
+                    ));
+                    return Some(table);
+                }
+            }
+        }
+        None
+    }
+
+    fn read(&self, path: &Path) -> Option<(Option<Guid>, Table)> {
+        let read = || {
+            if fs::metadata(path).map_err(|error| error.to_string())?.len() > MAX_PDB {
+                return Err("the file has more than 2 GiB".to_owned());
+            }
+            let bytes = fs::read(path).map_err(|error| error.to_string())?;
+            let msf = Msf::parse(&bytes).map_err(|error| error.to_string())?;
+            let table = Table::read(&msf).map_err(|error| error.to_string())?;
+            Ok((msf.id().map(Guid::from_bytes_le), table))
+        };
+        read().map_err(|error: String| self.say(format!("skipped {}: {error}", path.display()))).ok()
+    }
+
+    fn messages(&self) -> &Messages {
+        self.messages.get_or_init(|| {
+            let mut messages = Messages::default();
+            for pdb in self.by_stem.values().flatten() {
+                if let Err(error) = messages.add_pdb(&pdb.path) {
+                    self.say(format!("skipped {error}"));
+                }
+            }
+            messages
+        })
+    }
+}
+
+/// A file's name without folders, extension and case.
+fn stem(path: &str) -> String {
+    let file = path.rsplit(['\\', '/']).next().unwrap_or_default();
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_lowercase()
+}
+
+/// WPP messages whose formats are in the PDBs.
+impl Schema for Pdbs {
+    fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
+        if key.is_classic { None } else { self.messages().event(key) }
+    }
+
+    fn provider_name(&self, provider: &Guid) -> Option<Arc<str>> {
+        self.messages.get()?.provider_name(provider)
+    }
+}
+
+/// The names of a trace's frames.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    pub(crate) images: Arc<Images>,
+    pub(crate) pdbs: Arc<Pdbs>,
+}
+
+impl FrameNames for Frames {
+    fn names(&self, process: u32, address: u64) -> Vec<String> {
+        let Some(place) = self.images.find(process, address) else { return Vec::new() };
+        let plain = || vec![format!("{}+{:#x}", place.image, place.offset)];
+        let (Some(table), Ok(rva)) = (self.pdbs.of(&place), u32::try_from(place.offset)) else { return plain() };
+        // A return address is behind the call, which may be the last instruction of its line or of its function.
+        let frames = table.frames(rva.saturating_sub(1));
+        if frames.is_empty() {
+            return plain();
+        }
+        let name = |frame: pe_image::Frame<'_>| {
+            let function = frame.function.unwrap_or_else(|| "(inlined)".to_owned());
+            match frame.source {
+                Some((file, line)) => {
+                    let file = file.rsplit(['\\', '/']).next().unwrap_or(file);
+                    format!("{}!{function} ({file}:{line})", place.image)
+                }
+                None => format!("{}!{function}", place.image),
+            }
+        };
+        frames.into_iter().map(name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_of_files_are_compared_without_folders_extension_and_case() {
+        for path in ["C:\\Symbols\\Driver.PDB", "driver.sys", "/store/driver.pdb/0123/DRIVER.pdb", "driver"] {
+            assert_eq!(super::stem(path), "driver");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! "Did you mean …?": the known word that is nearest to one that is not.
+
+/// The candidate that is at most a third of the word of editing away, or that begins with it.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = word.chars().count() / 3;
+    let score = |candidate: &str| {
+        let begins = word.chars().count() >= 3 && candidate.starts_with(word);
+        if begins { 1 } else { strsim::osa_distance(word, candidate) }
+    };
+    let scored = candidates.into_iter().map(|candidate| (score(candidate), candidate));
+    scored.filter(|(score, _)| *score <= limit).min_by_key(|(score, _)| *score).map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_finds_its_word_and_nonsense_none() {
+        let words = ["test", "bench", "inspect"];
+        for (word, near) in [("tset", Some("test")), ("insp", Some("inspect")), ("be", None), ("frobnicate", None)] {
+            assert_eq!(nearest(word, words), near, "{word}");
+        }
+    }
+}
