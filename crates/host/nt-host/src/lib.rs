@@ -47,7 +47,8 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Failure, ImageError, ImportName, Known, Layout, Notification, Os, RegistryValue, Rule, Told, known, plan,
+    Answer, Below, Failure, ImageError, ImportName, Known, Layout, Notification, Os, RegistryValue, RequestKind, Rule,
+    Told, known, plan,
 };
 pub use report::{Finding, Place, Report};
 

@@ -3,7 +3,7 @@
 use etw_engine::property;
 use etw_types::NtStatus;
 
-use crate::Os;
+use crate::{Os, RequestKind};
 
 /// 100 ns units between 1601 and the moment at which the machine's clock starts: 2026-01-01.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
@@ -31,6 +31,21 @@ pub enum Time {
     Real,
 }
 
+/// What the device below the driver does with requests that reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Below {
+    /// Requests of this kind; `None` for reads, writes and control requests of both kinds.
+    pub kind: Option<RequestKind>,
+    /// With this control code; `None` for every one.
+    pub code: Option<u32>,
+    /// What they end with.
+    pub status: NtStatus,
+    /// What they return, as far as there is room.
+    pub output: Vec<u8>,
+    /// How long they take.
+    pub delay: std::time::Duration,
+}
+
 /// A value under the driver's `Parameters` key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryValue {
@@ -51,6 +66,8 @@ pub struct Config {
     pub os: Os,
     /// Routines that this Windows is to lack.
     pub hidden: Vec<String>,
+    /// What the device below the driver does; the first that fits counts.
+    pub below: Vec<Below>,
     /// Failures to come.
     pub failures: Vec<Failure>,
     /// Makes routines fail now and then, by this seed.

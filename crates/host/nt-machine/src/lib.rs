@@ -38,7 +38,7 @@ mod routine;
 mod verify;
 mod wdf;
 
-pub use config::{Config, EPOCH, Failure, RegistryValue, Time};
+pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Time};
 pub use kernel::ex::{Notification, Told};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
+use nt_machine::{Below, Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -39,6 +39,14 @@ impl Builder {
     #[must_use]
     pub fn hide(mut self, routine: &str) -> Self {
         self.config.hidden.push(routine.to_owned());
+        self
+    }
+
+    /// Says what the device below the driver does with requests that reach it. Without this it agrees to everything about
+    /// plug and play and power, can be opened and closed, and takes no other request. The first that fits counts.
+    #[must_use]
+    pub fn below(mut self, below: Below) -> Self {
+        self.config.below.push(below);
         self
     }
 

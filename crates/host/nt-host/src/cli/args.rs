@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{IoRequest, RequestKind, Time};
+use nt_machine::{Below, IoRequest, RequestKind, Time};
 
 use crate::{Failure, Os};
 
@@ -30,6 +30,9 @@ options:
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
+  --below KIND[:CODE]=STATUS[:HEX][@MILLISECONDS]
+                                 what the device below does with ioctl, internal-ioctl, read, write or any requests: the
+                                 status they end with (0, C0000001), what they return, how long they take
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
   --real-time                    let it pass as on the wall; else things take as long as they take, and waiting no time
@@ -74,6 +77,7 @@ pub(super) struct Options {
     pub(super) fail: Vec<Failure>,
     pub(super) seed: Option<u64>,
     pub(super) steps: Vec<Step>,
+    pub(super) below: Vec<Below>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
     pub(super) time: Option<Time>,
@@ -127,6 +131,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         fail: Vec::new(),
         seed: None,
         steps: Vec::new(),
+        below: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
         time: None,
@@ -147,6 +152,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
             "--seed" => options.seed = Some(number(&value()?)?),
+            "--below" => options.below.push(below(&value()?)?),
             "--open" => options.steps.push(Step::Open(value()?)),
             "--handle" => options.steps.push(Step::Handle(handle(&value()?)?)),
             "--close" => options.steps.push(Step::Close),
@@ -235,6 +241,32 @@ fn handle(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
 }
 
+/// `KIND[:CODE]=STATUS[:HEX][@MILLISECONDS]`.
+fn below(text: &str) -> Result<Below, String> {
+    let bad =
+        || format!("`{text}` does not say what the device below does: expected for example ioctl:222000=0:0102@10");
+    let (wanted, response) = text.split_once('=').ok_or_else(bad)?;
+    let (kind, code) = wanted.split_once(':').map_or((wanted, None), |(kind, code)| (kind, Some(code)));
+    let kind = match kind {
+        "any" => None,
+        "ioctl" => Some(RequestKind::DEVICE_CONTROL),
+        "internal-ioctl" => Some(RequestKind::INTERNAL_DEVICE_CONTROL),
+        "read" => Some(RequestKind::READ),
+        "write" => Some(RequestKind::WRITE),
+        _ => return Err(bad()),
+    };
+    let hexadecimal = |digits: &str| u32::from_str_radix(digits.trim_start_matches("0x"), 16).map_err(|_| bad());
+    let (response, delay) = response.split_once('@').map_or((response, "0"), |(response, delay)| (response, delay));
+    let (status, output) = response.split_once(':').unwrap_or((response, ""));
+    Ok(Below {
+        kind,
+        code: code.map(hexadecimal).transpose()?,
+        status: NtStatus::from_int(hexadecimal(status)?),
+        output: bytes(output)?,
+        delay: Duration::from_millis(number(delay)?),
+    })
+}
+
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
     let bytes = text.as_bytes().chunks(2).map(|pair| {
         let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
@@ -302,6 +334,10 @@ mod tests {
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
             ("run --all", "`--all` is for `nt-host list`"),
+            (
+                "run a --below ioctl",
+                "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10",
+            ),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
             ("run a --write 1", "`1` is no data in hexadecimal"),

@@ -25,6 +25,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for routine in &options.hide {
         builder = builder.hide(routine);
     }
+    for below in &options.below {
+        builder = builder.below(below.clone());
+    }
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
     }

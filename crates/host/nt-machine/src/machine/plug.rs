@@ -195,6 +195,7 @@ impl Machine {
     }
 
     /// Tells the driver what happens in the system, if it asked for it.
+    #[must_use]
     pub fn notify(self, notification: &Notification) -> Told {
         ex::raise(notification).or_stop()
     }

@@ -145,7 +145,7 @@ fn handles(call: &Call) -> Outcome {
         let operation = registration.OperationRegistration.at(index).read()?;
         // 1 is the creation of handles, 2 their duplication.
         let nothing = operation.PreOperation.is_null() && operation.PostOperation.is_null();
-        if operation.Operations & 3 == 0 || nothing {
+        if operation.Operations.trailing_zeros() >= 2 || nothing {
             return fail(NtStatus::InvalidParameter);
         }
         asked.push((operation, operation.ObjectType.read()?));
