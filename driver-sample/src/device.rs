@@ -3,10 +3,10 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use wdk_etw::{Guid, NtStatus};
+use wdk_kmdf::{DeviceInit, Timer, TimerEvents, context};
 
 use crate::devices::{self, Device, State};
 use crate::events;
-use crate::wdf::{DeviceEvents, DeviceInit, Timer, TimerEvents, context, create_queue};
 
 /// The interface class under which clients find the device.
 const INTERFACE: Guid = Guid::from_u128(0x9f7b_4a52_30c4_4d1e_8f0a_6a1d_5d0c_7e11);
@@ -34,17 +34,15 @@ pub(crate) fn add(init: DeviceInit<'_>) -> Result<(), NtStatus> {
 }
 
 fn create(init: DeviceInit<'_>, device: &'static Device) -> Result<(), NtStatus> {
-    let created = init.create(|handle| {
-        let timer = Timer::create::<SampleDevice>(handle)?;
-        Ok(SampleDevice { device, timer, working: AtomicBool::new(false) })
-    });
-    // Until its context is in place, a device has no clean-up that would give the slot back.
+    let created = init.create(SampleDevice { device, timer: Timer::new(), working: AtomicBool::new(false) });
+    // A device that was not created has no clean-up that would give the slot back.
     let handle = created.inspect_err(|_| device.remove())?;
-    create_queue::<SampleDevice>(handle)?;
+    handle.create_timer()?;
+    handle.create_queue()?;
     handle.create_interface(&INTERFACE)
 }
 
-impl DeviceEvents for SampleDevice {
+impl wdk_kmdf::Device for SampleDevice {
     fn prepare_hardware(&self) -> Result<(), NtStatus> {
         events::power("PrepareHardware", self.device, 0);
         Ok(())
@@ -83,6 +81,10 @@ impl TimerEvents for SampleDevice {
         if self.working.load(Ordering::Acquire) {
             self.timer.start(self.device.interval());
         }
+    }
+
+    fn timer(&self) -> &Timer {
+        &self.timer
     }
 }
 

@@ -1,18 +1,18 @@
 //! The driver's beginning and end.
 
 use wdk_etw::NtStatus;
+use wdk_kmdf::{DeviceInit, Driver, DriverHandle, create_driver};
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
 use crate::admin;
 use crate::device;
 use crate::events;
-use crate::wdf::{DeviceInit, DriverEvents, create_driver};
 
 /// The driver as the framework sees it.
 struct Sample;
 
-impl DriverEvents for Sample {
-    fn device_add(init: DeviceInit<'_>) -> Result<(), NtStatus> {
+impl Driver for Sample {
+    fn device_add(_driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
         device::add(init)
     }
 
@@ -38,7 +38,7 @@ pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, registry_
     unsafe { admin::start_up() };
     // SAFETY: the arguments are the system's, and this is `DriverEntry`.
     let created = unsafe { create_driver::<Sample>(driver, registry_path) };
-    let status = created.err().unwrap_or(NtStatus::Success);
+    let status = created.as_ref().err().copied().unwrap_or(NtStatus::Success);
     // SAFETY: the system's path is valid during this call.
     unsafe { events::driver_entry(registry_path, status) };
     if created.is_ok() {

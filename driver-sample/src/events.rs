@@ -6,7 +6,8 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use wdk_etw::{
-    ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, stop_activity, write_event,
+    ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, stop_activity,
+    write_event,
 };
 use wdk_sys::PCUNICODE_STRING;
 

@@ -11,7 +11,8 @@
 //! | `device.rs` | `PnP` and power events; a timer that writes at `DISPATCH_LEVEL` |
 //! | `queue.rs` | requests as activities with a start and a stop |
 //! | `devices.rs` | state that a capture-state request can run down from any thread |
-//! | `wdf/` | the thin layer of `unsafe` between the framework and the rest |
+//!
+//! The framework's handles and callbacks are behind `wdk-kmdf`, so the rest is safe Rust but for `DriverEntry`.
 #![no_std]
 
 mod admin;
@@ -21,7 +22,6 @@ mod driver;
 mod events;
 mod ioctl;
 mod queue;
-mod wdf;
 
 #[cfg(not(test))]
 extern crate wdk_panic;

@@ -1,11 +1,11 @@
 //! Control requests: each is an activity, from start to stop.
 
 use wdk_etw::NtStatus;
+use wdk_kmdf::{ControlEvents, Request};
 
 use crate::device::SampleDevice;
 use crate::events;
 use crate::ioctl::{Command, Refusal};
-use crate::wdf::{ControlEvents, Request};
 
 impl From<Refusal> for NtStatus {
     fn from(refusal: Refusal) -> Self {

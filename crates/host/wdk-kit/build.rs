@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("not run by Cargo")?);
     let mut files = Vec::new();
-    for folder in ["kit", "stand-in/src", "src"] {
+    for folder in ["kit", "stand-in/src", "stand-in/winreg", "src"] {
         println!("cargo::rerun-if-changed={folder}");
         list(&root.join(folder), &mut files)?;
     }

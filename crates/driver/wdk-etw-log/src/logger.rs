@@ -125,12 +125,12 @@ impl<M: Mode> EtwLogger<M> {
 
 impl<M: Mode> Log for EtwLogger<M> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        self.provider.enabled(etw_level(metadata.level()), self.keyword)
+        self.provider.enabled_at_run_time(etw_level(metadata.level()), self.keyword)
     }
 
     fn log(&self, record: &Record<'_>) {
         let level = etw_level(record.level());
-        if self.provider.enabled(level, self.keyword) {
+        if self.provider.enabled_at_run_time(level, self.keyword) {
             // A failure to log is not the failure of what logs.
             let _ = event::write(self.provider, level, self.keyword, record);
         }

@@ -161,13 +161,13 @@ impl<M: Mode> EtwTracing<M> {
     }
 
     fn wants(&self, metadata: &Metadata<'_>) -> bool {
-        self.provider.enabled(etw_level(*metadata.level()), self.keyword(metadata.target()))
+        self.provider.enabled_at_run_time(etw_level(*metadata.level()), self.keyword(metadata.target()))
     }
 
     /// Writes an event of a call site, if a session wants it.
     fn write(&self, metadata: &'static Metadata<'static>, opcode: Opcode, ids: Ids, values: &Values<M>) {
         let keyword = self.keyword(metadata.target());
-        if self.provider.enabled(etw_level(*metadata.level()), keyword) {
+        if self.provider.enabled_at_run_time(etw_level(*metadata.level()), keyword) {
             // A failure to trace is not the failure of what traces.
             let _ = write(self.provider, metadata, keyword, opcode, ids, values);
         }

@@ -238,10 +238,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     #[doc(hidden)]
     #[inline]
     pub fn wants_stop(&self) -> bool {
-        self.stop.is_some_and(|stop| {
-            let descriptor = stop.descriptor();
-            self.provider.enabled(descriptor.level, descriptor.keyword)
-        })
+        self.stop.is_some_and(|stop| is_wanted(self.provider, stop))
     }
 
     /// The end of a scope that has nothing to write.
@@ -260,16 +257,38 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         Some(Stop { provider, event, id: self.id.to_bytes_le(), result: self.result.bytes() })
     }
 
+    #[inline]
     fn write_stop(&mut self) -> M::Status {
-        let Some(stop) = self.stop.take() else {
-            return M::Status::SUCCESS;
-        };
-        let result = self.result.bytes();
-        let data = [self.provider.traits_descriptor(), stop.metadata(), value_descriptor(&result)];
-        let [without_result @ .., _] = &data;
-        let data = if size_of::<R::Bytes>() == 0 { without_result } else { data.as_slice() };
-        self.provider.write(stop.descriptor(), Some(&self.id), None, data)
+        match self.stop.take() {
+            Some(stop) => write_stop(self.provider, stop, &self.id, self.result),
+            None => M::Status::SUCCESS,
+        }
     }
+}
+
+/// Whether some session wants a stop event. The event is known at run time only, so this is no test of constants; out of line, as scopes
+/// are inactive more often than not.
+#[cold]
+#[inline(never)]
+fn is_wanted<M: Mode>(provider: &Provider<M>, stop: &Event) -> bool {
+    let descriptor = stop.descriptor();
+    provider.enabled_at_run_time(descriptor.level, descriptor.keyword)
+}
+
+/// Writes a stop event without fields.
+#[cold]
+#[inline(never)]
+fn write_stop<M: Mode, R: ActivityResult>(
+    provider: &Provider<M>,
+    stop: &'static Event,
+    id: &Guid,
+    result: R,
+) -> M::Status {
+    let result = result.bytes();
+    let data = [provider.traits_descriptor(), stop.metadata(), value_descriptor(&result)];
+    let [without_result @ .., _] = &data;
+    let data = if size_of::<R::Bytes>() == 0 { without_result } else { data.as_slice() };
+    provider.write(stop.descriptor(), Some(id), None, data)
 }
 
 /// # Results

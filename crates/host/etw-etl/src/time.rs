@@ -33,6 +33,23 @@ impl FileTime {
         Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"))
     }
 
+    /// The moment of RFC 3339 in UTC, with up to seven digits of a second; `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+        let numbers = |text: &str, between: char| {
+            let parts = text.split(between).map(|part| part.parse().ok());
+            <[u16; 3]>::try_from(parts.collect::<Option<Vec<u16>>>()?).ok()
+        };
+        let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
+        let days = days_since_1601(year, month, day)?;
+        let fraction = if fraction.len() > 7 { return None } else { format!("{fraction:0<7}").parse::<u32>().ok()? };
+        (hour < 24 && minute < 60 && second < 60).then_some(())?;
+        let seconds = days * SECONDS_PER_DAY + i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+        Some(Self(seconds * PER_SECOND + i64::from(fraction)))
+    }
+
     /// Year, month, day, hour, minute, second and 100 ns, for moments that RFC 3339 has.
     pub(crate) fn parts(self) -> Option<[u64; 7]> {
         let seconds = self.0.div_euclid(PER_SECOND);
@@ -78,6 +95,12 @@ fn date(days_since_1601: i64) -> (i64, i64, i64) {
 
 /// Day of the week (0 is Sunday) of a date, or `None` where there is no such date from 1601 to 30827.
 pub(crate) fn weekday(year: u16, month: u16, day: u16) -> Option<u16> {
+    // 1601-01-01 was a Monday.
+    days_since_1601(year, month, day).map(|days| u16::try_from((days + 1).rem_euclid(7)).unwrap_or_default())
+}
+
+/// Days from 1601-01-01 to a date, or `None` where there is no such date from 1601 to 30827.
+fn days_since_1601(year: u16, month: u16, day: u16) -> Option<i64> {
     if !(1601..=30827).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
@@ -90,8 +113,7 @@ pub(crate) fn weekday(year: u16, month: u16, day: u16) -> Option<u16> {
         - DAYS_TO_1601;
     // A day that the month does not have comes back as another date.
     let exists = date(days) == (i64::from(year), i64::from(month), i64::from(day));
-    // 1601-01-01 was a Monday.
-    exists.then(|| u16::try_from((days + 1).rem_euclid(7)).unwrap_or_default())
+    exists.then_some(days)
 }
 
 /// What the time stamps of a session count.
@@ -175,6 +197,20 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::{Clock, ClockKind, FileTime, weekday};
+
+    #[test]
+    fn moments_are_read_back_as_they_are_shown() {
+        for ticks in [0, 1, 133_594_528_890_000_007, 2_650_467_743_999_999_999] {
+            let text = FileTime(ticks).to_rfc3339().unwrap();
+            assert_eq!(FileTime::parse(&text), Some(FileTime(ticks)), "{text}");
+        }
+        assert_eq!(FileTime::parse("1601-01-01T00:00:01Z"), Some(FileTime(10_000_000)));
+        for bad in
+            ["", "2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00", "2024-01-01T00:00:00.12345678Z"]
+        {
+            assert_eq!(FileTime::parse(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn moments_are_rfc_3339_as_far_as_that_reaches() {

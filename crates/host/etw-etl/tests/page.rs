@@ -10,10 +10,12 @@ mod hash;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use common::{START, folder, options};
 use etw_etl::{
-    About, EventData, Exporter, ExtendedItem, ExtendedType, FileTime, Format, Reader, Writer, WriterOptions,
+    About, Decoder, EventData, Exporter, ExtendedItem, ExtendedType, FileTime, Format, FrameNames, Reader, Writer,
+    WriterOptions,
 };
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
@@ -63,6 +65,17 @@ const fn step(
     Step { at, thread, name, level, opcode, activity, related }
 }
 
+/// Two functions at one address, and nothing elsewhere.
+#[derive(Debug)]
+struct Names;
+
+impl FrameNames for Names {
+    fn names(&self, _process: u32, address: u64) -> Vec<String> {
+        let names: &[&str] = if address == 0x1000 { &["driver.sys!push (ring.rs:21)", "driver.sys!read"] } else { &[] };
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+}
+
 /// The page of a trace with nested activities on three threads, every level, and a hostile event.
 fn write_page(folder: &Path) -> PathBuf {
     let path = folder.join("page.etl");
@@ -84,7 +97,8 @@ fn write_page(folder: &Path) -> PathBuf {
     writer.close_at(FileTime(START.0 + 10_000_000)).unwrap();
 
     let mut reader = Reader::open(&path).unwrap();
-    let mut exporter = Exporter::new(Vec::new(), Format::Html).unwrap();
+    let decoder = Decoder::default().with_names(Arc::new(Names));
+    let mut exporter = Exporter::new(Vec::new(), Format::Html).unwrap().with_decoder(decoder);
     for event in reader.by_ref().filter(etw_etl::Event::is_trace_logging) {
         exporter.event(&event).unwrap();
     }
@@ -101,6 +115,10 @@ fn write(writer: &mut Writer, step: &Step<'_>, build: impl FnOnce(EventBuilder<'
     let mut items = ExtendedItem::trace_logging(TRAITS, metadata).to_vec();
     if step.related != 0 {
         items.insert(0, ExtendedItem { kind: ExtendedType::RELATED_ACTIVITY_ID, data: &related });
+    }
+    let stack: Vec<u8> = [0, 0x1000, 0x2000_u64].iter().flat_map(|word| word.to_le_bytes()).collect();
+    if step.name == "Refused" {
+        items.push(ExtendedItem { kind: ExtendedType::STACK_TRACE64, data: &stack });
     }
     let event = EventData {
         provider: Guid::from_name("Page.Test"),
@@ -203,6 +221,12 @@ fn a_person_can_use_the_page() {
     assert_eq!(found["light"], json!(["Scheme: light", "rgb(255, 255, 255)"]));
     assert_eq!(found["dark"], json!(["Scheme: dark", "rgb(20, 23, 27)"]));
     assert_eq!(found["auto"], "Scheme: auto");
+    assert_eq!(found["durations"], json!(["32.00 ms", "32.00 ms", "open", ""]));
+    assert_eq!(found["groups"], json!(["Request", "Other", "Copy", "Open"]), "the longest first");
+    assert_eq!((&found["histogram"], &found["place"]), (&json!([1, 0, 0, 0.25]), &json!(3)));
+    assert_eq!((&found["longer"], &found["longest"]), (&json!(4), &json!("Request")));
+    assert_eq!((&found["problem"], &found["back"]), (&json!("Refused"), &json!("Refused")));
+    assert_eq!(found["stack"], json!(["driver.sys!push (ring.rs:21)", "driver.sys!read", "0x2000"]));
     assert_eq!(found["lanes"], json!(["thread 7", "thread 9", "thread 11"]));
     let summary = found["summary"].as_str().unwrap();
     for part in ["15 events", "1 provider", "3 threads", "4 activities", "3 events, 1 buffer lost"] {

@@ -50,7 +50,7 @@ pub use nt_machine::{
     Answer, Below, Failure, ImageError, ImportName, Known, Layout, Notification, Os, RegistryValue, RequestKind, Rule,
     Told, known, plan,
 };
-pub use report::{Finding, Place, Report};
+pub use report::{Finding, Losses, Place, Report};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -4,8 +4,9 @@
 mod common;
 
 use std::fs;
+use std::time::Duration;
 
-use nt_host::{Error, NtHost, Report, Rule};
+use nt_host::{Device, Error, NtHost, Report, Rule};
 
 /// Loads the driver under a name that ends with a character; the report, and whether the driver ended the run.
 fn run(variant: char) -> (Report, bool) {
@@ -49,4 +50,66 @@ fn an_address_that_is_not_aligned_works_as_on_the_processor() {
     let (report, stopped) = run('9');
     assert!(!stopped, "{:#?}", report.findings());
     report.assert_clean();
+}
+
+/// Arguments of the driver that calls routines: memory that is there, and the same at an odd address.
+const THERE: u64 = 1;
+const ODD: u64 = 3;
+/// NULL, an address where nothing is mapped, the top of memory, one that no processor accepts.
+const BAD: [u64; 5] = [0, 0x10_0000, 0xFFFF_FFFF_FFFF_FFF8, 0x8000_0000_0000_0000, ODD];
+
+fn start() -> (NtHost, Device) {
+    let image = common::c::build("wdm_call", 0, "DriverEntry", &["ntoskrnl"]);
+    let builder = NtHost::builder().driver(image).patience(Duration::from_secs(1));
+    let host = builder.start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    (host, device)
+}
+
+/// Calls a routine; `None` if the driver can go on, else the report.
+fn call(device: &Device, routine: &str, arguments: [u64; 6]) -> Option<Report> {
+    let mut input: Vec<u8> = arguments.iter().flat_map(|argument| argument.to_le_bytes()).collect();
+    input.extend(routine.encode_utf16().flat_map(u16::to_le_bytes));
+    match device.ioctl(0x0022_2000, &input, 0) {
+        Ok(_) | Err(Error::Status(_)) => None,
+        Err(Error::Stopped(report)) => Some(*report),
+        Err(error) => panic!("{routine}{arguments:x?}: {error}"),
+    }
+}
+
+/// Calls every routine with each of these lists of arguments.
+fn call_all(lists: &[[u64; 6]]) {
+    let (mut host, mut device) = start();
+    let mut broken = Vec::new();
+    for routine in nt_machine::routines() {
+        for arguments in lists {
+            let Some(report) = call(&device, routine, *arguments) else { continue };
+            if report.of(Rule::Host).next().is_some() || report.findings().is_empty() {
+                broken.push(format!("{routine}{arguments:x?}: {:?}", report.findings()));
+            }
+            drop(device);
+            drop(host);
+            (host, device) = start();
+        }
+    }
+    assert!(broken.is_empty(), "{} calls end the host:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn no_address_that_a_routine_gets_ends_the_host() {
+    call_all(&[0, 0xFFFF_FFFF_FFFF_FFF8, ODD].map(|bad| [bad; 6]));
+}
+
+#[test]
+#[ignore = "takes minutes: the first bad address in the arguments is found above, the others here"]
+fn no_address_in_any_argument_ends_the_host() {
+    let in_place = |bad: u64| {
+        move |index: usize| {
+            let mut arguments = [THERE; 6];
+            arguments[index] = bad;
+            arguments
+        }
+    };
+    let lists: Vec<[u64; 6]> = BAD.iter().flat_map(|bad| (0..6).map(in_place(*bad))).collect();
+    call_all(&lists);
 }

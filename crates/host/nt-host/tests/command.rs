@@ -91,6 +91,15 @@ fn a_list_says_which_imports_are_here() {
     let output = nt_host(&["list", "--os", "win7"], &common::broken("pool_leak"));
     assert_eq!(code(&output), Some(0));
     assert!(text(&output).contains("since win10-2004 ntoskrnl.exe!ExAllocatePool2"), "{}", text(&output));
+    let output = nt_host(&["list"], &common::broken("foreign_component"));
+    for part in [
+        "trapped          NDIS.SYS!NdisGetVersion (NDIS)",
+        "implemented      ntoskrnl.exe!NtBuildNumber",
+        "1 of components that are not modelled",
+        "not modelled: NDIS, 1 routine\n",
+    ] {
+        assert!(text(&output).contains(part), "{part} is not in {}", text(&output));
+    }
     let output = nt_host(&["list"], &common::broken("not_implemented"));
     assert!(text(&output).contains("trapped          ntoskrnl.exe!KeFooBar"), "{}", text(&output));
 }

@@ -101,6 +101,12 @@ fn every_rule_has_a_broken_driver() {
 }
 
 #[test]
+fn a_trap_names_the_component_that_is_not_modelled() {
+    let finding = check("foreign_component", Rule::NotImplemented, Some("NdisGetVersion"));
+    assert_eq!(finding.detail, "NdisGetVersion belongs to NDIS (NDIS.SYS), which this host does not model");
+}
+
+#[test]
 fn a_bug_check_names_its_code_and_parameters() {
     let finding = check("bug_check", Rule::BugCheck, Some("KeBugCheckEx"));
     assert_eq!(finding.detail, "bug check 0xE2 (0x1, 0x2, 0x3, 0x4)");

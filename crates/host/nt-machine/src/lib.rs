@@ -39,9 +39,10 @@ mod verify;
 mod wdf;
 
 pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Time};
+pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{Notification, Told};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
-pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known};
+pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known, routines};
 pub use verify::{END_RUN, Findings, News, Record, Rule};
 pub use windows_releases::Release as Os;

@@ -169,3 +169,12 @@ fn names_of_imports_are_found_in_groups_and_paths() {
     let text = "use crate::{a::{B, C}, d};\n// crate::e\nlet x = crate::f::g();";
     assert_eq!(names_behind(text, "crate::").into_iter().collect::<Vec<_>>(), ["a", "d", "f"]);
 }
+
+/// A panic of a routine is caught and becomes a finding. A profile in which it aborts would end the driver's process.
+#[test]
+fn no_profile_of_the_workspace_aborts() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../Cargo.toml");
+    let manifest = fs::read_to_string(manifest).expect("the workspace's manifest");
+    let aborts = manifest.lines().find(|line| line.replace(' ', "").starts_with("panic=\"abort\""));
+    assert_eq!(aborts, None);
+}

@@ -5,14 +5,16 @@
 //!
 //! ```text
 //! root=…        the kit
-//! override=…    the package that takes the place of wdk-build; none if the driver does not use it
+//! override=…    a package that takes the place of another: of wdk-build, of winreg
+//! tools=…       programs by the names of Microsoft's, for build scripts
+//! unstable-flags=yes  if the compiler's flags have unstable ones among them
 //! workspace=…   the driver's workspace
 //! target=…      its target directory
 //! others=…      how many of its packages have no driver
 //! model=…       begins a group of drivers of one model, as JSON (empty for drivers without Microsoft's crates)
 //! package=…     a driver of the group
 //! library=…     the name of its library
-//! unstable=…    the name of its library, if that enables unstable features
+//! unstable=…    the name of a library that enables unstable features: the driver's, or one that it may use
 //! ```
 
 use std::ffi::OsString;
@@ -20,7 +22,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::{Workspace, make, real};
+use crate::{Workspace, make, real, write_tools};
 
 const USAGE: &str = "usage: wdk-kit make FOLDER
        wdk-kit prepare --out FOLDER --target TRIPLE --manifest-path FILE [--package NAME]... [--wdk FOLDER]";
@@ -75,18 +77,20 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::e
         format!("target={}", workspace.target.display()),
         format!("others={}", workspace.others),
     ];
-    if let Some(release) = &workspace.release {
-        lines.push(format!("override={}", release.write(&out.join("stand-in"))?.display()));
+    for replacement in workspace.write_replacements(&out.join("stand-in"))? {
+        lines.push(format!("override={}", replacement.display()));
+    }
+    lines.push(format!("tools={}", write_tools(&out.join("tools"))?.display()));
+    if workspace.has_unstable_flags {
+        lines.push(String::from("unstable-flags=yes"));
     }
     for (model, packages) in &workspace.groups {
         lines.push(format!("model={model}"));
         for package in packages {
             lines.push(format!("package={}", package.name));
             lines.push(format!("library={}", package.library));
-            if package.is_unstable {
-                lines.push(format!("unstable={}", package.library));
-            }
         }
+        lines.extend(workspace.unstable.iter().map(|name| format!("unstable={name}")));
     }
     Ok(lines.join("\n") + "\n")
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
 use crate::Error;
-use crate::stand_in::Release;
+use crate::stand_in::{Release, write_registry};
 
 /// What a build of a driver's workspace needs to know.
 #[derive(Debug)]
@@ -23,8 +23,14 @@ pub struct Workspace {
     pub others: usize,
     /// The drivers by their model, as JSON: one build can have one model only.
     pub groups: BTreeMap<String, Vec<Package>>,
-    /// The `wdk-build` that they use; none for drivers that do not use Microsoft's crates.
-    pub release: Option<Release>,
+    /// The releases of `wdk-build` that they use; none for drivers that do not use Microsoft's crates.
+    pub releases: Vec<Release>,
+    /// The releases of `winreg` that build scripts use.
+    pub registries: Vec<String>,
+    /// Whether the compiler's flags have unstable ones among them.
+    pub has_unstable_flags: bool,
+    /// Libraries in folders of this machine that enable unstable features, the drivers' and others.
+    pub unstable: Vec<String>,
 }
 
 /// A package with a driver.
@@ -36,8 +42,6 @@ pub struct Package {
     pub library: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// Whether its library enables unstable features.
-    pub is_unstable: bool,
 }
 
 impl Workspace {
@@ -48,15 +52,15 @@ impl Workspace {
     ///
     /// If cargo fails, there is no driver, or the kit cannot build it: the message says what to change.
     pub fn read(manifest: &Path, triple: &str, wanted: &[String]) -> Result<Self, Error> {
-        let metadata = cargo_metadata(manifest, triple)?;
+        let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
         let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or_default());
         let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members = metadata["workspace_members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members: Vec<&Value> = packages.iter().filter(|package| members.contains(&package["id"])).collect();
-        let others = members.iter().filter(|package| cdylib(package).is_none()).count();
-        let release =
-            find(packages, "wdk-build").map(|found| Release::of(found, find(packages, "wdk-sys"))).transpose()?;
+        let others = members.iter().filter(|package| library(package, "cdylib").is_none()).count();
+        let releases = releases(packages)?;
+        let registries = all(packages, "winreg").filter_map(|found| found["version"].as_str().map(str::to_owned));
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
         let default = metadata["workspace_default_members"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -65,29 +69,47 @@ impl Workspace {
         let may_skip = wanted.is_empty() && chosen.len() > 1;
         for package in chosen {
             let name = package["name"].as_str().unwrap_or_default();
-            let Some(library) = cdylib(package) else {
+            let path = package["manifest_path"].as_str().unwrap_or_default();
+            let Some(library) = library(package, "cdylib") else {
                 if may_skip {
                     continue;
                 }
+                let reason = match library(package, "staticlib") {
+                    Some(_) => "is a static library, which another build makes a driver of",
+                    None => "has no driver",
+                };
                 return Err(Error(format!(
-                    "the package {name} has no driver: add crate-type = [\"cdylib\"] to [lib] in {}",
-                    package["manifest_path"].as_str().unwrap_or_default()
+                    "the package {name} {reason}: add crate-type = [\"cdylib\"] to [lib] in {path}"
                 )));
             };
-            let model = match model(package, &members, &metadata["metadata"])? {
+            let fixed = releases.first().and_then(Release::fixed_model).filter(|_| uses_wdk(package));
+            let model = match fixed
+                .map(str::to_owned)
+                .map_or_else(|| model(package, &members, &metadata["metadata"]), |fixed| Ok(Some(fixed)))?
+            {
                 Some(model) => model,
-                None if release.is_none() => String::new(),
+                None if releases.is_empty() => String::new(),
                 // A library of user mode in the same workspace.
                 None if may_skip && !uses_wdk(package) => continue,
                 None => {
                     return Err(Error(format!(
                         "the package {name} does not say what kind of driver it is: add [package.metadata.wdk.driver-model] \
-                         with driver-type = \"KMDF\" or \"WDM\" to {}",
-                        package["manifest_path"].as_str().unwrap_or_default()
+                         with driver-type = \"KMDF\" or \"WDM\" to {path}"
                     )));
                 }
             };
             check_model(name, &model)?;
+            if uses_wdk(package) && !has_script(package) {
+                return Err(Error(format!(
+                    "the package {name} has no build script, so it would be linked as a DLL of user mode and not as a driver: \
+                     add wdk-build to [build-dependencies] in {path}, and a build.rs whose main() calls wdk_build::{}",
+                    if fixed.is_some() {
+                        "Config::from_env_auto()?.configure_binary_build()"
+                    } else {
+                        "configure_wdk_binary_build()"
+                    }
+                )));
+            }
             groups.entry(model).or_default().push(library);
         }
         if groups.is_empty() {
@@ -96,14 +118,40 @@ impl Workspace {
                 root.display()
             )));
         }
-        Ok(Self { root, target, others, groups, release })
+        let registries = registries.collect();
+        let unstable = packages.iter().filter(|package| package["source"].is_null()).filter_map(unstable).collect();
+        Ok(Self { root, target, others, groups, releases, registries, has_unstable_flags, unstable })
+    }
+}
+
+impl Workspace {
+    /// Writes the packages that take the place of others below `folder`, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub fn write_replacements(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+        let releases = self.releases.iter().map(|release| release.write(folder));
+        releases.chain(self.registries.iter().map(|version| write_registry(version, folder))).collect()
     }
 }
 
 /// `WDF_FIRST_VERSION_SUPPORTING_CLIENT_VERSION_HIGHER_THAN_FRAMEWORK`; the WDK's headers reject other minimums.
 const OLDEST_MINIMUM: u64 = 25;
 
-fn cargo_metadata(manifest: &Path, triple: &str) -> Result<Value, Error> {
+/// What rustc says about an unstable flag that a stable release is given.
+const UNSTABLE_FLAG: &str = "is only accepted on the nightly compiler";
+
+/// What cargo knows about the workspace, and whether the compiler's flags have unstable ones among them.
+fn cargo_metadata(manifest: &Path, triple: &str) -> Result<(Value, bool), Error> {
+    let output = run_cargo_metadata(manifest, triple, false)?;
+    if !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(UNSTABLE_FLAG) {
+        return Ok((parse_metadata(manifest, &run_cargo_metadata(manifest, triple, true)?)?, true));
+    }
+    Ok((parse_metadata(manifest, &output)?, false))
+}
+
+fn run_cargo_metadata(manifest: &Path, triple: &str, is_unstable: bool) -> Result<Output, Error> {
     let folder = manifest.parent().unwrap_or(manifest);
     // The driver's own toolchain, if it asks for one.
     let mut cargo = match env::var_os("WDK_KIT_TOOLCHAIN") {
@@ -114,12 +162,19 @@ fn cargo_metadata(manifest: &Path, triple: &str) -> Result<Value, Error> {
         }
         None => Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
     };
-    let output = cargo
+    if is_unstable {
+        cargo.env("RUSTC_BOOTSTRAP", "1");
+    }
+    cargo
         .args(["metadata", "--format-version", "1", "--filter-platform", triple, "--manifest-path"])
         .arg(manifest)
         .current_dir(folder)
         .output()
-        .map_err(|error| Error(format!("cargo could not be started: {error}")))?;
+        .map_err(|error| Error(format!("cargo could not be started: {error}")))
+}
+
+fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
+    let folder = manifest.parent().unwrap_or(manifest);
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         if said.contains("to learn about target-specific information") {
@@ -129,14 +184,31 @@ fn cargo_metadata(manifest: &Path, triple: &str) -> Result<Value, Error> {
                 folder.display()
             )));
         }
+        // A path dependency that was not published with the driver.
+        let absent =
+            said.split_once("failed to read `").and_then(|(_, rest)| rest.split_once('`')).map(|(path, _)| path);
+        if let Some(path) = absent.filter(|path| !Path::new(path).exists()) {
+            return Err(Error(format!(
+                "the driver depends on a package that is not there: {path} does not exist; put it there, or depend on a published \
+                 release of it"
+            )));
+        }
         return Err(Error(format!("cargo does not understand {}:\n{said}", manifest.display())));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| Error(format!("cargo metadata: {error}")))
 }
 
-fn find<'a>(packages: &'a [Value], name: &str) -> Option<&'a Value> {
-    // Of several releases the newest: it is the one that has to work.
-    packages.iter().filter(|package| package["name"] == name).max_by_key(|package| package["version"].to_string())
+fn all<'a>(packages: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
+    packages.iter().filter(move |package| package["name"] == name)
+}
+
+/// Every release of `wdk-build`, the newest first. Which signatures a release has is told by the `wdk-sys` that goes with it;
+/// of several releases that is known of the newest.
+fn releases(packages: &[Value]) -> Result<Vec<Release>, Error> {
+    let newest = all(packages, "wdk-sys").max_by_key(|package| package["version"].to_string());
+    let mut found: Vec<&Value> = all(packages, "wdk-build").collect();
+    found.sort_by_key(|package| std::cmp::Reverse(package["version"].to_string()));
+    found.iter().enumerate().map(|(at, build)| Release::of(build, newest.filter(|_| at == 0))).collect()
 }
 
 /// The packages that are asked for.
@@ -166,20 +238,37 @@ fn chosen<'a>(
     Ok(if own.is_empty() { members.iter().filter(is_default).copied().collect() } else { own })
 }
 
-/// The library of a package, if it can be a driver.
-fn cdylib(package: &Value) -> Option<Package> {
+/// The library of a package, if it is of this type.
+fn library(package: &Value, kind: &str) -> Option<Package> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let targets = package["targets"].as_array()?;
-    let is_cdylib =
-        |target: &&Value| target["crate_types"].as_array().is_some_and(|all| all.iter().any(|one| one == "cdylib"));
-    let library = targets.iter().find(is_cdylib)?;
-    let source = fs::read_to_string(text(&library["src_path"])).unwrap_or_default();
+    let is_meant =
+        |target: &&Value| target["crate_types"].as_array().is_some_and(|all| all.iter().any(|one| one == kind));
+    let library = targets.iter().find(is_meant)?;
     Some(Package {
         name: text(&package["name"]),
         library: text(&library["name"]).replace('-', "_"),
         folder: Path::new(&text(&package["manifest_path"])).parent()?.to_path_buf(),
-        is_unstable: source.lines().any(|line| line.trim_start().starts_with("#![feature(")),
     })
+}
+
+/// The library of a package, if it enables unstable features.
+fn unstable(package: &Value) -> Option<String> {
+    let kinds = ["lib", "rlib", "cdylib", "staticlib"];
+    let is_library = |target: &&Value| {
+        kinds.iter().any(|kind| target["kind"].as_array().is_some_and(|all| all.contains(&(*kind).into())))
+    };
+    let target = package["targets"].as_array()?.iter().find(is_library)?;
+    let source = fs::read_to_string(target["src_path"].as_str()?).ok()?;
+    let is_unstable = source.lines().any(|line| line.trim_start().starts_with("#![feature("));
+    is_unstable.then(|| target["name"].as_str().unwrap_or_default().replace('-', "_"))
+}
+
+fn has_script(package: &Value) -> bool {
+    let targets = package["targets"].as_array().into_iter().flatten();
+    targets
+        .into_iter()
+        .any(|target| target["kind"].as_array().is_some_and(|kinds| kinds.contains(&"custom-build".into())))
 }
 
 fn uses_wdk(package: &Value) -> bool {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::metadata::Generated;
+use crate::tools::make_link;
 use crate::{Error, files};
 
 /// The SDK version whose folders the kit imitates.
@@ -37,6 +38,13 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
         } else {
             write(&include.join("km").join(name), &format!("{head}#include \"ntifs.h\"\n{early}{late}"))?;
         }
+    }
+    let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
+    write(&include.join("km/nt/supplement.h"), &format!("{head}{}", generated.supplement))?;
+    // Build scripts written on Windows, where case does not matter.
+    for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {
+        let link = kit.join(name);
+        make_link(Path::new(real), &link).map_err(|error| Error::io(&link, &error))?;
     }
     for folder in ["km/crt", "km/ufx/1.1"] {
         let folder = include.join(folder);

@@ -9,6 +9,7 @@ mod files;
 mod layout;
 mod libraries;
 mod metadata;
+mod published;
 mod source;
 mod stand_in;
 mod tools;
@@ -19,10 +20,12 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use driver::{Package, Workspace};
 pub use layout::VERSION;
 pub use stand_in::Release;
+pub use tools::write_tools;
 pub use wdk::real;
 
 /// What went wrong, in words.
@@ -49,6 +52,9 @@ impl From<String> for Error {
     }
 }
 
+/// How many drafts this process has made.
+static DRAFTS: AtomicU32 = AtomicU32::new(0);
+
 /// Makes the kit in `folder`, unless it is there and up to date; returns its root.
 ///
 /// # Errors
@@ -61,9 +67,14 @@ pub fn make(folder: &Path) -> Result<PathBuf, Error> {
         return Ok(root);
     }
     // Made beside its place and moved there, so that there is never half a kit.
-    let draft = folder.join(format!("draft-{}", std::process::id()));
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!("draft-{}-{number}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);
-    let result = fill(folder, &draft).and_then(|()| {
+    let result = fill(&draft).and_then(|()| {
+        if root.join("complete").exists() {
+            // Another build was faster.
+            return Ok(());
+        }
         let _ = fs::remove_dir_all(&root);
         fs::rename(&draft, &root)
             .or_else(|error| if root.join("complete").exists() { Ok(()) } else { Err(error) })
@@ -73,17 +84,22 @@ pub fn make(folder: &Path) -> Result<PathBuf, Error> {
     result.map(|()| root)
 }
 
-fn fill(folder: &Path, kit: &Path) -> Result<(), Error> {
+fn fill(kit: &Path) -> Result<(), Error> {
     let tools = tools::Tools::find().map_err(|missing| {
         Error(format!(
             "the driver kit needs {}; on Debian and Ubuntu: apt-get install clang lld llvm libclang-dev",
             missing.join(", ")
         ))
     })?;
-    let source = source::find(folder)?;
-    let tables: Vec<_> = files::below("kit/metadata").collect();
+    let sources = source::find(&kit.join("source"))?;
+    let mut table = metadata::Table::of(&files::below("kit/metadata").collect::<Vec<_>>())?;
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();
-    let generated = metadata::generate(&source, &tables, &written)?;
+    let published = published::Published::read(&sources.bindings)?;
+    table.tags.extend(published.enumeration_tags());
+    let records = published.records(&table);
+    table.records.extend(records);
+    let mut generated = metadata::generate(&sources.metadata, &table, &written, &published.constants)?;
+    generated.add_supplement(&table, &written, &published);
     layout::write_headers(kit, &generated)?;
     let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
     for minor in wdf::MINORS {

@@ -11,14 +11,11 @@ use std::thread;
 
 use crate::layout::{self, VERSION};
 use crate::metadata::Generated;
-use crate::tools::Tools;
+use crate::tools::{Tools, make_link};
 use crate::{Error, files};
 
 const LOADER: [&str; 5] =
     ["WdfVersionBind", "WdfVersionBindClass", "WdfVersionUnbind", "WdfVersionUnbindClass", "WdfLdrQueryInterface"];
-
-/// Variables that ntoskrnl.exe exports and no header declares; drivers declare them.
-const UNDECLARED: [&str; 3] = ["IoDeviceObjectType", "IoDriverObjectType", "PsLoadedModuleList"];
 
 struct Target {
     /// The folder's name in a WDK.
@@ -92,8 +89,8 @@ fn build_for(
             kernel.insert("__chkstk".into());
         }
         // `CONSTANT` gives the name to the place that the loader writes the variable's address to.
-        kernel.extend(variables(headers).map(|name| format!("{name} CONSTANT")));
-        kernel.extend(UNDECLARED.map(|name| format!("{name} CONSTANT")));
+        let undeclared = generated.data.get("ntoskrnl.exe").into_iter().flatten().map(String::as_str);
+        kernel.extend(variables(headers).chain(undeclared).map(|name| format!("{name} CONSTANT")));
         let linker = Linker { target, tools };
         linker.import(&base, "ntoskrnl", "ntoskrnl.exe", &kernel)?;
         linker.import(&base, "hal", "HAL.dll", all("HAL.dll", &["NTHALAPI"]))?;
@@ -102,10 +99,7 @@ fn build_for(
             linker.import(&base, name, module, names)?;
         }
         if let Some(names) = generated.exports.get("FLTMGR.SYS") {
-            // The linker looks for a file by the driver's spelling.
-            for name in ["fltmgr", "fltMgr", "FltMgr"] {
-                linker.import(&base, name, "FLTMGR.SYS", names)?;
-            }
+            linker.import(&base, "fltMgr", "FLTMGR.SYS", names)?;
         }
         let library = |name: &str| sources.join(name);
         linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
@@ -126,6 +120,26 @@ fn build_for(
         }
         if target.own_stack_probe {
             linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
+        }
+        spell(&base)?;
+    }
+    Ok(())
+}
+
+/// Gives every library the names by which drivers also know it: the linker looks for a file by the driver's spelling.
+fn spell(folder: &Path) -> Result<(), Error> {
+    let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, &error))?.flatten();
+    let files: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    for (file, stem) in files.iter().filter_map(|file| Some((file, file.strip_suffix(".lib")?))) {
+        let lower = stem.to_ascii_lowercase();
+        let title = lower[..1].to_ascii_uppercase() + &lower[1..];
+        let upper = stem.to_ascii_uppercase();
+        let manager = String::from("FltMgr");
+        for name in [lower.clone(), title, upper].into_iter().chain((lower == "fltmgr").then_some(manager)) {
+            let link = folder.join(name + ".lib");
+            if cfg!(unix) && !link.exists() {
+                make_link(Path::new(file), &link).map_err(|error| Error::io(&link, &error))?;
+            }
         }
     }
     Ok(())

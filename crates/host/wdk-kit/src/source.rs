@@ -1,48 +1,82 @@
-//! Where Microsoft's metadata is: in the package `windows-bindgen`, which cargo downloads.
+//! Where Microsoft's metadata and bindings are: in the packages `windows-bindgen` and `wdk-sys`, which cargo downloads.
 //!
-//! The package is not compiled. A package of ours that depends on it is written to the kit's folder, and cargo is asked where
-//! the dependency is.
+//! The packages are not compiled. A package of ours that depends on them is written to the kit's folder, and cargo is asked where
+//! the dependencies are.
 
 use std::env;
-use std::fs;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::Error;
+use crate::{Error, layout};
 
-/// The last release that has `Windows.Wdk.winmd`.
-const PACKAGE: &str = "windows-bindgen";
-const VERSION: &str = "0.66.0";
+/// The last release that has `Windows.Wdk.winmd`, and the only one of `wdk-sys` that has its bindings.
+const PACKAGES: [(&str, &str); 2] = [("windows-bindgen", "0.66.0"), ("wdk-sys", "0.2.0")];
 
-/// The folder with `Windows.Wdk.winmd` and `Windows.Win32.winmd`.
-pub(crate) fn find(folder: &Path) -> Result<PathBuf, Error> {
-    let package = folder.join("source");
-    fs::create_dir_all(package.join("src")).map_err(|error| Error::io(&package, &error))?;
+/// What `wdk-sys` depends on, with the features that it asks for. Empty packages take their place: nothing of them is needed.
+const UNUSED: [(&str, &str, &str); 8] = [
+    ("anyhow", "1.0.99", ""),
+    ("bindgen", "0.69.5", ""),
+    ("lazy_static", "1.5.0", "spin_no_std = []"),
+    ("rustversion", "1.0.99", ""),
+    ("thiserror", "1.0.99", ""),
+    ("tracing-subscriber", "0.3.99", "env-filter = []"),
+    ("wdk-build", "0.2.0", ""),
+    ("wdk-macros", "0.2.0", "nightly = []"),
+];
+
+/// Folders of what was downloaded.
+pub(crate) struct Sources {
+    /// With `Windows.Wdk.winmd` and `Windows.Win32.winmd`.
+    pub(crate) metadata: PathBuf,
+    /// With `constants.rs`, `types.rs` and `ntddk.rs`.
+    pub(crate) bindings: PathBuf,
+}
+
+/// Downloads what is missing; the package that depends on it is written to `package`.
+pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
     let manifest = package.join("Cargo.toml");
-    let text = format!(
-        "[workspace]\n[package]\nname = \"source\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
-         [dependencies]\n{PACKAGE} = \"={VERSION}\"\n"
-    );
-    fs::write(&manifest, text).map_err(|error| Error::io(&manifest, &error))?;
-    let library = package.join("src/lib.rs");
-    fs::write(&library, "").map_err(|error| Error::io(&library, &error))?;
+    let mut text = format!("[workspace]\n{}[dependencies]\n", head("source", "0.0.0"));
+    for (name, version) in PACKAGES {
+        let _ = writeln!(text, "{name} = \"={version}\"");
+    }
+    text += "[patch.crates-io]\n";
+    for (name, version, features) in UNUSED {
+        let unused = package.join("unused").join(name);
+        layout::write(&unused.join("Cargo.toml"), &format!("{}[features]\n{features}\n", head(name, version)))?;
+        layout::write(&unused.join("src/lib.rs"), "")?;
+        let _ = writeln!(text, "{name} = {{ path = \"unused/{name}\" }}");
+    }
+    layout::write(&manifest, &text)?;
+    layout::write(&package.join("src/lib.rs"), "")?;
 
     let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["metadata", "--format-version", "1", "--quiet", "--manifest-path"])
         .arg(&manifest)
-        .current_dir(&package)
+        .current_dir(package)
         .output()
         .map_err(|error| Error(format!("cargo could not be started: {error}")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Error(format!(
-            "cargo could not download {PACKAGE} {VERSION}, which has Microsoft's metadata: {said}"
-        )));
+        let names = PACKAGES.map(|(name, version)| format!("{name} {version}")).join(" and ");
+        return Err(Error(format!("cargo could not download {names}, which the kit is made from: {said}")));
     }
     let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|error| Error(error.to_string()))?;
-    let found = metadata["packages"].as_array().into_iter().flatten().find(|package| package["name"] == PACKAGE);
-    let path = found.and_then(|package| package["manifest_path"].as_str()).map(Path::new).and_then(Path::parent);
-    path.map(|path| path.join("default")).ok_or_else(|| Error(format!("cargo does not say where {PACKAGE} is")))
+    let folder_of = |name: &str| {
+        let packages = metadata["packages"].as_array().into_iter().flatten();
+        let found = packages.into_iter().find(|package| package["name"] == name);
+        let path = found.and_then(|package| package["manifest_path"].as_str()).map(Path::new).and_then(Path::parent);
+        path.map(Path::to_path_buf).ok_or_else(|| Error(format!("cargo does not say where {name} is")))
+    };
+    let [(metadata_package, _), (bindings_package, _)] = PACKAGES;
+    Ok(Sources {
+        metadata: folder_of(metadata_package)?.join("default"),
+        bindings: folder_of(bindings_package)?.join("generated_bindings"),
+    })
+}
+
+fn head(name: &str, version: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"{version}\"\nedition = \"2021\"\n")
 }

@@ -1,8 +1,8 @@
-//! The package that takes the place of `wdk-build`: the sources in `stand-in/src`, with the version and the dependencies of the
-//! release that a driver uses.
+//! Packages that take the place of others which work on Windows only: `wdk-build`, with the sources in `stand-in/src` and the
+//! version and the dependencies of the release that a driver uses; and `winreg`, by which build scripts look for the WDK.
 //!
-//! Cargo gets it through a `paths` entry in its configuration, which replaces a package of that name wherever it comes from
-//! (crates.io, git or a folder) and leaves Cargo.lock as it is.
+//! Cargo gets them through a `paths` entry in its configuration, which replaces packages of that name and version wherever they
+//! come from (crates.io, git or a folder) and leaves Cargo.lock as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,17 +25,24 @@ pub struct Release {
 
 /// Words in the build script of `wdk-sys` by which a release is told from the others, the newest first. Development versions
 /// have the number of the release before them, so the number alone does not tell.
-const SIGNATURES: [(&str, &str); 4] =
-    [("bindgen_library_link_raw_lines", "v0_6"), ("IoError", "v0_5"), ("get_include_paths", "v0_3"), ("", "v0_4")];
+const SIGNATURES: [(&str, &str); 5] = [
+    ("bindgen_library_link_raw_lines", "v0_6"),
+    ("IoError", "v0_5"),
+    ("KMDFConfig::new()", OLDEST),
+    ("get_include_paths", "v0_3"),
+    ("", "v0_4"),
+];
+/// `wdk-build` 0.2 knows no driver model in manifests.
+const OLDEST: &str = "v0_2";
 
 impl Release {
     /// From what cargo says about `wdk-build` and `wdk-sys`.
     pub(crate) fn of(build: &Value, sys: Option<&Value>) -> Result<Self, Error> {
         let version = build["version"].as_str().unwrap_or_default().to_owned();
         let minor: u32 = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or_default();
-        if version.starts_with("0.") && minor < 3 {
+        if version.starts_with("0.") && minor < 2 {
             return Err(Error(format!(
-                "the driver uses wdk-build {version}; change Cargo.toml to wdk-build = \"0.3\" or later, with wdk, wdk-sys, \
+                "the driver uses wdk-build {version}; change Cargo.toml to wdk-build = \"0.2\" or later, with wdk, wdk-sys, \
                  wdk-alloc and wdk-panic of the same release"
             )));
         }
@@ -44,7 +51,7 @@ impl Release {
         let script = script.and_then(|path| fs::read_to_string(path).ok());
         let signatures = match script {
             Some(script) => SIGNATURES.iter().find(|(word, _)| script.contains(word)).map_or("v0_6", |(_, name)| name),
-            None => ["v0_3", "v0_4", "v0_5"].get(minor as usize - 3).copied().unwrap_or("v0_6"),
+            None => [OLDEST, "v0_3", "v0_4", "v0_5"].get(minor as usize - 2).copied().unwrap_or("v0_6"),
         };
         let requirement = |name: &str| {
             let dependencies = build["dependencies"].as_array().into_iter().flatten();
@@ -53,8 +60,14 @@ impl Release {
         };
         match (requirement("bindgen"), requirement("serde_json")) {
             (Some(bindgen), Some(serde_json)) => Ok(Self { version, signatures, bindgen, serde_json }),
-            _ => Err(Error(format!("wdk-build {version} is a release that the kit does not know; use 0.3 to 0.6"))),
+            _ => Err(Error(format!("wdk-build {version} is a release that the kit does not know; use 0.2 to 0.6"))),
         }
+    }
+
+    /// The only model that bindings have, if manifests do not name one.
+    pub(crate) fn fixed_model(&self) -> Option<&'static str> {
+        const KMDF: &str = r#"{"driver-type":"KMDF","kmdf-version-major":1,"target-kmdf-version-minor":33}"#;
+        (self.signatures == OLDEST).then_some(KMDF)
     }
 
     /// Writes the package below `folder` and returns its own.
@@ -73,7 +86,11 @@ impl Release {
         write_if_changed(&package.join("Cargo.toml"), &manifest)?;
         let release = format!("release/{signatures}.rs");
         for (path, text) in files::below("stand-in/src") {
-            if path == "lib.rs" {
+            if *signatures == OLDEST && (path == "lib.rs" || path == release) {
+                if path == release {
+                    write_if_changed(&package.join("src/lib.rs"), text)?;
+                }
+            } else if path == "lib.rs" {
                 write_if_changed(&package.join("src/lib.rs"), &text.replace("release/v0_6.rs", &release))?;
             } else if !path.starts_with("release/") || path == release {
                 write_if_changed(&package.join("src").join(path), text)?;
@@ -81,6 +98,20 @@ impl Release {
         }
         Ok(package)
     }
+}
+
+/// Writes the package that takes the place of a release of `winreg`, and returns its folder.
+pub(crate) fn write_registry(version: &str, folder: &Path) -> Result<PathBuf, Error> {
+    let package = folder.join(format!("winreg-{version}"));
+    let manifest = format!(
+        "# Generated: takes the place of winreg {version}.\n[workspace]\n\n[package]\nname = \"winreg\"\n\
+         version = {version:?}\nedition = \"2021\"\n\n[features]\ntransactions = []\nserialization-serde = []\n"
+    );
+    write_if_changed(&package.join("Cargo.toml"), &manifest)?;
+    for (path, text) in files::below("stand-in/winreg") {
+        write_if_changed(&package.join("src").join(path), text)?;
+    }
+    Ok(package)
 }
 
 /// Leaves an equal file alone, so that cargo does not compile it again.
@@ -101,7 +132,9 @@ mod tests {
 
     #[test]
     fn a_release_is_known_by_its_version_and_asks_for_what_the_original_asks_for() {
-        for (version, signatures) in [("0.3.0", "v0_3"), ("0.4.0", "v0_4"), ("0.5.1", "v0_5"), ("0.6.0", "v0_6")] {
+        for (version, signatures) in
+            [("0.2.0", "v0_2"), ("0.3.0", "v0_3"), ("0.4.0", "v0_4"), ("0.5.1", "v0_5"), ("0.6.0", "v0_6")]
+        {
             let release = Release::of(&original(version), None).unwrap();
             assert_eq!((release.signatures, release.bindgen.as_str()), (signatures, "^0.71.0"));
         }
@@ -109,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_old_release_is_refused_with_what_to_change() {
-        let error = Release::of(&original("0.2.0"), None).unwrap_err().to_string();
-        assert!(error.contains("wdk-build 0.2.0") && error.contains("wdk-build = \"0.3\""), "{error}");
+        let error = Release::of(&original("0.1.0"), None).unwrap_err().to_string();
+        assert!(error.contains("wdk-build 0.1.0") && error.contains("wdk-build = \"0.2\""), "{error}");
     }
 }

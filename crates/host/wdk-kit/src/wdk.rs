@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::tools::make_link;
 use crate::{Error, layout};
 
 /// Makes a folder that looks like the WDK at `wdk` to the stand-in and to clang; returns it.
@@ -64,20 +65,10 @@ fn mirror(from: &Path, to: &Path, rename: &dyn Fn(&str) -> String) -> Result<(),
         if path.is_dir() {
             mirror(&path, &target, rename)?;
         } else if !target.exists() {
-            link(&path, &target).map_err(|error| Error::io(&target, &error))?;
+            make_link(&path, &target).map_err(|error| Error::io(&target, &error))?;
         }
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn link(real: &Path, link: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(real, link)
-}
-
-#[cfg(not(unix))]
-fn link(real: &Path, link: &Path) -> std::io::Result<()> {
-    fs::copy(real, link).map(drop)
 }
 
 /// Clang's description of a file system in which case does not matter.

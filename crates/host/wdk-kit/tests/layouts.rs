@@ -18,7 +18,7 @@ use test_images::{Toolchain, is_without};
 use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
 
 /// Where the metadata is known to be wrong for 64-bit drivers, by the beginning of what is compared, and why.
-const EXCEPTIONS: [(&str, &str); 20] = [
+const EXCEPTIONS: [(&str, &str); 37] = [
     ("size_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
     ("align_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
     ("align_of IRP", "alignment attributes are not in the metadata"),
@@ -33,6 +33,23 @@ const EXCEPTIONS: [(&str, &str); 20] = [
     ("offset of ERESOURCE.CreatorBackTraceIndex", "a field that 64-bit systems add is missing"),
     ("offset of ERESOURCE.SpinLock", "a field that 64-bit systems add is missing"),
     ("offset of KTIMER.Period", "two fields that 64-bit systems add are missing"),
+    ("size_of PHYSICAL_", "page numbers are those of 32-bit systems"),
+    ("align_of PHYSICAL_", "page numbers are those of 32-bit systems"),
+    ("offset of PHYSICAL_MEMORY_", "page numbers are those of 32-bit systems"),
+    ("size_of OBJECT_ATTRIBUTES32", "a record for 32-bit programs has pointers of this system"),
+    ("align_of OBJECT_ATTRIBUTES32", "a record for 32-bit programs has pointers of this system"),
+    ("offset of OBJECT_ATTRIBUTES32", "a record for 32-bit programs has pointers of this system"),
+    ("size_of SCATTER_GATHER_LIST", "the array at the end has no element in the WDK"),
+    ("size_of KFLOATING_SAVE", "the record is that of 32-bit processors"),
+    ("value of KERNEL_", "stacks are those of 32-bit systems"),
+    ("value of __", "the WDK's headers say otherwise"),
+    ("value of WINVER", "the WDK's headers say otherwise"),
+    ("value of PRAGMA_DEPRECATED_DDK", "the WDK's headers say otherwise"),
+    ("value of FLUSH_MULTIPLE_MAXIMUM", "the WDK's headers say otherwise"),
+    ("value of FILE_REGION_USAGE_QUERY_ALIGNMENT", "the WDK's headers say otherwise"),
+    ("value of FILE_CHARACTERISTICS_REMOVAL_POLICY_MASK_EX", "the WDK's headers say otherwise"),
+    ("value of FILE_ATTRIBUTE_VALID_", "the WDK's headers say otherwise"),
+    ("value of DMA_IOMMU_INTERFACE_EX_VERSION", "the WDK's headers say otherwise"),
     ("value of DeviceProperty", "the metadata has the type flags of a static analyser in it"),
     ("value of CLOCK_LEVEL", "IRQLs are those of 32-bit processors"),
     ("value of HIGH_LEVEL", "IRQLs are those of 32-bit processors"),
@@ -193,9 +210,9 @@ fn routines_take_as_many_parameters_as_microsofts_metadata_says() {
         if ours != theirs {
             wrong.push(format!("{name}: {ours} here, {theirs} there"));
         }
-        // Metadata names ntdll.dll for what both modes have.
-        let theirs =
-            exporter.as_deref().map_or("", |module| if module == "ntdll.dll" { "ntoskrnl.exe" } else { module });
+        // Metadata names ntdll.dll or kernel32.dll for what both modes have.
+        let is_of_both = |module: &str| ["ntdll.dll", "kernel32.dll"].contains(&module);
+        let theirs = exporter.as_deref().map_or("", |module| if is_of_both(module) { "ntoskrnl.exe" } else { module });
         let ours = if from_hal(name) { "hal.dll" } else { "ntoskrnl.exe" };
         if ours != theirs {
             wrong.push(format!("{name}: imported from {ours}, exported by {theirs}"));

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use driver_build::{Arch, Options};
 
 /// Builds, tests, runs, traces and packages Windows kernel drivers on Linux, without Windows and without the WDK.
@@ -12,7 +13,7 @@ use driver_build::{Arch, Options};
 #[command(
     name = "cargo driver",
     bin_name = "cargo driver",
-    version,
+    version = env!("VERSION"),
     max_term_width = 100,
     after_help = "Environment:\n  \
                   CARGO_DRIVER_CACHE  where the driver kit and compiled crates are kept (~/.cache/cargo-driver)\n  \
@@ -58,6 +59,18 @@ pub(crate) enum Command {
     Package(Package),
     /// Install what is missing: Rust's targets for Windows, clang and LLVM
     Setup,
+    /// Print completions for a shell
+    ///
+    /// For bash: cargo driver completions bash > ~/.local/share/bash-completion/completions/cargo-driver
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages into a folder
+    Man {
+        /// The folder, such as ~/.local/share/man/man1
+        folder: PathBuf,
+    },
 }
 
 /// Which driver.

@@ -6,10 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+use driver_build::output;
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
 
-use crate::arguments::{Command, Driver, Inspect, Package, Run, Test};
+use crate::arguments::{Arguments, Command, Driver, Inspect, Package, Run, Test};
 use crate::{internal, trace};
 
 const SETUP: &str = "cargo driver setup";
@@ -30,6 +33,11 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         }
         Command::Package(package) => make_package(&host, package),
         Command::Setup => setup(),
+        Command::Completions { shell } => {
+            completions(*shell);
+            Ok(())
+        }
+        Command::Man { folder } => manual_pages(folder),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -185,4 +193,16 @@ fn setup() -> Result<(), Error> {
         note(&format!("drivers for {} cannot be built", without.join(" and ")));
     }
     Ok(())
+}
+
+fn completions(shell: Shell) {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "cargo-driver", &mut text);
+    output::print(&String::from_utf8_lossy(&text));
+}
+
+fn manual_pages(folder: &Path) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::Failed(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(Arguments::command().name("cargo-driver"), folder).map_err(failed)
 }

@@ -1,5 +1,7 @@
 //! Cargo in the driver's own folder, with the kit and the stand-in for `wdk-build`.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -50,10 +52,10 @@ pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Re
     let folder = options.out.clone().unwrap_or_else(|| plan.target.join("driver")).join(options.arch.name());
     let mut images = Vec::new();
     for group in &plan.groups {
-        let build = build_folder(host, group);
+        let build = build_folder(host, &plan, group);
         plan.take_over(group, &build, options.arch.triple())?;
         let tool = cargo(host, &toolchain, options, &plan, group, "build");
-        let (artifacts, result) = run_and_explain(tool.args([JSON]));
+        let (artifacts, result) = run_and_explain(tool.args([JSON]), &group.packages);
         Plan::remember_macros(&build, &artifacts)?;
         result?;
         images.extend(files::collect(&artifacts, &plan.workspace, &folder)?);
@@ -69,16 +71,16 @@ pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Re
 pub fn check(host: &Host, toolchain: &WindowsToolchain, options: &Options, verbs: &[&str]) -> Result<String, Error> {
     let (toolchain, plan) = prepare(host, toolchain, options)?;
     for group in &plan.groups {
-        let build = build_folder(host, group);
+        let build = build_folder(host, &plan, group);
         plan.take_over(group, &build, options.arch.triple())?;
         for verb in ["check"].iter().chain(verbs) {
             let tool = cargo(host, &toolchain, options, &plan, group, verb);
-            let (artifacts, result) = run_and_explain(tool.args([JSON]));
+            let (artifacts, result) = run_and_explain(tool.args([JSON]), &group.packages);
             Plan::remember_macros(&build, &artifacts)?;
             result?;
         }
     }
-    let settings = |group: &Group| settings::of_editor(&plan, group, options, &build_folder(host, group));
+    let settings = |group: &Group| settings::of_editor(&plan, group, options, &build_folder(host, &plan, group));
     Ok(plan.groups.first().map(settings).unwrap_or_default())
 }
 
@@ -120,7 +122,7 @@ fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Resu
 fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Plan, group: &Group, verb: &str) -> Tool {
     let triple = options.arch.triple();
     let lower = triple.replace('-', "_");
-    let build = build_folder(host, group);
+    let build = build_folder(host, plan, group);
     let mut tool = toolchain
         .cargo_for(host, verb, triple)
         .current_dir(&plan.workspace)
@@ -129,25 +131,39 @@ fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Pl
         .hidden_env("CARGO_BUILD_BUILD_DIR", &build)
         .hidden_env("WDK_KIT_ROOT", &plan.root)
         .hidden_env("WDK_KIT_MODEL", &group.model)
-        .hidden_env(&format!("CC_{lower}"), "clang")
+        .hidden_env("PATH", path_with(&plan.tools))
+        .hidden_env(&format!("CC_{lower}"), plan.tools.join("clang-cl"))
         .hidden_env(&format!("AR_{lower}"), "llvm-lib");
+    for (name, value) in settings::of_prompt(plan, options.arch) {
+        tool = tool.hidden_env(name, value);
+    }
     for package in &group.packages {
         tool = tool.args(["--package", package]);
     }
     for setting in settings::of_cargo(plan, group, options) {
         tool = tool.args(["--config", &setting]);
     }
-    if !group.unstable.is_empty() && !toolchain.builds_core() {
+    if plan.has_unstable_flags {
+        // Cargo passes the flags to every crate.
+        tool = tool.hidden_env("RUSTC_BOOTSTRAP", "1");
+    } else if !group.unstable.is_empty() && !toolchain.builds_core() {
         // Names of crates: no other crate sees it.
         tool = tool.hidden_env("RUSTC_BOOTSTRAP", group.unstable.join(","));
     }
     if options.debug { tool } else { tool.args(["--release"]) }
 }
 
+/// The search path with another folder in front of it.
+fn path_with(folder: &Path) -> OsString {
+    let old = env::var_os("PATH").unwrap_or_default();
+    env::join_paths([folder.to_path_buf()].into_iter().chain(env::split_paths(&old))).unwrap_or(old)
+}
+
 /// Where a group is built. Drivers with unstable features have a folder of their own: packages such as `proc-macro2` are compiled
 /// again whenever the variable changes that enables the features.
-fn build_folder(host: &Host, group: &Group) -> PathBuf {
-    host.cache().join(if group.unstable.is_empty() { "build" } else { "build-unstable" })
+fn build_folder(host: &Host, plan: &Plan, group: &Group) -> PathBuf {
+    let is_stable = group.unstable.is_empty() && !plan.has_unstable_flags;
+    host.cache().join(if is_stable { "build" } else { "build-unstable" })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
@@ -165,7 +181,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 /// Shows what cargo says while it says it, and returns what it built. An error is explained if it is about something that
 /// the kit lacks.
-fn run_and_explain(tool: Tool) -> (Artifacts, Result<(), Error>) {
+fn run_and_explain(tool: Tool, own: &[String]) -> (Artifacts, Result<(), Error>) {
     let terminal = io::stderr().is_terminal();
     let color = if terminal { "always" } else { "never" };
     let mut tool = tool.hidden_env("CARGO_TERM_COLOR", color);
@@ -184,12 +200,12 @@ fn run_and_explain(tool: Tool) -> (Artifacts, Result<(), Error>) {
         }
         let _ = io::stderr().write_all(&filter.rest());
     });
-    let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&said)));
+    let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&said), own));
     (Artifacts::parse(&account), result)
 }
 
-fn explained(error: Error, said: &str) -> Error {
-    let reasons = explain::explain(said);
+fn explained(error: Error, said: &str, own: &[String]) -> Error {
+    let reasons = explain::explain(said, own);
     match error {
         Error::Failed(_) if !reasons.is_empty() => {
             Error::Failed(format!("the driver cannot be built as it is\n{}", reasons.join("\n")))

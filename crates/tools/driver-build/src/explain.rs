@@ -3,8 +3,8 @@
 
 const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 
-/// One line for each thing that is missing or has to be changed, in the order of the messages.
-pub(crate) fn explain(messages: &str) -> Vec<String> {
+/// One line for each thing that is missing or has to be changed, in the order of the messages; `own` are the driver's packages.
+pub(crate) fn explain(messages: &str, own: &[String]) -> Vec<String> {
     let plain = strip_colors(messages);
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
@@ -16,7 +16,22 @@ pub(crate) fn explain(messages: &str) -> Vec<String> {
             }
         }
     }
+    if lines.is_empty() {
+        lines.extend(plain.lines().filter_map(|line| dependency(line, own)));
+    }
     lines
+}
+
+/// Cargo: a package of others that does not compile, most often because it was written for a compiler of years ago.
+fn dependency(line: &str, own: &[String]) -> Option<String> {
+    let name = between(line.split_once("could not compile ")?.1, '`')?;
+    let is_own = own.iter().any(|package| package.replace('-', "_") == name.replace('-', "_"));
+    (!is_own).then(|| {
+        format!(
+            "the package `{name}`, which the driver depends on, does not compile with this compiler: use a newer release of it, \
+             or a rust-toolchain.toml with the toolchain that it was written for"
+        )
+    })
 }
 
 /// Clang: `fatal error: 'x.h' file not found`; the kit itself: ``the kit has no header `x.h` ``.
@@ -37,10 +52,12 @@ fn symbol(line: &str) -> Option<String> {
     ))
 }
 
-/// The compiler: a library that the driver names and the kit does not have.
+/// The compiler or the linker: a library that the driver names and the kit does not have.
 fn library(line: &str) -> Option<String> {
-    let rest = line.split_once("could not find native static library ")?.1;
-    let name = between(rest, '`')?;
+    let name = match line.split_once("could not find native static library ") {
+        Some((_, rest)) => between(rest, '`')?,
+        None => between(line.split_once("could not open ")?.1, '\'')?.strip_suffix(".lib")?,
+    };
     Some(format!(
         "no library `{name}`: the driver links with it, and the kit does not have it; add its routines to \
          crates/host/wdk-kit/kit/metadata/libraries.txt ({GUIDE}), or use a WDK (--wdk)"
@@ -64,7 +81,12 @@ fn framework(line: &str) -> Option<String> {
 }
 
 /// What is to be changed in the driver itself, by a part of the message.
-const DEFECTS: [(&str, &str); 6] = [
+const DEFECTS: [(&str, &str); 7] = [
+    (
+        "unknown feature `",
+        "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name the \
+         toolchain that it was written for in a rust-toolchain.toml",
+    ),
     (
         "language item required, but not found: `eh_personality`",
         "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
@@ -132,7 +154,7 @@ fn is_of_windows(name: &str) -> bool {
 
 /// Cargo warns of every `paths` entry that changes dependencies, in a paragraph that begins with these words and ends with an
 /// address. The change is what the entry is for.
-const OVERRIDE: &str = "warning: path override for crate `wdk-build`";
+const OVERRIDE: &str = "warning: path override for crate `";
 const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
 
 /// Passes lines on, without that warning.
@@ -213,15 +235,15 @@ mod tests {
     #[test]
     fn a_missing_header_is_named() {
         let said = "wdf-input.h:3:10: fatal error: 'usb.h' file not found\n";
-        assert!(explain(said)[0].starts_with("no header `usb.h`"));
+        assert!(explain(said, &[])[0].starts_with("no header `usb.h`"));
         let said = "Error: the kit has no header `gpio.h`, which wdk-sys' Gpio bindings need\n";
-        assert!(explain(said)[0].starts_with("no header `gpio.h`"));
+        assert!(explain(said, &[])[0].starts_with("no header `gpio.h`"));
     }
 
     #[test]
     fn an_undefined_symbol_is_named_once() {
         let said = "rust-lld: error: undefined symbol: KeFoo\n>>> x\nrust-lld: error: undefined symbol: KeFoo\n";
-        let lines = explain(said);
+        let lines = explain(said, &[]);
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("no routine `KeFoo`"));
     }
@@ -232,7 +254,7 @@ mod tests {
                     \x1b[1merror[E0432]\x1b[0m: unresolved imports `wdk_sys::FOO_CONFIG`, `wdk_sys::ntddk::KeBar`\n\
                     error[E0412]: cannot find type `PFOO_BAR` in this scope\n\
                     error[E0425]: cannot find function `ZwFoo` in this scope\n";
-        let lines = explain(said);
+        let lines = explain(said, &[]);
         for (line, name) in lines.iter().zip(["IoFoo", "FOO_CONFIG", "KeBar", "PFOO_BAR", "ZwFoo"]) {
             assert!(line.starts_with(&format!("no declaration of `{name}`")), "{line}");
         }
@@ -243,15 +265,34 @@ mod tests {
     fn what_the_driver_lacks_itself_is_named() {
         let said = "error: language item required, but not found: `eh_personality`\n\
                     error: could not find native static library `portcls`, perhaps an -L flag is missing?\n";
-        let lines = explain(said);
+        let lines = explain(said, &[]);
         assert!(lines[0].contains("panic = \"abort\""), "{lines:?}");
         assert!(lines[1].starts_with("no library `portcls`"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_package_of_others_that_does_not_compile_is_named() {
+        let said =
+            "error[E0793]: reference to field\nerror: could not compile `ntapi` (lib) due to 2 previous errors\n";
+        let lines = explain(said, &[String::from("my-driver")]);
+        assert!(lines[0].contains("`ntapi`") && lines[0].contains("rust-toolchain.toml"), "{lines:?}");
+        let said =
+            "error[E0308]: mismatched types\nerror: could not compile `my_driver` (lib) due to 1 previous error\n";
+        assert!(explain(said, &[String::from("my-driver")]).is_empty());
+        let said = "error[E0635]: unknown feature `fixed_size_array`\n";
+        assert!(explain(said, &[])[0].contains("unstable feature"));
+    }
+
+    #[test]
+    fn a_library_that_the_linker_does_not_find_is_named() {
+        let said = "rust-lld: error: could not open 'portcls.lib': No such file or directory\n";
+        assert!(explain(said, &[])[0].starts_with("no library `portcls`"));
     }
 
     #[test]
     fn mistakes_of_the_driver_are_not_blamed_on_the_kit() {
         let said = "error[E0308]: mismatched types\nerror[E0425]: cannot find value `x` in this scope\n\
                     error[E0412]: cannot find type `Thing` in this scope\n";
-        assert!(explain(said).is_empty());
+        assert!(explain(said, &[]).is_empty());
     }
 }

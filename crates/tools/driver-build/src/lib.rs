@@ -15,6 +15,7 @@ mod error;
 mod explain;
 mod files;
 mod host;
+pub mod new;
 pub mod output;
 mod package;
 mod plan;

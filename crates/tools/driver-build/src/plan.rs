@@ -18,8 +18,12 @@ const MACROS: &str = "wdk-macros.folders";
 pub(crate) struct Plan {
     /// The kit, or a WDK.
     pub(crate) root: PathBuf,
-    /// The package that takes the place of `wdk-build`.
-    pub(crate) replacement: Option<PathBuf>,
+    /// Packages that take the place of others.
+    pub(crate) replacements: Vec<PathBuf>,
+    /// Programs by the names of Microsoft's.
+    pub(crate) tools: PathBuf,
+    /// Whether the compiler's flags have unstable ones among them.
+    pub(crate) has_unstable_flags: bool,
     /// The driver's workspace.
     pub(crate) workspace: PathBuf,
     /// Its target directory.
@@ -92,7 +96,9 @@ impl Plan {
                 ("workspace", _) => plan.workspace = value.into(),
                 ("target", _) => plan.target = value.into(),
                 ("others", _) => plan.others = value.parse().unwrap_or_default(),
-                ("override", _) => plan.replacement = Some(value.into()),
+                ("override", _) => plan.replacements.push(value.into()),
+                ("tools", _) => plan.tools = value.into(),
+                ("unstable-flags", _) => plan.has_unstable_flags = true,
                 ("model", _) => plan.groups.push(Group { model: value.to_owned(), ..Group::default() }),
                 ("package", Some(group)) => group.packages.push(value.to_owned()),
                 ("library", Some(group)) => group.libraries.push(value.to_owned()),
@@ -162,14 +168,16 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::{Group, Plan};
+    use std::path::Path;
 
     #[test]
     fn groups_are_read_with_their_drivers() {
         let plan = Plan::parse(
-            "root=/k\nworkspace=/w with space\noverride=/o\nmodel={\"driver-type\":\"WDM\"}\npackage=a-b\nlibrary=a_b\n\
+            "root=/k\nworkspace=/w with space\noverride=/o\noverride=/p\ntools=/t\nmodel={\"driver-type\":\"WDM\"}\npackage=a-b\nlibrary=a_b\n\
              model={}\npackage=c\nlibrary=c\nunstable=c\n",
         );
         assert_eq!(plan.workspace.to_str(), Some("/w with space"));
+        assert_eq!(plan.replacements, [Path::new("/o"), Path::new("/p")]);
         assert_eq!(plan.groups.len(), 2);
         assert_eq!(plan.groups[0].packages, ["a-b"]);
         assert_eq!(plan.groups[1].unstable, ["c"]);

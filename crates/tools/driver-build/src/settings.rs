@@ -1,11 +1,14 @@
 //! The driver's own settings, and those that are added to them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::arch::Arch;
 use crate::build::Options;
 use crate::error::Error;
 use crate::host::Host;
 use crate::plan::{Group, Plan, read};
+use crate::setup::note;
 
 /// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
 pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
@@ -18,27 +21,55 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
     if host.folder().starts_with(folder) {
         return Ok(None);
     }
-    let said = host
-        .tool("rustup")
-        .current_dir(folder)
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .args(["show", "active-toolchain"])
-        .capture()
-        .map_err(|error| {
-            Error::Missing(format!(
-                "the driver asks for a toolchain in {}, and rustup does not have it: {error}",
-                folder.display()
-            ))
-        })?;
+    let rustup = || host.tool("rustup").current_dir(folder).env_remove("RUSTUP_TOOLCHAIN");
+    let active = || rustup().args(["show", "active-toolchain"]).capture();
+    let said = active().or_else(|_| {
+        // Without a name rustup installs what the file asks for.
+        note(&format!("installing the toolchain that the driver asks for in {}", folder.display()));
+        rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently().2.and_then(|()| active())
+    });
+    let said = said.map_err(|error| {
+        Error::Missing(format!(
+            "the driver asks for a toolchain in {}, and rustup cannot install it: {error}",
+            folder.display()
+        ))
+    })?;
     Ok(said.split_whitespace().next().map(str::to_owned))
+}
+
+/// What build scripts find in a WDK's command prompt: where the kit is, and where the compiler and the linker look for files.
+pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
+    let include = plan.root.join("Include");
+    let version = newest(&include);
+    let headers = ["km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
+    let folder = if arch == Arch::X64 { "x64" } else { "ARM64" };
+    let libraries = plan.root.join("Lib").join(&version).join("km").join(folder);
+    vec![
+        ("WDKContentRoot", plan.root.display().to_string()),
+        ("WindowsSdkDir", format!("{}/", plan.root.display())),
+        // As a prompt has it, with the separator behind it.
+        ("WindowsSDKVersion", format!("{version}\\")),
+        ("WindowsTargetPlatformVersion", version.clone()),
+        ("INCLUDE", headers.join(";")),
+        ("LIB", libraries.display().to_string()),
+    ]
+}
+
+/// The newest version in a folder of headers, as `10.0.26100.0`.
+fn newest(include: &Path) -> String {
+    let entries = fs::read_dir(include).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let parts = |name: &String| name.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>();
+    names.filter(|name| name.starts_with("10.")).max_by_key(parts).unwrap_or_default()
 }
 
 /// Settings for cargo, each for a `--config`.
 pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
     let triple = options.arch.triple();
     let mut settings = Vec::new();
-    if let Some(replacement) = &plan.replacement {
-        settings.push(format!("paths=[{:?}]", replacement.to_string_lossy()));
+    if !plan.replacements.is_empty() {
+        let paths: Vec<String> = plan.replacements.iter().map(|path| format!("{:?}", path.to_string_lossy())).collect();
+        settings.push(format!("paths=[{}]", paths.join(", ")));
     }
     let configurations: Vec<String> =
         configurations(&plan.workspace).iter().filter_map(|path| read(path).ok()).collect();
@@ -118,7 +149,7 @@ mod tests {
 
     #[test]
     fn paths_with_spaces_and_quotes_are_written_as_toml() {
-        let plan = Plan { replacement: Some("/a b/\"c\"".into()), ..Plan::default() };
+        let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..Plan::default() };
         let options = Options::new("m".into());
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
     }

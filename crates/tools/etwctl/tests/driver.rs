@@ -58,6 +58,35 @@ fn a_driver_is_recorded_live_and_to_a_file_with_the_same_events() {
     fs::remove_file(file).expect("the file was written");
 }
 
+/// The event of the sample's manifest, which nothing but the resources of its image describes.
+#[test]
+fn a_manifest_event_is_decoded_with_the_image_alone() {
+    let (driver, file) = (sample(), scratch("admin.etl"));
+    let provider = "6b8f0f5e-6a0d-4f57-8b0c-9d4c2d1f7a31";
+    let run = etwctl(&format!("record {provider} --driver {} --etl {}", driver.display(), file.display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    let decode = |options: &str| {
+        let decoded = etwctl(&format!("decode {} --provider {provider} --json {options}", file.display()));
+        assert_eq!(decoded.code, 0, "{}", decoded.err);
+        let events = lines(&decoded.out);
+        assert_eq!(events.len(), 1, "{}", decoded.out);
+        events[0].clone()
+    };
+    let event = decode(&format!("--manifest {}", driver.display()));
+    assert_eq!((&event["provider"], &event["event"]), (&"WdkEtw-DriverSample-Admin".into(), &"Driver/Start".into()));
+    assert_eq!((&event["channel"], &event["keyword"]), (&16.into(), &"0x8000000000000001".into()));
+    assert_eq!(event["fields"]["Tracing"], "0x00000000 STATUS_SUCCESS");
+    assert_eq!(
+        event["message"],
+        "driver_sample 0.1.0 was loaded. Registering its tracing provider returned 0x00000000 STATUS_SUCCESS."
+    );
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
+    let manifest = manifest.join("driver-sample/driver_sample.man");
+    assert_eq!(decode(&format!("--manifest {}", manifest.display())), event, "as with the manifest");
+    assert!(decode("")["fields"].as_object().is_none_or(serde_json::Map::is_empty), "nothing else describes it");
+    fs::remove_file(file).expect("the file was written");
+}
+
 #[test]
 fn the_windows_that_the_driver_finds_can_be_chosen_and_time_can_stand_still() {
     let path = sample();

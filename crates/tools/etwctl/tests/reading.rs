@@ -206,3 +206,25 @@ fn a_terminal_gets_a_table_of_its_width() {
     }
     fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn parquet_and_pcapng_are_written_or_the_reason_is_said() {
+    let path = trace("tables.etl", &[(0, "a"), (500, "b"), (1000, "b")]);
+    let (file, out) = (path.to_str().unwrap(), scratch("tables"));
+    let run = common::etwctl(&format!("decode {file} --parquet {}", out.display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("note: 4 files with 5 events"), "{}", run.err);
+    assert!(out.join("MyDriver.b.parquet").is_file());
+    let again = common::etwctl(&format!("decode {file} --parquet {}", out.display()));
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("the folder is not empty"), "{}", again.err);
+    let none = common::etwctl(&format!("decode {file} --pcapng --output {}", scratch("none.pcapng").display()));
+    assert_eq!(none.code, 0, "{}", none.err);
+    assert!(none.err.contains("note: 0 packets: they are events of ndiscap"), "{}", none.err);
+    for both in ["--json --pcapng", "--csv --pcapng", "--parquet x --output y", "--parquet x --table"] {
+        assert_eq!(common::etwctl(&format!("decode {file} {both}")).code, 2, "{both}");
+    }
+    fs::remove_dir_all(out).unwrap();
+    fs::remove_file(scratch("none.pcapng")).unwrap();
+    fs::remove_file(path).unwrap();
+}

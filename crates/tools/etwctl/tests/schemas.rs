@@ -58,6 +58,12 @@ fn a_manifest_names_events_in_decode_and_stats() {
     assert!(text(&plain.stdout).contains("named_percent     75.0"), "{}", text(&plain.stdout));
     let hint = text(&plain.stderr);
     assert!(hint.contains("1 events of 11111111-2222-3333-4444-555555555555 have no schema"), "{hint}");
+    let decoded = etwctl(&["decode", file]);
+    assert!(
+        text(&decoded.stderr).contains("have no schema; what would name them: --manifest"),
+        "{}",
+        text(&decoded.stderr)
+    );
     for source in [manifest, folder.to_str().unwrap()] {
         let stats = etwctl(&["stats", file, "--manifest", source]);
         assert!(text(&stats.stdout).contains("named_percent     100.0"), "{}", text(&stats.stdout));

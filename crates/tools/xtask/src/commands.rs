@@ -9,6 +9,7 @@ mod etwctl;
 mod fuzz;
 mod inspect;
 mod lint;
+mod new;
 mod package;
 mod test;
 
@@ -20,6 +21,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     test::COMMAND,
     lint::COMMAND,
     ci::COMMAND,
+    new::COMMAND,
     build::COMMAND,
     check::COMMAND,
     package::COMMAND,

@@ -237,7 +237,7 @@ impl<M: Mode> Provider<M> {
 
     /// The number of descriptors of an event that is to be written, or the status that ends the call.
     fn admit(&self, descriptor: &EventDescriptor, data: &[EventDataDescriptor<'_>]) -> Result<u32, M::Status> {
-        if !self.enabled(descriptor.level, descriptor.keyword) {
+        if !self.enabled_at_run_time(descriptor.level, descriptor.keyword) {
             return Err(M::Status::SUCCESS);
         }
         match u32::try_from(data.len()) {

@@ -202,6 +202,12 @@ impl<M: Mode> Provider<M> {
         self.enable.wants(level.as_int(), keyword.into().bits())
     }
 
+    /// [`enabled`](Self::enabled) for a level and a keyword that are known only at run time.
+    #[doc(hidden)]
+    pub fn enabled_at_run_time(&self, level: Level, keyword: Keyword) -> bool {
+        self.enable.wants_at_run_time(level.as_int(), keyword.bits())
+    }
+
     /// The first descriptor of a TraceLogging event.
     #[doc(hidden)]
     #[inline(always)]

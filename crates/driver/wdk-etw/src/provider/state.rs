@@ -62,6 +62,15 @@ impl EnableState {
         u32::from(level) < self.level_plus_1.load(Ordering::Relaxed) && self.wants_keyword(keyword)
     }
 
+    /// The same for a level and a keyword that are known only at run time: counting the bits of a keyword costs more then than it saves.
+    pub(crate) fn wants_at_run_time(&self, level: u8, keyword: u64) -> bool {
+        u32::from(level) < self.level_plus_1.load(Ordering::Relaxed)
+            && (keyword == 0 || {
+                let all = self.all.load(Ordering::Relaxed);
+                keyword & self.any.load(Ordering::Relaxed) != 0 && keyword & all == all
+            })
+    }
+
     #[inline(always)]
     fn wants_keyword(&self, keyword: u64) -> bool {
         match keyword.count_ones() {

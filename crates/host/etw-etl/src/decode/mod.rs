@@ -170,7 +170,7 @@ pub fn decode(event: &EventRef<'_>) -> Decoded {
     };
     decoded.event = Some(name_text(metadata.name()));
     decoded.tag = metadata.tag();
-    let mut builder = TreeBuilder::default();
+    let mut builder = TreeBuilder::new(parts.payload.len());
     match tracelogging::decode(&metadata, parts.payload, &mut builder) {
         Ok([]) => {}
         Ok(_) => decoded.raw = raw(),
@@ -178,6 +178,10 @@ pub fn decode(event: &EventRef<'_>) -> Decoded {
             decoded.raw = raw();
             decoded.error = Some(error);
         }
+    }
+    if builder.is_cut() {
+        decoded.raw = raw();
+        decoded.error = decoded.error.or(Some(DecodeError::TooManyValues));
     }
     decoded.fields = builder.finish();
     decoded

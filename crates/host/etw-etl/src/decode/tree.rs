@@ -7,6 +7,7 @@ use etw_types::{InType, OutType};
 
 use super::value::text::{escaped, name_text};
 use super::value::{Scalar, show};
+use super::walk::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, VALUES_PER_BYTE};
 use crate::format::bytes::hex;
 
 /// A field and what it holds.
@@ -93,13 +94,45 @@ enum Open {
 }
 
 /// Builds the tree while `etw-types` walks the payload.
-#[derive(Default)]
 pub(super) struct TreeBuilder {
     fields: Vec<Field>,
     open: Vec<(Field, Open)>,
+    /// How many values and structs, and how many bytes of names, may still be added: structs need no bytes of the payload, and few bytes must not
+    /// become much text.
+    left: usize,
+    names: usize,
+    is_cut: bool,
+    /// Arrays and structs that were left out and have not ended.
+    skipped: usize,
 }
 
 impl TreeBuilder {
+    /// For a payload of this length.
+    pub(super) fn new(payload: usize) -> Self {
+        let left = FREE_VALUES.saturating_add(VALUES_PER_BYTE.saturating_mul(payload));
+        let names = FREE_NAMES.saturating_add(NAMES_PER_BYTE.saturating_mul(payload));
+        Self { fields: Vec::new(), open: Vec::new(), left, names, is_cut: false, skipped: 0 }
+    }
+
+    /// Whether values were left out, as there are too many.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Whether there is room for one more with a name of this length.
+    fn has_room(&mut self, name: usize) -> bool {
+        match (self.left.checked_sub(1), self.names.checked_sub(name)) {
+            (Some(left), Some(names)) if !self.is_cut => {
+                (self.left, self.names) = (left, names);
+                true
+            }
+            _ => {
+                self.is_cut = true;
+                false
+            }
+        }
+    }
+
     /// The fields. What an error left open is closed as it is.
     pub(super) fn finish(mut self) -> Vec<Field> {
         while !self.open.is_empty() {
@@ -113,6 +146,14 @@ impl TreeBuilder {
             None => self.fields.push(field),
             Some((_, Open::Array(nodes))) => nodes.push(field.node),
             Some((_, Open::Struct(fields))) => fields.push(field),
+        }
+    }
+
+    /// Ends an array or a struct, or one that was left out: everything behind the first of these is.
+    fn end(&mut self) {
+        match self.skipped.checked_sub(1) {
+            Some(skipped) => self.skipped = skipped,
+            None => self.close(),
         }
     }
 
@@ -142,27 +183,41 @@ fn new_field(field: &tracelogging::Field<'_>, node: Node) -> Field {
 
 impl<'a> Visitor<'a> for TreeBuilder {
     fn value(&mut self, field: &tracelogging::Field<'a>, value: Value<'a>) {
+        if !self.has_room(field.name.len()) {
+            return;
+        }
         let node = Node::Value(show(field.in_type, field.out_type, value));
         self.add(new_field(field, node));
     }
 
     fn begin_array(&mut self, field: &tracelogging::Field<'a>, _count: u16) {
+        if !self.has_room(field.name.len()) {
+            self.skipped += 1;
+            return;
+        }
         self.open.push((new_field(field, Node::Array(Vec::new())), Open::Array(Vec::new())));
     }
 
     fn end_array(&mut self, _field: &tracelogging::Field<'a>) {
-        self.close();
+        self.end();
     }
 
     fn begin_struct(&mut self, field: &tracelogging::Field<'a>) {
+        if !self.has_room(field.name.len()) {
+            self.skipped += 1;
+            return;
+        }
         self.open.push((new_field(field, Node::Struct(Vec::new())), Open::Struct(Vec::new())));
     }
 
     fn end_struct(&mut self, _field: &tracelogging::Field<'a>) {
-        self.close();
+        self.end();
     }
 
     fn custom(&mut self, field: &tracelogging::Field<'a>, bytes: &'a [u8]) {
+        if !self.has_room(field.name.len()) {
+            return;
+        }
         let description = if let Count::Custom(description) = field.count { description } else { &[] };
         let node = Node::Custom { description: description.to_vec(), bytes: bytes.to_vec() };
         self.add(new_field(field, node));

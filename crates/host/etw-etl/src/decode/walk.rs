@@ -10,11 +10,11 @@ use crate::format::bytes::{array_at, u32_at};
 
 /// Values and structures that any event may have, and how many more for each byte of its payload: structures and empty data have
 /// no bytes of their own, and few bytes must not become much text.
-const FREE_VALUES: usize = 2048;
-const VALUES_PER_BYTE: usize = 8;
+pub(super) const FREE_VALUES: usize = 2048;
+pub(super) const VALUES_PER_BYTE: usize = 8;
 /// The same for bytes of fields' names.
-const FREE_NAMES: usize = 0x2_0000;
-const NAMES_PER_BYTE: usize = 64;
+pub(super) const FREE_NAMES: usize = 0x2_0000;
+pub(super) const NAMES_PER_BYTE: usize = 64;
 /// Deepest structure within a structure.
 const MAX_DEPTH: u32 = 8;
 

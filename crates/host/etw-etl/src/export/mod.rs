@@ -12,6 +12,7 @@ mod html;
 mod json;
 mod jsonl;
 mod paint;
+mod pcapng;
 mod table;
 mod text;
 mod typed;
@@ -20,14 +21,20 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use crate::decode::{Decoded, Decoder, escaped};
+use crate::decode::{Decoded, Decoder, Field, Node, escaped};
 use crate::read::event::{Event, EventRef};
 use crate::read::report::Report;
 use crate::time::FileTime;
 use chrome::Chrome;
 pub use columns::Columns;
 use html::Html;
+pub use pcapng::Pcapng;
 use table::Table;
+
+/// Appends what a field holds as JSON, with one type for one field; returns whether it says everything.
+pub fn json_node(out: &mut String, field: &Field, node: &Node) -> bool {
+    typed::node(out, field, node, json::Integers::Numbers)
+}
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ found.title = document.querySelector("#detail h2").textContent;
 found.fields = texts("#detail .fields dt").map((name, index) => [name, texts("#detail .fields dd")[index]]);
 found.kin = rows().filter((row) => row.classList.contains("kin")).length;
 found.selected = rows().filter((row) => row.getAttribute("aria-selected") === "true").map((row) => row.dataset.index);
-found.related = texts("#detail .link").length;
+found.related = texts("#detail .link.mono").length;
 
 // A click on a mark of the timeline does the same.
 const mark = timeline.place(byName("Warn"));
@@ -69,6 +69,32 @@ press(document.body, "Escape");
 found.cleared = state.chosen;
 press(document.body, "/");
 found.focused = document.activeElement.id;
+
+// Durations: in a column, by a filter, by a key, and as a histogram in the view of the trace.
+choose(null);
+const durationOf = (name, opcode) => rows().find((row) => row.dataset.index === String(byName(name, opcode).index)).querySelector(".c-duration").textContent;
+found.durations = [durationOf("Request", 1), durationOf("Request", 2), durationOf("Open", 1), durationOf("Warn", 0)];
+found.groups = texts("#detail .durations td:first-child");
+const spread = histogram([1, 1, 1, 10, 100000].map((to) => ({ from: 0, to })), 4);
+found.histogram = spread.shares;
+found.place = spread.place({ from: 0, to: 100000 });
+type("duration>25000");
+found.longer = document.getElementById("table").getAttribute("aria-rowcount") - 1;
+type("");
+press(document.body, "d");
+found.longest = state.chosen.name;
+choose(null);
+press(document.body, "e");
+found.problem = state.chosen.name;
+press(document.body, "e");
+press(document.body, "E");
+found.back = state.chosen.name;
+const stacked = trace.events.find((event) => event.more.stack);
+if (stacked) {
+  choose(stacked);
+  found.stack = texts("#detail .frames li");
+}
+choose(null);
 
 // The scheme's button goes round, and the page follows.
 const ground = () => getComputedStyle(document.body).backgroundColor;

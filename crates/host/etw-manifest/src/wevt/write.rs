@@ -271,16 +271,14 @@ impl Writer {
         }
     }
 
-    /// The offset of the first map is not in the table: it follows the others'.
+    /// A table of offsets, the maps, and their names.
     fn maps(&mut self, provider: &Provider, places: &mut Places) {
         self.blob.u32(count(&provider.maps));
-        let offsets: Vec<u32> = provider.maps.iter().skip(1).map(|_| self.blob.later()).collect();
+        let offsets: Vec<u32> = provider.maps.iter().map(|_| self.blob.later()).collect();
         let mut names = Vec::new();
-        for (place, map) in provider.maps.iter().enumerate() {
+        for (map, offset) in provider.maps.iter().zip(offsets) {
             let start = self.blob.here();
-            if let Some(offset) = place.checked_sub(1).and_then(|place| offsets.get(place)) {
-                self.blob.fill(*offset, start);
-            }
+            self.blob.fill(offset, start);
             places.maps.push((map.name.clone(), start));
             self.blob.0.extend(if map.is_bits { b"BMAP" } else { b"VMAP" });
             let size = self.blob.later();

@@ -45,9 +45,33 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     WdfVersionUnbind(&NoPath, &Bind, Globals);
 }
 
+/* A queue of a control device, with the configuration of this version. */
+static NTSTATUS Queue(WDFDRIVER Driver)
+{
+    static const WCHAR text[] = L"D:P(A;;GA;;;SY)";
+    UNICODE_STRING sddl = {sizeof(text) - sizeof(WCHAR), sizeof(text), (PWSTR)text};
+    WDF_IO_QUEUE_CONFIG config = {0};
+    WDFDEVICE device = NULL;
+    WDFQUEUE queue = NULL;
+    PWDFDEVICE_INIT init =
+        ((PFN_WDFCONTROLDEVICEINITALLOCATE)FUNCTION(WdfControlDeviceInitAllocateTableIndex))(Globals, Driver, &sddl);
+    NTSTATUS status =
+        ((PFN_WDFDEVICECREATE)FUNCTION(WdfDeviceCreateTableIndex))(Globals, &init, NULL, &device);
+
+    if (status < 0)
+        return status;
+    config.Size = MINOR < 9 ? 80 : MINOR < 11 ? 88 : 96;
+    config.DispatchType = WdfIoQueueDispatchManual;
+    config.PowerManaged = WdfUseDefault;
+    status = ((PFN_WDFIOQUEUECREATE)FUNCTION(WdfIoQueueCreateTableIndex))(Globals, device, &config, NULL, &queue);
+    ((PFN_WDFOBJECTDELETE)FUNCTION(WdfObjectDeleteTableIndex))(Globals, device);
+    return status;
+}
+
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     WDF_DRIVER_CONFIG config = {0};
+    WDFDRIVER driver = NULL;
     NTSTATUS status = WdfVersionBind(Driver, Path, &Bind, &Globals);
 
     if (status < 0) {
@@ -59,12 +83,13 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 #endif
     config.Size = sizeof(config);
     config.DriverInitFlags = WdfDriverInitNonPnpDriver;
-    status = ((PFN_WDFDRIVERCREATE)FUNCTION(WdfDriverCreateTableIndex))(Globals, Driver, Path, NULL, &config, NULL);
+    status = ((PFN_WDFDRIVERCREATE)FUNCTION(WdfDriverCreateTableIndex))(Globals, Driver, Path, NULL, &config, &driver);
     DbgPrint("create %08x\n", status);
     if (status < 0) {
         WdfVersionUnbind(&NoPath, &Bind, Globals);
         return status;
     }
+    DbgPrint("queue %08x\n", Queue(driver));
     FrameworkUnload = Driver->DriverUnload;
     Driver->DriverUnload = Unload;
     return status;

@@ -11,13 +11,15 @@ use pe_image::Symbols;
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
-use crate::report::{Finding, Place, Report};
+use crate::report::{Finding, Losses, Place, Report};
 use crate::wire::{Reply, Request, StormPlan};
 
 /// What all handles of a host share.
 pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
+    /// There is a session that takes everything.
+    pub(crate) traces: bool,
     /// What is worth knowing about the image and no mistake.
     pub(crate) notes: Vec<String>,
     /// Bytes of the image in memory.
@@ -197,7 +199,9 @@ impl NtHost {
     #[must_use]
     pub fn report(&self) -> Report {
         let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
-        Report::new(findings, self.inner.process.output())
+        let events = if self.inner.traces { self.trace().events_lost().unwrap_or_default() } else { 0 };
+        let losses = Losses { findings: self.inner.process.findings_cut(), events };
+        Report::new(findings, self.inner.process.output()).with_losses(losses)
     }
 
     /// What is worth knowing about the image, and breaks no rule of this run: that memory integrity would refuse it.
@@ -264,6 +268,10 @@ impl NtHost {
         let callers = callers.flat_map(|rva| self.places(rva, rva.saturating_sub(1)));
         finding.set_chain(place.into_iter().chain(callers).collect());
         finding
+    }
+
+    pub(super) fn process(&self) -> &Process {
+        &self.inner.process
     }
 
     pub(crate) fn ask(&self, request: &Request) -> Result<Reply, Error> {

@@ -10,7 +10,7 @@ use super::{Expectation, NtHost};
 use nt_machine::EPOCH;
 
 use crate::Error;
-use crate::wire::{Reply, Request};
+use crate::wire::{Reply, Request, spill};
 
 /// A session that was started.
 #[derive(Clone, Debug)]
@@ -99,7 +99,9 @@ impl Trace {
     ///
     /// When the process is gone.
     pub fn events(&self) -> Result<Vec<Event>, Error> {
-        self.read().map(|(events, _)| events)
+        let mut events = Vec::new();
+        self.visit(|event| events.push(event))?;
+        Ok(events)
     }
 
     /// How many events the session could not take.
@@ -108,7 +110,7 @@ impl Trace {
     ///
     /// When the process is gone.
     pub fn events_lost(&self) -> Result<u64, Error> {
-        self.read().map(|(_, lost)| lost)
+        self.end().map(|(_, lost)| lost)
     }
 
     /// The session that this is the trace of.
@@ -128,17 +130,42 @@ impl Trace {
     ///
     /// When the process is gone or the file cannot be written.
     pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let (events, lost) = self.read()?;
         let path = path.as_ref();
-        write_etl(path, &events, lost).map_err(|error| Error::Host(format!("{}: {error}", path.display())))
+        let failed = |error: etw_etl::Error| Error::Host(format!("{}: {error}", path.display()));
+        let mut writer = etl_writer(path).map_err(failed)?;
+        let (mut end, mut result) = (CLOCK.start, Ok(()));
+        let lost = self.visit(|event| {
+            if result.is_ok() {
+                result = writer.write_record(0, event.record(), event.header.stamp).map(drop);
+            }
+            end = event.header.time;
+        })?;
+        result.map_err(failed)?;
+        writer.add_lost(lost, 0);
+        writer.close_at(end).map(drop).map_err(failed)
     }
 
-    fn read(&self) -> Result<(Vec<Event>, u64), Error> {
+    /// Calls `found` for each event so far, oldest first, and returns how many were lost. No more than one is in memory.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone, or what it left of the trace is damaged.
+    pub fn visit(&self, mut found: impl FnMut(Event)) -> Result<u64, Error> {
+        let (end, mut lost) = self.end()?;
+        let process = self.host.process();
+        let read =
+            spill::read(process.trace(), end, self.number, |record| match Event::from_record(record, 0, &CLOCK) {
+                Some(event) => found(event),
+                None => lost += 1,
+            });
+        read.map_err(Error::Process)?;
+        Ok(lost)
+    }
+
+    /// Where the file of records ends, and how many events were lost.
+    fn end(&self) -> Result<(u64, u64), Error> {
         match self.host.ask(&Request::Events { session: self.number })? {
-            Reply::Events { records, lost } => {
-                let event = |record: &Vec<u8>| Event::from_record(record, 0, &CLOCK);
-                Ok((records.iter().filter_map(event).collect(), lost))
-            }
+            Reply::Events { end, lost } => Ok((end, lost)),
             reply => Err(self.host.unexpected(reply)),
         }
     }
@@ -152,19 +179,13 @@ const CLOCK: Clock = Clock {
     start_stamp: 0,
 };
 
-/// Writes events to a file that tools for Windows read.
-fn write_etl(path: &Path, events: &[Event], lost: u64) -> Result<(), etw_etl::Error> {
+/// A file that tools for Windows read.
+fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {
     let options = WriterOptions {
         session_name: "nt-host".into(),
         clock: CLOCK,
         boot_time: CLOCK.start,
         ..WriterOptions::default()
     };
-    let mut writer = Writer::create(path, options)?;
-    for event in events {
-        writer.write_record(0, event.record(), event.header.stamp)?;
-    }
-    writer.add_lost(lost, 0);
-    let end = events.last().map_or(CLOCK.start, |event| event.header.time);
-    writer.close_at(end).map(drop)
+    Writer::create(path, options)
 }

@@ -1,5 +1,6 @@
 //! The child as its parent sees it.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use nt_machine::{Config, Findings, Layout, Record};
 
 use super::server;
+use crate::wire::spill::{self, Spill};
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
 /// How long a child may take for an answer beyond what it allows its driver.
@@ -28,6 +30,8 @@ pub(crate) struct Process {
     pid: i32,
     stream: Mutex<UnixStream>,
     control: Mutex<UnixStream>,
+    /// The file with the records of events.
+    trace: File,
     findings: Findings,
 }
 
@@ -35,6 +39,7 @@ impl Process {
     /// Forks a child for a driver. Nothing of the driver runs yet.
     pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
         let findings = Findings::new()?;
+        let trace = spill::create()?;
         let (ours, theirs) = UnixStream::pair()?;
         let (our_control, their_control) = UnixStream::pair()?;
         // SAFETY: the child runs this program's code, and only its own thread: it uses no lock that another thread of the
@@ -43,11 +48,11 @@ impl Process {
         match pid {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                keep_only(&[&theirs, &their_control]);
+                keep_only(&[theirs.as_raw_fd(), their_control.as_raw_fd(), trace.as_raw_fd()]);
                 // An interrupt from the terminal is for the parent: this process ends, in order, when that does.
                 // SAFETY: no handler is involved.
                 unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
-                let run = || server::run(theirs, their_control, layout, config, findings);
+                let run = || server::run(theirs, their_control, Spill::new(trace), layout, config, findings);
                 let _ = catch_unwind(AssertUnwindSafe(run));
                 // SAFETY: ends this process without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
@@ -57,7 +62,7 @@ impl Process {
                 for stream in [&ours, &our_control] {
                     stream.set_read_timeout(Some(PATIENCE))?;
                 }
-                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), findings })
+                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings })
             }
         }
     }
@@ -79,6 +84,16 @@ impl Process {
     /// Calls session control; not for what may call the driver back.
     pub(crate) fn control(&self, call: &Control) -> io::Result<Answer> {
         exchange(&self.control, call)
+    }
+
+    /// The file with the records of events.
+    pub(crate) const fn trace(&self) -> &File {
+        &self.trace
+    }
+
+    /// Findings that there was no room for.
+    pub(crate) fn findings_cut(&self) -> u32 {
+        self.findings.cut()
     }
 
     /// The findings so far.
@@ -109,8 +124,7 @@ fn exchange<T: Wire>(stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Res
 }
 
 /// Closes every file of the parent but these and the standard ones: a child must not keep another child's connection open.
-fn keep_only(streams: &[&UnixStream]) {
-    let own: Vec<i32> = streams.iter().map(|stream| stream.as_raw_fd()).collect();
+fn keep_only(own: &[i32]) {
     for file in (3..MOST_FILES).filter(|file| !own.contains(file)) {
         // SAFETY: in a child that has just been forked, and whose only thread uses none of these.
         unsafe { libc::close(file) };

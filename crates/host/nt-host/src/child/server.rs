@@ -1,5 +1,6 @@
 //! The thread that answers.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,7 @@ use etw_engine::Session;
 use nt_machine::{Config, Findings, Layout, Machine, News};
 
 use super::worker::Worker;
+use crate::wire::spill::Spill;
 use crate::wire::{self, Reply, Request};
 
 /// How long the driver may take for one request, unless the run says otherwise.
@@ -18,7 +20,14 @@ const LIMIT: Duration = Duration::from_secs(20);
 const INTERVAL: Duration = Duration::from_millis(25);
 
 /// Runs the child until its parent is gone, on its two connections: for requests and for session control.
-pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, config: &Config, findings: Findings) {
+pub(super) fn run(
+    mut stream: UnixStream,
+    control: UnixStream,
+    spill: Spill,
+    layout: &Layout,
+    config: &Config,
+    findings: Findings,
+) {
     let Ok(machine) = Machine::start(config.clone(), findings) else { return };
     let Some(worker) = Worker::start(machine, layout) else { return };
     let serve = move || super::control::serve(machine, control);
@@ -26,7 +35,8 @@ pub(super) fn run(mut stream: UnixStream, control: UnixStream, layout: &Layout, 
         return;
     }
     let limit = config.patience.unwrap_or(LIMIT);
-    let mut server = Server { machine, worker, sessions: Arc::default(), stopped: false, limit };
+    let mut server =
+        Server { machine, worker, sessions: Arc::default(), spill, unkept: BTreeMap::new(), stopped: false, limit };
     while let Ok(Some(request)) = wire::receive::<Request>(&mut stream) {
         let Some(reply) = server.answer(request, &stream) else { break };
         if wire::send(&mut stream, &reply).is_err() {
@@ -43,6 +53,9 @@ struct Server {
     machine: Machine,
     worker: Worker,
     sessions: Sessions,
+    spill: Spill,
+    /// By session: events that are larger than a record can be, or that the file did not take.
+    unkept: BTreeMap<u32, u64>,
     stopped: bool,
     limit: Duration,
 }
@@ -64,16 +77,32 @@ impl Server {
         })
     }
 
-    fn events(&self, session: u32) -> Reply {
-        let session = match session {
+    fn events(&mut self, session: u32) -> Reply {
+        self.spill_all();
+        let lost = self.session(session).map_or(0, |session| session.events_lost());
+        let unkept = self.unkept.get(&session).copied().unwrap_or_default();
+        Reply::Events { end: self.spill.end(), lost: lost + unkept }
+    }
+
+    fn session(&self, number: u32) -> Option<Session> {
+        match number {
             0 => self.machine.trace(),
             number => lock(&self.sessions).get(number as usize - 1).cloned(),
-        };
-        let events = session.as_ref().map(Session::events).unwrap_or_default();
-        let lost = session.map_or(0, |session| session.events_lost());
-        let records: Vec<Vec<u8>> = events.iter().filter_map(wire::record).collect();
-        let too_large = (events.len() - records.len()) as u64;
-        Reply::Events { records, lost: lost + too_large }
+        }
+    }
+
+    /// Moves what sessions took to the file, so that the memory for a trace is bounded.
+    fn spill_all(&mut self) {
+        let count = lock(&self.sessions).len() as u32;
+        for number in 0..=count {
+            let events = self.session(number).map(|session| session.take_events()).unwrap_or_default();
+            for event in events {
+                let kept = wire::record(&event).is_some_and(|record| self.spill.append(number, &record).is_ok());
+                if !kept {
+                    *self.unkept.entry(number).or_default() += 1;
+                }
+            }
+        }
     }
 
     /// Has the worker do it, and looks after the worker.
@@ -92,6 +121,7 @@ impl Server {
                 }
                 News::Nothing if is_closed(parent) => return None,
                 News::Nothing => {
+                    self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
                     if stuck == 3 || started.elapsed() > limit {
                         // It says where it is, which ends the run.

@@ -35,6 +35,7 @@ options:
                                  status they end with (0, C0000001), what they return, how long they take
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
+  --timeout SECONDS              how long the driver may take for one request, on the wall (20)
   --real-time                    let it pass as on the wall; else things take as long as they take, and waiting no time
   --virtual-time                 only waiting takes time, so that each run is the same; always so for matrix and --seed
   --races                        write each event as late as can be
@@ -54,8 +55,9 @@ what clients do, in the order of the command line:
   --write HEX                    send a write request
   --wait MILLISECONDS            let time pass
 
-exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage or no driver; 3 findings, a bug check, or a
-request that could not be sent; 130 interrupted";
+exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage, no driver, or a file that cannot be written;
+  3 findings, a bug check, or a request that could not be sent; 4 incomplete: events or findings were lost, or the
+  driver's process ended; 130 interrupted";
 
 /// What a client does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +82,7 @@ pub(super) struct Options {
     pub(super) below: Vec<Below>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
+    pub(super) timeout: Option<Duration>,
     pub(super) time: Option<Time>,
     pub(super) races: bool,
     pub(super) stacks: bool,
@@ -134,6 +137,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         below: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
+        timeout: None,
         time: None,
         races: false,
         stacks: false,
@@ -162,6 +166,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--write" => options.steps.push(write(&value()?)?),
             "--wait" => options.steps.push(Step::Wait(Duration::from_millis(number(&value()?)?))),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
+            "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
             "--capture-state" => options.capture_state = true,
             "--real-time" => options.time = Some(Time::Real),
             "--virtual-time" => options.time = Some(Time::Virtual),

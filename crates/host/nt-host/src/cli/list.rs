@@ -1,10 +1,11 @@
-//! `nt-host list`: which imports are implemented, answer a fixed value, end the run when they are called (trapped), or
-//! come from modules that this host does not know.
+//! `nt-host list`: which imports are implemented, return a fixed value, end the run when they are called (trapped), or
+//! come from modules that this host does not model.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nt_machine::{Listed, everything};
+use nt_machine::{Listed, component, everything, is_modelled};
 
 use super::{CLEAN, USAGE, print};
 use crate::{ImportName, Known, Os, known, plan};
@@ -25,11 +26,16 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         }
     };
     let mut counts = [0_usize; 4];
+    let mut components = BTreeMap::<String, usize>::new();
     let mut text = String::new();
     for import in &layout.imports {
         let (word, index) = match &import.name {
-            ImportName::Ordinal(_) => ("unknown".to_owned(), 3),
-            ImportName::Name(_) if !is_ours(&import.module) => ("unknown".to_owned(), 3),
+            _ if !is_modelled(&import.module) => {
+                let component = component(&import.module).unwrap_or(&import.module).to_owned();
+                *components.entry(component).or_default() += 1;
+                ("trapped".to_owned(), 3)
+            }
+            ImportName::Ordinal(_) => ("trapped".to_owned(), 2),
             ImportName::Name(name) => match known(name, os) {
                 Known::Implemented => ("implemented".to_owned(), 0),
                 Known::Data => ("data".to_owned(), 0),
@@ -41,13 +47,18 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
-        let _ = writeln!(text, "{word:<16} {}!{}", import.module, import.name);
+        let about = component(&import.module).map(|component| format!(" ({component})")).unwrap_or_default();
+        let _ = writeln!(text, "{word:<16} {}!{}{about}", import.module, import.name);
     }
-    let [here, fixed, trapped, unknown] = counts;
+    let [here, fixed, trapped, foreign] = counts;
     let _ = writeln!(
         text,
-        "{here} implemented, {fixed} with a fixed answer, {trapped} trapped or missing on {os}, {unknown} unknown"
+        "{here} implemented, {fixed} with a fixed result, {trapped} trapped or missing on {os}, \
+         {foreign} of components that are not modelled"
     );
+    for (component, count) in components {
+        let _ = writeln!(text, "not modelled: {component}, {count} routine{}", if count == 1 { "" } else { "s" });
+    }
     print(&text);
     CLEAN
 }
@@ -70,9 +81,4 @@ pub(super) fn list_all(os: Os) -> u8 {
     let _ = writeln!(text, "{full} in full, {fixed} with a fixed answer, {missing} missing on {os}");
     print(&text);
     CLEAN
-}
-
-/// Modules whose routines this host has.
-fn is_ours(module: &str) -> bool {
-    ["ntoskrnl.exe", "hal.dll", "wdfldr.sys"].iter().any(|known| known.eq_ignore_ascii_case(module))
 }

@@ -1,7 +1,8 @@
 //! The command `nt-host`.
 //!
-//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage or a file that is no driver; 3 findings, a bug check, or a
-//! request that could not be sent; 130 an interrupt.
+//! Exit codes: 0 clean; 1 not loaded, or `DriverEntry` failed; 2 bad usage, a file that is no driver, or one that cannot be written; 3 findings,
+//! a bug check, or a request that could not be sent; 4 an incomplete run (events or findings were lost, the driver's process ended);
+//! 130 an interrupt.
 
 mod args;
 mod clients;
@@ -25,6 +26,8 @@ const ENTRY_FAILED: u8 = 1;
 const USAGE: u8 = 2;
 /// Findings, a bug check, or a request that could not be sent.
 const FINDINGS: u8 = 3;
+/// The run is not complete, so that it cannot be clean: something was lost, or the driver's process ended.
+const INCOMPLETE: u8 = 4;
 /// Ended by Ctrl-C: 128 and the signal's number, as shells have it.
 const INTERRUPTED: u8 = 130;
 

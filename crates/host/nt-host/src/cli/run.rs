@@ -9,7 +9,7 @@ use nt_machine::Time;
 
 use super::args::Options;
 use super::clients::Clients;
-use super::{CLEAN, ENTRY_FAILED, FINDINGS, INTERRUPTED, USAGE, interrupt, print};
+use super::{CLEAN, ENTRY_FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, interrupt, print};
 use crate::report::Sent;
 use crate::{Builder, Error, Failure, NtHost, Report, report};
 
@@ -33,6 +33,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     }
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
+    }
+    if let Some(timeout) = options.timeout {
+        builder = builder.patience(timeout);
     }
     builder = match options.time {
         Some(Time::Real) => builder.real_time(),
@@ -66,8 +69,11 @@ pub(super) fn run(options: &Options) -> u8 {
     let report = host.report();
     let outcome = judge(result, &report, progress.unsent());
     let trace = host.trace();
-    let events = trace.events().unwrap_or_default();
-    let lost = trace.events_lost().unwrap_or_default();
+    let (events, unread) = match trace.events() {
+        Ok(events) => (events, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let lost = report.losses().events;
     // The trace comes first: a reader of the report may keep us waiting, or go away.
     let written =
         options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
@@ -82,6 +88,10 @@ pub(super) fn run(options: &Options) -> u8 {
             print(&format!("{note}\n"));
         }
         print(&format!("{}: {} ({} ms)\n", options.path.display(), outcome.text, started.elapsed().as_millis()));
+    }
+    if let Some(error) = unread {
+        eprintln!("error: the events of this run: {error}");
+        return outcome.code.max(INCOMPLETE);
     }
     if let Err(error) = written {
         eprintln!("{error}");
@@ -158,10 +168,13 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
             Outcome { code: ENTRY_FAILED, text: format!("DriverEntry returned {status}") }
         }
         Err(error @ (Error::Process(_) | Error::Host(_))) => {
-            Outcome { code: FINDINGS, text: format!("the run ended early: {error}") }
+            Outcome { code: INCOMPLETE, text: format!("the run ended early: {error}") }
         }
         Err(Error::Stopped(_)) => Outcome { code: FINDINGS, text: "stopped".into() },
         Err(error) if report.is_clean() => Outcome { code: FINDINGS, text: error.to_string() },
+        _ if report.findings().is_empty() && !report.is_complete() => {
+            Outcome { code: INCOMPLETE, text: format!("incomplete: {} events were lost", report.losses().events) }
+        }
         _ if report.is_clean() && unsent != 0 => {
             let plural = if unsent == 1 { " was" } else { "s were" };
             Outcome { code: FINDINGS, text: format!("{unsent} request{plural} not sent") }

@@ -25,6 +25,7 @@ pub(crate) fn json(
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
         "events": events,
         "lost": lost,
+        "findings_cut": report.losses().findings,
         "output": report.output(),
     });
     value.to_string()
@@ -93,7 +94,7 @@ mod tests {
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
-             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"output\":\"hi\"}"
+             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\"}"
         );
     }
 }

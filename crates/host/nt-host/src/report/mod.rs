@@ -38,11 +38,36 @@ impl Sent {
 pub struct Report {
     findings: Vec<Finding>,
     output: String,
+    losses: Losses,
+}
+
+/// What a run could not keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Findings that there was no room for.
+    pub findings: u32,
+    /// Events of the session that takes everything, where there is one.
+    pub events: u64,
 }
 
 impl Report {
     pub(crate) const fn new(findings: Vec<Finding>, output: String) -> Self {
-        Self { findings, output }
+        Self { findings, output, losses: Losses { findings: 0, events: 0 } }
+    }
+
+    pub(crate) const fn with_losses(self, losses: Losses) -> Self
+    where
+        Self: Sized,
+    {
+        let mut report = self;
+        report.losses = losses;
+        report
+    }
+
+    /// What the run could not keep: with a loss it is not clean.
+    #[must_use]
+    pub const fn losses(&self) -> Losses {
+        self.losses
     }
 
     /// The findings, in the order in which they were made.
@@ -62,10 +87,16 @@ impl Report {
         &self.output
     }
 
-    /// Whether nothing was found.
+    /// Whether nothing was found, and nothing was lost that could have shown something.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.is_complete()
+    }
+
+    /// Whether nothing was lost.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.losses.findings == 0 && self.losses.events == 0
     }
 
     /// For tests.
@@ -74,7 +105,8 @@ impl Report {
     ///
     /// When there is a finding, with all of them.
     pub fn assert_clean(&self) {
-        let list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
+        let mut list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
+        list.extend((!self.is_complete()).then(|| format!("{:?}", self.losses)));
         assert!(self.is_clean(), "the driver is not clean:\n  {}", list.join("\n  "));
     }
 }

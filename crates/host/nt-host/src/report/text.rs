@@ -27,6 +27,10 @@ pub(crate) fn text(report: &Report, events: &[Event], lost: u64, debug_output: b
         [] => out.push_str("no findings\n"),
         findings => {
             let _ = writeln!(out, "findings ({})", findings.len());
+            if report.losses().findings != 0 {
+                let (kept, more) = (findings.len(), report.losses().findings);
+                let _ = writeln!(out, "  these are the first {kept}; there was no room for {more} more");
+            }
             for finding in findings {
                 let _ = writeln!(out, "  {:<22} {}", finding.rule, finding.detail);
                 if let Some(routine) = &finding.routine {

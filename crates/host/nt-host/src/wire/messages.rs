@@ -101,8 +101,8 @@ messages! {
         Completed { answer: IoAnswer } = 2,
         /// A device or a session.
         Number { number: u64 } = 3,
-        /// The records of events, and how many were lost.
-        Events { records: Vec<Vec<u8>>, lost: u64 } = 4,
+        /// Where the file ends that has the records of events, and how many of the session's were lost.
+        Events { end: u64, lost: u64 } = 4,
         /// Routines with the number of their calls.
         Calls { calls: Vec<(String, u64)> } = 5,
         /// The run ended with a bug check.

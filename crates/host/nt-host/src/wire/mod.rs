@@ -12,6 +12,7 @@ mod control;
 mod messages;
 mod notification;
 mod record;
+pub(crate) mod spill;
 
 pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};

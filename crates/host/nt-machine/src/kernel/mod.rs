@@ -3,6 +3,7 @@
 //! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which checks what holds for all of them
 //! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
 
+pub(crate) mod components;
 pub(crate) mod data;
 pub(crate) mod etw;
 pub(crate) mod ex;
@@ -224,7 +225,8 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
         verify::stop(Rule::FrameworkMisuse, Some(name), from, detail);
     }
     let Some(routine) = entry.routine else {
-        verify::stop(Rule::NotImplemented, Some(entry.name), from, format_args!("{} is not in this host", entry.name));
+        let why = components::absence(kernel.table.module(index), entry.name);
+        verify::stop(Rule::NotImplemented, Some(entry.name), from, format_args!("{why}"));
     };
     let irql = thread::irql();
     if irql > routine.irql {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::components::is_modelled;
 use super::data::Variables;
 use super::lock;
 use crate::Os;
@@ -32,7 +33,8 @@ pub(crate) struct Table {
     stubs: Option<Stubs>,
     calls: Vec<AtomicU64>,
     variables: Variables,
-    unknown: Mutex<Vec<&'static str>>,
+    /// Module and name of each import that nobody has.
+    unknown: Mutex<Vec<(&'static str, &'static str)>>,
     first_unknown: u32,
     os: Os,
     hidden: Vec<String>,
@@ -70,9 +72,17 @@ impl Table {
         let entry = self.entries.get(number as usize).copied();
         let mut entry = entry.unwrap_or(Entry { name: "?", routine: None });
         if let Some(index) = number.checked_sub(self.first_unknown) {
-            entry.name = lock(&self.unknown).get(index as usize).copied().unwrap_or("?");
+            entry.name = lock(&self.unknown).get(index as usize).map_or("?", |(_, name)| name);
         }
         entry
+    }
+
+    /// The module that an import which nobody has is from.
+    pub(crate) fn module(&self, number: u32) -> &'static str {
+        let index = number.checked_sub(self.first_unknown);
+        index
+            .and_then(|index| lock(&self.unknown).get(index as usize).copied())
+            .map_or("ntoskrnl.exe", |(module, _)| module)
     }
 
     /// Whether this Windows is to lack a routine.
@@ -100,14 +110,15 @@ impl Table {
     }
 
     /// The address for an import: that of the routine, or of a trap with its name.
-    pub(crate) fn import(&self, name: &str) -> u64 {
-        self.address(name).unwrap_or_else(|| self.trap(name))
+    pub(crate) fn import(&self, module: &str, name: &str) -> u64 {
+        let known = if is_modelled(module) { self.address(name) } else { None };
+        known.unwrap_or_else(|| self.trap(module, name))
     }
 
-    fn trap(&self, name: &str) -> u64 {
+    fn trap(&self, module: &str, name: &str) -> u64 {
         let mut unknown = lock(&self.unknown);
-        let index = unknown.iter().position(|known| *known == name).unwrap_or_else(|| {
-            unknown.push(name.to_owned().leak());
+        let index = unknown.iter().position(|known| *known == (module, name)).unwrap_or_else(|| {
+            unknown.push((module.to_owned().leak(), name.to_owned().leak()));
             unknown.len() - 1
         });
         let number = self.first_unknown + (index as u32).min(MOST_UNKNOWN - 1);

@@ -71,11 +71,11 @@ layout! {
         MinorVersion: u32,
     }
 
-    /// `WDF_PNPPOWER_EVENT_CALLBACKS`.
-    WDF_DEVICE_PNP_CALLBACKS: 144 {
+    /// `WDF_PNPPOWER_EVENT_CALLBACKS` as of 1.9; later ones have a callback more.
+    WDF_DEVICE_PNP_CALLBACKS: 136 {
         Size: u32,
         Padding: u32,
-        Callbacks: [GuestPtr<Code>; 17],
+        Callbacks: [GuestPtr<Code>; 16],
     }
 
     WDF_FILEOBJECT_CONFIG: 40 {
@@ -95,8 +95,9 @@ layout! {
         DeviceControlIoType: u32,
     }
 
-    /// `EvtIo`: default, read, write, device control, internal device control.
-    WDF_IO_QUEUE_CONFIG: 96 {
+    /// As of 1.9; later ones end in a member for the driver. `EvtIo`: default, read, write, device control, internal device
+    /// control.
+    WDF_IO_QUEUE_CONFIG: 88 {
         Size: u32,
         DispatchType: u32,
         PowerManaged: u32,
@@ -109,7 +110,6 @@ layout! {
         EvtIoCanceledOnQueue: GuestPtr<Code>,
         NumberOfPresentedRequests: u32,
         Padding2: u32,
-        Driver: GuestPtr<Opaque>,
     }
 
     /// The union's members are pairs of words: buffer and length, list and length, memory and offsets.

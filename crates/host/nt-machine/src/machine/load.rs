@@ -77,7 +77,7 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
     let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
     let mapped = Mapped::new(layout, cookie, address(switch::guard_check), address(switch::guard_dispatch), |index| {
-        layout.imports.get(index).map_or(0, |import| table.import(&import.name.to_string()))
+        layout.imports.get(index).map_or(0, |import| table.import(&import.module, &import.name.to_string()))
     })?;
     let (region, entry) = (mapped.region(), GuestPtr::new(mapped.entry()));
     paging::set_sections(mapped.pageable());

@@ -24,7 +24,7 @@ use crate::wdf;
 
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
-pub use routines::{Known, Listed, can_fail, everything, known};
+pub use routines::{Known, Listed, can_fail, everything, known, routines};
 
 /// What the machine owns.
 struct Parts {

@@ -72,6 +72,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static Routine> {
     kernel::routines().chain(exception::ROUTINES.into_iter().flatten()).chain(wdf::LOADER)
 }
 
+/// The names of all routines that this host has, of the kernel and of the framework's loader.
+pub fn routines() -> impl Iterator<Item = &'static str> {
+    all().map(|routine| routine.name)
+}
+
 fn find(name: &str) -> Option<&'static Routine> {
     all().find(|routine| routine.name == name)
 }

@@ -84,6 +84,12 @@ impl Findings {
         self.records().collect()
     }
 
+    /// Findings that there was no room for.
+    #[must_use]
+    pub fn cut(self) -> u32 {
+        self.shared().records.load(Ordering::SeqCst).saturating_sub(RECORDS)
+    }
+
     /// Notes where the driver's image lies.
     pub(crate) fn set_base(self, base: u64) {
         self.shared().base.store(base, Ordering::SeqCst);
@@ -98,6 +104,10 @@ impl Findings {
     /// Appends debug output; what does not fit is dropped.
     pub(crate) fn print(self, text: &[u8]) {
         let length = text.len() as u32;
+        // Once it is full it stays so: the counter must not begin again at zero.
+        if self.shared().output.load(Ordering::SeqCst) > OUTPUT {
+            return;
+        }
         let start = self.shared().output.fetch_add(length, Ordering::SeqCst);
         if start.saturating_add(length) > OUTPUT {
             return;
@@ -181,7 +191,7 @@ mod tests {
                 format_args!("{long}"),
             ));
         }
-        assert_eq!(findings.read().len(), 256);
+        assert_eq!((findings.read().len(), findings.cut()), (256, 744));
         assert!(findings.read().iter().all(|record| record.detail().chars().all(|c| c == 'ä')));
     }
 

@@ -5,6 +5,7 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::life;
 use super::object::{self, Data};
+use super::{structures, with};
 use crate::layout::{
     DEVICE_OBJECT, UNICODE_STRING, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG, WDF_IO_TYPE_CONFIG,
 };
@@ -26,13 +27,13 @@ pub(super) const IO_SUSPEND: usize = 9;
 pub(super) const IO_RESTART: usize = 10;
 pub(super) const SURPRISE_REMOVAL: usize = 11;
 pub(super) const QUERY_REMOVE: usize = 12;
-const CALLBACKS: usize = 17;
+const CALLBACKS: usize = 16;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceInitSetPnpPowerEventCallbacks", DISPATCH, |call| {
         let callbacks = call.ptr::<WDF_DEVICE_PNP_CALLBACKS>(2);
         let size = callbacks.Size().read()?;
-        if size as usize != size_of::<WDF_DEVICE_PNP_CALLBACKS>() {
+        if size != structures::pnp_callbacks(with(|framework| framework.client_minor())) {
             verify::find(Rule::BadArgument, format_args!("PnP and power callbacks of {size} bytes"));
         }
         let callbacks = callbacks.Callbacks().read()?;

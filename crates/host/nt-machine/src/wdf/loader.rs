@@ -30,6 +30,8 @@ pub(super) struct Bound {
     globals: GuestPtr<WDF_DRIVER_GLOBALS>,
     /// None if the functions were copied into the driver's own table.
     table: Option<Functions>,
+    /// The minor version that the driver was built for.
+    minor: u32,
     /// The sizes of structures, for a driver that knows how to ask.
     structures: Option<GuestPtr<u64>>,
 }
@@ -83,7 +85,7 @@ fn bind(call: &Call) -> Outcome {
         structures = Some(copy);
     }
     place_of_globals.write(globals)?;
-    with(|framework| framework.bound = Some(Bound { globals, table, structures }));
+    with(|framework| framework.bound = Some(Bound { globals, table, minor: info.Minor, structures }));
     Ok(())
 }
 
@@ -122,6 +124,11 @@ impl Framework {
         if let Some(bound) = self.bound {
             bound.globals.Driver().write(0).or_stop();
         }
+    }
+
+    /// The minor version of the framework that the driver was built for, which decides how large its structures are.
+    pub(super) fn client_minor(&self) -> u32 {
+        self.bound.map_or(u32::MAX, |bound| bound.minor)
     }
 
     /// The handle of the driver.

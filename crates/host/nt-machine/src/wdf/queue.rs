@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::device::with_device;
 use super::object::{self, Data, create, created};
 use super::queue_state::{self, Until};
-use super::{Handle, deliver, retrieve, with};
+use super::{Handle, deliver, retrieve, structures, with};
 use crate::kernel::RequestKind;
 use crate::layout::WDF_IO_QUEUE_CONFIG;
 use crate::memory::{Code, GuestPtr};
@@ -122,7 +122,7 @@ pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) 
 fn create_queue(call: &Call) -> Outcome {
     let (device, config) = (call.handle(1), call.ptr::<WDF_IO_QUEUE_CONFIG>(2));
     let size = config.Size().read()?;
-    if size as usize != size_of::<WDF_IO_QUEUE_CONFIG>() {
+    if size != structures::queue_config(with(|framework| framework.client_minor())) {
         verify::find(Rule::BadArgument, format_args!("a queue configuration of {size} bytes"));
         return fail(NtStatus::InfoLengthMismatch);
     }

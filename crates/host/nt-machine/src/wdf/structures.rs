@@ -30,6 +30,21 @@ pub(super) fn sizes(kmdf: Kmdf) -> impl Iterator<Item = u64> {
     })
 }
 
+/// The size of `WDF_IO_QUEUE_CONFIG` in a driver that was built for this minor version: 1.9 added the number of requests, 1.11
+/// the driver. From the public sources of the framework, which compares it.
+pub(super) const fn queue_config(minor: u32) -> u32 {
+    match minor {
+        0..9 => 80,
+        9..11 => 88,
+        _ => 96,
+    }
+}
+
+/// The size of `WDF_PNPPOWER_EVENT_CALLBACKS`: 1.11 added a callback.
+pub(super) const fn pnp_callbacks(minor: u32) -> u32 {
+    if minor < 11 { 136 } else { 144 }
+}
+
 #[cfg(test)]
 mod tests {
     use windows_releases::Kmdf;

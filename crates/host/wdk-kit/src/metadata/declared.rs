@@ -36,6 +36,22 @@ pub(crate) fn records(text: &str) -> Vec<(String, String)> {
     records
 }
 
+/// The tags of records with fields.
+pub(crate) fn tags(text: &str) -> BTreeSet<String> {
+    let mut tags = BTreeSet::new();
+    let plain: String = without_comments(text)
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .collect::<Vec<_>>()
+        .join("\n");
+    for declaration in split(&plain, ';') {
+        if let Some((head, _)) = declaration.split_once('{') {
+            tags.extend(head.split_whitespace().last().map(str::to_owned));
+        }
+    }
+    tags
+}
+
 fn declared(declaration: &str, names: &mut BTreeSet<String>) {
     let body = declaration.find('{').zip(declaration.rfind('}'));
     let head = body.map_or(declaration, |(open, _)| &declaration[..open]);

@@ -17,8 +17,9 @@ use std::thread;
 
 use windows_metadata::reader::{File, Index, Item};
 
+use crate::published::Published;
 use header::Text;
-use table::Table;
+pub(crate) use table::Table;
 use types::Speller;
 
 /// The file of `kit/metadata` with declarations in C.
@@ -43,28 +44,62 @@ pub(crate) struct Generated {
     pub(crate) headers: BTreeMap<String, (String, String)>,
     /// What each module exports, for all processors.
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+    /// What the headers of the kernel end with, from Microsoft's bindings.
+    pub(crate) supplement: String,
+    /// Variables that modules export and no header declares.
+    pub(crate) data: BTreeMap<String, BTreeSet<String>>,
     /// Import libraries by the names of their files: module and routines.
     pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
 }
 
-/// Reads the metadata in `folder` and writes headers; `tables` and `written` are the texts of `kit/metadata` and of the
-/// headers that are written by hand.
-pub(crate) fn generate(folder: &Path, tables: &[(&str, &str)], written: &[&str]) -> Result<Generated, String> {
-    let mut table = Table::default();
-    for (name, text) in tables {
-        if *name == RECORDS {
-            table.records.extend(declared::records(text));
-        } else {
-            table.read(name, text)?;
+impl Generated {
+    /// Adds what Microsoft's bindings have, and neither the metadata nor the headers written by hand.
+    pub(crate) fn add_supplement(&mut self, table: &Table, written: &[&str], published: &Published) {
+        let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
+        let halves = self.headers.values().flat_map(|(early, late)| [early.as_str(), late.as_str()]);
+        for text in written.iter().copied().chain(halves) {
+            names.extend(declared::names(text));
+            complete.extend(declared::tags(text));
+        }
+        let supplement = published.supplement(table, &names, &complete);
+        self.supplement = supplement.text;
+        for (module, names) in supplement.exports {
+            self.exports.entry(module).or_default().extend(names);
         }
     }
+}
+
+impl Table {
+    /// Reads the texts of `kit/metadata`.
+    pub(crate) fn of(files: &[(&str, &str)]) -> Result<Self, String> {
+        let mut table = Self::default();
+        for (name, text) in files {
+            if *name == RECORDS {
+                table.records.extend(declared::records(text));
+            } else {
+                table.read(name, text)?;
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// Reads the metadata in `folder` and writes headers; `written` are the texts of the headers that are written by hand, and
+/// `constants` values that are known better.
+pub(crate) fn generate(
+    folder: &Path,
+    table: &Table,
+    written: &[&str],
+    constants: &BTreeMap<String, String>,
+) -> Result<Generated, String> {
     let mut declared = BTreeSet::new();
     for text in written {
         declared.extend(declared::names(text));
     }
-    let (table, declared) = (&table, &declared);
+    let declared = &declared;
     let parts = thread::scope(|scope| {
-        let parts = PROCESSORS.map(|processor| scope.spawn(move || for_processor(folder, table, processor, declared)));
+        let parts = PROCESSORS
+            .map(|processor| scope.spawn(move || for_processor(folder, table, processor, declared, constants)));
         parts.map(|part| part.join().unwrap_or_else(|_| Err(String::from("the metadata could not be read"))))
     });
     let mut generated = Generated::default();
@@ -82,6 +117,11 @@ pub(crate) fn generate(folder: &Path, tables: &[(&str, &str)], written: &[&str])
             generated.libraries.entry(file).or_insert_with(|| (module, BTreeSet::new())).1.extend(names);
         }
     }
+    for (exports, list) in [(&mut generated.exports, &table.exports), (&mut generated.data, &table.data)] {
+        for (module, name) in list {
+            exports.entry(module.clone()).or_default().insert(name.clone());
+        }
+    }
     Ok(generated)
 }
 
@@ -90,6 +130,7 @@ fn for_processor(
     table: &Table,
     processor: Processor,
     declared: &BTreeSet<String>,
+    constants: &BTreeMap<String, String>,
 ) -> Result<Generated, String> {
     let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
         let path = folder.join(name);
@@ -99,7 +140,7 @@ fn for_processor(
     let index = Index::new_for_architecture(files, processor.bit);
     let speller = &Speller::new(&index, table);
     let mut generated = Generated { libraries: libraries(&index, table), ..Generated::default() };
-    let headers = select::select(speller, declared);
+    let headers = select::select(speller, declared, constants);
     let mut names = declared.clone();
     // Names of the metadata are not given to pointers, wherever they are.
     for (_, header) in &headers {

@@ -27,17 +27,21 @@ pub(crate) struct Routine<'a> {
 }
 
 /// Sorts the metadata into headers, in the table's order: what several need goes to the first.
-pub(crate) fn select<'a>(speller: &Speller<'a>, declared: &BTreeSet<String>) -> Vec<(String, Header<'a>)> {
+pub(crate) fn select<'a>(
+    speller: &Speller<'a>,
+    declared: &BTreeSet<String>,
+    constants: &BTreeMap<String, String>,
+) -> Vec<(String, Header<'a>)> {
     let table = speller.table;
     let mut order: Vec<&str> = Vec::new();
-    let constants = table.constants.iter().map(|(header, ..)| header);
+    let some = table.constants.iter().map(|(header, ..)| header);
     let namespaces = table.namespaces.iter().map(|(_, header)| header);
-    for header in namespaces.chain(constants).chain(table.names.values()) {
+    for header in namespaces.chain(some).chain(table.names.values()) {
         if !order.contains(&header.as_str()) {
             order.push(header);
         }
     }
-    let mut selection = Selection { speller, taken: declared.clone() };
+    let mut selection = Selection { speller, taken: declared.clone(), constants };
     let mut headers = Vec::new();
     for name in order {
         headers.push((name.to_owned(), selection.header(name)));
@@ -47,6 +51,8 @@ pub(crate) fn select<'a>(speller: &Speller<'a>, declared: &BTreeSet<String>) -> 
 
 struct Selection<'a, 's> {
     speller: &'s Speller<'a>,
+    /// Values that are known better.
+    constants: &'s BTreeMap<String, String>,
     /// Everything that has been declared.
     taken: BTreeSet<String>,
 }
@@ -128,7 +134,7 @@ impl<'a> Selection<'a, '_> {
             return;
         }
         if let Some(value) = field.constant() {
-            if let Some(text) = number(&value.value()) {
+            if let Some(text) = self.constants.get(name).cloned().or_else(|| number(&value.value())) {
                 self.taken.insert(name.to_owned());
                 chosen.constants.push((name.to_owned(), text));
             }

@@ -41,6 +41,15 @@ pub(crate) struct Table {
     pub(crate) libraries: Vec<(String, String, Vec<String>)>,
     /// The same for all routines of a module of the metadata: file, module, that module.
     pub(crate) libraries_of: Vec<(String, String, String)>,
+    /// Routines whose declarations Microsoft's published bindings have, with the module that exports them.
+    pub(crate) published: BTreeMap<String, String>,
+    /// Records that the published bindings have right, and the metadata has for 32-bit systems, or without their arrays.
+    pub(crate) better: Vec<String>,
+    /// Routines that a module exports and nothing declares, and variables: module and name.
+    pub(crate) exports: Vec<(String, String)>,
+    pub(crate) data: Vec<(String, String)>,
+    /// Patterns of names in the published bindings that are left out.
+    pub(crate) unpublished: Vec<String>,
     /// Modules of the metadata, with the module that drivers import from.
     pub(crate) modules: BTreeMap<String, String>,
 }
@@ -89,6 +98,20 @@ impl Table {
             }
             "library" => self.libraries.push((words.next()?, words.next()?, words.collect())),
             "library-of" => self.libraries_of.push((words.next()?, words.next()?, words.next()?)),
+            "published" => {
+                let module = words.next()?;
+                self.published.extend(words.map(|name| (name, module.clone())));
+            }
+            "exports" => {
+                let module = words.next()?;
+                self.exports.extend(words.map(|name| (module.clone(), name)));
+            }
+            "data" => {
+                let module = words.next()?;
+                self.data.extend(words.map(|name| (module.clone(), name)));
+            }
+            "better" => self.better.extend(words),
+            "unpublished" => self.unpublished.extend(words),
             "module" => drop(self.modules.insert(words.next()?.to_ascii_lowercase(), words.next()?)),
             _ => return None,
         }
@@ -98,6 +121,11 @@ impl Table {
     /// Whether a name is left out.
     pub(crate) fn is_left_out(&self, name: &str) -> bool {
         matches(&self.without, name)
+    }
+
+    /// Whether a name of the published bindings is left out.
+    pub(crate) fn is_unpublished(&self, name: &str) -> bool {
+        matches(&self.unpublished, name)
     }
 
     /// Whether a 64-bit integer at this place is a plain one.

@@ -5,7 +5,8 @@ use std::thread;
 use bindgen::callbacks::{ItemInfo, ItemKind, ParseCallbacks};
 use bindgen::{Builder, EnumVariation, Formatter};
 
-use crate::{Config, ConfigError};
+use crate::config::Config;
+use crate::error::ConfigError;
 
 /// What a run of bindgen does not look at, by the name of the thread that wdk-sys runs it in: it runs bindgen once for each file
 /// that it generates, and each run would read everything. A thread of another name gets all of it.

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::{ConfigError, DriverConfig, TryFromCargoMetadataError, kit};
+use crate::driver_config::DriverConfig;
+use crate::error::{ConfigError, TryFromCargoMetadataError};
+use crate::kit;
 
 const CFG: &str = "driver_model__driver_type";
 /// The variable with the driver model, as JSON.

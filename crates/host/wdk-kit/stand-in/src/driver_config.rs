@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{ConfigError, TryFromCargoMetadataError};
+use crate::error::{ConfigError, TryFromCargoMetadataError};
 
 /// The kind of driver.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

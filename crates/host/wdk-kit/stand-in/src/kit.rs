@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::ConfigError;
+use crate::error::ConfigError;
 
 /// The variable with the path of the kit, or of a WDK.
 pub const ROOT: &str = "WDK_KIT_ROOT";

@@ -7,8 +7,10 @@ use std::env;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::config::{ApiSubset, Config, CpuArchitecture};
+use crate::driver_config::DriverConfig;
+use crate::error::ConfigError;
 use crate::release::LINKS_IN_BINDINGS;
-use crate::{ApiSubset, Config, ConfigError, CpuArchitecture, DriverConfig};
 
 const ARGUMENTS: [&str; 9] = [
     "/DRIVER",
@@ -67,14 +69,34 @@ impl Config {
         if !features.split(',').any(|feature| feature == "crt-static") {
             return Err(ConfigError::StaticCrtNotEnabled);
         }
+        if LINKS_IN_BINDINGS {
+            self.search_libraries()?;
+        } else {
+            self.link_libraries("static=")?;
+        }
+        self.link_arguments();
+        self.configure_library_build()
+    }
+
+    /// Says where libraries are.
+    fn search_libraries(&self) -> Result<(), ConfigError> {
         for path in self.library_folders()? {
             println!("cargo:rustc-link-search={}", path.display());
         }
-        if !LINKS_IN_BINDINGS {
-            for name in self.libraries() {
-                println!("cargo:rustc-link-lib=static={name}");
-            }
+        Ok(())
+    }
+
+    /// Says where libraries are, and which a driver is linked with; `kind` is put before their names.
+    pub(crate) fn link_libraries(&self, kind: &str) -> Result<(), ConfigError> {
+        self.search_libraries()?;
+        for name in self.libraries() {
+            println!("cargo:rustc-link-lib={kind}{name}");
         }
+        Ok(())
+    }
+
+    /// Says how a driver is linked.
+    pub(crate) fn link_arguments(&self) {
         let entry = match self.driver_config {
             DriverConfig::Kmdf(_) => "/ENTRY:FxDriverEntry",
             DriverConfig::Wdm | DriverConfig::Umdf(_) => "/ENTRY:DriverEntry",
@@ -85,6 +107,5 @@ impl Config {
         for argument in ARGUMENTS.iter().chain([&entry]) {
             println!("cargo:rustc-cdylib-link-arg={argument}");
         }
-        self.configure_library_build()
     }
 }

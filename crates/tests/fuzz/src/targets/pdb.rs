@@ -1,9 +1,17 @@
-//! PDBs. Every file is a table of names or an error that names a field, and the work is bounded by its length.
+//! PDBs. Every file is a table of names or an error that names a field, its formats of messages are lines that become schemas which
+//! hold together, and the work is bounded by its length.
 
-use pe_image::pdb::{Msf, Table};
+use etw_manifest::wpp::Messages;
+use pe_image::pdb::{Msf, Table, trace_formats};
 
 /// Reads the symbols and asks for some addresses.
 pub(super) fn run(bytes: &[u8]) {
+    if let Ok(formats) = Msf::parse(bytes).and_then(|msf| trace_formats(&msf)) {
+        // Replacement characters are longer than what they stand for.
+        assert!(formats.len() <= bytes.len() * 6, "{} bytes of formats", formats.len());
+        let mut messages = Messages::default();
+        assert!(messages.parse(&formats) >= messages.len(), "messages that were not counted");
+    }
     let table = match Msf::parse(bytes).and_then(|msf| Table::read(&msf)) {
         Ok(table) => table,
         Err(error) => {

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use etw_etl::export::Pcapng;
 use etw_etl::{Clock, Decoder, Event, EventData, Exporter, Format};
 use etw_manifest::tdh::{self, TYPE_EVENT_INFO, TYPE_MAP_INFO, TraceSchemas};
 use etw_manifest::{EventKey, EventSchema, Layers, Schema};
-use etw_types::{EventDescriptor, Guid};
+use etw_types::{EventDescriptor, Guid, Keyword};
 
 /// Knows one event.
 struct One(Arc<EventSchema>);
@@ -36,6 +37,37 @@ pub(super) fn run(bytes: &[u8]) {
         agree(Decoder::new(layers), &event(payload));
     }
     kernel(size[0], size[1], payload);
+    packets(u16::from_le_bytes(*size), info, payload);
+}
+
+/// The bytes as events of the two providers that capture packets: what is written is a sequence of blocks.
+fn packets(keyword: u16, info: &[u8], payload: &[u8]) {
+    let mut pcapng = Pcapng::new(Vec::new()).expect("memory takes everything");
+    for (provider, id) in [
+        ("2ed6006e-4729-4609-b423-3ee7bcd678ef", 1001),
+        ("2ed6006e-4729-4609-b423-3ee7bcd678ef", 1003),
+        ("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac", 160),
+    ] {
+        for bytes in [payload, info] {
+            let keyword = Keyword::from_bits(u64::from(keyword) << 24);
+            let descriptor = EventDescriptor { id, keyword, ..EventDescriptor::default() };
+            let provider = Guid::parse(provider).expect("a GUID");
+            let payload = &bytes[..bytes.len().min(60_000)];
+            let data = EventData { provider, descriptor, payload, ..EventData::default() };
+            let mut record = vec![0; data.encoded_len()];
+            data.encode(&mut record).expect("the event fits");
+            let event = Event::from_record(&record, 0, &Clock::default()).expect("the event is one");
+            pcapng.event(&event.as_ref(), &event.decode()).expect("memory takes everything");
+        }
+    }
+    let file = pcapng.finish().expect("memory takes everything");
+    let mut rest = file.as_slice();
+    while let Some(length) = rest.get(4..8).map(|length| u32::from_le_bytes(length.try_into().expect("four bytes"))) {
+        let (block, behind) = rest.split_at(usize::try_from(length).expect("a length"));
+        assert!(block.ends_with(&length.to_le_bytes()), "a block's lengths differ");
+        rest = behind;
+    }
+    assert!(rest.is_empty(), "something behind the last block");
 }
 
 fn event(payload: &[u8]) -> Event {

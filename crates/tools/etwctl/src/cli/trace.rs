@@ -50,7 +50,7 @@ pub(crate) struct Selected {
 }
 
 /// The form of events, if it is not JSON.
-#[derive(Clone, Copy, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Form")]
 #[group(multiple = false)]
 #[expect(
@@ -73,6 +73,12 @@ pub(crate) struct Formats {
     /// A page that shows the trace in a browser; the first 100,000 events
     #[arg(long)]
     pub(crate) html: bool,
+    /// A folder of Parquet files with typed columns, one for each kind of event, for DuckDB, Polars or Spark
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// The packets that ndiscap (netsh trace) or PktMon captured, for Wireshark
+    #[arg(long)]
+    pub(crate) pcapng: bool,
 }
 
 /// `decode`.
@@ -83,7 +89,8 @@ pub(crate) struct Formats {
      {TWICE}\n{EVERYWHERE}\n\n\
      Examples:\n  etwctl decode trace.etl --level warning\n  etwctl decode trace.etl --where 'Status~NOT_' --json\n  \
      etwctl decode trace.etl --from +2s --to +2500ms --table\n  etwctl decode one.etl two.etl --json\n  \
-     xz -dc trace.etl.xz | etwctl decode -\n  etwctl decode trace.etl --html --output trace.html"
+     xz -dc trace.etl.xz | etwctl decode -\n  etwctl decode trace.etl --html --output trace.html\n  \
+     etwctl decode trace.etl --parquet trace && duckdb -c \"SELECT event, count(*) FROM read_parquet('trace/*.parquet', union_by_name = true) GROUP BY event\""
 ))]
 pub(crate) struct Decode {
     /// .etl files, whose events are merged by time; - is standard input

@@ -1,17 +1,19 @@
 //! `decode`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use etw_etl::{About, Exporter, Format};
+use etw_etl::export::Pcapng;
+use etw_etl::{About, Exporter, FileTime, Format};
 
 use super::schemas;
+use super::unnamed::Unnamed;
 use crate::cli::{Decode, Formats};
 use crate::context::{Context, Failure};
 use crate::input::{Progress, Traces};
-use crate::output::Output;
+use crate::output::{Output, Sink};
 use crate::platform::interrupted;
 use crate::select::Selection;
 use crate::values;
@@ -20,7 +22,10 @@ use crate::values;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The format that the options ask for, if they do.
-pub(super) fn format(context: &Context<'_>, formats: Formats) -> Result<Option<Format>, String> {
+pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<Format>, String> {
+    if context.is_json && (formats.pcapng || formats.parquet.is_some()) {
+        return Err("--json cannot be used with --parquet or --pcapng".to_owned());
+    }
     let asked = [
         (formats.csv, "csv", Format::Csv),
         (formats.chrome, "chrome", Format::Chrome),
@@ -44,7 +49,7 @@ pub(super) fn terminal_width() -> Option<usize> {
 /// Prints the events of files.
 pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure> {
     let is_terminal = line.output.is_none() && io::stdout().is_terminal();
-    let format = format(context, line.formats)?.unwrap_or(if is_terminal { Format::Table } else { Format::Text });
+    let format = format(context, &line.formats)?.unwrap_or(if is_terminal { Format::Table } else { Format::Text });
     if line.follow && (line.files.len() > 1 || line.files.iter().any(|file| file.as_os_str() == "-")) {
         return Err(Failure::Usage("--follow takes one file".to_owned()));
     }
@@ -53,30 +58,18 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
     let origin = traces.next_time().unwrap_or_default();
     let mut selection = Selection::of(&line.selected).start(origin);
-    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
-    let out = Output::of(line.output.as_deref(), &inputs)?;
-    let mut exporter = Exporter::new(out, format)?.since(origin);
-    if context.has_colour && line.output.is_none() {
-        exporter = exporter.with_colours();
-    }
-    if let Some(width) = terminal_width().filter(|_| is_terminal) {
-        exporter = exporter.with_width(width);
-    }
-    let mut printed = Printed { count: 0, most: line.count.unwrap_or(u64::MAX), is_all: true };
+    let mut sink = sink(context, line, format, origin, is_terminal)?;
+    let most = line.count.unwrap_or(u64::MAX);
+    let mut printed = Printed { count: 0, most, is_all: true, unnamed: Unnamed::default() };
     if line.follow {
-        follow(&mut traces, &mut selection, &mut exporter, &mut printed)?;
+        follow(&mut traces, &mut selection, &mut sink, &mut printed)?;
     } else {
-        printed.print(&mut traces, &mut selection, &mut exporter)?;
+        printed.print(&mut traces, &mut selection, &mut sink)?;
     }
     traces.done();
     let about = traces.reports().map(|(_, report)| About::from(report)).reduce(|one, other| one.and(&other));
-    exporter.about(About { title: traces.title(), ..about.unwrap_or_default() });
-    let left_out = exporter.left_out();
-    exporter.finish()?.finish()?;
-    if left_out > 0 {
-        eprintln!(
-            "note: the page has no room for {left_out} of the events; choose with --from, --to, --provider, --level, --where or --count"
-        );
+    if let Some(note) = sink.finish(About { title: traces.title(), ..about.unwrap_or_default() })? {
+        eprintln!("note: {note}");
     }
     match traces.reports().collect::<Vec<_>>().as_slice() {
         [(_, report)] => eprintln!("{} of {report}", printed.count),
@@ -89,7 +82,40 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     for note in selection.notes().into_iter().filter(|_| printed.is_all) {
         eprintln!("note: {note}");
     }
+    printed.unnamed.tell();
     traces.check()
+}
+
+/// Where events go.
+fn sink(
+    context: &Context<'_>,
+    line: &Decode,
+    format: Format,
+    origin: FileTime,
+    is_terminal: bool,
+) -> Result<Sink, Failure> {
+    if let Some(folder) = &line.formats.parquet {
+        if line.output.is_some() {
+            return Err(Failure::Usage("--output is a file, and --parquet names a folder: leave one out".to_owned()));
+        }
+        return Sink::parquet(folder);
+    }
+    if line.formats.pcapng && is_terminal {
+        return Err(Failure::Usage("a pcapng file is not for a terminal: name one with --output".to_owned()));
+    }
+    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
+    let out = Output::of(line.output.as_deref(), &inputs)?;
+    if line.formats.pcapng {
+        return Ok(Sink::Packets(Pcapng::new(out)?));
+    }
+    let mut exporter = Exporter::new(out, format)?.since(origin);
+    if context.has_colour && line.output.is_none() {
+        exporter = exporter.with_colours();
+    }
+    if let Some(width) = terminal_width().filter(|_| is_terminal) {
+        exporter = exporter.with_width(width);
+    }
+    Ok(Sink::Export(Box::new(exporter)))
 }
 
 /// How many events were printed, how many may be, and whether there were no more.
@@ -97,16 +123,12 @@ struct Printed {
     count: u64,
     most: u64,
     is_all: bool,
+    unnamed: Unnamed,
 }
 
 impl Printed {
     /// Prints what is there.
-    fn print<W: Write>(
-        &mut self,
-        traces: &mut Traces,
-        selection: &mut Selection,
-        exporter: &mut Exporter<W>,
-    ) -> Result<(), Failure> {
+    fn print(&mut self, traces: &mut Traces, selection: &mut Selection, sink: &mut Sink) -> Result<(), Failure> {
         while let Some((event, decoder)) = traces.next() {
             if selection.is_over(&event) {
                 self.is_all = false;
@@ -123,7 +145,10 @@ impl Printed {
                 self.is_all = false;
                 break;
             }
-            exporter.decoded(&event, &decoded)?;
+            if decoded.event.is_none() && decoded.fields.is_empty() {
+                self.unnamed.add(&event, decoded.provider.as_deref());
+            }
+            sink.event(&event, &decoded)?;
             self.count += 1;
         }
         Ok(())
@@ -131,15 +156,15 @@ impl Printed {
 }
 
 /// Prints what is there and what comes, until an interrupt or the last event that is wanted.
-fn follow<W: Write>(
+fn follow(
     traces: &mut Traces,
     selection: &mut Selection,
-    exporter: &mut Exporter<W>,
+    sink: &mut Sink,
     printed: &mut Printed,
 ) -> Result<(), Failure> {
     while !interrupted() {
-        printed.print(traces, selection, exporter)?;
-        exporter.flush()?;
+        printed.print(traces, selection, sink)?;
+        sink.flush()?;
         if !printed.is_all || printed.count >= printed.most {
             return Ok(());
         }

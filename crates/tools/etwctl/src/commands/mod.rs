@@ -14,6 +14,7 @@ mod sessions;
 mod stacks;
 mod start;
 mod stats;
+mod unnamed;
 
 use std::io::{self, Write};
 

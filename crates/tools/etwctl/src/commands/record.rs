@@ -112,7 +112,7 @@ fn run(
 ) -> Result<(), Failure> {
     let request = request(&line.requested);
     let is_live = line.live || line.etl.is_none();
-    let format = format(context, Formats { csv: line.csv, ..Formats::default() })?;
+    let format = format(context, &Formats { csv: line.csv, ..Formats::default() })?;
     let name = line.session.clone().unwrap_or_else(|| format!("etwctl-{}", std::process::id()));
     let mut properties = Properties::new(&name).flush_every(Duration::from_millis(250));
     if is_live {

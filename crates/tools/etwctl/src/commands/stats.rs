@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::slice;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind, escaped};
+use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind};
 use etw_manifest::Source;
-use etw_types::Guid;
 
 use super::schemas;
+use super::unnamed::Unnamed;
 use crate::cli;
 use crate::context::{Context, Failure};
 use crate::input::{Progress, Traces};
@@ -16,8 +16,6 @@ use crate::output::{Json, Table};
 
 /// Rows of the table. Events of further kinds are counted together.
 const MOST_ROWS: usize = 10_000;
-/// Providers without schemas that are told one by one.
-const MOST_HINTS: usize = 10;
 
 /// What is counted for one kind of event.
 #[derive(Default)]
@@ -51,25 +49,19 @@ impl Count {
 /// A kind of event: provider and name.
 type Row = (Arc<str>, Arc<str>);
 
-/// A provider's name, if it is known, and its events without a schema.
-type Unnamed = (Option<Arc<str>>, u64);
-
 /// All counts, and which providers lack a schema.
 #[derive(Default)]
 struct Stats {
     rows: HashMap<Row, Count>,
     all: Count,
-    unnamed: HashMap<(Kind, Option<Guid>), Unnamed>,
+    unnamed: Unnamed,
 }
 
 impl Stats {
     fn add(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) {
         let identity = decoder.identify(event);
-        let kind = event.kind();
         if !identity.has_schema {
-            let unnamed = self.unnamed.entry((kind, event.class())).or_default();
-            unnamed.0.clone_from(&identity.provider);
-            unnamed.1 += 1;
+            self.unnamed.add(event, identity.provider.as_deref());
         }
         let row = name(event, &identity);
         let is_new = self.rows.len() < MOST_ROWS || self.rows.contains_key(&row);
@@ -106,26 +98,6 @@ fn source(event: &EventRef<'_>, identity: &Identity, decoder: &mut Decoder) -> &
         None if identity.has_schema => "event",
         None => "none",
     }
-}
-
-/// What would name the events of a provider.
-fn hint(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Option<String> {
-    let who = match (name, guid) {
-        (Some(name), _) => escaped(name).into_owned(),
-        (None, Some(guid)) => guid.to_string(),
-        (None, None) => return None,
-    };
-    let what = match kind {
-        Kind::Manifest => {
-            "--manifest with the provider's manifest (.man) or the binary that contains it (.sys, .dll or .exe)"
-        }
-        Kind::Wpp => {
-            "--pdb with the PDB of the binary that wrote the messages, or --tmf with the TMF file of this GUID"
-        }
-        Kind::Mof => "the MOF class of this GUID; it is none of the kernel's documented ones",
-        _ => return None,
-    };
-    Some(format!("{events} events of {who} have no schema; what would name them: {what}"))
 }
 
 /// Summarises a file: what it is, what is in it, what is lost.
@@ -178,14 +150,6 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
         context.done("")?;
         context.table(table)?;
     }
-    let mut unnamed: Vec<_> = stats.unnamed.into_iter().collect();
-    unnamed.sort_by_key(|(_, (_, events))| std::cmp::Reverse(*events));
-    let hints =
-        unnamed.iter().filter_map(|((kind, guid), (name, events))| hint(*kind, *guid, name.as_deref(), *events));
-    let hints: Vec<String> = hints.collect();
-    hints.iter().take(MOST_HINTS).for_each(|hint| eprintln!("note: {hint}"));
-    if let Some(more @ 1..) = hints.len().checked_sub(MOST_HINTS) {
-        eprintln!("note: {more} more providers have events without a schema");
-    }
+    stats.unnamed.tell();
     if report.is_whole() { Ok(()) } else { Err(Failure::Damaged(report.to_string())) }
 }

@@ -4,11 +4,13 @@ mod file;
 pub(crate) mod json;
 mod meter;
 pub(crate) mod paint;
+mod sink;
 pub(crate) mod table;
 mod unread;
 
 pub(crate) use file::Output;
 pub(crate) use json::{Json, object};
 pub(crate) use meter::Meter;
+pub(crate) use sink::Sink;
 pub(crate) use table::Table;
 pub(crate) use unread::Unread;

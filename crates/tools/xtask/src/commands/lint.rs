@@ -25,7 +25,11 @@ at which IRQL they may be called. Missing components are installed.
 };
 
 /// What a driver links, and session control: the crates in which `cfg(windows)` matters.
-const DRIVER_CRATES: [&str; 4] = ["--package", "etw-types", "--package", "wdk-etw"];
+const DRIVER_CRATES: [&str; 8] =
+    ["--package", "etw-types", "--package", "wdk-etw", "--package", "wdk-etw-log", "--package", "wdk-etw-tracing"];
+/// Packages that are no members of a workspace that is formatted anyway.
+const LONE_MANIFESTS: [&str; 2] =
+    ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-images/images-kv/Cargo.toml"];
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
 /// The target of Debian's mingw.
 const GNU: &str = "x86_64-pc-windows-gnu";
@@ -54,7 +58,8 @@ fn format(context: &Context) -> Result<Outcome, Error> {
     ensure_component(context, "rustfmt", probe)?;
     let check = ["fmt", "--all", "--check"];
     context.cargo().args(check).run()?;
-    for manifest in [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST] {
+    let manifests = [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST];
+    for manifest in manifests.into_iter().chain(LONE_MANIFESTS) {
         context.cargo().args(check).args(["--manifest-path", manifest]).run()?;
     }
     Ok(Outcome::Passed)

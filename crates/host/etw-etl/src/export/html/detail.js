@@ -28,6 +28,43 @@ function createDetail(trace, choose) {
     return list;
   }
 
+  /** Durations by the names of activities, with a histogram; `here` is the span whose place is marked. */
+  function durations(groups, here) {
+    const table = element("table", "durations");
+    const head = element("tr");
+    for (const name of ["Activity", "Count", "Median", "Longest", "Spread"]) head.append(element("th", "", name));
+    table.append(head);
+    for (const group of groups) {
+      const row = element("tr");
+      const name = element("td");
+      const link = element("button", "link", group.name);
+      link.type = "button";
+      link.title = "Show the longest";
+      if (group.longest) link.addEventListener("click", () => choose(group.longest.start));
+      name.append(link);
+      const open = group.open ? ` + ${group.open} open` : "";
+      row.append(name, element("td", "", `${group.spans.length}${open}`),
+        element("td", "", group.median === null ? "" : duration(group.median)),
+        element("td", "", group.longest === null ? "" : duration(group.longest.to - group.longest.from)));
+      const cell = element("td");
+      if (group.spans.length > 1) {
+        const { shares, place } = histogram(group.spans);
+        const bars = element("span", "bars");
+        bars.setAttribute("role", "img");
+        bars.setAttribute("aria-label", `Spread of ${group.spans.length} durations, from ${duration(group.spans[0].to - group.spans[0].from)}`);
+        shares.forEach((share, column) => {
+          const bar = element("i", here && place(here) === column ? "here" : "");
+          bar.style.height = `${share === 0 ? 0 : Math.max(8, share * 100)}%`;
+          bars.append(bar);
+        });
+        cell.append(bars);
+      }
+      row.append(cell);
+      table.append(row);
+    }
+    return table;
+  }
+
   /** An activity id that leads to its first event, where it has one. */
   function activityLink(id) {
     const first = trace.activities.get(id)?.[0];
@@ -78,10 +115,17 @@ function createDetail(trace, choose) {
       const heading = `Activity${length}`;
       panel.append(element("h3", "", heading), activityList(event));
     }
+    if (event.span) {
+      const base = baseOf(event.span.start.name) || event.span.start.name;
+      const group = groups.find(({ name }) => name === base);
+      if (group) panel.append(element("h3", "", "Duration among others of its name"), durations([group], event.span.stop && event.span));
+    }
     if (event.more.stack) {
       const frames = element("ol", "frames");
-      for (const frame of event.more.stack) frames.append(element("li", "", frame));
-      panel.append(element("h3", "", "Stack"), frames);
+      // Names have a frame for each inlined function; the addresses are in the title then.
+      for (const frame of event.more.frames ?? event.more.stack) frames.append(element("li", "", frame));
+      if (event.more.frames) frames.title = event.more.stack.join(" ");
+      panel.append(element("h3", "", `Stack, ${event.more.stack.length} ${event.more.stack.length === 1 ? "frame" : "frames"}`), frames);
     }
     panel.append(element("h3", "", "Header"), pairs([
       ["Time, UTC", moment(trace.about.start, event.time)],
@@ -109,9 +153,12 @@ function createDetail(trace, choose) {
     return [...counts].sort((one, other) => other[1] - one[1]);
   }
 
+  const groups = durationGroups(trace.spans);
+
   function showTrace() {
     const rows = (counted) => pairs(counted.slice(0, 24).map(([name, count]) => [name, String(count)]));
     panel.replaceChildren(element("p", "sub", "Choose an event in the timeline or the table to see its fields."),
+      ...(groups.length ? [element("h3", "", "Durations"), durations(groups.slice(0, 24))] : []),
       element("h3", "", "Providers"), rows(countBy((event) => event.provider)),
       element("h3", "", "Events"), rows(countBy((event) => event.name)));
   }

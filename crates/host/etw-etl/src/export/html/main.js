@@ -116,6 +116,23 @@ function stepInActivity(by) {
   if (next) choose(next);
 }
 
+/** The next error or warning among the events that are shown, or the one before. */
+function stepToProblem(by) {
+  const list = by > 0 ? state.shown : state.shown.toReversed();
+  const from = state.chosen === null ? -1 : list.indexOf(state.chosen);
+  const next = list.slice(from + 1).find((event) => event.level >= 1 && event.level <= 3);
+  if (next) choose(next);
+}
+
+/** The start with the longest duration that is shorter than the chosen one's. */
+function stepToLongest() {
+  const length = (event) => event.span.to - event.span.from;
+  const starts = state.shown.filter((event) => event.opcode === 1 && event.span?.stop);
+  starts.sort((one, other) => length(other) - length(one) || one.index - other.index);
+  const next = starts[starts.indexOf(state.chosen) + 1];
+  if (next) choose(next);
+}
+
 filterBox.addEventListener("input", applyFilter);
 document.getElementById("scheme").addEventListener("click", () => {
   setScheme({ auto: "light", light: "dark", dark: "auto" }[state.scheme]);
@@ -140,6 +157,10 @@ document.addEventListener("keydown", (key) => {
     filterBox.focus();
   } else if (!isTyping && (key.key === "[" || key.key === "]")) {
     stepInActivity(key.key === "]" ? 1 : -1);
+  } else if (!isTyping && (key.key === "e" || key.key === "E")) {
+    stepToProblem(key.key === "e" ? 1 : -1);
+  } else if (!isTyping && key.key === "d") {
+    stepToLongest();
   }
 });
 

@@ -33,9 +33,9 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// What the page's policy calls [`SCRIPT`]; a test compares.
-const SCRIPT_HASH: &str = "sha256-MtB9dm2NUoiePzL/f41hIVVmiUcH8GwGPQpPn7KgLAM=";
+const SCRIPT_HASH: &str = "sha256-Smi44C4RNq8PmuxDeCbqjEAQNLbg85r86yOv++bYvOc=";
 /// What the page's policy calls [`STYLE`]; a test compares.
-const STYLE_HASH: &str = "sha256-VxwGL244yMx2oNZh1Ok816dhYODuyrQ4GE0K/8cQGPM=";
+const STYLE_HASH: &str = "sha256-xClw8g3ix0XDu/8kvkhdci0hn3b6Ym1Rtza7xtMLiz0=";
 
 /// Texts that many events have in common, each written once.
 #[derive(Debug, Default)]

@@ -41,6 +41,37 @@ function flatten(fields, prefix = "") {
   });
 }
 
+/** How durations spread: columns from the shortest to the longest in steps of a factor, each with its share of the fullest. */
+function histogram(spans, columns = 16) {
+  const log = (span) => Math.log(Math.max(span.to - span.from, 1));
+  const logs = spans.map(log);
+  const [low, high] = [Math.min(...logs.slice(0, 1e5)), Math.max(...logs.slice(0, 1e5))];
+  const place = (span) => (high > low ? Math.min(columns - 1, Math.floor(((log(span) - low) / (high - low)) * columns)) : 0);
+  const counts = new Array(columns).fill(0);
+  for (const span of spans) counts[place(span)] += 1;
+  const most = Math.max(...counts, 1);
+  return { shares: counts.map((count) => count / most), place };
+}
+
+/** Spans with both ends by the names of their starts, those with the longest of all first. */
+function durationGroups(spans) {
+  const groups = new Map();
+  for (const span of spans) {
+    const name = baseOf(span.start.name) || span.start.name;
+    if (!groups.has(name)) groups.set(name, { name, spans: [], open: 0 });
+    if (span.stop) groups.get(name).spans.push(span);
+    else groups.get(name).open += 1;
+  }
+  const length = (span) => span.to - span.from;
+  for (const group of groups.values()) {
+    group.spans.sort((one, other) => length(one) - length(other));
+    const at = (share) => group.spans[Math.max(0, Math.ceil(group.spans.length * share) - 1)];
+    group.median = group.spans.length ? length(at(0.5)) : null;
+    group.longest = group.spans.length ? at(1) : null;
+  }
+  return [...groups.values()].sort((one, other) => (other.longest ? length(other.longest) : -1) - (one.longest ? length(one.longest) : -1));
+}
+
 function loadTrace(source) {
   const data = JSON.parse(source);
   const text = (index) => (index < 0 ? null : data.strings[index]);

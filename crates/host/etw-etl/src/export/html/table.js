@@ -61,6 +61,10 @@ function createTable(choose) {
     const name = element("td", "c-event");
     name.append(element("b", "", event.name));
     if (event.opcode !== 0) name.append(element("span", "phase", opcodeName(event.opcode).toLowerCase()));
+    const span = event.span;
+    const length = !span ? "" : span.stop ? duration(span.to - span.from) : "open";
+    const took = element("td", `number c-duration${length === "open" ? " open" : ""}`, length);
+    if (length === "open") took.title = "Its stop is not in the trace";
     const activity = element("td", "c-activity mono", event.activity?.slice(0, 8) ?? "");
     if (event.activity) activity.title = event.activity;
     const fields = element("td", "c-fields");
@@ -77,7 +81,7 @@ function createTable(choose) {
     provider.title = event.provider;
     made.append(element("td", "number c-time", milliseconds(event.time)),
       element("td", "number c-delta", milliseconds(event.delta, "+")),
-      level, name, provider, element("td", "number c-thread", event.tid === null ? "" : String(event.tid)), activity, fields);
+      level, name, took, provider, element("td", "number c-thread", event.tid === null ? "" : String(event.tid)), activity, fields);
     return made;
   }
 

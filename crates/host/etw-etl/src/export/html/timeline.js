@@ -135,7 +135,9 @@ function createTimeline(trace, choose, changed) {
       context.fillStyle = colours.ink;
       context.font = "12px Inter, system-ui, sans-serif";
       context.textAlign = "left";
-      const label = fit(span.start.name, room);
+      // The name, and how long it took where there is room for both.
+      const both = span.stop ? `${span.start.name}  ${duration(span.to - span.from)}` : `${span.start.name} …`;
+      const label = context.measureText(both).width <= room ? both : fit(span.start.name, room);
       if (label) context.fillText(label, from + 13, y + (ROW - 3) / 2 + 0.5);
     }
     context.globalAlpha = 1;

@@ -6,6 +6,7 @@ mod directory;
 mod notify;
 pub(crate) mod object;
 mod raise;
+mod recorder;
 mod system;
 
 pub(crate) use callback::Callbacks;
@@ -16,5 +17,12 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 6] =
-    [bugcheck::ROUTINES, callback::ROUTINES, directory::ROUTINES, notify::ROUTINES, object::ROUTINES, system::ROUTINES];
+pub(super) const ROUTINES: [&[Routine]; 7] = [
+    bugcheck::ROUTINES,
+    callback::ROUTINES,
+    directory::ROUTINES,
+    notify::ROUTINES,
+    object::ROUTINES,
+    recorder::ROUTINES,
+    system::ROUTINES,
+];

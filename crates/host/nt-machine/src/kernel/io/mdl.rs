@@ -31,7 +31,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmSizeOfMdl", DISPATCH, |call| size(call.ptr(0), call.arg(1))),
     // Arguments: lowest, highest, skip, bytes, cache type, flags. The pages are the list's own.
     routine!("MmAllocatePagesForMdlEx", DISPATCH, |call| {
-        let size = call.arg(3).next_multiple_of(PAGE);
+        let Some(size) = call.arg(3).checked_next_multiple_of(PAGE) else { return done(None) };
         let pages = GuestPtr::new(lock(&kernel().pool).object(size));
         let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return done(None) };
         list.zero()?;

@@ -8,3 +8,4 @@
 #include "nt/generated.h"
 #include "nt/crt.h"
 #include "nt/routines.h"
+#include "nt/supplement.h"

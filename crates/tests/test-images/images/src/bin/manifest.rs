@@ -4,8 +4,8 @@
 #![no_main]
 
 use images::kernel::Input;
-use wdk_etw::tracelogging::{EventBuilder, InType, OutType};
-use wdk_etw::{EventDataDescriptor, EventDescriptor, Keyword, Level, WriteFlags};
+use wdk_etw::tracelogging::EventBuilder;
+use wdk_etw::{EventDataDescriptor, EventDescriptor, InType, Keyword, Level, OutType, WriteFlags};
 use wdk_etw::{define_provider, start_activity, write_event};
 
 images::driver!(load, unload);

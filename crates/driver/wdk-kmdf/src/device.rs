@@ -10,50 +10,88 @@ use wdk_sys::{
     call_unsafe_wdf_function_binding,
 };
 
-use super::context::{self, Context};
-use super::{answer, check, size_field};
+use crate::context::{self, Context};
+use crate::{answer, check, size_field};
 
 /// What a device is told. `state` is the framework's `WDF_POWER_DEVICE_STATE`.
-pub(crate) trait DeviceEvents: Context {
+pub trait Device: Context {
     /// `EvtDevicePrepareHardware`.
-    fn prepare_hardware(&self) -> Result<(), NtStatus>;
+    ///
+    /// # Errors
+    ///
+    /// Keeps the device from starting.
+    fn prepare_hardware(&self) -> Result<(), NtStatus> {
+        Ok(())
+    }
+
     /// `EvtDeviceReleaseHardware`.
-    fn release_hardware(&self) -> Result<(), NtStatus>;
+    ///
+    /// # Errors
+    ///
+    /// The framework regards the device as failed.
+    fn release_hardware(&self) -> Result<(), NtStatus> {
+        Ok(())
+    }
+
     /// `EvtDeviceD0Entry`, with the state the device comes from.
-    fn d0_entry(&self, state: u32) -> Result<(), NtStatus>;
+    ///
+    /// # Errors
+    ///
+    /// The framework regards the device as failed.
+    fn d0_entry(&self, state: u32) -> Result<(), NtStatus> {
+        let _ = state;
+        Ok(())
+    }
+
     /// `EvtDeviceD0Exit`, with the state the device goes to.
-    fn d0_exit(&self, state: u32) -> Result<(), NtStatus>;
+    ///
+    /// # Errors
+    ///
+    /// The framework regards the device as failed.
+    fn d0_exit(&self, state: u32) -> Result<(), NtStatus> {
+        let _ = state;
+        Ok(())
+    }
+
     /// The device goes away.
-    fn cleanup(&self);
+    fn cleanup(&self) {}
 }
 
 /// A device that is about to be created.
-pub(crate) struct DeviceInit<'a> {
+#[derive(Debug)]
+pub struct DeviceInit<'a> {
     raw: PWDFDEVICE_INIT,
     callback: PhantomData<&'a ()>,
 }
 
-/// A device of this driver.
-#[derive(Clone, Copy)]
-pub(crate) struct DeviceHandle {
+/// A device that was just created, with its value of type `T`. It ends with the callback in which the device is made.
+#[derive(Debug)]
+pub struct DeviceHandle<'a, T> {
     raw: WDFDEVICE,
+    callback: PhantomData<(&'a (), fn() -> T)>,
 }
 
-impl DeviceInit<'_> {
+impl<'a> DeviceInit<'a> {
     /// # Safety
     ///
     /// `raw` is what the framework passed to `EvtDriverDeviceAdd`, and belongs to the result from here on.
-    pub(super) unsafe fn from_raw(raw: PWDFDEVICE_INIT) -> Self {
+    pub(crate) unsafe fn from_raw(raw: PWDFDEVICE_INIT) -> Self {
         Self { raw, callback: PhantomData }
     }
 
-    /// Creates the device. `context` makes its value, once the device is there to own what belongs to it.
+    /// Creates the device, with `value` behind it.
     ///
-    /// Where `context` fails, the framework deletes the device after `EvtDriverDeviceAdd` answered the error.
-    pub(crate) fn create<T: DeviceEvents>(
-        mut self,
-        context: impl FnOnce(DeviceHandle) -> Result<T, NtStatus>,
-    ) -> Result<DeviceHandle, NtStatus> {
+    /// If what follows fails, return the error: the framework deletes the device, with all that belongs to it, and calls
+    /// [`Device::cleanup`].
+    ///
+    /// # Errors
+    ///
+    /// What `WdfDeviceCreate` returns; there is no device then, and `cleanup` is not called.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create<T: Device>(mut self, value: T) -> Result<DeviceHandle<'a, T>, NtStatus> {
         let mut callbacks = WDF_PNPPOWER_EVENT_CALLBACKS {
             Size: size_field::<WDF_PNPPOWER_EVENT_CALLBACKS>(),
             EvtDevicePrepareHardware: Some(prepare_hardware::<T>),
@@ -88,18 +126,24 @@ impl DeviceInit<'_> {
                 ptr::from_mut(&mut raw)
             )
         })?;
-        let device = DeviceHandle { raw };
-        let value = context(device)?;
         // SAFETY: the device was created with a context of this type, and no callback of it runs before
         // `EvtDriverDeviceAdd` has returned.
         unsafe { context::fill(raw.cast(), value) };
-        Ok(device)
+        Ok(DeviceHandle { raw, callback: PhantomData })
     }
 }
 
-impl DeviceHandle {
+impl<T: Device> DeviceHandle<'_, T> {
     /// Offers the device under an interface class, for clients to find and open.
-    pub(crate) fn create_interface(self, class: &Guid) -> Result<(), NtStatus> {
+    ///
+    /// # Errors
+    ///
+    /// What `WdfDeviceCreateDeviceInterface` returns.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create_interface(&self, class: &Guid) -> Result<(), NtStatus> {
         let class = GUID { Data1: class.data1, Data2: class.data2, Data3: class.data3, Data4: class.data4 };
         // SAFETY: the device is alive, the GUID outlives the call, and no reference string is given.
         check(unsafe {
@@ -112,8 +156,19 @@ impl DeviceHandle {
         })
     }
 
-    /// The raw handle, for the rest of this layer.
-    pub(super) const fn raw(self) -> WDFDEVICE {
+    /// The value behind the device.
+    ///
+    /// # IRQL
+    ///
+    /// Any up to `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn value(&self) -> Option<&T> {
+        // SAFETY: the device was created with a context of this type, and lives as long as this handle.
+        unsafe { context::get(self.raw.cast()) }
+    }
+
+    /// The raw handle, for the rest of this crate.
+    pub(crate) const fn raw(&self) -> WDFDEVICE {
         self.raw
     }
 }
@@ -123,13 +178,13 @@ impl DeviceHandle {
 /// # Safety
 ///
 /// `device` is alive and was created with a context of type `T`.
-unsafe fn on<T: DeviceEvents>(device: WDFDEVICE, event: impl FnOnce(&T) -> Result<(), NtStatus>) -> NTSTATUS {
+unsafe fn on<T: Device>(device: WDFDEVICE, event: impl FnOnce(&T) -> Result<(), NtStatus>) -> NTSTATUS {
     // SAFETY: by this function's contract.
     let context = unsafe { context::get::<T>(device.cast()) };
     answer(context.map_or(Err(NtStatus::DeviceNotReady), event))
 }
 
-unsafe extern "C" fn prepare_hardware<T: DeviceEvents>(
+unsafe extern "C" fn prepare_hardware<T: Device>(
     device: WDFDEVICE,
     _raw: WDFCMRESLIST,
     _translated: WDFCMRESLIST,
@@ -138,22 +193,22 @@ unsafe extern "C" fn prepare_hardware<T: DeviceEvents>(
     unsafe { on(device, T::prepare_hardware) }
 }
 
-unsafe extern "C" fn release_hardware<T: DeviceEvents>(device: WDFDEVICE, _translated: WDFCMRESLIST) -> NTSTATUS {
+unsafe extern "C" fn release_hardware<T: Device>(device: WDFDEVICE, _translated: WDFCMRESLIST) -> NTSTATUS {
     // SAFETY: the framework passes the device for which this was set.
     unsafe { on(device, T::release_hardware) }
 }
 
-unsafe extern "C" fn d0_entry<T: DeviceEvents>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
+unsafe extern "C" fn d0_entry<T: Device>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
     // SAFETY: the framework passes the device for which this was set.
     unsafe { on(device, |context: &T| context.d0_entry(power_state(state))) }
 }
 
-unsafe extern "C" fn d0_exit<T: DeviceEvents>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
+unsafe extern "C" fn d0_exit<T: Device>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
     // SAFETY: the framework passes the device for which this was set.
     unsafe { on(device, |context: &T| context.d0_exit(power_state(state))) }
 }
 
-unsafe extern "C" fn cleanup<T: DeviceEvents>(object: WDFOBJECT) {
+unsafe extern "C" fn cleanup<T: Device>(object: WDFOBJECT) {
     // SAFETY: the framework passes the device for which this was set, before it frees the context.
     if let Some(context) = unsafe { context::get::<T>(object) } {
         context.cleanup();

@@ -8,37 +8,45 @@ use wdk_sys::{
     WDFREQUEST, call_unsafe_wdf_function_binding,
 };
 
-use super::context::{self, Context};
-use super::{DeviceHandle, Request, check, size_field};
+use crate::context;
+use crate::{Device, DeviceHandle, Request, check, size_field};
 
 /// What comes through the queue.
-pub(crate) trait ControlEvents: Context {
+pub trait ControlEvents: Device {
     /// `EvtIoDeviceControl`: a request with its control code. It is completed exactly once, by consuming it.
     fn device_control(&self, request: Request, code: u32);
 }
 
-/// Creates the device's default queue: one request at a time, stopped and started with the device's power.
-///
-/// The device was created with a context of type `T`; requests for a device of another type are refused.
-pub(crate) fn create_queue<T: ControlEvents>(device: DeviceHandle) -> Result<(), NtStatus> {
-    let mut config = WDF_IO_QUEUE_CONFIG {
-        Size: size_field::<WDF_IO_QUEUE_CONFIG>(),
-        DispatchType: _WDF_IO_QUEUE_DISPATCH_TYPE::WdfIoQueueDispatchSequential,
-        PowerManaged: _WDF_TRI_STATE::WdfUseDefault,
-        DefaultQueue: 1,
-        EvtIoDeviceControl: Some(device_control::<T>),
-        ..WDF_IO_QUEUE_CONFIG::default()
-    };
-    // SAFETY: the device is alive, the configuration outlives the call, and the handle is not wanted.
-    check(unsafe {
-        call_unsafe_wdf_function_binding!(
-            WdfIoQueueCreate,
-            device.raw(),
-            ptr::from_mut(&mut config),
-            WDF_NO_OBJECT_ATTRIBUTES,
-            ptr::null_mut()
-        )
-    })
+impl<T: ControlEvents> DeviceHandle<'_, T> {
+    /// Creates the device's default queue: one request at a time, stopped and started with the device's power.
+    ///
+    /// # Errors
+    ///
+    /// What `WdfIoQueueCreate` returns.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create_queue(&self) -> Result<(), NtStatus> {
+        let mut config = WDF_IO_QUEUE_CONFIG {
+            Size: size_field::<WDF_IO_QUEUE_CONFIG>(),
+            DispatchType: _WDF_IO_QUEUE_DISPATCH_TYPE::WdfIoQueueDispatchSequential,
+            PowerManaged: _WDF_TRI_STATE::WdfUseDefault,
+            DefaultQueue: 1,
+            EvtIoDeviceControl: Some(device_control::<T>),
+            ..WDF_IO_QUEUE_CONFIG::default()
+        };
+        // SAFETY: the device is alive, the configuration outlives the call, and the handle is not wanted.
+        check(unsafe {
+            call_unsafe_wdf_function_binding!(
+                WdfIoQueueCreate,
+                self.raw(),
+                ptr::from_mut(&mut config),
+                WDF_NO_OBJECT_ATTRIBUTES,
+                ptr::null_mut()
+            )
+        })
+    }
 }
 
 unsafe extern "C" fn device_control<T: ControlEvents>(

@@ -8,11 +8,12 @@ use core::slice;
 use wdk_etw::NtStatus;
 use wdk_sys::{NTSTATUS, WDFREQUEST, call_unsafe_wdf_function_binding};
 
-use super::check;
+use crate::check;
 
 /// A request with `METHOD_BUFFERED`. Dropped without [`complete`](Self::complete), it is cancelled: a client never waits
 /// for a request that was forgotten.
-pub(crate) struct Request {
+#[derive(Debug)]
+pub struct Request {
     raw: WDFREQUEST,
     input_length: usize,
     output_length: usize,
@@ -23,47 +24,61 @@ impl Request {
     ///
     /// `raw` is a request that the framework handed to the driver, with buffers of these lengths and `METHOD_BUFFERED`;
     /// it belongs to the result from here on.
-    pub(super) unsafe fn from_raw(raw: WDFREQUEST, input_length: usize, output_length: usize) -> Self {
+    pub(crate) unsafe fn from_raw(raw: WDFREQUEST, input_length: usize, output_length: usize) -> Self {
         Self { raw, input_length, output_length }
     }
 
     /// Bytes that the client sent.
-    pub(crate) fn input_length(&self) -> usize {
+    #[must_use]
+    pub fn input_length(&self) -> usize {
         self.input_length
     }
 
     /// Bytes that the client takes.
-    pub(crate) fn output_length(&self) -> usize {
+    #[must_use]
+    pub fn output_length(&self) -> usize {
         self.output_length
     }
 
     /// What the client sent; empty where it sent nothing.
-    pub(crate) fn input(&self) -> Result<&[u8], NtStatus> {
+    ///
+    /// # Errors
+    ///
+    /// What `WdfRequestRetrieveInputBuffer` returns.
+    pub fn input(&self) -> Result<&[u8], NtStatus> {
         if self.input_length == 0 {
             return Ok(&[]);
         }
         let start = self.retrieve(Direction::Input, self.input_length)?;
-        // SAFETY: the framework answers a buffer of at least this length, which the input filled and nobody changes
+        // SAFETY: the framework returns a buffer of at least this length, which the input filled and nobody changes
         // while `self` is borrowed: `reply` takes it mutably.
         Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast_const(), self.input_length) })
     }
 
-    /// Copies an answer to the client's buffer, and answers its length.
+    /// Copies an answer to the client's buffer, and returns its length.
     ///
     /// In `METHOD_BUFFERED` this is the memory of the input: the input is gone afterwards, which `&mut` makes plain.
-    pub(crate) fn reply(&mut self, answer: &[u8]) -> Result<usize, NtStatus> {
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_BUFFER_TOO_SMALL` if the client takes less.
+    pub fn reply(&mut self, answer: &[u8]) -> Result<usize, NtStatus> {
         if answer.is_empty() {
             return Ok(0);
         }
         let start = self.retrieve(Direction::Output, answer.len())?;
-        // SAFETY: the framework answers a buffer of at least this length. `answer` is no part of it: a slice of the input
+        // SAFETY: the framework returns a buffer of at least this length. `answer` is no part of it: a slice of the input
         // would borrow `self`.
         unsafe { ptr::copy_nonoverlapping(answer.as_ptr(), start.as_ptr(), answer.len()) };
         Ok(answer.len())
     }
 
     /// Lets the input be the answer: with one buffer for both there is nothing to copy.
-    pub(crate) fn reply_with_input(&mut self) -> Result<usize, NtStatus> {
+    ///
+    /// # Errors
+    ///
+    /// `STATUS_BUFFER_TOO_SMALL` if the client takes less than it sent.
+    pub fn reply_with_input(&mut self) -> Result<usize, NtStatus> {
         if self.output_length < self.input_length {
             return Err(NtStatus::BufferTooSmall);
         }
@@ -71,7 +86,7 @@ impl Request {
     }
 
     /// Ends the request: its status, and how many bytes of the answer count.
-    pub(crate) fn complete(self, status: NtStatus, information: usize) {
+    pub fn complete(self, status: NtStatus, information: usize) {
         let this = ManuallyDrop::new(self);
         this.complete_raw(status.as_signed(), information);
     }

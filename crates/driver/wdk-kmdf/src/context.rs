@@ -9,41 +9,43 @@ use wdk_sys::{WDF_OBJECT_CONTEXT_TYPE_INFO, WDFOBJECT, call_unsafe_wdf_function_
 
 use super::size_field;
 
-/// A type that can be the context of an object. Implement it with [`context!`](context).
+/// A type that can be the context of an object. Implement it with [`context!`](crate::context!).
 ///
 /// # Safety
 ///
-/// `INFO` answers a description that was made for this type, and for no other.
-pub(crate) unsafe trait Context: Sync + Sized + 'static {
+/// `INFO` returns a description that was made for this type, and for no other.
+pub unsafe trait Context: Sync + Sized + 'static {
     /// How the framework knows this type.
     const INFO: fn() -> &'static ContextInfo;
 }
 
-/// Makes a type a [`Context`].
+/// Makes a type a [`Context`]: `context!(MyDevice, c"MyDevice");`.
+#[macro_export]
 macro_rules! context {
     ($context:ty, $name:literal) => {
         // SAFETY: the static below is made for this type, and nobody else can name it.
-        unsafe impl $crate::wdf::Context for $context {
-            const INFO: fn() -> &'static $crate::wdf::ContextInfo = || {
-                static INFO: $crate::wdf::ContextInfo =
-                    $crate::wdf::ContextInfo::describe::<$context>($name, &raw const INFO);
+        unsafe impl $crate::Context for $context {
+            const INFO: fn() -> &'static $crate::ContextInfo = || {
+                static INFO: $crate::ContextInfo = $crate::ContextInfo::describe::<$context>($name, &raw const INFO);
                 &INFO
             };
         }
     };
 }
-pub(crate) use context;
 
 /// `WDF_OBJECT_CONTEXT_TYPE_INFO` in a static.
 #[repr(transparent)]
-pub(crate) struct ContextInfo(WDF_OBJECT_CONTEXT_TYPE_INFO);
+#[derive(Debug)]
+pub struct ContextInfo(WDF_OBJECT_CONTEXT_TYPE_INFO);
 
 // SAFETY: never changed, and its pointers lead to statics that are never changed.
 unsafe impl Sync for ContextInfo {}
 
 impl ContextInfo {
     /// Describes `T`; `this` is the address of the static that holds the result.
-    pub(crate) const fn describe<T>(name: &'static core::ffi::CStr, this: *const Self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn describe<T>(name: &'static core::ffi::CStr, this: *const Self) -> Self {
         const {
             assert!(!needs_drop::<T>(), "the framework frees a context without dropping it");
             assert!(align_of::<Slot<T>>() <= 2 * size_of::<usize>(), "the framework aligns a context like pool memory");
@@ -58,7 +60,7 @@ impl ContextInfo {
     }
 
     /// For an object's attributes.
-    pub(super) const fn as_raw(&'static self) -> *const WDF_OBJECT_CONTEXT_TYPE_INFO {
+    pub(crate) const fn as_raw(&'static self) -> *const WDF_OBJECT_CONTEXT_TYPE_INFO {
         &raw const self.0
     }
 }
@@ -87,7 +89,7 @@ unsafe fn slot<'a, T: Context>(object: WDFOBJECT) -> Option<&'a Slot<T>> {
 /// # Safety
 ///
 /// The object was created with a context of type `T`, lives, and is known to nobody else yet.
-pub(super) unsafe fn fill<T: Context>(object: WDFOBJECT, value: T) {
+pub(crate) unsafe fn fill<T: Context>(object: WDFOBJECT, value: T) {
     // SAFETY: by this function's contract.
     if let Some(slot) = unsafe { slot::<T>(object) } {
         // SAFETY: nobody else knows the object, so nobody else writes here, and nobody reads before `filled`.
@@ -101,7 +103,7 @@ pub(super) unsafe fn fill<T: Context>(object: WDFOBJECT, value: T) {
 /// # Safety
 ///
 /// The object was created with a context of type `T`, and lives for `'a`.
-pub(super) unsafe fn get<'a, T: Context>(object: WDFOBJECT) -> Option<&'a T> {
+pub(crate) unsafe fn get<'a, T: Context>(object: WDFOBJECT) -> Option<&'a T> {
     // SAFETY: by this function's contract.
     let slot = unsafe { slot::<T>(object) }?;
     if !slot.filled.load(Ordering::Acquire) {

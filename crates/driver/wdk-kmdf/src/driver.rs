@@ -1,0 +1,89 @@
+//! The driver object.
+
+use core::ptr;
+
+use wdk_etw::NtStatus;
+use wdk_sys::{
+    DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING, PWDFDEVICE_INIT, WDF_DRIVER_CONFIG, WDF_NO_OBJECT_ATTRIBUTES, WDFDRIVER,
+    call_unsafe_wdf_function_binding,
+};
+
+use crate::{DeviceInit, answer, check, size_field};
+
+/// What a driver is asked to do.
+pub trait Driver {
+    /// `EvtDriverDeviceAdd`: there is a device for this driver.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the device from being added; what was created of it is deleted by the framework.
+    fn device_add(driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus>;
+
+    /// `EvtDriverUnload`: all devices are gone, and the image goes next.
+    fn unload();
+}
+
+/// The framework's driver object. It lives as long as code of this driver runs.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverHandle {
+    raw: WDFDRIVER,
+}
+
+// SAFETY: the framework's functions on drivers can be called from any thread.
+unsafe impl Send for DriverHandle {}
+// SAFETY: as above.
+unsafe impl Sync for DriverHandle {}
+
+impl DriverHandle {
+    /// The raw handle, for the rest of this crate.
+    pub(crate) const fn raw(self) -> WDFDRIVER {
+        self.raw
+    }
+}
+
+/// Creates the framework's driver object.
+///
+/// # Errors
+///
+/// What `WdfDriverCreate` returns.
+///
+/// # IRQL
+///
+/// `PASSIVE_LEVEL`.
+///
+/// # Safety
+///
+/// Both arguments are those of `DriverEntry`, and this is called from there.
+pub unsafe fn create_driver<D: Driver>(
+    driver: *mut DRIVER_OBJECT,
+    registry_path: PCUNICODE_STRING,
+) -> Result<DriverHandle, NtStatus> {
+    let mut config = WDF_DRIVER_CONFIG {
+        Size: size_field::<WDF_DRIVER_CONFIG>(),
+        EvtDriverDeviceAdd: Some(device_add::<D>),
+        EvtDriverUnload: Some(unload::<D>),
+        ..WDF_DRIVER_CONFIG::default()
+    };
+    let mut raw: WDFDRIVER = ptr::null_mut();
+    // SAFETY: the first two are valid by this function's contract; the configuration outlives the call.
+    check(unsafe {
+        call_unsafe_wdf_function_binding!(
+            WdfDriverCreate,
+            driver,
+            registry_path,
+            WDF_NO_OBJECT_ATTRIBUTES,
+            ptr::from_mut(&mut config),
+            ptr::from_mut(&mut raw)
+        )
+    })?;
+    Ok(DriverHandle { raw })
+}
+
+unsafe extern "C" fn device_add<D: Driver>(raw: WDFDRIVER, init: PWDFDEVICE_INIT) -> NTSTATUS {
+    // SAFETY: the framework passes an initialisation structure that is ours until the device is created.
+    answer(D::device_add(DriverHandle { raw }, unsafe { DeviceInit::from_raw(init) }))
+}
+
+unsafe extern "C" fn unload<D: Driver>(_: WDFDRIVER) {
+    D::unload();
+}

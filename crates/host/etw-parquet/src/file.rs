@@ -1,0 +1,165 @@
+//! One file: the events of one kind.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use etw_etl::{Decoded, EventRef};
+use parquet::basic::Compression;
+use parquet::errors::Result;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use crate::column::{Column, Kind, Value};
+use crate::fields::{Cell, Shape, cell, nanoseconds, visit};
+
+/// Columns that every file has.
+const COMMON: [(&str, Kind); 19] = [
+    ("time", Kind::Nanoseconds),
+    ("provider", Kind::Text),
+    ("provider_id", Kind::Text),
+    ("event", Kind::Text),
+    ("kind", Kind::Text),
+    ("id", Kind::Integer(16, false)),
+    ("version", Kind::Integer(8, false)),
+    ("level", Kind::Integer(8, false)),
+    ("opcode", Kind::Integer(8, false)),
+    ("task", Kind::Integer(16, false)),
+    ("keyword", Kind::Integer(64, false)),
+    ("pid", Kind::Integer(32, false)),
+    ("tid", Kind::Integer(32, false)),
+    ("cpu", Kind::Integer(16, false)),
+    ("activity", Kind::Text),
+    ("related", Kind::Text),
+    ("message", Kind::Text),
+    ("stack", Kind::Integer(64, false)),
+    ("raw", Kind::Bytes),
+];
+
+/// A file that is written.
+pub(crate) struct Table {
+    shapes: Vec<Shape>,
+    columns: Vec<Column>,
+    writer: SerializedFileWriter<File>,
+    /// Rows that wait.
+    rows: u64,
+    /// Memory that they hold, about.
+    pub(crate) held: usize,
+}
+
+impl Table {
+    /// Begins a file for events with these fields.
+    pub(crate) fn create(path: &Path, shapes: Vec<Shape>) -> Result<Self> {
+        let mut used: HashSet<String> = HashSet::new();
+        let mut columns = Vec::with_capacity(COMMON.len() + shapes.len());
+        for (name, kind) in COMMON {
+            used.insert(name.to_owned());
+            columns.push(Column::new(name.to_owned(), kind, name == "stack"));
+        }
+        for shape in &shapes {
+            let mut name = if shape.name.is_empty() { "field".to_owned() } else { shape.name.clone() };
+            // Databases do not tell names by their case.
+            for number in 2.. {
+                if used.insert(name.to_lowercase()) {
+                    break;
+                }
+                name = format!("{}_{number}", shape.name);
+            }
+            columns.push(Column::new(name, shape.kind, shape.is_list));
+        }
+        let schema = columns.iter().map(Column::schema).collect::<Result<_>>()?;
+        let schema = Arc::new(Type::group_type_builder("event").with_fields(schema).build()?);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let writer = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
+        Ok(Self { shapes, columns, writer, rows: 0, held: 0 })
+    }
+
+    /// Adds an event whose fields are those of the file.
+    pub(crate) fn add(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+        let mut cells = Vec::with_capacity(self.shapes.len());
+        let mut is_exact = true;
+        let mut shapes = self.shapes.iter();
+        visit(&decoded.fields, "", &mut |_, field| {
+            let Some(shape) = shapes.next() else { return };
+            let (cell, is_whole) = cell(field, shape);
+            is_exact &= is_whole;
+            cells.push(cell);
+        });
+        let raw = decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload()));
+        let stack =
+            event.stack().map(|frames| frames.into_iter().map(|frame| Some(Value::Integer(frame.cast_signed()))));
+        let mut cost = 0;
+        let mut columns = self.columns.iter_mut();
+        // In this order: the one that ends first must be asked first.
+        for (value, column) in common(event, decoded, raw).into_iter().zip(columns.by_ref()) {
+            cost += match (column.is_list, value) {
+                (true, _) => column.add_list(stack.clone()),
+                (false, value) => column.add(value),
+            };
+        }
+        for (column, cell) in columns.zip(cells) {
+            cost += match cell {
+                Cell::One(value) => column.add(value),
+                Cell::Many(values) => column.add_list(Some(values)),
+            };
+        }
+        self.rows += 1;
+        self.held += cost;
+    }
+
+    /// Writes the rows that wait.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.writer.next_row_group()?;
+        for column in &mut self.columns {
+            if let Some(mut writer) = group.next_column()? {
+                column.write(writer.untyped())?;
+                writer.close()?;
+            }
+        }
+        group.close()?;
+        self.rows = 0;
+        self.held = 0;
+        Ok(())
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        self.writer.close().map(drop)
+    }
+}
+
+/// The values of the columns that every file has; nothing for the stack, which is a list.
+fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Option<Value>; COMMON.len()] {
+    let header = &event.header;
+    let descriptor = &header.descriptor;
+    let text = |text: Option<&str>| text.map(|text| Value::Bytes(text.as_bytes().to_vec()));
+    let shown = |text: Option<String>| text.map(|text| Value::Bytes(text.into_bytes()));
+    let number = |number: u32| Some(Value::Integer(number.into()));
+    [
+        nanoseconds(header.time.0).map(Value::Integer),
+        text(decoded.provider.as_deref()),
+        shown(event.class().map(|class| class.to_string())),
+        text(decoded.event.as_deref()),
+        text(Some(event.kind().as_str())),
+        number(descriptor.id.into()),
+        number(descriptor.version.into()),
+        number(descriptor.level.as_int().into()),
+        number(descriptor.opcode.as_int().into()),
+        number(descriptor.task.into()),
+        Some(Value::Integer(descriptor.keyword.bits().cast_signed())),
+        header.process_id.and_then(number),
+        header.thread_id.and_then(number),
+        number(header.cpu.into()),
+        shown(header.activity.map(|id| id.to_string())),
+        shown(event.related().map(|id| id.to_string())),
+        shown(decoded.message()),
+        None,
+        raw.map(|raw| Value::Bytes(raw.to_vec())),
+    ]
+}

@@ -1,0 +1,191 @@
+//! A folder of files, one for each kind of event.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use etw_etl::{Decoded, EventRef};
+use etw_types::Guid;
+
+use crate::fields::{Shape, shape, visit};
+use crate::file::Table;
+
+/// Memory for rows that wait, in bytes, about.
+const MEMORY: usize = 128 * 1024 * 1024;
+/// A row group is not larger than this in memory.
+const GROUP: usize = 32 * 1024 * 1024;
+/// Most files. A hostile trace may have as many kinds as events; those of further kinds are counted.
+const MAX_FILES: usize = 2000;
+/// Most columns of fields in a file.
+const MAX_COLUMNS: usize = 2000;
+/// Longest name of a file, without its number and extension.
+const MAX_NAME: usize = 120;
+
+/// What tells one kind of event from another.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    class: Option<Guid>,
+    kind: &'static str,
+    id: u16,
+    version: u8,
+    event: Option<String>,
+    shapes: Vec<Shape>,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Files in the folder.
+    pub files: usize,
+    /// Events in them.
+    pub events: u64,
+    /// Events that there was no file for, as there would be too many.
+    pub left_out: u64,
+}
+
+/// A folder that is written. It takes its name when it is complete; until then nothing of that name exists.
+pub struct Folder {
+    path: PathBuf,
+    beside: PathBuf,
+    tables: HashMap<Key, usize>,
+    open: Vec<Table>,
+    /// How often the name of a file was used, without regard to case.
+    names: HashMap<String, usize>,
+    held: usize,
+    summary: Summary,
+}
+
+impl std::fmt::Debug for Folder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Folder").field("path", &self.path).field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+impl Folder {
+    /// Begins a folder. One that exists must be empty: what is in it would be read as part of the trace.
+    ///
+    /// # Errors
+    ///
+    /// If there is something of this name, or a folder beside it cannot be made.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => {}
+            Ok(false) => return Err(named(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(named(error)),
+        }
+        let name = path.file_name().ok_or_else(|| named(io::Error::other("this is no name of a folder")))?;
+        let mut beside = name.to_owned();
+        beside.push(format!(".{}.partial", std::process::id()));
+        let beside = path.with_file_name(beside);
+        fs::create_dir(&beside).map_err(named)?;
+        Ok(Self {
+            path: path.to_owned(),
+            beside,
+            tables: HashMap::new(),
+            open: Vec::new(),
+            names: HashMap::new(),
+            held: 0,
+            summary: Summary::default(),
+        })
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        let mut shapes = Vec::new();
+        visit(&decoded.fields, "", &mut |name, field| shapes.push(shape(name, field)));
+        let descriptor = &event.header.descriptor;
+        let key = Key {
+            class: event.class(),
+            kind: event.kind().as_str(),
+            id: descriptor.id,
+            version: descriptor.version,
+            event: decoded.event.clone(),
+            shapes,
+        };
+        let count = self.tables.len();
+        let is_too_much = key.shapes.len() > MAX_COLUMNS;
+        let number = match self.tables.entry(key) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(_) if count >= MAX_FILES || is_too_much => {
+                self.summary.left_out += 1;
+                return Ok(());
+            }
+            Entry::Vacant(entry) => {
+                let path = self.beside.join(file_name(&mut self.names, event, decoded));
+                let table = Table::create(&path, entry.key().shapes.clone()).map_err(|error| failed(&path, &error))?;
+                self.open.push(table);
+                *entry.insert(count)
+            }
+        };
+        let Some(table) = self.open.get_mut(number) else { return Ok(()) };
+        self.held -= table.held;
+        table.add(event, decoded);
+        self.summary.events += 1;
+        if table.held >= GROUP {
+            table.flush().map_err(|error| failed(&self.beside, &error))?;
+        }
+        self.held += table.held;
+        if self.held >= MEMORY
+            && let Some(largest) = self.open.iter_mut().max_by_key(|table| table.held)
+        {
+            self.held -= largest.held;
+            largest.flush().map_err(|error| failed(&self.beside, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Completes all files and gives the folder its name.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be completed, or something took the folder's name meanwhile.
+    pub fn finish(mut self) -> io::Result<Summary> {
+        for table in std::mem::take(&mut self.open) {
+            table.finish().map_err(|error| failed(&self.beside, &error))?;
+        }
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display()));
+        match fs::remove_dir(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(named(error)),
+            _ => {}
+        }
+        fs::rename(&self.beside, &self.path).map_err(named)?;
+        Ok(Summary { files: self.tables.len(), ..self.summary })
+    }
+}
+
+impl Drop for Folder {
+    /// A folder that is not complete leaves nothing behind; after `finish` there is nothing of this name.
+    fn drop(&mut self) {
+        self.open.clear();
+        let _ = fs::remove_dir_all(&self.beside);
+    }
+}
+
+fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {
+    io::Error::other(format!("cannot write {}: {error}", path.display()))
+}
+
+/// `Provider.Event.parquet`, with a number if there is one of this name; what a file system may not take is an underscore.
+fn file_name(names: &mut HashMap<String, usize>, event: &EventRef<'_>, decoded: &Decoded) -> String {
+    let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
+    let name = decoded.event.clone().unwrap_or_else(|| format!("event-{}", event.header.descriptor.id));
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    let name: String = format!("{}.{name}", provider.unwrap_or_else(|| "-".to_owned()))
+        .chars()
+        .map(|character| if is_plain(character) { character } else { '_' })
+        .take(MAX_NAME)
+        .collect();
+    let name = name.trim_start_matches('.').to_owned();
+    let used = names.entry(name.to_lowercase()).or_default();
+    *used += 1;
+    if *used == 1 { format!("{name}.parquet") } else { format!("{name}~{used}.parquet") }
+}

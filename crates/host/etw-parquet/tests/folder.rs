@@ -1,0 +1,201 @@
+//! A folder of files is what the trace says: read back by the format's own crate, and by `DuckDB`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, iter};
+
+use etw_etl::{Clock, Decoder, EventData, ExtendedItem, FileTime, Reader, Writer, WriterOptions};
+use etw_parquet::{Folder, Summary};
+use etw_types::tracelogging::EventBuilder;
+use etw_types::{Channel, EventDescriptor, Guid, InType, Keyword, Level, OutType};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+
+/// 2024-05-06T07:08:09Z, in nanoseconds since 1970 as well.
+const START: FileTime = FileTime(133_594_528_890_000_000);
+const START_NS: i64 = 1_714_979_289_000_000_000;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-parquet").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn write(writer: &mut Writer, number: u64, name: &str, build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>) {
+    let (mut metadata, mut payload) = (vec![0; 1024], vec![0; 1024]);
+    let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, name, 0)).finish().unwrap();
+    let items = ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+    let descriptor =
+        EventDescriptor::new(Level::Verbose, Keyword::from_bits(1 << 63)).with_channel(Channel::TraceLogging);
+    let provider = Guid::from_name("MyDriver");
+    let event = EventData { provider, descriptor, items: &items, payload, timestamp: number, ..EventData::default() };
+    writer.write(0, &event).unwrap();
+}
+
+/// Three reads, one of them with text that is none; another event with other fields, and one whose fields change.
+fn trace(path: &Path) {
+    let clock = Clock { start: START, ..Clock::default() };
+    let mut writer =
+        Writer::create(path, WriterOptions { clock, buffer_size: 4096, ..WriterOptions::default() }).unwrap();
+    for number in 0..3_u16 {
+        let status = if number == 0 { 0_u32 } else { 0xC000_00BB };
+        let text: &[u8] = if number == 2 { b"\xFF" } else { b"text" };
+        write(&mut writer, number.into(), "Read", |builder| {
+            builder
+                .u64("Length", u64::MAX - u64::from(number))
+                .field("Flags", InType::Hex32, OutType::Default, 0, &0xFFFF_FFF0_u32.to_le_bytes())
+                .structure("Where", 1, 0)
+                .i16("Line", -1)
+                .array(
+                    "Numbers",
+                    InType::U16,
+                    OutType::Default,
+                    0,
+                    number.into(),
+                    &[[1, 0], [2, 0]].concat()[..usize::from(number) * 2],
+                )
+                .field("Status", InType::U32, OutType::NtStatus, 0, &status.to_le_bytes())
+                .counted("Text", InType::Str8, OutType::Utf8, 0, text)
+                .bool8("Ok", number == 0)
+                .field("Time", InType::FileTime, OutType::Default, 0, &START.0.to_le_bytes())
+        });
+    }
+    write(&mut writer, 5, "Write", |builder| builder.f64("Share", 0.5));
+    write(&mut writer, 6, "Write", |builder| builder.str8("Share", "half"));
+    writer.close().unwrap();
+}
+
+fn export(file: &Path, out: &Path) -> std::io::Result<Summary> {
+    let mut reader = Reader::open(file).unwrap();
+    let mut schemas = Decoder::of(&reader, iter::empty());
+    let mut parquet = Folder::create(out)?;
+    while let Some(event) = reader.next_ref() {
+        let decoded = schemas.decode(&event);
+        parquet.event(&event, &decoded)?;
+    }
+    parquet.finish()
+}
+
+#[test]
+fn each_kind_of_event_has_a_file_with_typed_columns() {
+    let folder = folder("types");
+    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    trace(&file);
+    let summary = export(&file, &out).unwrap();
+    assert_eq!(
+        summary,
+        Summary { files: 5, events: 7, left_out: 0 },
+        "two of the session, Read, and Write in two forms"
+    );
+    let mut names: Vec<String> =
+        fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert!(names.contains(&"MyDriver.Read.parquet".to_owned()), "{names:?}");
+    assert!(
+        names.contains(&"MyDriver.Write.parquet".to_owned()) && names.contains(&"MyDriver.Write~2.parquet".to_owned())
+    );
+    let reader = SerializedFileReader::new(fs::File::open(out.join("MyDriver.Read.parquet")).unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let columns: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
+    assert_eq!(
+        columns[19..],
+        ["Length", "Flags", "Where.Line", "Numbers.list.element", "Status", "Text", "Ok", "Time_2"].map(str::to_owned)
+    );
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 3);
+    let place = |name: &str| rows[0].get_column_iter().position(|(column, _)| column == name).unwrap();
+    assert_eq!(rows[1].get_ulong(place("Length")).unwrap(), u64::MAX - 1);
+    assert_eq!(rows[0].get_uint(place("Flags")).unwrap(), 0xFFFF_FFF0);
+    assert_eq!(rows[0].get_short(place("Where.Line")).unwrap(), -1);
+    assert_eq!(rows[2].get_list(place("Numbers")).unwrap().len(), 2);
+    assert_eq!(rows[0].get_list(place("Numbers")).unwrap().len(), 0);
+    assert_eq!(rows[1].get_string(place("Status")).unwrap(), "0xC00000BB STATUS_NOT_SUPPORTED");
+    assert!(rows[0].get_bytes(place("raw")).is_err(), "everything fits its column");
+    assert!(rows[2].get_bytes(place("raw")).is_ok(), "a text is not valid");
+    assert_eq!(rows[0].get_ulong(place("keyword")).unwrap(), 1 << 63);
+}
+
+#[test]
+fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
+    let folder = folder("complete");
+    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    trace(&file);
+    let parquet = Folder::create(&out).unwrap();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "the trace, and a folder beside");
+    drop(parquet);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    fs::create_dir(&out).unwrap();
+    assert!(export(&file, &out).is_ok(), "an empty folder is taken");
+    let error = export(&file, &out).unwrap_err().to_string();
+    assert!(error.contains("out: the folder is not empty"), "{error}");
+    let error = export(&file, &folder.join("none/out")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write ") && error.contains("none"), "{error}");
+}
+
+/// The interpreter of an environment with `DuckDB`, or why there is none.
+fn python() -> Result<PathBuf, String> {
+    let run = |command: &mut Command| match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-parquet-witness");
+    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if run(Command::new(&python).args(["-c", "import duckdb"])).is_err() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+        let install =
+            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout", "60"];
+        run(Command::new(&python).args(install).arg("duckdb==1.4.2"))?;
+    }
+    Ok(python)
+}
+
+#[test]
+fn duckdb_reads_the_folder_with_its_types() {
+    let folder = folder("duckdb");
+    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    trace(&file);
+    export(&file, &out).unwrap();
+    let python = match python() {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("skipped: no Python with DuckDB: {reason}");
+            return;
+        }
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/duckdb_reader.py");
+    let run = Command::new(python).arg(script).arg(&out).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let answer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let types = &answer["types"];
+    for (column, kind) in [
+        ("time", "TIMESTAMP WITH TIME ZONE"),
+        ("keyword", "UBIGINT"),
+        ("pid", "UINTEGER"),
+        ("stack", "UBIGINT[]"),
+        ("raw", "BLOB"),
+        ("Length", "UBIGINT"),
+        ("Flags", "UINTEGER"),
+        ("Where.Line", "SMALLINT"),
+        ("Numbers", "USMALLINT[]"),
+        ("Status", "VARCHAR"),
+        ("Ok", "BOOLEAN"),
+        ("Time_2", "TIMESTAMP WITH TIME ZONE"),
+    ] {
+        assert!(types[column].as_str().unwrap_or_default().starts_with(kind), "{column}: {types}");
+    }
+    let last = &answer["rows"][2];
+    let status = "0xC00000BB STATUS_NOT_SUPPORTED";
+    assert_eq!(last[0], u64::MAX - 2);
+    assert_eq!((&last[1], &last[2]), (&0xFFFF_FFF0_u32.into(), &(-1).into()));
+    assert_eq!((&last[3], &last[4]), (&serde_json::json!([1, 2]), &status.into()));
+    assert_eq!((&last[5], &last[6]), (&"\u{FFFD}".into(), &false.into()));
+    assert!((last[7].as_i64().unwrap() - START_NS).abs() < 1_000, "{last}");
+    assert!(last[8].as_str().unwrap().starts_with("2024-05-06"), "{last}");
+    let events = answer["events"].as_array().unwrap();
+    assert!(
+        events.contains(&serde_json::json!(["Read", 3])) && events.contains(&serde_json::json!(["Write", 2])),
+        "{answer}"
+    );
+}

@@ -1,0 +1,100 @@
+//! The events of a run in a file that both processes have open: a trace of any length needs no message and no memory of its own.
+//!
+//! The process that runs the driver appends records; the other one reads up to where it was told that the file ends. The file
+//! has no name, so that it is gone with the last of both.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+
+/// Session and length in front of each record.
+const HEAD: usize = 8;
+/// No record is longer: its length has 16 bits.
+const LONGEST: u32 = 1 << 16;
+
+/// Makes the file.
+pub(crate) fn create() -> io::Result<File> {
+    let folder = std::env::temp_dir();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options.clone().custom_flags(libc::O_TMPFILE).open(&folder).or_else(|_| {
+        // Not every file system has files without a name.
+        let path = folder.join(format!("nt-host-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let file = options.create_new(true).open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(file)
+    })
+}
+
+/// The end that appends.
+#[derive(Debug)]
+pub(crate) struct Spill {
+    file: File,
+    end: u64,
+}
+
+impl Spill {
+    pub(crate) const fn new(file: File) -> Self {
+        Self { file, end: 0 }
+    }
+
+    /// Where the file ends.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Appends a record of a session. One that cannot be written is not there at all.
+    pub(crate) fn append(&mut self, session: u32, record: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(record.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        let whole = [&session.to_le_bytes()[..], &length.to_le_bytes(), record].concat();
+        self.file.write_all_at(&whole, self.end)?;
+        self.end += whole.len() as u64;
+        Ok(())
+    }
+}
+
+/// Calls `found` for each record of a session up to `end`.
+pub(crate) fn read(file: &File, end: u64, session: u32, mut found: impl FnMut(&[u8])) -> io::Result<()> {
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the driver's process left a damaged trace");
+    let mut at = 0;
+    let mut record = Vec::new();
+    while at < end {
+        let mut head = [0; HEAD];
+        file.read_exact_at(&mut head, at)?;
+        let [a, b, c, d, rest @ ..] = head;
+        let (of, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes(rest));
+        if length > LONGEST {
+            return Err(damaged());
+        }
+        at += HEAD as u64;
+        if of == session {
+            record.resize(length as usize, 0);
+            file.read_exact_at(&mut record, at)?;
+            found(&record);
+        }
+        at += u64::from(length);
+    }
+    if at == end { Ok(()) } else { Err(damaged()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spill, create, read};
+
+    #[test]
+    fn records_come_back_by_session_and_damage_is_an_error() {
+        let file = create().expect("a file");
+        let mut spill = Spill::new(file.try_clone().expect("a second handle"));
+        for (session, record) in [(0, &b"one"[..]), (1, b"two"), (0, b""), (0, b"three")] {
+            spill.append(session, record).expect("room");
+        }
+        let of = |session, end| {
+            let mut records = Vec::new();
+            read(&file, end, session, |record| records.push(record.to_vec())).map(|()| records)
+        };
+        assert_eq!(of(0, spill.end()).expect("whole"), [b"one".to_vec(), Vec::new(), b"three".to_vec()]);
+        assert_eq!(of(1, spill.end()).expect("whole"), [b"two".to_vec()]);
+        assert!(of(0, spill.end() - 1).is_err());
+        assert!(of(0, spill.end() + 1).is_err());
+    }
+}

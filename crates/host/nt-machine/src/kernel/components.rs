@@ -1,0 +1,72 @@
+//! Modules with exports for drivers that this host does not model: what they are called in Microsoft's documentation.
+
+/// File names in lower case, and the component.
+const COMPONENTS: [(&str, &str); 32] = [
+    ("bthport.sys", "Bluetooth"),
+    ("ci.dll", "code integrity"),
+    ("classpnp.sys", "storage class drivers"),
+    ("clfs.sys", "the Common Log File System"),
+    ("cng.sys", "Cryptography API: Next Generation"),
+    ("dxgkrnl.sys", "the DirectX graphics kernel"),
+    ("fltmgr.sys", "the filter manager"),
+    ("fwpkclnt.sys", "the Windows Filtering Platform"),
+    ("gpioclx.sys", "GPIO controllers"),
+    ("hidclass.sys", "HID class drivers"),
+    ("hidparse.sys", "the HID parser"),
+    ("ks.sys", "kernel streaming"),
+    ("ksecdd.sys", "the kernel security support provider"),
+    ("mouclass.sys", "mouse class drivers"),
+    ("msrpc.sys", "kernel RPC"),
+    ("ndis.sys", "NDIS"),
+    ("netadaptercx.sys", "NetAdapterCx"),
+    ("netio.sys", "network I/O (WSK and NMR)"),
+    ("pcw.sys", "performance counters"),
+    ("portcls.sys", "audio port class drivers"),
+    ("pshed.dll", "hardware error handling"),
+    ("scsiport.sys", "SCSI port drivers"),
+    ("spbcx.sys", "simple peripheral buses"),
+    ("storport.sys", "Storport"),
+    ("tbs.sys", "TPM base services"),
+    ("tdi.sys", "TDI"),
+    ("tm.sys", "the transaction manager"),
+    ("ucx01000.sys", "USB host controllers"),
+    ("usbd.sys", "USB (USBD)"),
+    ("videoprt.sys", "video port drivers"),
+    ("watchdog.sys", "display watchdogs"),
+    ("win32k.sys", "the window manager"),
+];
+
+/// The component that a module belongs to; `None` for a module of the kernel, or one that nobody knows.
+#[must_use]
+pub fn component(module: &str) -> Option<&'static str> {
+    COMPONENTS.iter().find(|(name, _)| name.eq_ignore_ascii_case(module)).map(|(_, component)| *component)
+}
+
+/// Whether routines of a module are looked for among those that this host has.
+#[must_use]
+pub fn is_modelled(module: &str) -> bool {
+    let modules = ["ntoskrnl.exe", "hal.dll", "wdfldr.sys", "wmilib.sys", "wpprecorder.sys"];
+    modules.iter().any(|name| name.eq_ignore_ascii_case(module))
+}
+
+/// Why a routine of a module is not here.
+pub(crate) fn absence(module: &str, routine: &str) -> String {
+    match component(module) {
+        Some(component) => format!("{routine} belongs to {component} ({module}), which this host does not model"),
+        None if is_modelled(module) => format!("{routine} is not in this host"),
+        None => format!("{routine} is of {module}, which this host does not know"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPONENTS, absence, component};
+
+    #[test]
+    fn modules_are_found_in_any_case_and_are_listed_in_order() {
+        assert_eq!(component("NDIS.SYS"), Some("NDIS"));
+        assert_eq!(component("ntoskrnl.exe"), None);
+        assert!(COMPONENTS.is_sorted());
+        assert_eq!(absence("other.sys", "Do"), "Do is of other.sys, which this host does not know");
+    }
+}

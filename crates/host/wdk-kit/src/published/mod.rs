@@ -1,0 +1,262 @@
+//! What Microsoft's metadata lacks, from bindings that Microsoft has published: `wdk-sys` 0.2.0 contains those that bindgen made
+//! of the WDK's own headers (22H2, x64, KMDF 1.33).
+//!
+//! They are read back into C: constants, names of types, records, enumerations. What the kit declares otherwise is left alone,
+//! and so is everything that needs a name which is left out.
+
+mod parse;
+mod spell;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::Error;
+use crate::metadata::Table;
+use parse::{Item, Record, Routine};
+
+/// The bindings.
+pub(crate) struct Published {
+    /// Names and values, as C writes them.
+    pub(crate) constants: BTreeMap<String, String>,
+    items: Vec<Item>,
+    routines: BTreeMap<String, Routine>,
+    /// What is behind a name: `struct`, `union` or `enum`.
+    tags: BTreeMap<String, &'static str>,
+    aliases: BTreeMap<String, String>,
+    records: BTreeMap<String, Record>,
+}
+
+/// What is added to the kit.
+#[derive(Default)]
+pub(crate) struct Supplement {
+    /// The text of a header.
+    pub(crate) text: String,
+    /// Routines by the module that exports them.
+    pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Published {
+    /// Reads the files in `folder`.
+    pub(crate) fn read(folder: &Path) -> Result<Self, Error> {
+        let text = |name: &str| {
+            let path = folder.join(name);
+            let text = fs::read_to_string(&path).map_err(|error| Error::io(&path, &error))?;
+            // As on Windows, where they were made.
+            Ok::<_, Error>(text.replace("\r\n", "\n"))
+        };
+        let items = parse::items(&text("types.rs")?);
+        let (mut tags, mut aliases, mut records) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for item in &items {
+            match item {
+                Item::Record(record) => {
+                    tags.insert(record.name.clone(), if record.is_union { "union" } else { "struct" });
+                    records.insert(record.name.clone(), record.clone());
+                }
+                Item::Enumeration { name, .. } => drop(tags.insert(name.clone(), "enum")),
+                Item::Alias { name, target } => drop(aliases.insert(name.clone(), target.clone())),
+            }
+        }
+        let constants = parse::constants(&text("constants.rs")?);
+        if records.is_empty() || constants.is_empty() {
+            // The build script of wdk-sys 0.2 writes what it generates to these files.
+            return Err(Error(format!(
+                "a build has changed the bindings in {}: delete that package's folder, and cargo unpacks it again",
+                folder.display()
+            )));
+        }
+        Ok(Self { constants, items, routines: parse::routines(&text("ntddk.rs")?), tags, aliases, records })
+    }
+
+    /// The tags of enumerations whose tag is not their name with an underscore.
+    pub(crate) fn enumeration_tags(&self) -> BTreeMap<String, String> {
+        let is_enumeration = |tag: &str| self.tags.get(tag) == Some(&"enum");
+        let without = self.tags.keys().filter(|tag| is_enumeration(tag) && !tag.starts_with('_'));
+        let mut tags: BTreeMap<String, String> = without.map(|tag| (tag.clone(), tag.clone())).collect();
+        for (name, target) in &self.aliases {
+            if let Some(tag) = target.strip_suffix("::Type").filter(|tag| is_enumeration(tag)) {
+                tags.insert(name.clone(), tag.to_owned());
+            }
+        }
+        tags
+    }
+
+    /// Declarations of records, by their names without an underscore, that are used instead of the metadata's.
+    pub(crate) fn records(&self, table: &Table) -> BTreeMap<String, String> {
+        // Every name is taken for declared: the metadata has the same ones.
+        let declared = self.aliases.keys().chain(self.tags.keys()).cloned().collect();
+        let complete = self.records.keys().cloned().collect();
+        let writer = Writer::new(self, table, declared, complete);
+        let mut found = BTreeMap::new();
+        for name in &table.better {
+            let Some(record) = self.records.get(&format!("_{name}")) else { continue };
+            if let Some(text) = writer.record(record) {
+                found.insert(name.clone(), text);
+            }
+        }
+        found
+    }
+
+    /// Everything that the kit does not declare; `declared` are the names of the kit, `complete` the tags of records with fields.
+    pub(crate) fn supplement(
+        &self,
+        table: &Table,
+        declared: &BTreeSet<String>,
+        complete: &BTreeSet<String>,
+    ) -> Supplement {
+        let mut writer = Writer::new(self, table, declared.clone(), complete.clone());
+        let mut text = String::from("#ifndef WDK_KIT_NO_CONSTANTS\n");
+        for (name, value) in &self.constants {
+            if !name.starts_with('_') && !writer.is_left_out(name) && !declared.contains(name) {
+                let _ = writeln!(text, "#define {name} {value}");
+            }
+        }
+        // What an item needs can stand behind it.
+        let mut pending: Vec<&Item> = self.items.iter().collect();
+        loop {
+            let before = pending.len();
+            pending.retain(|item| !writer.item(item));
+            if pending.len() == before {
+                break;
+            }
+        }
+        text.push_str("#endif\n#ifndef WDK_KIT_NO_TYPES\n");
+        text.push_str(&tags_in(&writer.types));
+        let _ = write!(text, "{}#endif\n#ifndef WDK_KIT_NO_RECORDS\n{}", writer.types, tags_in(&writer.records));
+        let _ = write!(text, "{}#endif\n#ifndef WDK_KIT_NO_ROUTINES\n", writer.records);
+        let mut exports = BTreeMap::<String, BTreeSet<String>>::new();
+        for (name, module) in &table.published {
+            let Some(routine) = self.routines.get(name).filter(|_| !declared.contains(name)) else { continue };
+            if let Some(declaration) = writer.routine(name, routine) {
+                text.push_str(&declaration);
+                exports.entry(module.clone()).or_default().insert(name.clone());
+            }
+        }
+        text.push_str("#endif\n");
+        Supplement { text, exports }
+    }
+}
+
+/// Declares the tags that a text refers to: C would take one that it first sees in a list of parameters for another.
+fn tags_in(text: &str) -> String {
+    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let mut tags = BTreeSet::new();
+    for pair in words.windows(2) {
+        if let [keyword @ ("struct" | "union"), tag] = pair
+            && tag.starts_with('_')
+        {
+            tags.insert(format!("{keyword} {tag};\n"));
+        }
+    }
+    tags.into_iter().collect()
+}
+
+/// Records of one processor, whose fields would be wrong for another.
+const OF_ONE_PROCESSOR: [&str; 5] = ["_CONTEXT", "_KTRAP_FRAME", "_KEXCEPTION_FRAME", "_KPCR", "_KSWITCH_FRAME"];
+
+struct Writer<'p> {
+    published: &'p Published,
+    table: &'p Table,
+    declared: BTreeSet<String>,
+    complete: BTreeSet<String>,
+    /// What is complete without any record.
+    types: String,
+    records: String,
+    /// Names that stand among the records.
+    late: BTreeSet<String>,
+}
+
+impl<'p> Writer<'p> {
+    fn new(published: &'p Published, table: &'p Table, declared: BTreeSet<String>, complete: BTreeSet<String>) -> Self {
+        let (types, records, late) = (String::new(), String::new(), BTreeSet::new());
+        Self { published, table, declared, complete, types, records, late }
+    }
+
+    fn is_left_out(&self, name: &str) -> bool {
+        let plain = name.trim_start_matches('_');
+        self.table.is_left_out(name) || self.table.is_left_out(plain) || self.table.is_unpublished(plain)
+    }
+
+    /// Declares an item; whether it is done with, because it is declared or will never be.
+    fn item(&mut self, item: &Item) -> bool {
+        match item {
+            Item::Alias { name, target } => {
+                if self.declared.contains(name) || self.is_left_out(name) || name.contains("__bindgen") {
+                    return true;
+                }
+                let Some(text) = self.spell(target, name, false) else { return false };
+                // C wants the records of arrays before them.
+                let base = target.trim_start_matches("*mut ").trim_start_matches("*const ");
+                let is_late = target.starts_with('[') || self.late.contains(base);
+                if is_late {
+                    self.late.insert(name.clone());
+                }
+                let place = if is_late { &mut self.records } else { &mut self.types };
+                let _ = writeln!(place, "typedef {text};");
+                self.declared.insert(name.clone());
+                true
+            }
+            Item::Enumeration { name, kind, members } => {
+                if self.declared.contains(name) || self.is_left_out(name) || name.contains("bindgen_ty") {
+                    return true;
+                }
+                let mut text = String::new();
+                for (member, value) in members {
+                    if self.declared.insert(member.clone()) {
+                        let _ = write!(text, "{member} = {value}, ");
+                    }
+                }
+                if !text.is_empty() {
+                    let kind = if kind.ends_with("c_int") { "" } else { ": unsigned int " };
+                    let _ = writeln!(self.types, "enum {name} {kind}{{ {text}}};");
+                    self.declared.insert(name.clone());
+                }
+                true
+            }
+            Item::Record(record) => {
+                let name = &record.name;
+                if self.complete.contains(name)
+                    || self.is_left_out(name)
+                    || name.contains("__bindgen")
+                    || record.fields.is_empty()
+                    // The typedef of a record without a tag is in the kit, too.
+                    || (!name.starts_with('_') && self.declared.contains(name))
+                {
+                    return true;
+                }
+                let Some(text) = self.record(record) else { return false };
+                if !name.starts_with('_') {
+                    let keyword = self.published.tags.get(name).copied().unwrap_or("struct");
+                    let _ = writeln!(self.types, "typedef {keyword} {name} {name};");
+                }
+                let is_special = OF_ONE_PROCESSOR.contains(&name.as_str());
+                let guard = if is_special { ("#if defined(_AMD64_)\n", "#endif\n") } else { ("", "") };
+                let _ = write!(self.records, "{}{text};\n{}", guard.0, guard.1);
+                self.complete.insert(name.clone());
+                self.declared.insert(name.clone());
+                true
+            }
+        }
+    }
+
+    /// A record with its fields, and with how it is packed and aligned.
+    fn record(&self, record: &Record) -> Option<String> {
+        let keyword = if record.is_union { "union" } else { "struct" };
+        let align = record.alignment.map(|size| format!("DECLSPEC_ALIGN({size}) ")).unwrap_or_default();
+        let text = format!("{keyword} {align}{} {}", record.name, self.body(record)?);
+        Some(match record.packing {
+            Some(size) => format!("#pragma pack(push, {size})\n{text};\n#pragma pack(pop)\n"),
+            None => text,
+        })
+    }
+
+    fn routine(&self, name: &str, routine: &Routine) -> Option<String> {
+        let mut parameters = Vec::new();
+        for kind in &routine.parameters {
+            parameters.push(if kind == "..." { kind.clone() } else { self.spell(kind, "", false)? });
+        }
+        let list = if parameters.is_empty() { String::from("VOID") } else { parameters.join(", ") };
+        Some(format!("{};\n", self.spell(&routine.result, &format!("{name}({list})"), false)?))
+    }
+}

@@ -1,0 +1,97 @@
+//! A stand-in for `winreg` on hosts without a registry, for build scripts that ask it where the WDK is.
+//!
+//! It has one value: `KitsRoot10` of `SOFTWARE\Microsoft\Windows Kits\Installed Roots` is the kit, or the WDK that is used
+//! in its place. Every other key is missing.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+/// Handles and rights, by the names of the Windows SDK.
+pub mod enums {
+    /// A key that is always there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HKEY(pub(crate) u32);
+
+    /// The keys of this computer.
+    pub const HKEY_LOCAL_MACHINE: HKEY = HKEY(0x8000_0002);
+    /// The keys of this user.
+    pub const HKEY_CURRENT_USER: HKEY = HKEY(0x8000_0001);
+
+    /// The right to read.
+    pub const KEY_READ: u32 = 0x2_0019;
+    /// The right to query values.
+    pub const KEY_QUERY_VALUE: u32 = 1;
+    /// The view of 64-bit programs.
+    pub const KEY_WOW64_64KEY: u32 = 0x100;
+    /// The view of 32-bit programs.
+    pub const KEY_WOW64_32KEY: u32 = 0x200;
+}
+
+pub use enums::HKEY;
+
+const ROOTS: &str = r"SOFTWARE\Microsoft\Windows Kits\Installed Roots";
+const VALUE: &str = "KitsRoot10";
+/// The variable with the path of the kit, or of a WDK.
+const KIT: &str = "WDK_KIT_ROOT";
+
+/// An open key.
+#[derive(Clone, Debug)]
+pub struct RegKey {
+    path: String,
+}
+
+impl RegKey {
+    /// A key that is always there.
+    #[must_use]
+    pub const fn predef(_: HKEY) -> Self {
+        Self { path: String::new() }
+    }
+
+    /// Opens a key below this one.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the one key that there is.
+    pub fn open_subkey<P: AsRef<OsStr>>(&self, path: P) -> io::Result<Self> {
+        let path = path.as_ref().to_string_lossy().trim_matches('\\').to_owned();
+        let path = if self.path.is_empty() { path } else { format!("{}\\{path}", self.path) };
+        // 32-bit programs find the same key here.
+        let plain = path.to_ascii_lowercase().replace("\\wow6432node", "");
+        let known = ROOTS.to_ascii_lowercase();
+        if known == plain || known.starts_with(&format!("{plain}\\")) {
+            Ok(Self { path })
+        } else {
+            Err(missing(&path))
+        }
+    }
+
+    /// As [`Self::open_subkey`]; there is nothing but reading.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open_subkey`].
+    pub fn open_subkey_with_flags<P: AsRef<OsStr>>(&self, path: P, _: u32) -> io::Result<Self> {
+        self.open_subkey(path)
+    }
+
+    /// Reads a value of this key.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the one value that there is.
+    pub fn get_value<T: From<String>, N: AsRef<OsStr>>(&self, name: N) -> io::Result<T> {
+        let name = name.as_ref().to_string_lossy().into_owned();
+        match env::var_os(KIT).map(OsString::into_string) {
+            Some(Ok(root)) if name.eq_ignore_ascii_case(VALUE) => Ok(root.into()),
+            _ => Err(missing(&format!("{}\\{name}", self.path))),
+        }
+    }
+}
+
+fn missing(path: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::NotFound,
+        format!("there is no registry on this host, and {path} is not a value that the driver kit replaces"),
+    )
+}

@@ -1,0 +1,101 @@
+//! What the program says about wrong input. Nothing here builds a driver.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// As cargo runs it.
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
+    command.arg("driver").env("CARGO_DRIVER_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program().args(arguments).current_dir(folder("empty")).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}
+
+#[test]
+fn cargo_and_a_shell_run_the_same_program() {
+    let by_cargo = run(&["--version"]);
+    let by_shell = Command::new(env!("CARGO_BIN_EXE_cargo-driver")).arg("--version").output().unwrap();
+    assert_eq!(by_cargo.stdout, by_shell.stdout);
+    assert!(said(&by_cargo).starts_with(concat!("cargo driver ", env!("CARGO_PKG_VERSION"))), "{}", said(&by_cargo));
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_says_what_to_do() {
+    for (arguments, text) in [
+        (&["buidl"][..], "similar subcommand exists: 'build'"),
+        (&["build", "--arhc", "x64"], "similar argument exists: '--arch'"),
+        (&["build", "--arch", "x86"], "[possible values: x64, arm64]"),
+        (&["build"], "Cargo.toml"),
+        (&["run", "--arch", "arm64"], "only drivers for x64 can be run here"),
+        (&["package", "--replace"], "--adopt"),
+        (&["verify"], "<PATH>..."),
+        (&["inspect", "missing.sys"], "missing.sys"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(text), "{arguments:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_package_that_is_no_driver_is_named() {
+    let place = folder("no-driver");
+    fs::create_dir_all(place.join("src")).unwrap();
+    fs::write(place.join("Cargo.toml"), "[workspace]\n[package]\nname = \"plain\"\nversion = \"0.1.0\"\n").unwrap();
+    fs::write(place.join("src/lib.rs"), "").unwrap();
+    let output = program().arg("build").current_dir(&place).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("the package plain has no driver"), "{}", said(&output));
+}
+
+#[test]
+fn names_that_are_not_valid_utf_8_are_errors_and_not_panics() {
+    let odd = OsStr::from_bytes(b"a\xFF.sys");
+    for command in ["inspect", "verify"] {
+        let output = program().arg(command).arg(odd).current_dir(folder("odd")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", said(&output));
+        assert!(!said(&output).contains("panicked"), "{command}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    for arguments in [&["--help"][..], &["completions", "bash"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let child = program().args(arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(!said(&output).contains("panicked"), "{arguments:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let pages = folder("man");
+    assert!(run(&["man", pages.to_str().unwrap()]).status.success());
+    let help = said(&run(&["--help"]));
+    let commands: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    for command in ["build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "setup"] {
+        assert!(commands.contains(&command), "{command}: {help}");
+        assert!(pages.join(format!("cargo-driver-{command}.1")).is_file(), "{command}");
+        assert!(said(&run(&["completions", "zsh"])).contains(command), "{command}");
+    }
+}

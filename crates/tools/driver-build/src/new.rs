@@ -1,0 +1,265 @@
+//! Makes a new driver: the files in `templates`, with its name in them.
+//!
+//! Nothing here knows the command line or this repository: the caller says what the driver is called, of which kind it is, where
+//! it goes, and where the clone is that `wdk-etw` and `nt-host` come from.
+
+use std::fmt;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Component, Path, PathBuf};
+
+/// A kind of driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// With the Kernel-Mode Driver Framework.
+    Kmdf,
+    /// Without a framework.
+    Wdm,
+}
+
+/// What is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewDriver {
+    /// The package's name.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The driver's folder; it must not exist, or be empty.
+    pub folder: PathBuf,
+    /// The clone of this repository.
+    pub wdk_etw: PathBuf,
+}
+
+/// Why there is no new driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewError(String);
+
+impl fmt::Display for NewError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NewError {}
+
+/// A template: the path in the driver's folder, and the text.
+type Template = (&'static str, &'static str);
+
+/// Files by kind.
+macro_rules! templates {
+    ($folder:literal: $($file:literal),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../templates/", $folder, "/", $file)))),+]
+    };
+}
+
+const COMMON: &[Template] = templates!("common":
+    "README.md", "build.rs", ".gitignore", ".cargo/config.toml", ".github/workflows/driver.yml", "src/trace.rs",
+    "host-tests/Cargo.toml.in", "host-tests/src/lib.rs", "host-tests/tests/driver.rs");
+const KMDF: &[Template] = templates!("kmdf": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
+const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
+
+/// Lock files of the clone that a new driver starts with, so that it is built from packages that were tested.
+const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
+
+impl NewDriver {
+    /// Writes the driver's files; returns their paths.
+    ///
+    /// # Errors
+    ///
+    /// If the name cannot be one of a package, the folder has files in it, or a file cannot be written.
+    pub fn write(&self) -> Result<Vec<PathBuf>, NewError> {
+        check_name(&self.name)?;
+        let folder = absolute(&self.folder)?;
+        if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
+            return Err(NewError(format!("{} is there already, and not empty", folder.display())));
+        }
+        let clone = absolute(&self.wdk_etw)?;
+        if let Some(path) =
+            [&folder, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
+        {
+            return Err(NewError(format!("a manifest cannot have this path in it: {}", path.display())));
+        }
+        let words = self.words(&folder, &clone);
+        let mut written = Vec::new();
+        for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
+            let path = fill(path.trim_end_matches(".in"), &words);
+            written.push(write(folder.join(path), &fill(text, &words))?);
+        }
+        for (from, to) in LOCKS {
+            if let Ok(text) = fs::read_to_string(clone.join(from)) {
+                written.push(write(folder.join(to), &text)?);
+            }
+        }
+        Ok(written)
+    }
+
+    /// What stands for each word of the templates.
+    fn words(&self, folder: &Path, clone: &Path) -> Vec<(&'static str, String)> {
+        let plain = self.name.replace('-', "_");
+        let kind = if self.kind == Kind::Kmdf { "KMDF" } else { "WDM" };
+        let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
+        vec![
+            ("package", self.name.clone()),
+            ("Name", camel(&self.name)),
+            ("kind", kind.to_owned()),
+            ("interface", identifier(&self.name)),
+            ("wdk-etw-from-tests", text(relative(&folder.join("host-tests"), clone))),
+            ("wdk-etw", text(relative(folder, clone))),
+            ("driver", text(relative(clone, folder))),
+            ("crate", plain),
+        ]
+    }
+}
+
+/// Words of ASCII letters and digits, as cargo wants them, and no longer than the name of a service may be.
+fn check_name(name: &str) -> Result<(), NewError> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.len() > 64 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(is_word) {
+        return Err(NewError(format!(
+            "`{name}` cannot be the name of a driver: use a letter and up to 63 letters, digits, `-` and `_`"
+        )));
+    }
+    match name {
+        "test" | "core" | "std" | "alloc" | "proc_macro" | "wdk" | "wdk-sys" | "wdk-etw" | "wdk-panic" => {
+            Err(NewError(format!("`{name}` cannot be the name of a driver: another package is called so")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `my-driver` as `MyDriver`.
+fn camel(name: &str) -> String {
+    let words = name.split(['-', '_']).filter(|word| !word.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}
+
+/// The fields of a GUID that is the driver's own: a version 4 one whose bits follow from its name.
+fn identifier(name: &str) -> String {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        ("a device interface", salt, name).hash(&mut hasher);
+        hasher.finish()
+    };
+    let (first, second) = (half(0), half(1));
+    let bytes = second.to_be_bytes();
+    let rest: Vec<String> =
+        [bytes[0] & 0x3F | 0x80].iter().chain(&bytes[1..]).map(|byte| format!("0x{byte:02X}")).collect();
+    format!(
+        "Data1: 0x{:04X}_{:04X}, Data2: 0x{:04X}, Data3: 0x{:04X}, Data4: [{}]",
+        first >> 48,
+        first >> 32 & 0xFFFF,
+        first >> 16 & 0xFFFF,
+        first & 0x0FFF | 0x4000,
+        rest.join(", ")
+    )
+}
+
+/// Puts values in the places of words in double braces. What GitHub has in its own double braces stays.
+fn fill(text: &str, words: &[(&str, String)]) -> String {
+    words.iter().fold(text.to_owned(), |text, (word, value)| text.replace(&format!("{{{{{word}}}}}"), value))
+}
+
+/// The path without links: `..` leads elsewhere from behind one.
+fn absolute(path: &Path) -> Result<PathBuf, NewError> {
+    let path = std::path::absolute(path).map_err(|error| NewError(format!("{}: {error}", path.display())))?;
+    let path: PathBuf = clean(&path).into_iter().collect();
+    let real = path.ancestors().find_map(|there| Some((fs::canonicalize(there).ok()?, path.strip_prefix(there).ok()?)));
+    Ok(real.map_or_else(
+        || path.clone(),
+        |(there, rest)| if rest.as_os_str().is_empty() { there } else { there.join(rest) },
+    ))
+}
+
+/// The way from one folder to another; both are absolute. Folders that have nothing in common are named from the root on.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let (mut from, mut to) = (clean(from), clean(to));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    if common <= 1 {
+        return to.into_iter().collect();
+    }
+    from.drain(..common);
+    let up = from.iter().map(|_| PathBuf::from(".."));
+    up.chain(to.drain(common..)).collect()
+}
+
+/// The names in a path, without `.` and `..`.
+fn clean(path: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(names.pop()),
+            Component::CurDir => {}
+            other => names.push(PathBuf::from(other.as_os_str())),
+        }
+    }
+    names
+}
+
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, NewError> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+    written.map_err(|error| NewError(format!("{}: {error}", path.display())))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMON, KMDF, Kind, NewDriver, WDM, camel, check_name, identifier, relative};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("driver-build-new-{}", std::process::id())).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn every_template_is_used_and_none_keeps_a_word() {
+        for kind in [Kind::Kmdf, Kind::Wdm] {
+            let folder = folder(&format!("a place for {kind:?}"));
+            let wdk_etw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+            let new = NewDriver { name: "my-driver".into(), kind, folder: folder.clone(), wdk_etw };
+            for path in new.write().unwrap() {
+                let text = fs::read_to_string(&path).unwrap().replace("${{", "");
+                assert!(!text.contains("{{"), "{}", path.display());
+            }
+            assert!(folder.join("my_driver.inx").is_file() && folder.join("Cargo.toml").is_file());
+            let again = new.write().unwrap_err().to_string();
+            assert!(again.contains("not empty"), "{again}");
+        }
+        let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+        let mut pending = vec![templates];
+        let mut count = 0;
+        while let Some(path) = pending.pop() {
+            if path.is_dir() {
+                pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else {
+                count += 1;
+            }
+        }
+        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len());
+    }
+
+    #[test]
+    fn names_become_those_of_rust_and_windows() {
+        assert_eq!(camel("my-first_driver"), "MyFirstDriver");
+        assert!(check_name("adder").is_ok());
+        for wrong in ["", "1st", "a b", "ä", "core", "../x"] {
+            assert!(check_name(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_driver_has_an_identifier_of_its_own_that_stays() {
+        assert_eq!(identifier("adder"), identifier("adder"));
+        assert_ne!(identifier("adder"), identifier("adder2"));
+    }
+
+    #[test]
+    fn ways_between_folders() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
+        assert_eq!(way("/a/driver", "/a/wdk-etw"), Path::new("../wdk-etw"));
+        assert_eq!(way("/a/b c/driver/host-tests", "/x/wdk-etw"), Path::new("/x/wdk-etw"));
+        assert_eq!(way("/a/w/crates/..", "/a/w/x"), Path::new("x"));
+    }
+}

@@ -1,0 +1,5 @@
+//! Asks `wdk-build` for the flags of a driver.
+
+fn main() -> Result<(), wdk_build::ConfigError> {
+    wdk_build::configure_wdk_binary_build()
+}

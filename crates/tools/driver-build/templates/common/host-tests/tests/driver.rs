@@ -1,0 +1,56 @@
+//! Loads the driver's image, sends it requests, and looks at its events and at what it leaves behind.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use etw_types::{Guid, Level, NtStatus};
+use nt_host::{NtHost, Os, event};
+
+/// Takes a `u32`, adds it to the sum, and returns the sum.
+const ADD: u32 = 0x0022_2000;
+
+/// The image that `cargo xtask build` made, or the one that `DRIVER_IMAGE` names.
+fn image() -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("{{wdk-etw-from-tests}}/target/driver/x64/{{crate}}.sys");
+    env::var_os("DRIVER_IMAGE").map_or(built, PathBuf::from)
+}
+
+#[test]
+fn numbers_are_added_and_traced() {
+    let host = NtHost::builder().driver(image()).prepare().expect("the image: run `cargo xtask build` first");
+    // A session that is there first sees DriverEntry, too.
+    let provider = Guid::from_name("Example.{{Name}}");
+    let trace = host.session("test").expect("a session").enable(provider, Level::Verbose, !0).expect("enabled");
+    host.load().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+
+    for (number, sum) in [(5_u32, 5_u32), (7, 12)] {
+        let answer = device.ioctl(ADD, &number.to_le_bytes(), 4).expect("an answer");
+        assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, sum.to_le_bytes().as_slice()));
+    }
+    let answer = device.ioctl(ADD, &[], 4).expect("an answer");
+    assert_eq!(answer.status, NtStatus::BufferTooSmall);
+
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+    trace
+        .expect(event("DriverEntry").field("SetTraits", 0))
+        .expect(event("Add").opcode(1).field("Length", 4))
+        .expect(event("Add").opcode(2).field("Sum", 5))
+        .expect(event("Add").opcode(2).field("Sum", 12))
+        .expect(event("Refused"))
+        .expect(event("DriverUnload"))
+        .in_order();
+}
+
+#[test]
+fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
+    let host = NtHost::builder()
+        .driver(image())
+        .os(Os::Win10_22H2)
+        .fail_call("EtwRegister", NtStatus::NoMemory, 1)
+        .start()
+        .expect("DriverEntry");
+    host.unload().expect("unload").assert_clean();
+}

@@ -1,0 +1,89 @@
+//! Where decoded events go: text of some format, packets, or a folder of Parquet files.
+
+use std::io;
+use std::path::Path;
+
+use etw_etl::export::Pcapng;
+use etw_etl::{About, Decoded, EventRef, Exporter};
+
+use super::Output;
+use crate::context::Failure;
+
+/// An output of events.
+pub(crate) enum Sink {
+    /// Text.
+    Export(Box<Exporter<Output>>),
+    /// Packets.
+    Packets(Pcapng<Output>),
+    /// A folder.
+    #[cfg(feature = "parquet")]
+    Parquet(Box<etw_parquet::Folder>),
+}
+
+impl Sink {
+    /// Begins a folder of Parquet files.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn parquet(folder: &Path) -> Result<Self, Failure> {
+        Ok(Self::Parquet(Box::new(etw_parquet::Folder::create(folder)?)))
+    }
+
+    /// Not in this build.
+    #[cfg(not(feature = "parquet"))]
+    pub(crate) fn parquet(_folder: &Path) -> Result<Self, Failure> {
+        Err(Failure::Usage("this etwctl was built without the feature `parquet`".to_owned()))
+    }
+
+    /// Takes an event.
+    pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        match self {
+            Self::Export(exporter) => exporter.decoded(event, decoded),
+            Self::Packets(packets) => packets.event(event, decoded),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(folder) => folder.event(event, decoded),
+        }
+    }
+
+    /// Shows what came so far, where that makes sense.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Export(exporter) => exporter.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes the output. Returns what is to be known about it.
+    pub(crate) fn finish(self, about: About) -> Result<Option<String>, Failure> {
+        match self {
+            Self::Export(mut exporter) => {
+                exporter.about(about);
+                let left_out = exporter.left_out();
+                exporter.finish()?.finish()?;
+                Ok((left_out > 0).then(|| {
+                    format!(
+                        "the page has no room for {left_out} of the events; choose with --from, --to, --provider, --level, --where \
+                         or --count"
+                    )
+                }))
+            }
+            Self::Packets(packets) => {
+                let (written, left_out) = packets.counts();
+                packets.finish()?.finish()?;
+                let lost =
+                    if left_out > 0 { format!("; {left_out} are not whole in the trace") } else { String::new() };
+                let hint = if written == 0 { ": they are events of ndiscap (netsh trace) and PktMon" } else { "" };
+                Ok(Some(format!("{written} packets{lost}{hint}")))
+            }
+            #[cfg(feature = "parquet")]
+            Self::Parquet(folder) => {
+                let summary = folder.finish()?;
+                let lost = match summary.left_out {
+                    0 => String::new(),
+                    count => {
+                        format!("; {count} events are left out, as they are of too many kinds: choose with --provider")
+                    }
+                };
+                Ok(Some(format!("{} files with {} events{lost}", summary.files, summary.events)))
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `cargo xtask new`: a driver to start from.
+
+use std::env;
+
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use driver_build::Error;
+use driver_build::new::{Kind, NewDriver};
+use driver_build::setup::note;
+
+pub(super) const COMMAND: Command = Command {
+    name: "new",
+    summary: "Makes a driver with tracing and tests",
+    details: "\
+Makes a folder with a small driver that traces what it does, tests that run its
+.sys on Linux, an .inx, a README and a workflow for GitHub. NAME is the folder,
+and its last part the driver's name. The driver depends on this clone by its
+path.
+",
+    flags: &[
+        Flag { name: "NAME", summary: "the driver's folder, which must not be there" },
+        Flag { name: "--kmdf", summary: "with the Kernel-Mode Driver Framework (the default)" },
+        Flag { name: "--wdm", summary: "without a framework" },
+    ],
+    run,
+};
+
+fn run(context: &Context) -> Result<(), Error> {
+    let mut names = context.words().iter().filter(|word| !word.starts_with("--"));
+    let (Some(path), None) = (names.next(), names.next()) else {
+        return Err(Error::Usage(String::from("`cargo xtask new` takes one NAME: the driver's folder")));
+    };
+    let kind = match (context.has_flag("--kmdf"), context.has_flag("--wdm")) {
+        (true, true) => return Err(Error::Usage(String::from("a driver is either `--kmdf` or `--wdm`"))),
+        (false, true) => Kind::Wdm,
+        (_, false) => Kind::Kmdf,
+    };
+    let folder = env::current_dir().unwrap_or_default().join(path);
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let new = NewDriver { name: name.clone(), kind, folder: folder.clone(), wdk_etw: context.path("") };
+    new.write().map_err(|error| Error::Usage(error.to_string()))?;
+    let image = name.replace('-', "_");
+    note(&format!("{} is a new driver. Next, here:", folder.display()));
+    note(&format!("cargo xtask build --manifest-path \"{}\"", folder.display()));
+    note(&format!("cargo run -p nt-host -- run target/driver/x64/{image}.sys --ioctl 222000:05000000"));
+    note(&format!("cargo test --manifest-path \"{}\"", folder.join("host-tests/Cargo.toml").display()));
+    Ok(())
+}
