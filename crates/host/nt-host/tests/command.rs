@@ -94,7 +94,7 @@ fn a_list_says_which_imports_are_here() {
     let output = nt_host(&["list"], &common::broken("foreign_component"));
     for part in [
         "trapped          NDIS.SYS!NdisGetVersion (NDIS)",
-        "implemented      ntoskrnl.exe!NtBuildNumber",
+        "data             ntoskrnl.exe!NtBuildNumber",
         "1 of components that are not modelled",
         "not modelled: NDIS, 1 routine\n",
     ] {
