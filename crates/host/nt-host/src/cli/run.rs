@@ -213,7 +213,7 @@ impl Progress {
 
     /// Requests that never got to the driver.
     fn unsent(&self) -> usize {
-        self.requests.iter().filter(|request| !request.sent).count()
+        self.requests.iter().filter(|request| !request.arrived).count()
     }
 
     pub(super) fn say(&mut self, what: &str) {
