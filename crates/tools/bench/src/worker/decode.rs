@@ -46,7 +46,8 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
                 black_box((&field.name, value));
                 values += 1;
             });
-            missed += u64::from(!named.is_some_and(|(schema, is_whole)| is_whole && !black_box(&schema.name).is_empty()));
+            missed +=
+                u64::from(!named.is_some_and(|(schema, is_whole)| is_whole && !black_box(&schema.name).is_empty()));
             events += 1;
         }
         (events, values)
