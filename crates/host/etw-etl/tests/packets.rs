@@ -55,10 +55,10 @@ fn pktmon(writer: &mut Writer, time: u64, kind: u16, component: u16, drop_reason
 
 fn export(path: &Path) -> (Vec<u8>, (u64, u64)) {
     let mut reader = Reader::open(path).unwrap();
-    let mut decoder = Decoder::of(&reader, None);
+    let mut schemas = Decoder::of(&reader, None);
     let mut pcapng = Pcapng::new(Vec::new()).unwrap();
     while let Some(event) = reader.next_ref() {
-        let decoded = decoder.decode(&event);
+        let decoded = schemas.decode(&event);
         pcapng.event(&event, &decoded).unwrap();
     }
     let counts = pcapng.counts();

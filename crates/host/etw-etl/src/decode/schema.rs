@@ -145,6 +145,31 @@ impl Decoder {
         }
     }
 
+    /// Decodes the values of an event that has a schema and shows them one after the other where they lie, without building any: the way
+    /// for who wants few of them, or many events. TraceLogging events are for [`EventRef::visit`]. Returns the schema, and whether it accounts
+    /// for every byte; `None` without a schema.
+    ///
+    /// ```no_run
+    /// use etw_etl::{Decoder, Reader};
+    ///
+    /// let mut reader = Reader::open("trace.etl")?;
+    /// let mut decoder = Decoder::of(&reader, None);
+    /// while let Some(event) = reader.next_ref() {
+    ///     let _ = decoder.visit(&event, &mut |field, value| println!("{}={value}", field.name));
+    /// }
+    /// # Ok::<(), etw_etl::Error>(())
+    /// ```
+    pub fn visit<'a>(
+        &mut self,
+        event: &EventRef<'a>,
+        each: &mut impl FnMut(&SchemaField, Value<'a>),
+    ) -> Option<(&EventSchema, bool)> {
+        let key = key(event)?;
+        let schema = self.find(&key).as_deref()?;
+        let walked = walk(schema, key.pointer, event.payload(), &mut Show(each));
+        Some((schema, walked.rest.is_empty() && walked.error.is_none()))
+    }
+
     /// What an event is called, and whether its schema accounts for every byte: without building any field.
     pub fn identify(&mut self, event: &EventRef<'_>) -> Identity {
         let Some(key) = key(event) else {
@@ -273,6 +298,23 @@ impl<'a> Sink<'a> for Count {
     type Fields = ();
 
     fn value(&mut self, _field: &SchemaField, _in_type: InType, _value: Value<'a>) {}
+    fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
+    fn structure(&mut self, _fields: ()) {}
+    fn begin(&mut self, _fields: usize) {}
+    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {}
+}
+
+/// Shows each value, and builds nothing.
+struct Show<'f, F>(&'f mut F);
+
+impl<'a, F: FnMut(&SchemaField, Value<'a>)> Sink<'a> for Show<'_, F> {
+    type Node = ();
+    type Fields = ();
+
+    fn value(&mut self, field: &SchemaField, _in_type: InType, value: Value<'a>) {
+        (self.0)(field, value);
+    }
+
     fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
     fn structure(&mut self, _fields: ()) {}
     fn begin(&mut self, _fields: usize) {}

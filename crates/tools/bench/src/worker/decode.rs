@@ -35,18 +35,21 @@ pub(super) fn visit(file: &Path) -> Result<Value, String> {
     })
 }
 
-/// Names every event of a file and walks its payload by its schema, without building values. Each must be named and whole.
+/// Names every event of a file and shows each of its values where it lies: named decoding. Each event must be named and whole.
 pub(super) fn name(file: &Path) -> Result<Value, String> {
     let mut missed = 0_u64;
     let answer = measure(file, |reader| {
         let mut decoder = Decoder::of(reader, None);
-        let mut events = 0;
+        let (mut events, mut values) = (0, 0);
         while let Some(event) = reader.next_ref() {
-            let identity = decoder.identify(&event);
-            missed += u64::from(!identity.has_schema || !identity.is_whole);
+            let named = decoder.visit(&event, &mut |field, value| {
+                black_box((&field.name, value));
+                values += 1;
+            });
+            missed += u64::from(!named.is_some_and(|(schema, is_whole)| is_whole && !black_box(&schema.name).is_empty()));
             events += 1;
         }
-        (events, 0)
+        (events, values)
     })?;
     if missed > 0 { Err(format!("{missed} events are not named or not whole")) } else { Ok(answer) }
 }
