@@ -35,6 +35,10 @@ pub struct CapturedEvent {
     pub blocks: Vec<CapturedBlock>,
     /// When the event was written: 100 ns units since the engine was made.
     pub timestamp: u64,
+    /// The thread that wrote it.
+    pub thread_id: u32,
+    /// Its process.
+    pub process_id: u32,
     /// The time that the writer put in place of it, in the writer's own unit.
     pub timestamp_override: Option<u64>,
     /// Return addresses of the writing thread, the innermost first, where the session asked for them.
@@ -74,6 +78,8 @@ impl CapturedEvent {
             descriptors: blocks.len(),
             blocks,
             timestamp: offer.now,
+            thread_id: offer.environment.thread_id(),
+            process_id: offer.environment.process_id(),
             timestamp_override: data.timestamp,
             stack,
             sequence,

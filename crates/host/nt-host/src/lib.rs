@@ -46,7 +46,10 @@ pub use api::{
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
-pub use nt_machine::{Answer, Failure, ImageError, ImportName, Known, Layout, Os, RegistryValue, Rule, known, plan};
+pub use nt_machine::{
+    Answer, Below, Failure, ImageError, ImportName, Known, Layout, Notification, Os, RegistryValue, RequestKind, Rule,
+    Told, known, plan,
+};
 pub use report::{Finding, Losses, Place, Report};
 
 /// The README's example, compiled.

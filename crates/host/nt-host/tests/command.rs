@@ -71,6 +71,22 @@ fn findings_end_with_3_and_name_rule_routine_and_line() {
 }
 
 #[test]
+fn a_list_of_everything_says_how_far_each_routine_goes() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(["list", "--all", "--os", "win7"]).output();
+    let text = text(&output.expect("the command"));
+    for line in [
+        "full             kernel     IoCreateDevice",
+        "data             kernel     ExEventObjectType",
+        "fixed answer     kernel     KeQueryActiveGroupCount",
+        "full             framework  WdfIoQueueCreate",
+        "missing          framework  WdfDmaEnablerCreate",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+    }
+    assert!(text.lines().any(|line| line.starts_with("since ") && line.ends_with("kernel     EtwSetInformation")));
+}
+
+#[test]
 fn a_list_says_which_imports_are_here() {
     let output = nt_host(&["list", "--os", "win7"], &common::broken("pool_leak"));
     assert_eq!(code(&output), Some(0));
@@ -78,7 +94,7 @@ fn a_list_says_which_imports_are_here() {
     let output = nt_host(&["list"], &common::broken("foreign_component"));
     for part in [
         "trapped          NDIS.SYS!NdisGetVersion (NDIS)",
-        "implemented      ntoskrnl.exe!NtBuildNumber",
+        "data             ntoskrnl.exe!NtBuildNumber",
         "1 of components that are not modelled",
         "not modelled: NDIS, 1 routine\n",
     ] {

@@ -191,3 +191,35 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     assert!(count("Enable") > 1000, "the session did not come and go");
     assert!(count("Request") + lost >= 2 * 8 * 1000, "requests are missing");
 }
+
+/// A device with a request and time for ticks: when the first and the last event were written, and the threads that wrote
+/// `Tick` and `Request`.
+fn times_and_threads(builder: Builder) -> (u64, [Vec<u32>; 2]) {
+    let host = builder.trace_all().start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    device.ioctl(ECHO, b"hello", 64).expect("an answer");
+    host.advance(Duration::from_secs(3)).expect("time");
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+    let events = host.trace().events().expect("events");
+    let stamps: Vec<_> = events.iter().map(|event| event.header.stamp).collect();
+    assert!(stamps.is_sorted(), "{stamps:?}");
+    let threads = ["Tick", "Request"].map(|name| {
+        let of_name = events.iter().filter(|written| event(name).matches(written));
+        let threads: std::collections::BTreeSet<u32> = of_name.filter_map(|event| event.header.thread_id).collect();
+        threads.into_iter().collect()
+    });
+    let (first, last) = (stamps.first().expect("an event"), stamps.last().expect("an event"));
+    (last - first, threads)
+}
+
+#[test]
+fn events_have_threads_and_measured_time_adds_what_things_take() {
+    let (time, [ticks, requests]) = times_and_threads(sample());
+    assert_eq!(time, 30_000_000, "virtual time passes only while everybody waits");
+    assert!(!ticks.is_empty() && !requests.is_empty(), "{ticks:?} {requests:?}");
+    // Timers run on a thread of their own, requests on the client's.
+    assert!(ticks.iter().all(|thread| *thread != 0 && thread % 4 == 0 && !requests.contains(thread)), "{ticks:?}");
+    let (measured, _) = times_and_threads(sample().measured_time());
+    assert!(measured > time, "{measured}");
+}

@@ -3,7 +3,7 @@
 use etw_engine::property;
 use etw_types::NtStatus;
 
-use crate::Os;
+use crate::{Os, RequestKind};
 
 /// 100 ns units between 1601 and the moment at which the machine's clock starts: 2026-01-01.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
@@ -17,6 +17,33 @@ pub struct Failure {
     pub status: Option<NtStatus>,
     /// Which of its calls fails, counted from 1; `None` is every call.
     pub call: Option<u64>,
+}
+
+/// How time passes for a driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// It stands still while anybody can go on, and jumps when everybody waits: each run is the same.
+    #[default]
+    Virtual,
+    /// As long as things take. Waiting still takes no time: the clock jumps when everybody waits.
+    Measured,
+    /// As on a clock on the wall.
+    Real,
+}
+
+/// What the device below the driver does with requests that reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Below {
+    /// Requests of this kind; `None` for reads, writes and control requests of both kinds.
+    pub kind: Option<RequestKind>,
+    /// With this control code; `None` for every one.
+    pub code: Option<u32>,
+    /// What they end with.
+    pub status: NtStatus,
+    /// What they return, as far as there is room.
+    pub output: Vec<u8>,
+    /// How long they take.
+    pub delay: std::time::Duration,
 }
 
 /// A value under the driver's `Parameters` key.
@@ -39,12 +66,14 @@ pub struct Config {
     pub os: Os,
     /// Routines that this Windows is to lack.
     pub hidden: Vec<String>,
+    /// What the device below the driver does; the first that fits counts.
+    pub below: Vec<Below>,
     /// Failures to come.
     pub failures: Vec<Failure>,
     /// Makes routines fail now and then, by this seed.
     pub seed: Option<u64>,
-    /// Time passes as on a clock on the wall; else only when everybody waits or a test says so.
-    pub real_time: bool,
+    /// How time passes.
+    pub time: Time,
     /// A session that takes everything of every provider, from its first moment on.
     pub trace_all: bool,
     /// Events carry the stack of their writer.

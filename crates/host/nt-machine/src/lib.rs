@@ -38,10 +38,11 @@ mod routine;
 mod verify;
 mod wdf;
 
-pub use config::{Config, EPOCH, Failure, RegistryValue};
+pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Time};
 pub use kernel::components::{component, is_modelled};
+pub use kernel::ex::{Notification, Told};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
-pub use machine::{DeviceId, FileId, Known, Loaded, Machine, can_fail, known, routines};
+pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known, routines};
 pub use verify::{END_RUN, Findings, News, Record, Rule};
 pub use windows_releases::Release as Os;

@@ -8,8 +8,7 @@ use docs_tests::markdown::{Page, pages, repository};
 const INCLUDERS: [&str; 2] = ["crates/tests/docs-tests/src/lib.rs", "crates/driver/wdk-etw/src/lib.rs"];
 
 /// Pages whose files a test makes and builds.
-const FOLLOWED: [&str; 5] =
-    ["docs/tutorial.md", "docs/kmdf.md", "docs/log.md", "docs/tracing.md", "docs/manifests.md"];
+const FOLLOWED: [&str; 5] = ["docs/tutorial.md", "docs/kmdf.md", "docs/log.md", "docs/tracing.md", "docs/manifests.md"];
 
 #[test]
 fn every_page_with_rust_code_is_compiled() {

@@ -52,6 +52,7 @@ status_newtype! {
         IntegerOverflow = 0xC000_0095 "STATUS_INTEGER_OVERFLOW",
         InsufficientResources = 0xC000_009A "STATUS_INSUFFICIENT_RESOURCES",
         DeviceNotReady = 0xC000_00A3 "STATUS_DEVICE_NOT_READY",
+        IoTimeout = 0xC000_00B5 "STATUS_IO_TIMEOUT",
         NotSupported = 0xC000_00BB "STATUS_NOT_SUPPORTED",
         FileCorruptError = 0xC000_0102 "STATUS_FILE_CORRUPT_ERROR",
         Cancelled = 0xC000_0120 "STATUS_CANCELLED",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Config, Failure, RegistryValue, can_fail, notes, plan_image};
+use nt_machine::{Below, Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -42,6 +42,14 @@ impl Builder {
         self
     }
 
+    /// Says what the device below the driver does with requests that reach it. Without this it agrees to everything about
+    /// plug and play and power, can be opened and closed, and takes no other request. The first that fits counts.
+    #[must_use]
+    pub fn below(mut self, below: Below) -> Self {
+        self.config.below.push(below);
+        self
+    }
+
     /// Makes a routine fail.
     #[must_use]
     pub fn fail(mut self, failure: Failure) -> Self {
@@ -66,7 +74,14 @@ impl Builder {
     /// waits: see [`NtHost::advance`].
     #[must_use]
     pub const fn real_time(mut self) -> Self {
-        self.config.real_time = true;
+        self.config.time = Time::Real;
+        self
+    }
+
+    /// Lets time pass as long as things take, so that the durations of a trace mean something. Waiting takes no time.
+    #[must_use]
+    pub const fn measured_time(mut self) -> Self {
+        self.config.time = Time::Measured;
         self
     }
 

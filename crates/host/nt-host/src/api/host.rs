@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::Record;
+use nt_machine::{Notification, Record, Told};
 use pe_image::Symbols;
 
 use super::{Builder, Device, Trace, TraceSession};
@@ -135,6 +135,19 @@ impl NtHost {
     pub fn advance(&self, time: Duration) -> Result<(), Error> {
         let units = u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
         self.ask_status(&Request::Advance { time: units })
+    }
+
+    /// Tells the driver what happens in the system: processes, threads, images, the registry, handles. Its notification
+    /// routines are called now, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// If the driver stops the machine.
+    pub fn notify(&self, notification: Notification) -> Result<Told, Error> {
+        match self.ask(&Request::Notify { notification })? {
+            Reply::Told { called, status, access } => Ok(Told { called, status, access }),
+            reply => Err(self.unexpected(reply)),
+        }
     }
 
     /// Loads the driver, sends requests from several threads while a session comes and goes, and unloads it, many times.
@@ -280,9 +293,11 @@ impl NtHost {
             Reply::NotLoaded { status, reason } => Error::NotLoaded(status, reason),
             Reply::Completed { answer } => Error::Status(answer.status),
             Reply::Status { status } => Error::Status(status),
-            Reply::Number { .. } | Reply::Events { .. } | Reply::Calls { .. } | Reply::Control { .. } => {
-                Error::Status(NtStatus::InvalidParameter)
-            }
+            Reply::Number { .. }
+            | Reply::Told { .. }
+            | Reply::Events { .. }
+            | Reply::Calls { .. }
+            | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }
 }

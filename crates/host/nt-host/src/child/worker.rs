@@ -7,7 +7,7 @@ use std::thread as std_thread;
 use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
-use nt_machine::{Answer, DeviceId, FileId, Layout, Loaded, Machine};
+use nt_machine::{Answer, DeviceId, FileId, Layout, Loaded, Machine, Told};
 
 use super::server::{Sessions, lock};
 use super::{control, storm};
@@ -124,6 +124,10 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
         Request::Advance { time } => {
             machine.advance(time);
             done()
+        }
+        Request::Notify { notification } => {
+            let Told { called, status, access } = machine.notify(&notification);
+            Reply::Told { called, status, access }
         }
         Request::Storm { plan } => storm::run(machine, layout, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{IoRequest, RequestKind};
+use nt_machine::{Below, IoRequest, RequestKind, Time};
 
 use crate::{Failure, Os};
 
@@ -23,16 +23,21 @@ Runs a Windows kernel driver natively, and says what it does wrong.
 usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
        nt-host matrix FILE.sys [options]  the same again and again, each time with another routine failing
        nt-host list FILE.sys [--os OS]    say which of its imports are here
+       nt-host list --all [--os OS]       every routine, how far it goes (full, fixed answer, missing)
 
 options:
   --os RELEASE                   the Windows that is imitated, from the list below (win11-24h2)
   --hide ROUTINE                 this Windows lacks a routine
   --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
   --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
+  --below KIND[:CODE]=STATUS[:HEX][@MILLISECONDS]
+                                 what the device below does with ioctl, internal-ioctl, read, write or any requests: the
+                                 status they end with (0, C0000001), what they return, how long they take
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
   --timeout SECONDS              how long the driver may take for one request, on the wall (20)
-  --real-time                    let it pass as on the wall
+  --real-time                    let it pass as on the wall; else things take as long as they take, and waiting no time
+  --virtual-time                 only waiting takes time, so that each run is the same; always so for matrix and --seed
   --races                        write each event as late as can be
   --stacks                       record the calls that led to each event
   --no-device                    load and unload only
@@ -74,16 +79,19 @@ pub(super) struct Options {
     pub(super) fail: Vec<Failure>,
     pub(super) seed: Option<u64>,
     pub(super) steps: Vec<Step>,
+    pub(super) below: Vec<Below>,
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
     pub(super) timeout: Option<Duration>,
-    pub(super) real_time: bool,
+    pub(super) time: Option<Time>,
     pub(super) races: bool,
     pub(super) stacks: bool,
     pub(super) device: bool,
     pub(super) debug_output: bool,
     pub(super) etl: Option<PathBuf>,
     pub(super) json: bool,
+    /// Not about a driver: everything.
+    pub(super) all: bool,
 }
 
 /// What is to be done.
@@ -92,6 +100,7 @@ pub(super) enum Command {
     Help,
     Run(Options),
     List(PathBuf, Os),
+    ListAll(Os),
     Matrix(Options),
 }
 
@@ -106,9 +115,13 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         return Err(format!("unknown command `{command}`"));
     }
     let options = options(arguments)?;
+    if options.all && command != "list" {
+        return Err("`--all` is for `nt-host list`".into());
+    }
     Ok(match command {
         "run" => Command::Run(options),
         "matrix" => Command::Matrix(options),
+        _ if options.all => Command::ListAll(options.os),
         _ => Command::List(options.path, options.os),
     })
 }
@@ -121,16 +134,18 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         fail: Vec::new(),
         seed: None,
         steps: Vec::new(),
+        below: Vec::new(),
         capture_state: false,
         advance: Duration::from_millis(2500),
         timeout: None,
-        real_time: false,
+        time: None,
         races: false,
         stacks: false,
         device: true,
         debug_output: true,
         etl: None,
         json: false,
+        all: false,
     };
     while let Some(argument) = arguments.next() {
         let word = argument.to_string_lossy();
@@ -141,6 +156,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--hide" => options.hide.push(value()?),
             "--fail" => options.fail.push(failure(&value()?)?),
             "--seed" => options.seed = Some(number(&value()?)?),
+            "--below" => options.below.push(below(&value()?)?),
             "--open" => options.steps.push(Step::Open(value()?)),
             "--handle" => options.steps.push(Step::Handle(handle(&value()?)?)),
             "--close" => options.steps.push(Step::Close),
@@ -152,19 +168,21 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
             "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
             "--capture-state" => options.capture_state = true,
-            "--real-time" => options.real_time = true,
+            "--real-time" => options.time = Some(Time::Real),
+            "--virtual-time" => options.time = Some(Time::Virtual),
             "--races" => options.races = true,
             "--stacks" => options.stacks = true,
             "--no-device" => options.device = false,
             "--no-debug-output" => options.debug_output = false,
             "--etl" => options.etl = Some(path()?.into()),
             "--json" => options.json = true,
+            "--all" => options.all = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
             _ if options.path.as_os_str().is_empty() => options.path = PathBuf::from(&argument),
             _ => return Err(format!("`{word}` is one file too many")),
         }
     }
-    if options.path.as_os_str().is_empty() { Err("no file given".into()) } else { Ok(options) }
+    if options.path.as_os_str().is_empty() && !options.all { Err("no file given".into()) } else { Ok(options) }
 }
 
 /// What is no name of a file has to be text.
@@ -226,6 +244,32 @@ fn write(text: &str) -> Result<Step, String> {
 fn handle(text: &str) -> Result<usize, String> {
     let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
     number.ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
+}
+
+/// `KIND[:CODE]=STATUS[:HEX][@MILLISECONDS]`.
+fn below(text: &str) -> Result<Below, String> {
+    let bad =
+        || format!("`{text}` does not say what the device below does: expected for example ioctl:222000=0:0102@10");
+    let (wanted, response) = text.split_once('=').ok_or_else(bad)?;
+    let (kind, code) = wanted.split_once(':').map_or((wanted, None), |(kind, code)| (kind, Some(code)));
+    let kind = match kind {
+        "any" => None,
+        "ioctl" => Some(RequestKind::DEVICE_CONTROL),
+        "internal-ioctl" => Some(RequestKind::INTERNAL_DEVICE_CONTROL),
+        "read" => Some(RequestKind::READ),
+        "write" => Some(RequestKind::WRITE),
+        _ => return Err(bad()),
+    };
+    let hexadecimal = |digits: &str| u32::from_str_radix(digits.trim_start_matches("0x"), 16).map_err(|_| bad());
+    let (response, delay) = response.split_once('@').map_or((response, "0"), |(response, delay)| (response, delay));
+    let (status, output) = response.split_once(':').unwrap_or((response, ""));
+    Ok(Below {
+        kind,
+        code: code.map(hexadecimal).transpose()?,
+        status: NtStatus::from_int(hexadecimal(status)?),
+        output: bytes(output)?,
+        delay: Duration::from_millis(number(delay)?),
+    })
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -294,6 +338,11 @@ mod tests {
             ("fly", "unknown command `fly`"),
             ("run", "no file given"),
             ("run a b", "`b` is one file too many"),
+            ("run --all", "`--all` is for `nt-host list`"),
+            (
+                "run a --below ioctl",
+                "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10",
+            ),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
             ("run a --write 1", "`1` is no data in hexadecimal"),

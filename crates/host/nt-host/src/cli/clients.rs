@@ -90,9 +90,9 @@ impl<'a> Clients<'a> {
         match begun {
             Ok(pending) => {
                 let answer = pending.wait()?;
-                let output: String = answer.output.iter().map(|byte| format!("{byte:02x}")).collect();
+                let output = answer.output.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
                 progress.say(format!("{line}: {} {output}", answer.status).trim_end());
-                progress.requests.push(Sent { what, code, status: answer.status, output, sent: true });
+                progress.requests.push(Sent { what, code, status: answer.status, output, arrived: true });
             }
             Err(status) => {
                 progress.say(&format!("{line}: not sent: {status}"));

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{CLEAN, USAGE, print};
-use nt_machine::{component, is_modelled};
+use nt_machine::{Listed, component, everything, is_modelled};
 
+use super::{CLEAN, USAGE, print};
 use crate::{ImportName, Known, Os, known, plan};
 
 pub(super) fn list(path: &Path, os: Os) -> u8 {
@@ -38,6 +38,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
             ImportName::Ordinal(_) => ("trapped".to_owned(), 2),
             ImportName::Name(name) => match known(name, os) {
                 Known::Implemented => ("implemented".to_owned(), 0),
+                Known::Data => ("data".to_owned(), 0),
                 Known::Fixed => ("fixed".to_owned(), 1),
                 Known::Newer(since) => (format!("since {since}"), 2),
                 Known::Trapped => ("trapped".to_owned(), 2),
@@ -58,6 +59,26 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
     for (component, count) in components {
         let _ = writeln!(text, "not modelled: {component}, {count} routine{}", if count == 1 { "" } else { "s" });
     }
+    print(&text);
+    CLEAN
+}
+
+/// `list --all`: everything that this host has, with how far it goes, and what it lacks of the framework.
+pub(super) fn list_all(os: Os) -> u8 {
+    let mut text = String::new();
+    let (mut full, mut fixed, mut missing) = (0, 0, 0);
+    for Listed { of, name, known } in everything(os) {
+        let (word, count) = match known {
+            Known::Implemented => ("full".to_owned(), &mut full),
+            Known::Data => ("data".to_owned(), &mut full),
+            Known::Fixed => ("fixed answer".to_owned(), &mut fixed),
+            Known::Newer(since) => (format!("since {since}"), &mut missing),
+            Known::Trapped => ("missing".to_owned(), &mut missing),
+        };
+        *count += 1;
+        let _ = writeln!(text, "{word:<16} {of:<10} {name}");
+    }
+    let _ = writeln!(text, "{full} in full, {fixed} with a fixed answer, {missing} missing on {os}");
     print(&text);
     CLEAN
 }

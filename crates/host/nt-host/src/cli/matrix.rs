@@ -9,7 +9,7 @@ use crate::Matrix;
 const SEEDS: u64 = 20;
 
 pub(super) fn matrix(options: &Options) -> u8 {
-    let matrix = Matrix::new(builder(options)).seeds(options.seed.unwrap_or(SEEDS));
+    let matrix = Matrix::new(builder(options, false)).seeds(options.seed.unwrap_or(SEEDS));
     match matrix.run(|host| drive(host, options, &mut Progress::silent())) {
         Ok(survey) => {
             print(&format!("{survey}\n{}\n", options.path.display()));

@@ -41,6 +41,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
         Ok(Command::Run(options)) => run::run(&options),
         Ok(Command::List(path, os)) => list::list(&path, os),
+        Ok(Command::ListAll(os)) => list::list_all(os),
         Ok(Command::Matrix(options)) => matrix::matrix(&options),
         Err(reason) => {
             eprintln!("error: {reason}\nrun `nt-host --help`");

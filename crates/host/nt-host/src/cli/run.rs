@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use etw_types::Guid;
+use nt_machine::Time;
 
 use super::args::Options;
 use super::clients::Clients;
@@ -18,10 +19,14 @@ struct Outcome {
     text: String,
 }
 
-pub(super) fn builder(options: &Options) -> Builder {
+/// Describes a run, in measured time unless the command says otherwise.
+pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
     for routine in &options.hide {
         builder = builder.hide(routine);
+    }
+    for below in &options.below {
+        builder = builder.below(below.clone());
     }
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
@@ -32,9 +37,12 @@ pub(super) fn builder(options: &Options) -> Builder {
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
-    if options.real_time {
-        builder = builder.real_time();
-    }
+    builder = match options.time {
+        Some(Time::Real) => builder.real_time(),
+        // Somebody looks at the trace; a run with a seed is to be the same each time.
+        None if measured && options.seed.is_none() => builder.measured_time(),
+        _ => builder,
+    };
     if options.races {
         builder = builder.races();
     }
@@ -46,7 +54,7 @@ pub(super) fn builder(options: &Options) -> Builder {
 
 pub(super) fn run(options: &Options) -> u8 {
     let started = Instant::now();
-    let host = match builder(options).prepare() {
+    let host = match builder(options, true).prepare() {
         Ok(host) => host,
         Err(error) => {
             eprintln!("error: {error}");
@@ -205,7 +213,7 @@ impl Progress {
 
     /// Requests that never got to the driver.
     fn unsent(&self) -> usize {
-        self.requests.iter().filter(|request| !request.sent).count()
+        self.requests.iter().filter(|request| !request.arrived).count()
     }
 
     pub(super) fn say(&mut self, what: &str) {

@@ -37,7 +37,7 @@ fn request(request: &Sent) -> Value {
         "code": format!("0x{:08X}", request.code),
         "status": format!("0x{:08X}", request.status.as_int()),
         "output": request.output,
-        "sent": request.sent,
+        "sent": request.arrived,
     })
 }
 
@@ -87,7 +87,7 @@ mod tests {
         };
         let report = Report::new(vec![finding], "hi".into());
         let (what, status) = ("ioctl", NtStatus::Success);
-        let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), sent: true };
+        let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         assert_eq!(
             json("clean", &[sent], &["note".into()], &report, &[], 0),
             "{\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\

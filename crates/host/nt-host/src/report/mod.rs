@@ -23,13 +23,13 @@ pub(crate) struct Sent {
     /// Its output in hexadecimal.
     pub(crate) output: String,
     /// Whether the driver got it.
-    pub(crate) sent: bool,
+    pub(crate) arrived: bool,
 }
 
 impl Sent {
     /// A request that could not be sent, and why.
     pub(crate) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
-        Self { what, code, status, output: String::new(), sent: false }
+        Self { what, code, status, output: String::new(), arrived: false }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The messages.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, IoRequest};
+use nt_machine::{Answer as IoAnswer, IoRequest, Notification};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -87,6 +87,8 @@ messages! {
         SurpriseRemove { device: u64 } = 21,
         /// How many events were written.
         Written {} = 22,
+        /// Tell the driver what happens in the system.
+        Notify { notification: Notification } = 25,
     }
 }
 
@@ -109,6 +111,8 @@ messages! {
         Failed { reason: String } = 7,
         /// What came of a call of session control.
         Control { answer: Answer } = 8,
+        /// What came of a notification.
+        Told { called: u32, status: NtStatus, access: u32 } = 10,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

@@ -10,6 +10,7 @@
 mod codec;
 mod control;
 mod messages;
+mod notification;
 mod record;
 pub(crate) mod spill;
 

@@ -5,8 +5,6 @@ use etw_etl::format::event::FLAG_STRING_ONLY;
 use etw_etl::{EventData, ExtendedItem, ExtendedType};
 use etw_types::Guid;
 
-/// The system process, in which drivers run.
-const SYSTEM: u32 = 4;
 /// `EVENT_HEADER_FLAG_64_BIT_HEADER`.
 const FLAG_64_BIT: u16 = 0x40;
 
@@ -29,7 +27,8 @@ pub(crate) fn record(event: &CapturedEvent) -> Option<Vec<u8>> {
         provider: event.provider,
         descriptor: event.descriptor,
         flags: FLAG_64_BIT | if event.string_only { FLAG_STRING_ONLY } else { 0 },
-        process_id: SYSTEM,
+        thread_id: event.thread_id,
+        process_id: event.process_id,
         timestamp: event.timestamp,
         activity: event.activity,
         items: &items,

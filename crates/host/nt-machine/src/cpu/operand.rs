@@ -32,7 +32,6 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
         // VEX and EVEX have the bit that extends the register inverted.
         [0xC5, _, _, tail @ ..] => (tail, false),
         [0xC4, byte, _, _, tail @ ..] | [0x62, byte, _, _, _, tail @ ..] => (tail, byte & 0x20 == 0),
-        [0x0F, 0x38 | 0x3A, _, tail @ ..] | [0x0F, _, tail @ ..] => (tail, rex & 1 != 0),
         [opcode @ (0xA0 | 0xA1), tail @ ..] if !short && tail.len() >= 8 => {
             let width = match opcode {
                 0xA0 => 1,
@@ -43,10 +42,9 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
             let length = u8::try_from(code.len() - tail.len() + 8).ok()?;
             return Some(Operand::Absolute { width, length });
         }
-        [0xA0..=0xA3, ..] => return None,
         [0xA4..=0xA7 | 0xAC..=0xAF, ..] => return Some(Operand::String),
-        [_, tail @ ..] => (tail, rex & 1 != 0),
-        [] => return None,
+        [0xA0..=0xA3, ..] | [] => return None,
+        [0x0F, 0x38 | 0x3A, _, tail @ ..] | [0x0F, _, tail @ ..] | [_, tail @ ..] => (tail, rex & 1 != 0),
     };
     base(behind, extended)
 }

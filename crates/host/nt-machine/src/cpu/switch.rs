@@ -18,9 +18,12 @@ pub(super) const MARK: u64 = 0x6B6E_694C_7473_6F48;
 pub(crate) const HOST_STACK: usize = offset_of!(PROCESSOR_BLOCK, HostStack);
 pub(crate) const DRIVER_STACK: usize = offset_of!(PROCESSOR_BLOCK, DriverStack);
 
+/// What a thread's floating-point control is when it starts: every exception masked, rounding to nearest.
+pub(crate) const MXCSR: u32 = 0x1F80;
+
 unsafe extern "sysv64" {
     /// Where a driver's calls arrive: the kernel above this layer defines it.
-    fn nt_machine_dispatch(index: u32, slots: u64, from: u64) -> u64;
+    fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64;
 }
 
 /// Calls `target` in the Windows convention with `arguments`, on the driver's stack.
@@ -111,6 +114,11 @@ pub(super) unsafe extern "C" fn import_entry() {
         "push r14",
         "push r15",
         "mov rbp, rsp",
+        // The convention wants the direction flag clear and the floating-point control as it was. The driver may have broken
+        // it; the dispatcher hears of it, and does not suffer from it.
+        "pushfq",
+        "pop r10",
+        "cld",
         "mov rax, gs:[{driver}]",
         "mov gs:[{driver}], rsp",
         "mov rsp, gs:[{host}]",
@@ -127,10 +135,16 @@ pub(super) unsafe extern "C" fn import_entry() {
         "movaps [rsp + 128], xmm14",
         "movaps [rsp + 144], xmm15",
         "mov [rsp + 160], rax",
+        "stmxcsr [rsp + 168]",
+        "mov dword ptr [rsp + 172], {mxcsr}",
+        "ldmxcsr [rsp + 172]",
         "mov edi, r11d",
         "lea rsi, [rbp + 72]",
         "mov rdx, [rbp + 64]",
+        "mov ecx, r10d",
+        "mov r8d, [rsp + 168]",
         "call {dispatch}",
+        "ldmxcsr [rsp + 168]",
         "movaps xmm6, [rsp]",
         "movaps xmm7, [rsp + 16]",
         "movaps xmm8, [rsp + 32]",
@@ -155,6 +169,7 @@ pub(super) unsafe extern "C" fn import_entry() {
         "ret",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,
+        mxcsr = const MXCSR,
         dispatch = sym nt_machine_dispatch,
     )
 }

@@ -23,6 +23,7 @@ use etw_engine::{Engine, EngineOptions};
 use etw_types::NtStatus;
 
 use crate::config::Config;
+use crate::cpu::switch::MXCSR;
 use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
@@ -123,6 +124,7 @@ pub(crate) struct Kernel {
     pub(crate) threads: Mutex<sync::thread::Threads>,
     pub(crate) objects: Mutex<ex::object::Objects>,
     pub(crate) callbacks: Mutex<ex::Callbacks>,
+    pub(crate) notifications: Mutex<ex::Notifications>,
     pub(crate) io: Mutex<io::request::Io>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
@@ -180,10 +182,11 @@ impl Kernel {
             table,
             pool: Mutex::new(pool::Pool::new()),
             paging: pool::paging::Paging::default(),
-            scheduler: Scheduler::new(config.real_time),
+            scheduler: Scheduler::new(config.time),
             threads: Mutex::default(),
             objects: Mutex::default(),
             callbacks: Mutex::default(),
+            notifications: Mutex::default(),
             io: Mutex::default(),
             interfaces: Mutex::default(),
             registrations: Mutex::default(),
@@ -200,13 +203,37 @@ impl Kernel {
     }
 }
 
-/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to. The
+/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to, and the flags
+/// and the floating-point control of the driver. The
 /// common entry of all imports, which is below this layer, knows it by its name.
 #[unsafe(no_mangle)]
-extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64) -> u64 {
-    match catch_unwind(AssertUnwindSafe(|| run(index, GuestPtr::new(slots), from))) {
+extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64 {
+    let call = || {
+        check_state(index, from, flags, mxcsr);
+        run(index, GuestPtr::new(slots), from)
+    };
+    match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => value,
         Err(_) => verify::stop(Rule::Host, None, from, format_args!("the host panicked in routine {index}")),
+    }
+}
+
+/// What the x64 calling convention asks of a caller, and a compiler never breaks: inline assembly does.
+fn check_state(index: u32, from: u64, flags: u32, mxcsr: u32) {
+    /// The direction flag, and the bits of the floating-point control that no instruction sets by itself.
+    const DIRECTION: u32 = 0x400;
+    const CONTROL: u32 = 0xFFC0;
+    let name = || Some(kernel().table.entry(index).name);
+    if flags & DIRECTION != 0 {
+        verify::find_at(Rule::BadArgument, name(), from, format_args!("called with the direction flag set"));
+    }
+    if mxcsr & CONTROL != MXCSR {
+        verify::find_at(
+            Rule::BadArgument,
+            name(),
+            from,
+            format_args!("called with MXCSR {mxcsr:#x}, which must be {MXCSR:#x} but for its status bits"),
+        );
     }
 }
 

@@ -173,3 +173,30 @@ fn the_shared_page_has_the_offsets_of_microsofts_metadata() {
     );
     assert_eq!(offset_of!(KUSER_SHARED_DATA, TickCount), offset_of!(services::KUSER_SHARED_DATA, Anonymous4));
 }
+
+#[test]
+fn what_notification_routines_are_told_has_the_layouts_of_microsofts_metadata() {
+    use super::notify::OB_OPERATION_REGISTRATION;
+    same!(PS_CREATE_NOTIFY_INFO, services::PS_CREATE_NOTIFY_INFO {
+        Size ParentProcessId CreatingThreadId FileObject ImageFileName CommandLine CreationStatus
+    });
+    same!(IMAGE_INFO, services::IMAGE_INFO { ImageBase ImageSelector ImageSize ImageSectionNumber });
+    same!(REG_SET_VALUE_KEY_INFORMATION, services::REG_SET_VALUE_KEY_INFORMATION {
+        Object ValueName TitleIndex Type Data DataSize CallContext ObjectContext Reserved
+    });
+    same!(OB_CALLBACK_REGISTRATION, services::OB_CALLBACK_REGISTRATION {
+        Version OperationRegistrationCount Altitude RegistrationContext OperationRegistration
+    });
+    same!(OB_OPERATION_REGISTRATION, services::OB_OPERATION_REGISTRATION {
+        ObjectType Operations PreOperation PostOperation
+    });
+    same!(OB_PRE_OPERATION_INFORMATION, services::OB_PRE_OPERATION_INFORMATION {
+        Operation Object ObjectType CallContext Parameters
+    });
+    same!(OB_PRE_CREATE_HANDLE_INFORMATION, services::OB_PRE_DUPLICATE_HANDLE_INFORMATION {
+        DesiredAccess OriginalDesiredAccess SourceProcess TargetProcess
+    });
+    same!(OB_POST_OPERATION_INFORMATION, services::OB_POST_OPERATION_INFORMATION {
+        Operation Object ObjectType CallContext ReturnStatus Parameters
+    });
+}

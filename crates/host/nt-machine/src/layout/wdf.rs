@@ -112,6 +112,29 @@ layout! {
         Padding2: u32,
     }
 
+    /// The union's members are pairs of words: buffer and length, list and length, memory and offsets.
+    WDF_MEMORY_DESCRIPTOR: 24 {
+        Type: u32,
+        Padding: u32,
+        First: u64,
+        Second: u64,
+    }
+
+    WDF_REQUEST_SEND_OPTIONS: 16 {
+        Size: u32,
+        Flags: u32,
+        Timeout: i64,
+    }
+
+    WDF_REQUEST_COMPLETION_PARAMS: 72 {
+        Size: u32,
+        Type: u32,
+        Status: u32,
+        Padding: u32,
+        Information: u64,
+        Parameters: [u64; 6],
+    }
+
     WDF_REQUEST_PARAMETERS: 40 {
         Size: u16,
         MinorFunction: u8,

@@ -10,6 +10,7 @@ use crate::image;
 use crate::kernel::io::{device, registration};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
+use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::sync::thread;
 use crate::kernel::{call_back, etw, kernel, lock};
 use crate::loader::{ImportName, Layout, Mapped};
@@ -119,7 +120,8 @@ fn gone() {
     kernel.scheduler.settle();
     thread::report_leaks();
     let (timers, deferred) = kernel.scheduler.change(|state| {
-        let timers: Vec<u64> = state.timers.drain(..).map(|timer| timer.from).collect();
+        let own = |timer: &Timer| timer.from != 0;
+        let timers: Vec<u64> = state.timers.drain(..).filter(own).map(|timer| timer.from).collect();
         (timers, state.deferred.drain(..).count() + state.work.drain(..).count())
     });
     for from in timers {
@@ -139,6 +141,7 @@ fn gone() {
     etw::report_leaks();
     wdf::report_leaks();
     lock(&kernel.io).report_leaks();
+    lock(&kernel.notifications).report_leaks();
     registration::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();

@@ -24,12 +24,14 @@ use crate::wdf;
 
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
-pub use routines::{Known, can_fail, known, routines};
+pub use routines::{Known, Listed, can_fail, everything, known, routines};
 
 /// What the machine owns.
 struct Parts {
     verifier: Verifier,
     threads: Threads,
+    /// The numbers of the thread that serves requests and of the one that runs deferred calls: the same in each run.
+    numbers: OnceLock<(u32, u32)>,
     image: Image,
     /// The loaded driver.
     mapped: Mutex<Option<Mapped>>,
@@ -58,6 +60,7 @@ impl Machine {
         let parts = Parts {
             verifier: Verifier::new(findings)?,
             threads: Threads::default(),
+            numbers: OnceLock::new(),
             image: Image::default(),
             mapped: Mutex::default(),
             kernel: Kernel::new(config, table),
@@ -68,6 +71,7 @@ impl Machine {
         let parts = self::parts();
         verify::attach(&parts.verifier);
         thread::attach_to(&parts.threads);
+        parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()));
         image::attach(&parts.image);
         kernel::attach(&parts.kernel);
         wdf::attach(&parts.framework);

@@ -10,6 +10,7 @@ use etw_types::NtStatus;
 
 use super::{Machine, parts};
 use crate::exception::fault;
+use crate::kernel::ex::{self, Notification, Told};
 use crate::kernel::io::{device, names, open, pnp};
 use crate::kernel::{Answer, IoRequest, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
@@ -191,6 +192,12 @@ impl Machine {
             Device::Framework(device) => wdf::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
         })
+    }
+
+    /// Tells the driver what happens in the system, if it asked for it.
+    #[must_use]
+    pub fn notify(self, notification: &Notification) -> Told {
+        ex::raise(notification).or_stop()
     }
 
     /// Opens a device, as `CreateFile` does.

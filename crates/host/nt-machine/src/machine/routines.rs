@@ -13,6 +13,8 @@ pub enum Known {
     Implemented,
     /// It returns a fixed value, whatever was done before, and does nothing.
     Fixed,
+    /// It is a variable, and here.
+    Data,
     /// This release of Windows does not have it: the first one that does.
     Newer(Os),
     /// A call of it ends the run, with its name.
@@ -28,9 +30,41 @@ pub fn known(name: &str, os: Os) -> Known {
     match find(name) {
         Some(routine) if routine.fixed => Known::Fixed,
         Some(_) => Known::Implemented,
-        None if name == "__chkstk" || kernel::data::is_variable(name) => Known::Implemented,
+        None if name == "__chkstk" => Known::Implemented,
+        None if kernel::data::is_variable(name) => Known::Data,
         None => Known::Trapped,
     }
+}
+
+/// A routine, a variable or a function of the framework, and what this host knows about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Whose it is: `kernel` for what drivers import by name, `framework` for functions of KMDF.
+    pub of: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How far it goes.
+    pub known: Known,
+}
+
+/// Everything that this host has, by name, and the functions of the framework that it lacks.
+#[must_use]
+pub fn everything(os: Os) -> Vec<Listed> {
+    let imports = all().map(|routine| routine.name).chain(kernel::data::names()).chain(["__chkstk"]);
+    // A name in parentheses is of something that no driver can ask for.
+    let imports = imports.filter(|name| !name.starts_with('('));
+    let mut listed: Vec<Listed> = imports.map(|name| Listed { of: "kernel", name, known: known(name, os) }).collect();
+    listed.sort_by_key(|listed| listed.name);
+    let functions = wdf::functions().map(|entry| {
+        let known = match entry.routine {
+            Some(routine) if routine.fixed => Known::Fixed,
+            Some(_) => Known::Implemented,
+            None => Known::Trapped,
+        };
+        Listed { of: "framework", name: entry.name, known }
+    });
+    listed.extend(functions);
+    listed
 }
 
 /// All routines of the kernel and the framework's loader.
@@ -58,7 +92,7 @@ pub fn can_fail(name: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Known, all, known};
+    use super::{Known, all, everything, known};
     use crate::Os;
 
     #[test]
@@ -73,5 +107,15 @@ mod tests {
         assert_eq!(known("EtwSetInformation", Os::Win10_1507), Known::Implemented);
         assert_eq!(known("KeFooBar", Os::NEWEST), Known::Trapped);
         assert_eq!(known("KeQueryActiveGroupCount", Os::NEWEST), Known::Fixed);
+        assert_eq!(known("ExEventObjectType", Os::NEWEST), Known::Data);
+    }
+
+    #[test]
+    fn everything_is_listed_once_and_the_framework_in_full() {
+        let listed = everything(Os::NEWEST);
+        let names: BTreeSet<&str> = listed.iter().map(|listed| listed.name).collect();
+        assert_eq!(names.len(), listed.len());
+        assert_eq!(listed.iter().filter(|listed| listed.of == "framework").count(), 458);
+        assert!(!listed.iter().any(|listed| listed.of == "kernel" && listed.known == Known::Trapped));
     }
 }

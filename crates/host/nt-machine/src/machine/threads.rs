@@ -4,9 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use super::Machine;
+use crate::config::Time;
 use crate::cpu::thread;
 use crate::exception::signals;
 use crate::kernel;
+use crate::memory::GuestPtr;
 use crate::verify::{self, News};
 
 impl Machine {
@@ -17,12 +19,12 @@ impl Machine {
     ///
     /// If there is no memory for the driver's stack.
     pub fn serve<R>(self, body: impl FnOnce(&dyn Fn(&mut dyn FnMut())) -> R) -> io::Result<R> {
-        let _attached = thread::attach()?;
+        let _attached = thread::attach_as(self.numbers().0, GuestPtr::NULL)?;
         let scheduler = &self.parts.kernel.scheduler;
         Ok(body(&|request| {
             scheduler.begin_request();
             request();
-            if !self.config().real_time {
+            if self.config().time != Time::Real {
                 scheduler.settle();
             }
             scheduler.end_request();
@@ -52,7 +54,11 @@ impl Machine {
 
     /// Runs deferred procedure calls, for ever. One thread of the process must.
     pub fn run_deferred(self) {
-        kernel::serve_deferred();
+        kernel::serve_deferred(self.numbers().1);
+    }
+
+    fn numbers(self) -> (u32, u32) {
+        *self.parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()))
     }
 
     /// Lets time pass, in 100 ns units: timers fire and waits end.

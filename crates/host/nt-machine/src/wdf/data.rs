@@ -16,6 +16,8 @@ use crate::memory::{GuestPtr, GuestSlice};
 /// What kind an object is, and what it has.
 pub(super) enum Data {
     General,
+    /// An I/O target: the device below this one.
+    Target(Handle),
     Driver(Driver),
     Init(Box<Init>),
     Device(Box<Device>),
@@ -59,6 +61,7 @@ impl Data {
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::General => "general object",
+            Self::Target(_) => "I/O target",
             Self::Driver(_) => "driver",
             Self::Init(_) => "device initialisation",
             Self::Device(_) => "device",

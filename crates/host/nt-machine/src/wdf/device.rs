@@ -57,7 +57,6 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             .find(|device| with_device(*device, |device| device.wdm) == call.ptr(1))
             .unwrap_or_default()
     }),
-    routine!("WdfDeviceGetIoTarget", DISPATCH, |call| call.arg(1)),
     routine!("WdfDeviceSetPnpCapabilities", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetPowerCapabilities", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetCharacteristics", DISPATCH, ignore).fixed(),
@@ -116,6 +115,8 @@ pub(super) struct Device {
     /// `EvtDeviceSelfManagedIoInit` ran.
     pub(super) io_begun: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
+    /// What stands for the device below.
+    pub(super) target: Handle,
 }
 
 /// Looks at or changes a device.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, timer,
-    work,
+    cancel, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, target,
+    timer, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,7 +12,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 16] = [
+static FAMILIES: [&[Routine]; 17] = [
     cancel::FUNCTIONS,
     device::FUNCTIONS,
     driver::FUNCTIONS,
@@ -27,6 +27,7 @@ static FAMILIES: [&[Routine]; 16] = [
     registry::FUNCTIONS,
     request::FUNCTIONS,
     sync::FUNCTIONS,
+    target::FUNCTIONS,
     timer::FUNCTIONS,
     work::FUNCTIONS,
 ];

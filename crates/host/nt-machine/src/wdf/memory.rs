@@ -88,18 +88,23 @@ pub(super) fn with_bytes(call: &Call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES
 
 /// The bytes of a memory object: all, or a part.
 pub(super) fn bytes(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<Vec<u8>, Fault> {
-    let all = range(handle);
-    let Some(part) = part.non_null() else { return all.read() };
-    let WDFMEMORY_OFFSET { BufferOffset: offset, BufferLength: length } = part.read()?;
-    let offset = offset.min(all.len());
-    let rest = all.start().at(offset).array(all.len() - offset);
-    if length == 0 { rest.read() } else { rest.take(length).read() }
+    part_of(handle, part)?.read()
 }
 
 /// A memory object for a buffer of a request.
 pub(super) fn describe(from: u64, parent: Handle, bytes: GuestSlice<u8>) -> Outcome<Handle> {
     let data = Data::Memory { bytes, owned: false };
     object::create_with(from, &Attributes::default(), Some(parent), data)
+}
+
+/// The part of a memory object that offsets name; all of it without them.
+pub(super) fn part_of(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<GuestSlice<u8>, Fault> {
+    let all = range(handle);
+    let Some(part) = part.non_null() else { return Ok(all) };
+    let WDFMEMORY_OFFSET { BufferOffset: offset, BufferLength: length } = part.read()?;
+    let offset = offset.min(all.len());
+    let rest = all.start().at(offset).array(all.len() - offset);
+    Ok(if length == 0 { rest } else { rest.take(length) })
 }
 
 fn range(handle: Handle) -> GuestSlice<u8> {

@@ -32,6 +32,7 @@ mod request;
 mod retrieve;
 mod structures;
 mod sync;
+mod target;
 mod timer;
 mod work;
 

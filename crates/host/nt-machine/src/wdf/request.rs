@@ -32,7 +32,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         with_request(call.handle(1), |request| request.information = call.arg(2));
     }),
     routine!("WdfRequestGetInformation", DISPATCH, |call| with_request(call.handle(1), |request| request.information)),
-    fixed("WdfRequestGetStatus", DISPATCH, 0),
+    routine!("WdfRequestGetStatus", DISPATCH, |call| with_request(call.handle(1), |request| request.result.0)),
     routine!("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
         .fails(NtStatus::InvalidDeviceRequest),
     routine!("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
@@ -97,6 +97,12 @@ pub(super) struct Request {
     pub(super) handler: u64,
     pub(super) cancel: GuestPtr<Code>,
     pub(super) canceled: bool,
+    /// What is called when it comes back from an I/O target, and its context.
+    pub(super) completion: (GuestPtr<Code>, u64),
+    /// How it came back from an I/O target.
+    pub(super) result: (NtStatus, u64),
+    /// An I/O target has it.
+    pub(super) sent: bool,
     /// Memory descriptor lists for its buffers: they go with it.
     pub(super) lists: Vec<GuestPtr<MDL>>,
 }

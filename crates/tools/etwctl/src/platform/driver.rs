@@ -35,7 +35,7 @@ impl Driver {
     /// Reads the driver's file. Nothing of it runs yet.
     pub(crate) fn prepare(path: &Path, os: Option<Release>) -> Result<Self, Failure> {
         let os = os.unwrap_or_default();
-        let prepared = NtHost::builder().driver(path).os(os).prepare();
+        let prepared = NtHost::builder().driver(path).os(os).measured_time().prepare();
         let host = prepared.map_err(|error| io::Error::other(error.to_string()))?;
         let machine = host.machine();
         Ok(Self { host, machine, ends: Arc::default(), run: None })

@@ -76,20 +76,6 @@ pub(super) const ROUTINES: &[Routine] = &[
             call_back("callback routine", thread::irql(), known.routine, &arguments);
         }
     }),
-    routine!("PsSetCreateProcessNotifyRoutine", PASSIVE, |call| notify(call.arg(0), call.is(1), call.from))
-        .fails(NtStatus::InvalidParameter),
-    routine!("PsSetCreateProcessNotifyRoutineEx", PASSIVE, |call| notify(call.arg(0), call.is(1), call.from))
-        .fails(NtStatus::AccessDenied),
-    routine!("PsSetCreateThreadNotifyRoutine", PASSIVE, |call| notify(call.arg(0), false, call.from))
-        .fails(NO_RESOURCES),
-    routine!("PsRemoveCreateThreadNotifyRoutine", PASSIVE, |call| notify(call.arg(0), true, call.from)),
-    routine!("PsSetLoadImageNotifyRoutine", PASSIVE, |call| notify(call.arg(0), false, call.from)).fails(NO_RESOURCES),
-    routine!("PsRemoveLoadImageNotifyRoutine", PASSIVE, |call| notify(call.arg(0), true, call.from)),
-    routine!("CmRegisterCallbackEx", APC, |call| {
-        call.ptr(4).write(object::open("registry callback", call.arg(0), call.from))
-    })
-    .fails(NO_RESOURCES),
-    routine!("CmUnRegisterCallback", APC, |call| object::close(call.kernel_handle(0))),
     routine!("IoRegisterPlugPlayNotification", PASSIVE, |call| {
         call.ptr(6).write(object::open("notification", call.arg(4), call.from))
     })
@@ -114,16 +100,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("KeSaveExtendedProcessorState", DISPATCH, 0).fails(NO_RESOURCES),
     fixed("KeRestoreExtendedProcessorState", DISPATCH, 0),
 ];
-
-/// Registers a routine that the system is to call, or takes it back. Its address is its handle.
-fn notify(target: u64, remove: bool, from: u64) -> NtStatus {
-    let mut io = lock(&kernel().io);
-    if !remove {
-        io.register("notification routine", target, from);
-        return NtStatus::Success;
-    }
-    if io.forget("notification routine", target) { NtStatus::Success } else { NtStatus::ProcedureNotFound }
-}
 
 /// `PF_*`: what the processor that runs the driver can do.
 fn has_feature(number: u32) -> bool {

@@ -3,19 +3,25 @@
 mod bugcheck;
 mod callback;
 mod directory;
+mod notify;
 pub(crate) mod object;
+mod raise;
 mod recorder;
 mod system;
 
 pub(crate) use callback::Callbacks;
+pub(crate) use notify::Notifications;
+pub(crate) use raise::raise;
+pub use raise::{Notification, Told};
 pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 6] = [
+pub(super) const ROUTINES: [&[Routine]; 7] = [
     bugcheck::ROUTINES,
     callback::ROUTINES,
     directory::ROUTINES,
+    notify::ROUTINES,
     object::ROUTINES,
     recorder::ROUTINES,
     system::ROUTINES,

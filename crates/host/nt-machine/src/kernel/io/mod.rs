@@ -1,5 +1,6 @@
 //! The I/O manager: devices and their stacks, requests, memory descriptor lists, work items, interfaces.
 
+pub(crate) mod below;
 pub(crate) mod build;
 pub(crate) mod client;
 pub(crate) mod device;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use super::below;
 use super::build::{self, Built, Power};
 use super::device::{Device, Link};
 use crate::cpu::thread;
@@ -127,7 +128,10 @@ pub(crate) fn call_driver(device: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP
     place.DeviceObject().write(device)?;
     let major = place.MajorFunction().read()?.min(PNP);
     if device.DriverObject().read()? != lock(&kernel().io).driver {
-        // A device of the host, below the driver's: it agrees to everything about plug and play and power, can be opened
+        if let Some(status) = below::serve(request, place)? {
+            return Ok(status);
+        }
+        // A device of the host, below the driver's: unless somebody says otherwise, it agrees to everything about plug and play and power, can be opened
         // and closed, and takes no other request.
         let agrees = matches!(major, PNP | POWER | CREATE | CLOSE | CLEANUP);
         return refuse(request, if agrees { NtStatus::Success } else { NtStatus::InvalidDeviceRequest });

@@ -70,12 +70,13 @@ pub(crate) fn submit(key: u64, job: impl FnOnce() + Send + 'static) {
     });
     if more {
         // Without the thread the item waits for another one.
-        let _ = std_thread::Builder::new().name("worker".into()).spawn(serve);
+        let number = thread::reserve_number();
+        let _ = std_thread::Builder::new().name("worker".into()).spawn(move || serve(number));
     }
 }
 
-fn serve() {
-    let Ok(_attached) = thread::attach() else { return };
+fn serve(number: u32) {
+    let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
     let scheduler = &kernel().scheduler;
     loop {
         scheduler.change(|state| state.idle_workers += 1);

@@ -53,9 +53,9 @@ pub(super) fn run(dpc: GuestPtr<KDPC>) {
     call_back("DPC", DISPATCH, DeferredRoutine, &arguments);
 }
 
-/// The thread that runs what is deferred, for ever.
-pub(crate) fn serve() {
-    let Ok(_attached) = thread::attach() else { return };
+/// The thread with this number runs what is deferred, for ever.
+pub(crate) fn serve(number: u32) {
+    let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
     let scheduler = &kernel().scheduler;
     loop {
         let (key, job) = scheduler.serve(|state| {

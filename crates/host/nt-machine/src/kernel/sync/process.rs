@@ -6,7 +6,7 @@ use etw_types::NtStatus;
 
 use crate::cpu::thread;
 use crate::kernel::ex::object;
-use crate::kernel::{call_back, kernel};
+use crate::kernel::{call_back, kernel, lock};
 use crate::layout::THREAD;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Routine, done, fail, fixed, routine};
@@ -20,7 +20,7 @@ const ALL_GROUPS: u16 = 0xFFFF;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("PsGetCurrentProcessId", ANY, |_| SYSTEM),
-    routine!("PsGetProcessId", ANY, |call| if call.ptr(0) == process() { SYSTEM } else { 0 }),
+    routine!("PsGetProcessId", ANY, |call| process_id(call.ptr(0))),
     routine!("IoGetCurrentProcess", ANY, |_| process()),
     routine!("PsGetCurrentProcess", ANY, |_| process()),
     routine!("PsGetThreadProcess", ANY, |_| process()),
@@ -46,11 +46,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::InvalidCid),
     routine!("PsLookupProcessByProcessId", APC, |call| {
-        if call.arg(0) != SYSTEM {
-            return fail(NtStatus::InvalidCid);
-        }
-        object::reference(process().address(), call.from);
-        call.ptr(1).write(process())?;
+        let other = || lock(&kernel().threads).processes.get(&call.arg(0)).copied();
+        let found = if call.arg(0) == SYSTEM { Some(process()) } else { other() };
+        let Some(found) = found else { return fail(NtStatus::InvalidCid) };
+        object::reference(found.address(), call.from);
+        call.ptr(1).write(found)?;
         done(())
     })
     .fails(NtStatus::InvalidCid),
@@ -93,6 +93,13 @@ fn processors(group: u16) -> u32 {
 /// The object of the system's process.
 pub(crate) fn process() -> GuestPtr<THREAD> {
     kernel().table.variables().process()
+}
+
+/// The number of a process.
+fn process_id(wanted: GuestPtr<THREAD>) -> u64 {
+    let threads = lock(&kernel().threads);
+    let other = threads.processes.iter().find(|(_, object)| **object == wanted).map(|(number, _)| *number);
+    if wanted == process() { SYSTEM } else { other.unwrap_or_default() }
 }
 
 /// The number of the current thread.

@@ -2,14 +2,15 @@
 //!
 //! One lock guards all of it, like the dispatcher lock of old kernels. Threads are real. Time is real as well, or virtual:
 //! then it stands still while anybody can go on, and jumps to the next deadline when everybody waits. A driver that waits
-//! for a second then costs no time, and each run of a test is the same.
+//! for a second then costs no time, and each run of a test is the same. In between is measured time, which also passes while
+//! somebody goes on, so that durations mean something.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::state::Sleeper;
 pub(crate) use super::state::{Action, State, Timer};
-use crate::config::EPOCH;
+use crate::config::{EPOCH, Time};
 use crate::cpu::thread;
 use crate::kernel::lock;
 use crate::verify;
@@ -18,27 +19,36 @@ use crate::verify;
 pub(crate) struct Scheduler {
     state: Mutex<State>,
     changed: Condvar,
-    started: Option<Instant>,
+    time: Time,
+    began: Instant,
 }
 
 impl Scheduler {
-    pub(crate) fn new(real_time: bool) -> Self {
-        Self { state: Mutex::default(), changed: Condvar::new(), started: real_time.then(Instant::now) }
+    pub(crate) fn new(time: Time) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), time, began: Instant::now() }
+    }
+
+    /// What the clock on the wall adds to the time, in 100 ns units.
+    fn passed(&self) -> u64 {
+        match self.time {
+            Time::Virtual => 0,
+            Time::Measured | Time::Real => u64::try_from(self.began.elapsed().as_nanos() / 100).unwrap_or(u64::MAX),
+        }
     }
 
     /// 100 ns units since the start.
     pub(crate) fn now(&self) -> u64 {
-        match self.started {
-            Some(started) => u64::try_from(started.elapsed().as_nanos() / 100).unwrap_or(u64::MAX),
-            None => lock(&self.state).now,
+        match self.time {
+            Time::Real => self.passed(),
+            Time::Virtual | Time::Measured => self.now_in(&lock(&self.state)),
         }
     }
 
     /// [`Self::now`] for the fault handler: `None` if somebody is changing the state.
     pub(crate) fn now_without_waiting(&self) -> Option<u64> {
-        match self.started {
-            Some(_) => Some(self.now()),
-            None => self.state.try_lock().ok().map(|state| state.now),
+        match self.time {
+            Time::Real => Some(self.passed()),
+            Time::Virtual | Time::Measured => self.state.try_lock().ok().map(|state| self.now_in(&state)),
         }
     }
 
@@ -48,10 +58,8 @@ impl Scheduler {
     }
 
     fn now_in(&self, state: &State) -> u64 {
-        match self.started {
-            Some(started) => u64::try_from(started.elapsed().as_nanos() / 100).unwrap_or(u64::MAX),
-            None => state.now,
-        }
+        // In real time nothing jumps.
+        state.now.saturating_add(self.passed())
     }
 
     /// The moment that a `LARGE_INTEGER` stands for: relative where negative, else since 1601.
@@ -119,7 +127,7 @@ impl Scheduler {
             let seen = state.changes;
             state.sleepers.push(Sleeper { thread: thread::number(), deadline, seen });
             state.running -= 1;
-            let jumped = self.started.is_none() && self.jump(&mut state);
+            let jumped = self.time != Time::Real && self.jump(&mut state);
             if !jumped {
                 state = self.sleep(state, deadline);
             }
@@ -147,8 +155,8 @@ impl Scheduler {
     /// Sleeps until something changes, or in real time until something is due.
     fn sleep<'a>(&'a self, state: MutexGuard<'a, State>, deadline: Option<u64>) -> MutexGuard<'a, State> {
         let due = state.timers.iter().map(|timer| timer.due).chain(deadline).min();
-        match (self.started, due) {
-            (Some(_), Some(due)) => {
+        match (self.time, due) {
+            (Time::Real, Some(due)) => {
                 let left = Duration::from_nanos(due.saturating_sub(self.now_in(&state)).saturating_mul(100));
                 let woken = self.changed.wait_timeout(state, left.min(Duration::from_hours(1)));
                 woken.unwrap_or_else(std::sync::PoisonError::into_inner).0
@@ -159,7 +167,7 @@ impl Scheduler {
 
     /// Lets virtual time jump where nobody can go on without it; whether it did.
     fn jump(&self, state: &mut State) -> bool {
-        if state.somebody_can_go_on() || !state.jump() {
+        if state.somebody_can_go_on() || !state.jump(self.passed()) {
             return false;
         }
         self.fire(state);
@@ -170,7 +178,7 @@ impl Scheduler {
 
     /// Whether every thread waits and nothing will ever wake one.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.started.is_none() && self.look(State::is_stuck)
+        self.time != Time::Real && self.look(State::is_stuck)
     }
 
     /// Makes timers that are due happen.

@@ -63,11 +63,12 @@ impl State {
             || self.sleepers.iter().any(|sleeper| sleeper.seen != self.changes)
     }
 
-    /// Moves the virtual clock to the next moment at which something is due; whether there is one.
-    pub(super) fn jump(&mut self) -> bool {
+    /// Moves the virtual clock to the next moment at which something is due; whether there is one. `passed` is what the clock
+    /// on the wall adds to it.
+    pub(super) fn jump(&mut self, passed: u64) -> bool {
         let timers = self.timers.iter().map(|timer| timer.due);
         let next = timers.chain(self.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min();
-        self.now = next.map_or(self.now, |next| self.now.max(next));
+        self.now = next.map_or(self.now, |next| self.now.max(next.saturating_sub(passed)));
         next.is_some()
     }
 
@@ -174,10 +175,13 @@ mod tests {
     #[test]
     fn the_clock_jumps_to_what_is_due_next_and_stands_still_without() {
         let mut state = State { now: 5, timers: vec![timer(1, 30, 0)], ..State::default() };
-        assert!(state.jump());
+        assert!(state.jump(0));
         assert_eq!(state.now, 30);
+        state.now = 5;
+        assert!(state.jump(10));
+        assert_eq!(state.now, 20);
         state.timers.clear();
-        assert!(!state.jump());
-        assert_eq!(state.now, 30);
+        assert!(!state.jump(0));
+        assert_eq!(state.now, 20);
     }
 }

@@ -1,5 +1,6 @@
 //! System threads, and what threads and processes are called.
 
+use std::collections::BTreeMap;
 use std::thread as std_thread;
 
 use etw_types::NtStatus;
@@ -36,6 +37,8 @@ pub(super) const ROUTINES: &[Routine] = &[
 pub(crate) struct Threads {
     /// The objects of those that run, and the driver's code that created them.
     running: Vec<(GuestPtr<THREAD>, u64)>,
+    /// Processes that a test made up, by their numbers.
+    pub(crate) processes: BTreeMap<u64, GuestPtr<THREAD>>,
 }
 
 /// Arguments: handle, access, attributes, process, client id, routine, context.

@@ -23,7 +23,7 @@ const ADD: u32 = 0x0022_2000;
 static SUM: AtomicU32 = AtomicU32::new(0);
 
 /// The device interface: programs look for it to open a device.
-const INTERFACE: GUID = GUID { {{interface}} };
+static INTERFACE: GUID = GUID { {{interface}} };
 
 /// # Safety
 ///

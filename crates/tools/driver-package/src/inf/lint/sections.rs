@@ -7,7 +7,9 @@ use crate::inf::{Entry, Section};
 const LISTS: [&str; 9] =
     ["AddReg", "DelReg", "CopyFiles", "DelFiles", "RenFiles", "BitReg", "AddProperty", "DelProperty", "UpdateInis"];
 /// Directives one of whose fields is the name of a section that tells more.
-const DESCRIBED: [(&str, usize); 7] = [
+const DESCRIBED: [(&str, usize); 9] = [
+    ("AddChannel", 2),
+    ("AddEventProvider", 1),
     ("AddService", 2),
     ("AddFilter", 2),
     ("AddInterface", 2),
@@ -75,14 +77,22 @@ fn check_install(linter: &mut Linter<'_>, install: &Section) {
     for suffix in SUFFIXES {
         let Some(section) = linter.inf.section(&format!("{}.{suffix}", install.name)) else { continue };
         linter.mark_used(&section.name);
-        check_lists(linter, section);
-        for (key, index) in DESCRIBED {
-            for entry in section.all(key) {
-                let name = entry.field(index);
-                let described = name.and_then(|name| require(linter, name, entry, "a section that describes it"));
-                if let Some(described) = described {
-                    check_lists(linter, described);
-                }
+        check_described(linter, section, 2);
+    }
+}
+
+/// A section and those that describe what its directives add; a provider's section has such directives for its channels.
+fn check_described(linter: &mut Linter<'_>, section: &Section, depth: usize) {
+    check_lists(linter, section);
+    if depth == 0 {
+        return;
+    }
+    for (key, index) in DESCRIBED {
+        for entry in section.all(key) {
+            let name = entry.field(index);
+            let described = name.and_then(|name| require(linter, name, entry, "a section that describes it"));
+            if let Some(described) = described {
+                check_described(linter, described, depth - 1);
             }
         }
     }

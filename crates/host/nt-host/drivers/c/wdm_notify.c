@@ -1,0 +1,143 @@
+/* A driver as security products have it: notification routines for processes, threads, images, the registry and handles.
+   It refuses one process and one value, and takes a right away. With BUG it leaves a routine behind. */
+
+#include "plain.h"
+
+typedef struct {
+    SIZE_T Size;
+    ULONG Flags;
+    HANDLE ParentProcessId;
+    HANDLE CreatingThreadId[2];
+    PVOID FileObject;
+    PUNICODE_STRING ImageFileName, CommandLine;
+    NTSTATUS CreationStatus;
+} CREATE_INFO;
+
+typedef struct {
+    PVOID Object;
+    PUNICODE_STRING ValueName;
+    ULONG TitleIndex, Type;
+    PVOID Data;
+    ULONG DataSize;
+} SET_VALUE;
+
+typedef struct {
+    ULONG Operation, Flags;
+    PVOID Object, ObjectType, CallContext;
+    ULONG *Parameters;
+} PRE_OPERATION;
+
+typedef struct {
+    PVOID ObjectType;
+    ULONG Operations;
+    PVOID Pre, Post;
+} OPERATION;
+
+typedef struct {
+    USHORT Version, Count;
+    UNICODE_STRING Altitude;
+    PVOID Context;
+    OPERATION *Operations;
+} REGISTRATION;
+
+static LARGE_INTEGER Cookie;
+static PVOID Handles;
+static OPERATION Operations[1];
+
+static PVOID LookUp(PWSTR Name)
+{
+    UNICODE_STRING name;
+
+    RtlInitUnicodeString(&name, Name);
+    return MmGetSystemRoutineAddress(&name);
+}
+
+#define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
+
+static VOID NTAPI OnProcess(PVOID Process, HANDLE Id, CREATE_INFO *Info)
+{
+    ROUTINE(HANDLE, PsGetProcessId, PVOID);
+
+    if (Info == NULL) {
+        LOG("process %u ends\n", (ULONG)(ULONG_PTR)Id);
+        return;
+    }
+    LOG("process %u of %u: %wZ, '%wZ', its object %d\n", (ULONG)(ULONG_PTR)Id, (ULONG)(ULONG_PTR)Info->ParentProcessId,
+        Info->ImageFileName, Info->CommandLine, PsGetProcessId(Process) == Id && *(UCHAR *)Process == 3);
+    if (Info->CommandLine->Length == 8) {
+        Info->CreationStatus = (NTSTATUS)0xC0000022;
+    }
+}
+
+static VOID NTAPI OnThread(HANDLE Process, HANDLE Thread, BOOLEAN Create)
+{
+    LOG("thread %u of %u %s\n", (ULONG)(ULONG_PTR)Thread, (ULONG)(ULONG_PTR)Process, Create ? "begins" : "ends");
+}
+
+static VOID NTAPI OnImage(PUNICODE_STRING Name, HANDLE Process, PVOID Info)
+{
+    LOG("image %wZ in %u, %u bytes\n", Name, (ULONG)(ULONG_PTR)Process, (ULONG)((ULONG64 *)Info)[3]);
+}
+
+static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, SET_VALUE *Value)
+{
+    LOG("registry %u, context %u: %wZ, type %u, %u bytes\n", (ULONG)(ULONG_PTR)Operation, (ULONG)(ULONG_PTR)Context,
+        Value->ValueName, Value->Type, Value->DataSize);
+    return Value->Type == 3 ? (NTSTATUS)0xC0000022 : 0;
+}
+
+static ULONG NTAPI OnHandle(PVOID Context, PRE_OPERATION *Operation)
+{
+    LOG("handle %u, context %u, rights %x\n", Operation->Operation, (ULONG)(ULONG_PTR)Context, Operation->Parameters[0]);
+    /* PROCESS_TERMINATE. */
+    Operation->Parameters[0] &= ~1u;
+    return 0;
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    ROUTINE(NTSTATUS, PsSetCreateProcessNotifyRoutineEx, PVOID, BOOLEAN);
+    ROUTINE(NTSTATUS, PsRemoveCreateThreadNotifyRoutine, PVOID);
+    ROUTINE(NTSTATUS, PsRemoveLoadImageNotifyRoutine, PVOID);
+    ROUTINE(NTSTATUS, CmUnRegisterCallback, LARGE_INTEGER);
+    ROUTINE(VOID, ObUnRegisterCallbacks, PVOID);
+
+    (void)Driver;
+    PsSetCreateProcessNotifyRoutineEx(OnProcess, TRUE);
+    PsRemoveLoadImageNotifyRoutine(OnImage);
+    CmUnRegisterCallback(Cookie);
+    ObUnRegisterCallbacks(Handles);
+#if BUG == 0
+    PsRemoveCreateThreadNotifyRoutine(OnThread);
+#else
+    (void)PsRemoveCreateThreadNotifyRoutine;
+#endif
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    ROUTINE(NTSTATUS, PsSetCreateProcessNotifyRoutineEx, PVOID, BOOLEAN);
+    ROUTINE(NTSTATUS, PsSetCreateThreadNotifyRoutine, PVOID);
+    ROUTINE(NTSTATUS, PsSetLoadImageNotifyRoutine, PVOID);
+    ROUTINE(NTSTATUS, CmRegisterCallbackEx, PVOID, PUNICODE_STRING, PVOID, PVOID, PLARGE_INTEGER, PVOID);
+    ROUTINE(NTSTATUS, ObRegisterCallbacks, REGISTRATION *, PVOID *);
+    REGISTRATION registration = {0x100, 1, {0}, (PVOID)9, Operations};
+    UNICODE_STRING altitude;
+
+    (void)Path;
+    Driver->DriverUnload = Unload;
+    RtlInitUnicodeString(&altitude, L"320000");
+    registration.Altitude = altitude;
+    Operations[0].ObjectType = LookUp(L"PsProcessType");
+    Operations[0].Operations = 1;
+    Operations[0].Pre = OnHandle;
+    if (PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != 0 ||
+        /* The same routine twice. */
+        PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != (NTSTATUS)0xC000000D ||
+        PsSetCreateThreadNotifyRoutine(OnThread) != 0 || PsSetLoadImageNotifyRoutine(OnImage) != 0 ||
+        CmRegisterCallbackEx(OnRegistry, &altitude, Driver, (PVOID)7, &Cookie, NULL) != 0 ||
+        ObRegisterCallbacks(&registration, &Handles) != 0) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    return 0;
+}

@@ -1,0 +1,195 @@
+//! Notification routines: what drivers want to know about processes, threads, images, the registry and handles.
+//!
+//! Nothing of it happens by itself here: a test raises it, see [`Notification`].
+
+use etw_types::NtStatus;
+
+use super::object::{self, KernelHandle};
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
+use crate::memory::{Code, GuestPtr, Opaque};
+use crate::routine::{APC, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+
+/// Most routines of a kind.
+const MOST: usize = 64;
+/// `OB_FLT_REGISTRATION_VERSION`.
+const VERSION: u16 = 0x100;
+
+/// What a routine wants to know about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    /// `PCREATE_PROCESS_NOTIFY_ROUTINE`.
+    Process,
+    /// `PCREATE_PROCESS_NOTIFY_ROUTINE_EX`.
+    ProcessEx,
+    Thread,
+    Image,
+    /// With the cookie and the context.
+    Registry {
+        cookie: u64,
+        context: u64,
+    },
+    /// Handles to objects of a type, on operations: the routines before and after.
+    Handles {
+        handle: KernelHandle,
+        of: GuestPtr<Opaque>,
+        operations: u32,
+        post: GuestPtr<Code>,
+        context: u64,
+    },
+}
+
+/// A routine that is to be called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registered {
+    pub(super) about: About,
+    pub(super) routine: GuestPtr<Code>,
+    pub(super) from: u64,
+}
+
+/// The routines of a machine.
+#[derive(Default)]
+pub(crate) struct Notifications {
+    registered: Vec<Registered>,
+    cookies: u64,
+}
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("PsSetCreateProcessNotifyRoutine", PASSIVE, |call| set(call, About::Process, call.ptr(0), call.is(1)))
+        .fails(NtStatus::InvalidParameter),
+    routine!("PsSetCreateProcessNotifyRoutineEx", PASSIVE, |call| {
+        set(call, About::ProcessEx, call.ptr(0), call.is(1))
+    })
+    .fails(NtStatus::AccessDenied),
+    // Arguments: kind, routine, whether to remove it.
+    routine!("PsSetCreateProcessNotifyRoutineEx2", PASSIVE, |call| {
+        set(call, About::ProcessEx, call.ptr(1), call.is(2))
+    })
+    .fails(NtStatus::AccessDenied),
+    routine!("PsSetCreateThreadNotifyRoutine", PASSIVE, |call| set(call, About::Thread, call.ptr(0), false))
+        .fails(NO_RESOURCES),
+    routine!("PsSetCreateThreadNotifyRoutineEx", PASSIVE, |call| set(call, About::Thread, call.ptr(1), false))
+        .fails(NO_RESOURCES),
+    routine!("PsRemoveCreateThreadNotifyRoutine", PASSIVE, |call| set(call, About::Thread, call.ptr(0), true)),
+    routine!("PsSetLoadImageNotifyRoutine", PASSIVE, |call| set(call, About::Image, call.ptr(0), false))
+        .fails(NO_RESOURCES),
+    routine!("PsSetLoadImageNotifyRoutineEx", PASSIVE, |call| set(call, About::Image, call.ptr(0), false))
+        .fails(NO_RESOURCES),
+    routine!("PsRemoveLoadImageNotifyRoutine", PASSIVE, |call| set(call, About::Image, call.ptr(0), true)),
+    // Arguments: routine, context, place for the cookie.
+    routine!("CmRegisterCallback", APC, |call| registry(call, call.arg(1), call.ptr(2))).fails(NO_RESOURCES),
+    // Arguments: routine, altitude, driver, context, place for the cookie.
+    routine!("CmRegisterCallbackEx", APC, |call| registry(call, call.arg(3), call.ptr(4))).fails(NO_RESOURCES),
+    routine!("CmUnRegisterCallback", APC, |call| {
+        let is_it = |about| matches!(about, About::Registry { cookie, .. } if cookie == call.arg(0));
+        if remove(is_it) { NtStatus::Success } else { NtStatus::InvalidParameter }
+    }),
+    routine!("ObRegisterCallbacks", APC, handles).fails(NtStatus::AccessDenied),
+    routine!("ObUnRegisterCallbacks", APC, |call| {
+        let wanted = call.kernel_handle(0);
+        remove(|about| matches!(about, About::Handles { handle, .. } if handle == wanted));
+        object::close(wanted);
+    }),
+    routine!("ObGetFilterVersion", APC, |_| VERSION),
+];
+
+/// Registers a routine, or takes it back.
+fn set(call: &Call, about: About, routine: GuestPtr<Code>, take_back: bool) -> NtStatus {
+    let mut notifications = lock(&kernel().notifications);
+    let registered = &mut notifications.registered;
+    let known = registered.iter().position(|known| known.about == about && known.routine == routine);
+    match (known, take_back) {
+        (Some(position), true) => {
+            registered.remove(position);
+            NtStatus::Success
+        }
+        (None, true) if matches!(about, About::Process | About::ProcessEx) => NtStatus::InvalidParameter,
+        (None, true) => NtStatus::ProcedureNotFound,
+        (Some(_), false) if matches!(about, About::Process | About::ProcessEx) => NtStatus::InvalidParameter,
+        _ if registered.iter().filter(|known| known.about == about).count() >= MOST => NtStatus::InvalidParameter,
+        _ => {
+            registered.push(Registered { about, routine, from: call.from });
+            NtStatus::Success
+        }
+    }
+}
+
+fn remove(is_it: impl Fn(About) -> bool) -> bool {
+    let registered = &mut lock(&kernel().notifications).registered;
+    let before = registered.len();
+    registered.retain(|known| !is_it(known.about));
+    registered.len() != before
+}
+
+fn registry(call: &Call, context: u64, place: GuestPtr<u64>) -> Outcome {
+    let cookie = {
+        let mut notifications = lock(&kernel().notifications);
+        notifications.cookies += 1;
+        let cookie = notifications.cookies;
+        let about = About::Registry { cookie, context };
+        notifications.registered.push(Registered { about, routine: call.ptr(0), from: call.from });
+        cookie
+    };
+    place.write(cookie)?;
+    Ok(())
+}
+
+/// Arguments: registration, place for the handle.
+fn handles(call: &Call) -> Outcome {
+    let registration = call.ptr::<OB_CALLBACK_REGISTRATION>(0).read()?;
+    if registration.Version != VERSION || registration.OperationRegistrationCount == 0 {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let mut asked = Vec::new();
+    for index in 0..u64::from(registration.OperationRegistrationCount) {
+        let operation = registration.OperationRegistration.at(index).read()?;
+        // 1 is the creation of handles, 2 their duplication.
+        let nothing = operation.PreOperation.is_null() && operation.PostOperation.is_null();
+        if operation.Operations.trailing_zeros() >= 2 || nothing {
+            return fail(NtStatus::InvalidParameter);
+        }
+        asked.push((operation, operation.ObjectType.read()?));
+    }
+    let handle = object::open("object callback", call.arg(0), call.from);
+    let mut notifications = lock(&kernel().notifications);
+    for (operation, of) in asked {
+        let (operations, post, context) =
+            (operation.Operations, operation.PostOperation, registration.RegistrationContext);
+        let about = About::Handles { handle, of, operations, post, context };
+        notifications.registered.push(Registered { about, routine: operation.PreOperation, from: call.from });
+    }
+    drop(notifications);
+    call.ptr(1).write(handle)?;
+    done(())
+}
+
+impl Notifications {
+    /// The routines of a kind, in the order of their registration.
+    pub(super) fn about(&self, wanted: impl Fn(&About) -> bool) -> Vec<Registered> {
+        self.registered.iter().filter(|known| wanted(&known.about)).copied().collect()
+    }
+
+    /// Reports what the driver left, and forgets it.
+    pub(crate) fn report_leaks(&mut self) {
+        use crate::verify::{self, Rule};
+        for known in self.registered.drain(..) {
+            let what = match known.about {
+                About::Process | About::ProcessEx => "process notification routine",
+                About::Thread => "thread notification routine",
+                About::Image => "image notification routine",
+                About::Registry { .. } => "registry callback",
+                // Its handle says it.
+                About::Handles { .. } => continue,
+            };
+            verify::find_at(Rule::ObjectLeak, None, known.from, format_args!("a {what} is left"));
+        }
+    }
+}
+
+/// Calls a routine at passive level.
+pub(super) fn tell(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
+    call_back(what, PASSIVE, routine, arguments)
+}
+
+/// A string of the host's, for as long as a notification takes.
+pub(super) type Text = GuestPtr<UNICODE_STRING>;

@@ -1,0 +1,279 @@
+//! What happens in the system, as a test says it: drivers that asked for it are told.
+
+use etw_types::NtStatus;
+
+use super::notify::{About, Text, tell};
+use crate::kernel::{kernel, lock};
+use crate::layout::{
+    CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
+    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, REG_SET_VALUE_KEY_INFORMATION, THREAD,
+};
+use crate::memory::{Fault, GuestPtr, Opaque, Plain};
+
+/// What happens in the system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// A process is created; a driver may refuse it.
+    ProcessCreated {
+        /// Its number.
+        process: u64,
+        /// The number of the one that creates it.
+        parent: u64,
+        /// Its image, as `\\??\\C:\\Windows\\notepad.exe`.
+        image: String,
+        /// Its command line.
+        command_line: String,
+    },
+    /// A process ends.
+    ProcessExited {
+        /// Its number.
+        process: u64,
+    },
+    /// A thread is created or ends.
+    Thread {
+        /// The number of its process.
+        process: u64,
+        /// Its number.
+        thread: u64,
+        /// Whether it is created.
+        created: bool,
+    },
+    /// An image is loaded.
+    ImageLoaded {
+        /// The number of the process that it is loaded into; 0 for a driver.
+        process: u64,
+        /// Its name.
+        image: String,
+        /// Its size in memory.
+        size: u64,
+    },
+    /// A value of a key is to be set; a driver may refuse it.
+    RegistrySetValue {
+        /// The value's name.
+        value: String,
+        /// Its type, as `REG_SZ`.
+        kind: u32,
+        /// Its data.
+        data: Vec<u8>,
+    },
+    /// A handle to a process or a thread is to be made; a driver may take rights away.
+    HandleCreated {
+        /// To a thread, not to a process.
+        thread: bool,
+        /// By duplication of another one.
+        duplicated: bool,
+        /// The rights that are asked for.
+        access: u32,
+    },
+}
+
+/// What came of a notification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// How many routines were called.
+    pub called: u32,
+    /// The status that the drivers leave: of the creation of a process, or of an operation on the registry.
+    pub status: NtStatus,
+    /// The rights that they leave.
+    pub access: u32,
+}
+
+/// `RegNtPreSetValueKey`.
+const SET_VALUE: u64 = 1;
+
+fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
+    let place: GuestPtr<T> = lock(&kernel().pool).new_object();
+    place.write(value)?;
+    Ok(place)
+}
+
+fn free<T>(place: GuestPtr<T>) {
+    lock(&kernel().pool).free_object(place.address());
+}
+
+fn text(text: &str) -> Result<Text, Fault> {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let buffer: GuestPtr<u16> = lock(&kernel().pool).new_objects(units.len() as u64 + 1);
+    buffer.write_all(&units)?;
+    let string: Text = lock(&kernel().pool).new_object();
+    string.set(units.len() as u16 * 2, units.len() as u16 * 2 + 2, buffer)?;
+    Ok(string)
+}
+
+fn free_text(string: Text) -> Result<(), Fault> {
+    free(string.Buffer().read()?);
+    free(string);
+    Ok(())
+}
+
+/// Tells the drivers that asked for it.
+pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
+    match notification {
+        Notification::ProcessCreated { process, parent, image, command_line } => {
+            process_created(*process, *parent, image, command_line)
+        }
+        Notification::ProcessExited { process } => process_exited(*process),
+        Notification::Thread { process, thread, created } => {
+            Ok(each(|about| *about == About::Thread, "thread notification", &[*process, *thread, (*created).into()]))
+        }
+        Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
+        Notification::RegistrySetValue { value, kind, data } => set_value(value, *kind, data),
+        Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
+    }
+}
+
+/// Calls each routine of a kind with the same arguments.
+fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) -> Told {
+    let routines = lock(&kernel().notifications).about(wanted);
+    for known in &routines {
+        tell(what, known.routine, arguments);
+    }
+    Told { called: routines.len() as u32, ..Told::default() }
+}
+
+fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Told, Fault> {
+    let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
+    object.Header().initialize(3, 0)?;
+    lock(&kernel().threads).processes.insert(process, object);
+    let (image, command_line) = (text(image)?, text(command_line)?);
+    let info = new(PS_CREATE_NOTIFY_INFO {
+        Size: size_of::<PS_CREATE_NOTIFY_INFO>() as u64,
+        // FileOpenNameAvailable.
+        Flags: 1,
+        Padding1: 0,
+        ParentProcessId: parent,
+        CreatingThreadId: CLIENT_ID { UniqueProcess: parent, UniqueThread: 0 },
+        FileObject: GuestPtr::NULL,
+        ImageFileName: image,
+        CommandLine: command_line,
+        CreationStatus: NtStatus::Success,
+        Padding2: 0,
+    })?;
+    let basic = each(|about| *about == About::Process, "process notification", &[parent, process, 1]);
+    let arguments = [object.address(), process, info.address()];
+    let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
+    let status = info.CreationStatus().read()?;
+    free(info);
+    free_text(image)?;
+    free_text(command_line)?;
+    Ok(Told { called: basic.called + full.called, status, access: 0 })
+}
+
+fn process_exited(process: u64) -> Result<Told, Fault> {
+    let object = lock(&kernel().threads).processes.remove(&process);
+    let basic = each(|about| *about == About::Process, "process notification", &[0, process, 0]);
+    let arguments = [object.unwrap_or_default().address(), process, 0];
+    let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
+    if let Some(object) = object {
+        object.Header().SignalState().write(1)?;
+    }
+    Ok(Told { called: basic.called + full.called, ..Told::default() })
+}
+
+fn image_loaded(process: u64, image: &str, size: u64) -> Result<Told, Fault> {
+    let name = text(image)?;
+    // ImageAddressingMode is 64 bits, 3; SystemModeImage is the ninth bit.
+    let info = new(IMAGE_INFO {
+        Properties: 3 | if process == 0 { 1 << 8 } else { 0 },
+        Padding1: 0,
+        ImageBase: GuestPtr::new(0x0000_7FF6_0000_0000),
+        ImageSelector: 0,
+        Padding2: 0,
+        ImageSize: size,
+        ImageSectionNumber: 0,
+        Padding3: 0,
+    })?;
+    let arguments = [name.address(), process, info.address()];
+    let told = each(|about| *about == About::Image, "image notification", &arguments);
+    free(info);
+    free_text(name)?;
+    Ok(told)
+}
+
+/// The first routine that refuses ends it.
+fn set_value(value: &str, kind: u32, data: &[u8]) -> Result<Told, Fault> {
+    let name = text(value)?;
+    let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len().max(1) as u64);
+    memory.write_all(data)?;
+    let key: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
+    let mut told = Told::default();
+    for known in lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. })) {
+        let About::Registry { context, .. } = known.about else { continue };
+        let info = new(REG_SET_VALUE_KEY_INFORMATION {
+            Object: key.cast(),
+            ValueName: name,
+            TitleIndex: 0,
+            Type: kind,
+            Data: memory,
+            DataSize: data.len() as u32,
+            Padding: 0,
+            CallContext: 0,
+            ObjectContext: 0,
+            Reserved: 0,
+        })?;
+        let answer = tell("registry callback", known.routine, &[context, SET_VALUE, info.address()]);
+        free(info);
+        told.called += 1;
+        told.status = NtStatus::from_int(answer as u32);
+        if !told.status.is_success() {
+            break;
+        }
+    }
+    free(key);
+    free(memory);
+    free_text(name)?;
+    Ok(told)
+}
+
+fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Told, Fault> {
+    let operation = if duplicated { 2 } else { 1 };
+    let kind = kernel().table.variables().object_type(if thread { "PsThreadType" } else { "PsProcessType" })?;
+    let object: GuestPtr<Opaque> = kernel().table.variables().process().cast();
+    let wanted = |about: &About| matches!(about, About::Handles { of, operations, .. } if *of == kind && operations & operation != 0);
+    let parameters = new(OB_PRE_CREATE_HANDLE_INFORMATION {
+        DesiredAccess: access,
+        OriginalDesiredAccess: access,
+        SourceProcess: object,
+        TargetProcess: object,
+    })?;
+    let routines = lock(&kernel().notifications).about(wanted);
+    let mut contexts = Vec::new();
+    for known in &routines {
+        let About::Handles { context, .. } = known.about else { continue };
+        let info = new(OB_PRE_OPERATION_INFORMATION {
+            Operation: operation,
+            Flags: 0,
+            Object: object,
+            ObjectType: kind,
+            CallContext: 0,
+            Parameters: parameters,
+        })?;
+        if !known.routine.is_null() {
+            tell("object callback", known.routine, &[context, info.address()]);
+        }
+        contexts.push(info.CallContext().read()?);
+        free(info);
+    }
+    // A routine can take rights away, and add none.
+    let granted = parameters.DesiredAccess().read()? & access;
+    parameters.cast::<u32>().write(granted)?;
+    for (known, context) in routines.iter().zip(contexts) {
+        let About::Handles { post, context: registration, .. } = known.about else { continue };
+        let info = new(OB_POST_OPERATION_INFORMATION {
+            Operation: operation,
+            Flags: 0,
+            Object: object,
+            ObjectType: kind,
+            CallContext: context,
+            ReturnStatus: NtStatus::Success,
+            Padding: 0,
+            Parameters: parameters.cast(),
+        })?;
+        if !post.is_null() {
+            tell("object callback", post, &[registration, info.address()]);
+        }
+        free(info);
+    }
+    free(parameters);
+    Ok(Told { called: routines.len() as u32, status: NtStatus::Success, access: granted })
+}

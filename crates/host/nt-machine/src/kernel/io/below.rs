@@ -1,0 +1,93 @@
+//! The device below the driver: what the test or the command line says that it does.
+
+use std::sync::Arc;
+
+use etw_types::NtStatus;
+
+use super::request;
+use crate::kernel::sync::irql;
+use crate::kernel::sync::scheduler::Timer;
+use crate::kernel::{RequestKind, kernel};
+use crate::layout::{IO_STACK_LOCATION, IRP};
+use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
+use crate::routine::DISPATCH;
+
+/// What becomes of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    pub(crate) status: NtStatus,
+    pub(crate) output: Vec<u8>,
+    /// In 100 ns units.
+    pub(crate) delay: u64,
+}
+
+impl Response {
+    /// Stores the output, as far as there is room; returns how many bytes were transferred.
+    pub(crate) fn store(&self, kind: RequestKind, room: GuestSlice<u8>, written: u64) -> Result<u64, Fault> {
+        if self.status.is_error() {
+            return Ok(0);
+        }
+        if kind == RequestKind::WRITE {
+            return Ok(written);
+        }
+        let length = room.len().min(self.output.len() as u64);
+        room.start().write_all(self.output.get(..length as usize).unwrap_or_default())?;
+        Ok(length)
+    }
+}
+
+/// What the device does with a request; `None` if nobody said it.
+pub(crate) fn response(kind: RequestKind, code: u32) -> Option<Response> {
+    // Plug and play, power, and opening and closing are not scripted by "every kind".
+    let any = kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE);
+    let fits = |kind_of: Option<RequestKind>, code_of: Option<u32>| {
+        kind_of.map_or(any, |known| known == kind) && code_of.is_none_or(|known| known == code)
+    };
+    let below = kernel().config.below.iter().find(|below| fits(below.kind, below.code))?;
+    let delay = u64::try_from(below.delay.as_nanos() / 100).unwrap_or(u64::MAX);
+    Some(Response { status: below.status, output: below.output.clone(), delay })
+}
+
+/// Has something done later, at dispatch level, as interrupts do it.
+pub(crate) fn later(key: u64, delay: u64, action: impl Fn() + Send + Sync + 'static) {
+    let due = kernel().scheduler.now().saturating_add(delay);
+    let at_dispatch = move || {
+        let old = irql::raise(DISPATCH);
+        action();
+        irql::lower(old);
+    };
+    let timer = Timer { key, due, period: 0, signals: None, action: Some(Arc::new(at_dispatch)), from: 0 };
+    kernel().scheduler.change(|state| state.timers.push(timer));
+}
+
+/// Serves a packet at its current location; `None` if nobody said what is to be done with it.
+pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> Result<Option<NtStatus>, Fault> {
+    let kind = RequestKind::from_int(place.MajorFunction().read()?);
+    let [length, _, code, _] = place.Parameters().read()?;
+    let code = if kind.has_code() { code as u32 } else { 0 };
+    let Some(response) = response(kind, code) else { return Ok(None) };
+    let room = buffer(irp, kind, code)?.map_or(GuestPtr::<u8>::NULL.array(0), |start| start.array(length));
+    let information = response.store(kind, room, length)?;
+    irp.IoStatus().Status().write(response.status)?;
+    irp.IoStatus().Information().write(information)?;
+    if response.delay == 0 {
+        request::complete(irp)?;
+        return Ok(Some(response.status));
+    }
+    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    later(irp.address(), response.delay, move || request::complete(irp).or_stop());
+    Ok(Some(NtStatus::Pending))
+}
+
+/// Where a packet has its output.
+fn buffer(irp: GuestPtr<IRP>, kind: RequestKind, code: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    let neither = kind.has_code() && code & 3 == 3;
+    let buffered = !kind.has_code() || code.trailing_zeros() >= 2;
+    if let Some(system) = irp.SystemBuffer().read()?.non_null().filter(|_| buffered) {
+        return Ok(Some(system));
+    }
+    match irp.MdlAddress().read()?.non_null().filter(|_| !neither) {
+        Some(list) => Ok(Some(list.StartVa().read()?.at(list.ByteOffset().read()?.into()))),
+        None => Ok(irp.UserBuffer().read()?.non_null()),
+    }
+}

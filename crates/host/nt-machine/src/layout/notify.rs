@@ -1,0 +1,94 @@
+//! What notification routines are told.
+
+use etw_types::NtStatus;
+
+use super::device::FILE_OBJECT;
+use super::layout;
+use super::string::UNICODE_STRING;
+use super::support::CLIENT_ID;
+use crate::memory::{Code, GuestPtr, Opaque};
+
+layout! {
+    PS_CREATE_NOTIFY_INFO: 0x48 {
+        Size: u64,
+        Flags: u32,
+        Padding1: u32,
+        ParentProcessId: u64,
+        CreatingThreadId: CLIENT_ID,
+        FileObject: GuestPtr<FILE_OBJECT>,
+        ImageFileName: GuestPtr<UNICODE_STRING>,
+        CommandLine: GuestPtr<UNICODE_STRING>,
+        CreationStatus: NtStatus,
+        Padding2: u32,
+    }
+
+    IMAGE_INFO: 0x28 {
+        Properties: u32,
+        Padding1: u32,
+        ImageBase: GuestPtr<Opaque>,
+        ImageSelector: u32,
+        Padding2: u32,
+        ImageSize: u64,
+        ImageSectionNumber: u32,
+        Padding3: u32,
+    }
+
+    /// `REG_SET_VALUE_KEY_INFORMATION`; the others begin like it, as far as they have these members.
+    REG_SET_VALUE_KEY_INFORMATION: 0x40 {
+        Object: GuestPtr<Opaque>,
+        ValueName: GuestPtr<UNICODE_STRING>,
+        TitleIndex: u32,
+        Type: u32,
+        Data: GuestPtr<u8>,
+        DataSize: u32,
+        Padding: u32,
+        CallContext: u64,
+        ObjectContext: u64,
+        Reserved: u64,
+    }
+
+    OB_CALLBACK_REGISTRATION: 0x28 {
+        Version: u16,
+        OperationRegistrationCount: u16,
+        Padding: u32,
+        Altitude: UNICODE_STRING,
+        RegistrationContext: u64,
+        OperationRegistration: GuestPtr<OB_OPERATION_REGISTRATION>,
+    }
+
+    OB_OPERATION_REGISTRATION: 0x20 {
+        ObjectType: GuestPtr<GuestPtr<Opaque>>,
+        Operations: u32,
+        Padding: u32,
+        PreOperation: GuestPtr<Code>,
+        PostOperation: GuestPtr<Code>,
+    }
+
+    OB_PRE_OPERATION_INFORMATION: 0x28 {
+        Operation: u32,
+        Flags: u32,
+        Object: GuestPtr<Opaque>,
+        ObjectType: GuestPtr<Opaque>,
+        CallContext: u64,
+        Parameters: GuestPtr<OB_PRE_CREATE_HANDLE_INFORMATION>,
+    }
+
+    /// Also the head of `OB_PRE_DUPLICATE_HANDLE_INFORMATION`.
+    OB_PRE_CREATE_HANDLE_INFORMATION: 0x18 {
+        DesiredAccess: u32,
+        OriginalDesiredAccess: u32,
+        SourceProcess: GuestPtr<Opaque>,
+        TargetProcess: GuestPtr<Opaque>,
+    }
+
+    OB_POST_OPERATION_INFORMATION: 0x30 {
+        Operation: u32,
+        Flags: u32,
+        Object: GuestPtr<Opaque>,
+        ObjectType: GuestPtr<Opaque>,
+        CallContext: u64,
+        ReturnStatus: NtStatus,
+        Padding: u32,
+        Parameters: GuestPtr<u32>,
+    }
+}
