@@ -45,7 +45,7 @@ fn image(folder: &Path) -> Option<Vec<u8>> {
             Some(output.stdout)
         }
         Err(error) => {
-            eprintln!("skipped: {:?}: {error}", command.get_program());
+            eprintln!("skipped: {}: {error}", command.get_program().display());
             None
         }
     };

@@ -73,10 +73,10 @@ pub(crate) struct Formats {
     /// A page that shows the trace in a browser; the first 100,000 events
     #[arg(long)]
     pub(crate) html: bool,
-    /// A folder of Parquet files with typed columns, one for each kind of event, for DuckDB, Polars or Spark
+    /// A folder of Parquet files with typed columns, one for each kind of event, for `DuckDB`, Polars or Spark
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
-    /// The packets that ndiscap (netsh trace) or PktMon captured, for Wireshark
+    /// The packets that ndiscap (netsh trace) or `PktMon` captured, for Wireshark
     #[arg(long)]
     pub(crate) pcapng: bool,
 }

@@ -168,9 +168,9 @@ pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Resul
         eprintln!("note: {} starts did not fit into memory and count as open", all.no_room);
     }
     if line.tree {
-        context.table(tree(&all))?
+        context.table(tree(&all))?;
     } else {
-        context.table(summary(all.groups))?
+        context.table(summary(all.groups))?;
     }
     traces.check()
 }

@@ -74,7 +74,9 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     match traces.reports().collect::<Vec<_>>().as_slice() {
         [(_, report)] => eprintln!("{} of {report}", printed.count),
         reports => {
-            reports.iter().for_each(|(path, report)| eprintln!("{}: {report}", path.display()));
+            for (path, report) in reports {
+                eprintln!("{}: {report}", path.display());
+            }
             eprintln!("{} printed", values::counted(printed.count, "event"));
         }
     }
