@@ -5,6 +5,8 @@
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
+    clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
     reason = "the sources are not ours to lint"
 )]
 

@@ -24,7 +24,6 @@ const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode",
 /// Measures what an event costs, beside what it costs with others.
 #[derive(Debug, Default, Parser, PartialEq, Eq)]
 #[command(name = "bench", version, max_term_width = 100)]
-#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 struct Options {
     /// Repeat less and leave out what takes minutes
     #[arg(long)]
