@@ -38,5 +38,5 @@ fn a_name_that_does_not_fit_leaves_the_buffer_empty() {
     assert_eq!(BUFFER.define("Longer", None).err(), Some(NtStatus::BufferTooSmall));
     assert_eq!(BUFFER.define("A\0B", None).err(), Some(NtStatus::InvalidParameter));
     assert_eq!(BUFFER.define("A", Some(&GROUP)).err(), Some(NtStatus::BufferTooSmall));
-    assert_eq!(BUFFER.define("Short", None).map(|provider| provider.name()), Ok("Short"));
+    assert_eq!(BUFFER.define("Short", None).map(wdk_etw::Provider::name), Ok("Short"));
 }
