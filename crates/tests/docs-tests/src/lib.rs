@@ -21,5 +21,8 @@ mod set_information {}
 #[doc = include_str!("../../../../docs/sessions.md")]
 mod sessions {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/cargo-driver.md")]
+mod cargo_driver {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
 #[doc = include_str!("../../../../docs/testing-with-nt-host.md")]
 mod testing_with_nt_host {}

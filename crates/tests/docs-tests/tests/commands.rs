@@ -10,8 +10,9 @@ use docs_tests::markdown::{Page, pages, repository};
 use test_images::{built, named};
 
 /// The programs of this repository that pages mention, and how the mention may begin.
-const PROGRAMS: [(&str, &[&str]); 5] = [
+const PROGRAMS: [(&str, &[&str]); 6] = [
     ("xtask", &["cargo xtask"]),
+    ("cargo-driver", &["cargo driver"]),
     ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
     ("driver-package", &["cargo run -p driver-package --", "driver-package"]),

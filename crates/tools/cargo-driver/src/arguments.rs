@@ -21,7 +21,7 @@ use driver_build::{Arch, Options};
                   WDK_ETW_TOOLCHAIN   rustup or debian: which toolchain compiles for Windows\n  \
                   NO_COLOR            no colours\n\n\
                   Exit codes: 0 all is well; 1 something failed; 2 wrong usage, or something is missing (the message says how \
-                  to get it); 3 the driver did something wrong; 130 interrupted."
+                  to get it); 3 the driver did something wrong; 4 a run is incomplete; 130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -30,6 +30,11 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Make a driver with tracing and tests
+    ///
+    /// The folder gets a small driver that traces what it does, tests that run its .sys on Linux, an .inx, a README and a
+    /// workflow for GitHub.
+    New(New),
     /// Build the driver
     ///
     /// The image, its debug information and its linker map go to target/driver/x64 or arm64. Cargo runs in the driver's
@@ -71,6 +76,22 @@ pub(crate) enum Command {
         /// The folder, such as ~/.local/share/man/man1
         folder: PathBuf,
     },
+}
+
+#[derive(Args)]
+pub(crate) struct New {
+    /// The driver's folder, which must not be there; its last part is the driver's name
+    #[arg(value_name = "NAME")]
+    pub(crate) folder: PathBuf,
+    /// With the Kernel-Mode Driver Framework (the default)
+    #[arg(long, conflicts_with = "wdm")]
+    kmdf: bool,
+    /// Without a framework
+    #[arg(long)]
+    pub(crate) wdm: bool,
+    /// A clone of the repository of wdk-etw, which the driver depends on by its path
+    #[arg(long, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))]
+    pub(crate) wdk_etw: PathBuf,
 }
 
 /// Which driver.

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use driver_build::new::{Kind, NewDriver};
 use driver_build::output;
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
 
-use crate::arguments::{Arguments, Command, Driver, Inspect, Package, Run, Test};
+use crate::arguments::{Arguments, Command, Driver, Inspect, New, Package, Run, Test};
 use crate::{internal, trace};
 
 const SETUP: &str = "cargo driver setup";
@@ -20,6 +21,7 @@ const SETUP: &str = "cargo driver setup";
 /// Runs a command and turns its result into an exit code.
 pub(crate) fn run(command: &Command) -> ExitCode {
     let result = host().and_then(|host| match command {
+        Command::New(new) => new_driver(new),
         Command::Build(driver) => images(&host, driver).map(drop),
         Command::Check(driver) => check_driver(&host, driver),
         Command::Test(test) => test_driver(&host, test),
@@ -106,19 +108,45 @@ fn check_driver(host: &Host, driver: &Driver) -> Result<(), Error> {
     Ok(())
 }
 
-/// The tests are those of packages that are not drivers: a driver does not run on the host.
+fn new_driver(new: &New) -> Result<(), Error> {
+    let folder = env::current_dir().unwrap_or_default().join(&new.folder);
+    let wdk_etw = fs::canonicalize(&new.wdk_etw).map_err(|error| {
+        let text = "the folder that this program was built from is not there; name a clone of wdk-etw with --wdk-etw";
+        Error::Usage(format!("{}: {error}: {text}", new.wdk_etw.display()))
+    })?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let kind = if new.wdm { Kind::Wdm } else { Kind::Kmdf };
+    let made = NewDriver { name, kind, folder: folder.clone(), wdk_etw };
+    made.write().map_err(|error| Error::Usage(error.to_string()))?;
+    note(&format!("{} is a new driver. Next, there: cargo driver test", folder.display()));
+    Ok(())
+}
+
+/// The folder beside a driver's manifest with a workspace of tests, if they are not in the driver's own.
+const TESTS: &str = "host-tests/Cargo.toml";
+
+/// The tests are those of packages that are not drivers, as a driver does not run on the host: the package in `host-tests`,
+/// else the other packages of the workspace. `DRIVER_IMAGE` tells them where the image is.
 fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
-    ensure_tools(host)?;
+    let images = images(host, &test.driver)?;
     let options = test.driver.options();
-    build(host, host.windows()?, &options)?;
     let workspace = workspace(host, &options)?;
+    let own = workspace.root.join(TESTS);
+    let mut cargo = host.cargo().current_dir(&workspace.root).args(["test"]);
+    if let [image] = images.as_slice() {
+        cargo = cargo.hidden_env("DRIVER_IMAGE", image);
+    }
+    if own.is_file() {
+        return cargo.args(["--manifest-path", TESTS]).args(&test.rest).run_ours();
+    }
     if workspace.others == 0 {
         return Err(Error::Failed(format!(
-            "{} has no package besides the driver: tests of a driver are in a package of their own that depends on nt-host",
+            "{} has no tests: they are in a package of their own that depends on nt-host, in host-tests or in the driver's \
+             workspace; `cargo driver new` makes one",
             workspace.root.display()
         )));
     }
-    let mut cargo = host.cargo().current_dir(&workspace.root).args(["test", "--workspace"]);
+    cargo = cargo.args(["--workspace"]);
     for driver in &workspace.drivers {
         cargo = cargo.args(["--exclude", driver]);
     }

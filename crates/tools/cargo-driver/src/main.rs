@@ -4,7 +4,7 @@
 //! `driver-package` inspects and packages it. This program chooses the defaults.
 //!
 //! Exit codes: 0 all is well; 1 something failed; 2 wrong usage, or something is missing (the message says how to get it);
-//! 3 the driver did something wrong; 130 interrupted.
+//! 3 the driver did something wrong; 4 a run is incomplete; 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod arguments;

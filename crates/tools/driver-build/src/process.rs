@@ -74,7 +74,7 @@ impl Tool {
         }
     }
 
-    /// Runs with our own standard streams a program whose exit codes 1 and 2 mean the same as ours.
+    /// Runs a program of ours with our own standard streams. Its exit codes are ours: 1 and 2 everywhere, 3 and 4 of nt-host.
     ///
     /// # Errors
     ///
@@ -83,8 +83,7 @@ impl Tool {
         let result = self.status();
         match result.as_ref().map(ExitStatus::code) {
             Ok(Some(0)) => Ok(()),
-            Ok(Some(1)) => Err(Error::Said(1)),
-            Ok(Some(2)) => Err(Error::Said(2)),
+            Ok(Some(code @ 1..=4)) => Err(Error::Said(u8::try_from(code).unwrap_or(1))),
             _ => match result {
                 Ok(status) => Err(self.failure(status, "")),
                 Err(error) => Err(self.not_started(&error)),

@@ -1,22 +1,9 @@
-//! `cargo xtask new`: a driver of each kind, made outside of the repository in a folder with a space in its name, builds, runs
-//! and passes its tests as it is.
+//! `cargo xtask new`. That a new driver builds, runs and passes its tests is shown by the tests of `cargo-driver`.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
-}
-
-/// Runs a command; panics with what it said if it fails.
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success(), "{command:?}\n{said}");
-    said
-}
 
 fn xtask(folder: &Path) -> Command {
     let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
@@ -25,24 +12,16 @@ fn xtask(folder: &Path) -> Command {
 }
 
 #[test]
-fn a_new_driver_of_each_kind_builds_and_passes_its_tests() {
+fn a_new_driver_of_each_kind_is_written() {
     let folder = std::env::temp_dir().join(format!("xtask new {}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for (kind, name) in [("--kmdf", "new-kmdf"), ("--wdm", "new-wdm")] {
-        let image = repository().join("target/driver/x64").join(name.replace('-', "_")).with_extension("sys");
-        let _ = fs::remove_file(&image);
-        run(xtask(&folder).args(["new", name, kind]));
-        let driver = folder.join(name);
-        run(xtask(&driver).args(["build", "--manifest-path", "Cargo.toml"]));
-        assert!(image.is_file(), "{}", image.display());
-        assert!(!driver.join("target").exists(), "nothing is built in the driver's folder");
-        // What the repository's own tests have compiled is used again.
-        let said = run(Command::new(env!("CARGO"))
-            .args(["test", "--manifest-path", "host-tests/Cargo.toml"])
-            .env("CARGO_TARGET_DIR", repository().join("target"))
-            .current_dir(&driver));
-        assert!(said.contains("2 passed"), "{said}");
+        let output = xtask(&folder).args(["new", name, kind]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            folder.join(name).join("src/lib.rs").is_file() && folder.join(name).join("host-tests/Cargo.toml").is_file()
+        );
     }
     fs::remove_dir_all(&folder).unwrap();
 }

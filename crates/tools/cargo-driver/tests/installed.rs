@@ -1,0 +1,66 @@
+//! The program as a user gets it: installed, in a folder outside of the repository, from `new` to a package.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
+}
+
+/// Runs a command; panics with what it said if it fails.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{command:?}\n{said}");
+    said
+}
+
+#[test]
+fn a_new_driver_of_each_kind_is_tested_and_packaged_by_the_installed_program() {
+    let folder = std::env::temp_dir().join(format!("cargo driver {}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    // What the repository's own tests have compiled is used again.
+    let target = repository().join("target");
+    run(Command::new(env!("CARGO"))
+        .args([
+            "install",
+            "--quiet",
+            "--debug",
+            "--locked",
+            "--no-track",
+            "--path",
+            env!("CARGO_MANIFEST_DIR"),
+            "--root",
+        ])
+        .arg(folder.join("installed"))
+        .env("CARGO_TARGET_DIR", &target));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(folder.join("installed/bin")).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(paths).unwrap();
+    let driver = |place: &Path, arguments: &[&str]| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(place).arg("driver").args(arguments).env("PATH", &path);
+        run(cargo.env("CARGO_DRIVER_CACHE", target.join("driver")))
+    };
+    for (kind, name) in [("--kmdf", "new-kmdf"), ("--wdm", "new-wdm")] {
+        driver(&folder, &["new", name, kind]);
+        let place = folder.join(name);
+        driver(&place, &["build"]);
+        let image = place.join("target/driver/x64").join(name.replace('-', "_")).with_extension("sys");
+        assert!(image.is_file(), "{}", image.display());
+        let said = driver(&place, &["run", "--", "--ioctl", "222000:05000000"]);
+        assert!(said.contains("no findings"), "{said}");
+        let mut tests = Command::new(env!("CARGO"));
+        tests.current_dir(&place).args(["driver", "test"]).env("PATH", &path).env("CARGO_TARGET_DIR", &target);
+        let said = run(tests.env("CARGO_DRIVER_CACHE", target.join("driver")));
+        assert!(said.contains("2 passed"), "{said}");
+        driver(&place, &["package"]);
+        let package = place.join("target/package/x64");
+        let said = driver(&place, &["verify", package.to_str().unwrap()]);
+        assert!(said.contains(": valid") && !said.contains("NOT VALID"), "{said}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
