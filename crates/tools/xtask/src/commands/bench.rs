@@ -21,8 +21,9 @@ and bytes of an event in release images, beside Microsoft's tracelogging, and
 compile time; the engine, beside LTTng-UST; decoding, beside dissect.etl and
 etl-parser; the sample in nt-host, beside speakeasy; the set-up. Prints tables
 and writes target/bench/report.json. With --write-docs, docs/performance.md and
-its chart are made from it; without, no tracked file changes. What cannot be measured is shown as skipped, with the reason. Times
-mean little on a machine with other work; instructions and bytes stay the same.
+its chart are made from it; without, no tracked file changes. What cannot be
+measured is shown as skipped, with the reason. Times mean little on a machine
+with other work; instructions and bytes stay the same.
 --quick repeats less, generates 64 MiB for decoding instead of 256, and leaves
 out the first demonstration in a new copy of the repository.
 ",
