@@ -31,7 +31,7 @@ out the first demonstration in a new copy of the repository.
         Flag { name: "--quick", summary: "fewer repetitions, long parts left out: 2 minutes" },
         Flag { name: CHECK, summary: "fails where instructions, bytes or panics miss a goal" },
         Flag { name: "--write-docs", summary: "makes docs/performance.md and its chart" },
-        Flag { name: "--only PARTS", summary: "of instructions,size,engine,decode,host,setup" },
+        Flag { name: "--only PARTS", summary: "of instructions,facades,size,engine,decode,host,setup" },
     ],
     run,
 };
