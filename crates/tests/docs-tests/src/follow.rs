@@ -37,7 +37,7 @@ pub fn follow(name: &str, folder: &Path) {
                 commands += 1;
             }
             ("text", None) if block.info.ends_with(" output") => {
-                promised.push((commands - 1, block.text.lines().map(str::trim).collect()));
+                promised.push((commands - 1, block.text.lines().map(without_times).collect()));
             }
             ("text", None) => {}
             other => panic!("{name}:{}: {other:?} is nothing that a page can ask for", block.line),
@@ -51,12 +51,35 @@ pub fn follow(name: &str, folder: &Path) {
     assert!(output.status.success(), "{}", tail(&text));
     let outputs: Vec<&str> = text.split(MARK).collect();
     for (command, lines) in promised {
-        let mut rest = outputs[command];
+        let mut rest = outputs[command].lines().map(without_times);
         for line in lines {
-            let Some(at) = rest.find(line) else {
-                panic!("no `{line}` in this order in\n{}", outputs[command]);
-            };
-            rest = &rest[at + line.len()..];
+            assert!(rest.any(|found| found.contains(line)), "no `{line}` in this order in\n{}", outputs[command]);
+        }
+    }
+}
+
+/// A line without the two times that an event begins with: they are measured, and different in each run.
+fn without_times(line: &str) -> &str {
+    let time = |line: &str| {
+        let (first, rest) = line.trim_start().split_once(' ')?;
+        let (whole, part) = first.split_once('.')?;
+        let is_time = part.len() == 4 && [whole, part].iter().all(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+        is_time.then(|| line.len() - rest.len())
+    };
+    let first = time(line).and_then(|at| Some(at + time(line.get(at..)?)?));
+    first.and_then(|at| line.get(at..)).unwrap_or(line).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_times;
+
+    #[test]
+    fn only_measured_times_are_left_out() {
+        assert_eq!(without_times("     0.9000     0.9559  info     ┌ 1  Add  Code=1"), "info     ┌ 1  Add  Code=1");
+        assert_eq!(without_times("  2503.3839  2500.6249  info"), "info");
+        for line in ["no findings", "1.5 2.25 x", "0.9000 x", "0.0000"] {
+            assert_eq!(without_times(line), line);
         }
     }
 }
