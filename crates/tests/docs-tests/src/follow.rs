@@ -70,6 +70,12 @@ fn without_times(line: &str) -> &str {
     first.and_then(|at| line.get(at..)).unwrap_or(line).trim()
 }
 
+/// The end of a text, which is where the reason is.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(60)..].join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::without_times;
@@ -82,10 +88,4 @@ mod tests {
             assert_eq!(without_times(line), line);
         }
     }
-}
-
-/// The end of a text, which is where the reason is.
-fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(60)..].join("\n")
 }
