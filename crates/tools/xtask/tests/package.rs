@@ -62,7 +62,8 @@ fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
     let folder = place.join("target/x86_64-pc-windows-msvc/release/driver_sample_package");
     // The tool behind the command signs what the WDK would sign.
     make(&folder, &place.join("keys"), &[]);
-    for name in ["README.txt", "package.psd1"] {
+    let is_ours = |name: &String| ["txt", "psd1", "ps1"].iter().any(|extension| name.ends_with(extension));
+    for name in names(&folder).into_iter().filter(is_ours) {
         fs::remove_file(folder.join(name)).unwrap();
     }
     for extension in ["pdb", "map"] {
