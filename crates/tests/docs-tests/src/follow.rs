@@ -51,9 +51,14 @@ pub fn follow(name: &str, folder: &Path) {
     assert!(output.status.success(), "{}", tail(&text));
     let outputs: Vec<&str> = text.split(MARK).collect();
     for (command, lines) in promised {
-        let mut rest = outputs[command].lines().map(without_times);
+        let output: Vec<&str> = outputs[command].lines().map(without_times).collect();
+        let output = output.join("\n");
+        let mut rest = output.as_str();
         for line in lines {
-            assert!(rest.any(|found| found.contains(line)), "no `{line}` in this order in\n{}", outputs[command]);
+            let Some(at) = rest.find(line) else {
+                panic!("no `{line}` in this order in\n{}", outputs[command]);
+            };
+            rest = &rest[at + line.len()..];
         }
     }
 }
