@@ -1,7 +1,18 @@
 //! Link arguments: every image is a driver but `user`, which is a program without a C runtime.
 
-const DRIVERS: [&str; 11] =
-    ["activities", "direct", "fields", "inlined", "lifecycle", "log", "lookup", "manifest", "off", "panicking", "tracing"];
+const DRIVERS: [&str; 11] = [
+    "activities",
+    "direct",
+    "fields",
+    "inlined",
+    "lifecycle",
+    "log",
+    "lookup",
+    "manifest",
+    "off",
+    "panicking",
+    "tracing",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -2,7 +2,6 @@
 
 #![no_std]
 
-
 use support as _;
 use wdk_etw::define_provider;
 

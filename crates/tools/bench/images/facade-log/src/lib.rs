@@ -2,9 +2,9 @@
 
 #![no_std]
 
-use wdk_etw_log::EtwLogger;
 use support as _;
 use wdk_etw::define_provider;
+use wdk_etw_log::EtwLogger;
 
 define_provider!(PROVIDER, "WdkEtw.Bench");
 static LOGGER: EtwLogger = EtwLogger::new(&PROVIDER);

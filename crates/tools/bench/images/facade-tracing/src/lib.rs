@@ -2,9 +2,9 @@
 
 #![no_std]
 
-use wdk_etw_tracing::{EtwTracing, ImageAllocator, NoAllocator};
 use support as _;
 use wdk_etw::define_provider;
+use wdk_etw_tracing::{EtwTracing, ImageAllocator, NoAllocator};
 
 define_provider!(PROVIDER, "WdkEtw.Bench");
 static TRACING: EtwTracing = EtwTracing::new(&PROVIDER);
