@@ -30,13 +30,10 @@ impl SharedData {
         Self { page: make(config).ok() }
     }
 
-    /// The address of the page, with the times of this moment. The fault handler asks, so nothing here waits: if the clock is
-    /// being changed, the times stay those of the last read.
+    /// Updates the times and returns the address of the page. The fault handler calls it, so nothing here waits.
     pub(crate) fn refreshed(&self) -> Option<u64> {
         let page = self.page?;
-        if let Some(now) = kernel().scheduler.now_without_waiting() {
-            refresh(page, now).ok()?;
-        }
+        refresh(page, kernel().scheduler.now()).ok()?;
         Some(page.address())
     }
 }

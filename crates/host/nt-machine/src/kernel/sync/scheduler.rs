@@ -5,6 +5,7 @@
 //! for a second then costs no time, and each run of a test is the same. In between is measured time, which also passes while
 //! somebody goes on, so that durations mean something.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -19,13 +20,22 @@ use crate::verify;
 pub(crate) struct Scheduler {
     state: Mutex<State>,
     changed: Condvar,
+    /// 100 ns units by which virtual time has jumped. It changes under the lock only. The fault handler reads it, which must
+    /// not wait for the lock.
+    jumped: AtomicU64,
     time: Time,
     began: Instant,
 }
 
 impl Scheduler {
     pub(crate) fn new(time: Time) -> Self {
-        Self { state: Mutex::default(), changed: Condvar::new(), time, began: Instant::now() }
+        Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            jumped: AtomicU64::new(0),
+            time,
+            began: Instant::now(),
+        }
     }
 
     /// What the clock on the wall adds to the time, in 100 ns units.
@@ -36,30 +46,15 @@ impl Scheduler {
         }
     }
 
-    /// 100 ns units since the start.
+    /// 100 ns units since the start. It never waits.
     pub(crate) fn now(&self) -> u64 {
-        match self.time {
-            Time::Real => self.passed(),
-            Time::Virtual | Time::Measured => self.now_in(&lock(&self.state)),
-        }
-    }
-
-    /// [`Self::now`] for the fault handler: `None` if somebody is changing the state.
-    pub(crate) fn now_without_waiting(&self) -> Option<u64> {
-        match self.time {
-            Time::Real => Some(self.passed()),
-            Time::Virtual | Time::Measured => self.state.try_lock().ok().map(|state| self.now_in(&state)),
-        }
+        // In real time nothing jumps.
+        self.jumped.load(Ordering::Acquire).saturating_add(self.passed())
     }
 
     /// 100 ns units since 1601.
     pub(crate) fn system_time(&self) -> u64 {
         EPOCH + self.now()
-    }
-
-    fn now_in(&self, state: &State) -> u64 {
-        // In real time nothing jumps.
-        state.now.saturating_add(self.passed())
     }
 
     /// The moment that a `LARGE_INTEGER` stands for: relative where negative, else since 1601.
@@ -70,7 +65,7 @@ impl Scheduler {
         }
     }
 
-    /// Changes the state and wakes whoever may be interested.
+    /// Changes the state and wakes every waiting thread.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state);
@@ -121,7 +116,7 @@ impl Scheduler {
                 self.changed.notify_all();
                 return Some(result);
             }
-            if deadline.is_some_and(|deadline| self.now_in(&state) >= deadline) {
+            if deadline.is_some_and(|deadline| self.now() >= deadline) {
                 return None;
             }
             let seen = state.changes;
@@ -157,7 +152,7 @@ impl Scheduler {
         let due = state.timers.iter().map(|timer| timer.due).chain(deadline).min();
         match (self.time, due) {
             (Time::Real, Some(due)) => {
-                let left = Duration::from_nanos(due.saturating_sub(self.now_in(&state)).saturating_mul(100));
+                let left = Duration::from_nanos(due.saturating_sub(self.now()).saturating_mul(100));
                 let woken = self.changed.wait_timeout(state, left.min(Duration::from_hours(1)));
                 woken.unwrap_or_else(std::sync::PoisonError::into_inner).0
             }
@@ -165,11 +160,13 @@ impl Scheduler {
         }
     }
 
-    /// Lets virtual time jump where nobody can go on without it; whether it did.
+    /// Lets virtual time jump to the next deadline if nobody can go on without it. Returns whether it did.
     fn jump(&self, state: &mut State) -> bool {
-        if state.somebody_can_go_on() || !state.jump(self.passed()) {
+        if state.somebody_can_go_on() {
             return false;
         }
+        let Some(next) = state.next_deadline() else { return false };
+        self.jumped.fetch_max(next.saturating_sub(self.passed()), Ordering::Release);
         self.fire(state);
         state.changes += 1;
         self.changed.notify_all();
@@ -183,7 +180,7 @@ impl Scheduler {
 
     /// Makes timers that are due happen.
     fn fire(&self, state: &mut State) {
-        let now = self.now_in(state);
+        let now = self.now();
         if state.fire(now) {
             self.changed.notify_all();
         }

@@ -36,7 +36,6 @@ pub(super) struct Sleeper {
 /// What the lock guards.
 #[derive(Default)]
 pub(crate) struct State {
-    pub(super) now: u64,
     /// Somebody outside asked for something and waits for it. Without, virtual time stands still.
     pub(super) asked: bool,
     /// Counts changes that a waiting thread could be interested in.
@@ -63,13 +62,10 @@ impl State {
             || self.sleepers.iter().any(|sleeper| sleeper.seen != self.changes)
     }
 
-    /// Moves the virtual clock to the next moment at which something is due; whether there is one. `passed` is what the clock
-    /// on the wall adds to it.
-    pub(super) fn jump(&mut self, passed: u64) -> bool {
+    /// The next moment at which a timer is due or a wait times out.
+    pub(super) fn next_deadline(&self) -> Option<u64> {
         let timers = self.timers.iter().map(|timer| timer.due);
-        let next = timers.chain(self.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min();
-        self.now = next.map_or(self.now, |next| self.now.max(next.saturating_sub(passed)));
-        next.is_some()
+        timers.chain(self.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min()
     }
 
     /// Whether every thread waits, for ever.
@@ -156,7 +152,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{State, Timer};
+    use super::{Sleeper, State, Timer};
 
     fn timer(key: u64, due: u64, period: u64) -> Timer {
         Timer { key, due, period, signals: None, action: Some(std::sync::Arc::new(|| {})), from: 0 }
@@ -173,15 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_jumps_to_what_is_due_next_and_stands_still_without() {
-        let mut state = State { now: 5, timers: vec![timer(1, 30, 0)], ..State::default() };
-        assert!(state.jump(0));
-        assert_eq!(state.now, 30);
-        state.now = 5;
-        assert!(state.jump(10));
-        assert_eq!(state.now, 20);
+    fn the_next_deadline_is_that_of_a_timer_or_of_a_wait() {
+        let mut state = State { timers: vec![timer(1, 30, 0), timer(2, 40, 0)], ..State::default() };
+        assert_eq!(state.next_deadline(), Some(30));
+        state.sleepers.push(Sleeper { thread: 1, deadline: Some(20), seen: 0 });
+        assert_eq!(state.next_deadline(), Some(20));
         state.timers.clear();
-        assert!(!state.jump(0));
-        assert_eq!(state.now, 20);
+        state.sleepers = vec![Sleeper { thread: 1, deadline: None, seen: 0 }];
+        assert_eq!(state.next_deadline(), None);
     }
 }
