@@ -1,7 +1,7 @@
 //! The metadata of call sites, made when each is first traced.
 //!
 //! A table of the image, filled without a lock: an entry belongs to the first call site that takes it, for good. Its metadata is written
-//! once, by whoever takes it from `EMPTY` to `FILLING`; from `READY` on nothing changes, and everybody reads.
+//! once, by the thread that takes it from `EMPTY` to `FILLING`; from `READY` on nothing changes, and everybody reads.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;

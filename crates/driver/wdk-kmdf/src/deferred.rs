@@ -6,9 +6,12 @@
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{WDFOBJECT, call_unsafe_wdf_function_binding};
+use wdk_sys::{
+    _WDF_EXECUTION_LEVEL, _WDF_SYNCHRONIZATION_SCOPE, WDF_OBJECT_ATTRIBUTES, WDFOBJECT,
+    call_unsafe_wdf_function_binding,
+};
 
-use crate::SpinLock;
+use crate::{Device, DeviceHandle, SpinLock, size_field};
 
 /// The handle, or null before the child is created and after it is deleted.
 #[derive(Debug)]
@@ -22,15 +25,33 @@ struct Handle(WDFOBJECT);
 // SAFETY: the framework's functions on these objects can be called from any thread.
 unsafe impl Send for Handle {}
 
+/// The attributes of a child of a device that calls `cleanup` when it is deleted.
+pub(crate) fn attributes<T: Device>(
+    device: &DeviceHandle<'_, T>,
+    cleanup: unsafe extern "C" fn(WDFOBJECT),
+) -> WDF_OBJECT_ATTRIBUTES {
+    WDF_OBJECT_ATTRIBUTES {
+        Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
+        EvtCleanupCallback: Some(cleanup),
+        ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
+        SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
+        ParentObject: device.raw().cast(),
+        ..WDF_OBJECT_ATTRIBUTES::default()
+    }
+}
+
 impl Child {
     pub(crate) const fn new() -> Self {
         Self { handle: SpinLock::new(Handle(ptr::null_mut())) }
     }
 
-    /// Whether this is a part of `value`: of the memory behind the device.
-    pub(crate) fn is_part_of<T>(&self, value: &T) -> bool {
+    /// Whether a child can be created for this: it is a part of `value`, of the memory behind the device, and there is none yet.
+    pub(crate) fn check_new<T>(&self, value: &T) -> Result<(), NtStatus> {
         let (start, own) = (ptr::from_ref(value).addr(), ptr::from_ref(self).addr());
-        own >= start && own + size_of::<Self>() <= start + size_of::<T>()
+        if own < start || own + size_of::<Self>() > start + size_of::<T>() {
+            return Err(NtStatus::InvalidParameter);
+        }
+        if self.handle.lock().0.is_null() { Ok(()) } else { Err(NtStatus::InvalidDeviceRequest) }
     }
 
     /// Keeps the handle of a child that was created.
@@ -41,11 +62,6 @@ impl Child {
     /// Forgets the handle, as the child is being deleted.
     pub(crate) fn forget(&self) {
         self.set(ptr::null_mut());
-    }
-
-    /// Whether there is a child already.
-    pub(crate) fn check_empty(&self) -> Result<(), NtStatus> {
-        if self.handle.lock().0.is_null() { Ok(()) } else { Err(NtStatus::InvalidDeviceRequest) }
     }
 
     /// Calls `body` with the handle, locked; `None` if there is no child. `body` runs at `DISPATCH_LEVEL`.

@@ -4,13 +4,10 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{
-    _WDF_EXECUTION_LEVEL, _WDF_SYNCHRONIZATION_SCOPE, WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG, WDFOBJECT, WDFTIMER,
-    call_unsafe_wdf_function_binding,
-};
+use wdk_sys::{WDF_TIMER_CONFIG, WDFOBJECT, WDFTIMER, call_unsafe_wdf_function_binding};
 
 use crate::context;
-use crate::deferred::Child;
+use crate::deferred::{Child, attributes};
 use crate::{Device, DeviceHandle, check, size_field};
 
 /// What a timer does. A device with several has one implementation for each, with another `Tag`.
@@ -85,23 +82,13 @@ impl<T: Device> DeviceHandle<'_, T> {
     {
         let value = self.value().ok_or(NtStatus::DeviceNotReady)?;
         let child = &value.timer().child;
-        if !child.is_part_of(value) {
-            return Err(NtStatus::InvalidParameter);
-        }
-        child.check_empty()?;
+        child.check_new(value)?;
         let mut config = WDF_TIMER_CONFIG {
             Size: size_field::<WDF_TIMER_CONFIG>(),
             EvtTimerFunc: Some(tick::<T, Tag>),
             ..WDF_TIMER_CONFIG::default()
         };
-        let mut attributes = WDF_OBJECT_ATTRIBUTES {
-            Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
-            EvtCleanupCallback: Some(cleanup::<T, Tag>),
-            ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
-            SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
-            ParentObject: self.raw().cast(),
-            ..WDF_OBJECT_ATTRIBUTES::default()
-        };
+        let mut attributes = attributes(self, cleanup::<T, Tag>);
         let mut raw: WDFTIMER = ptr::null_mut();
         // SAFETY: the parent is alive, and all structures outlive the call.
         check(unsafe {

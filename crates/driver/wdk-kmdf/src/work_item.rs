@@ -3,13 +3,10 @@
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{
-    _WDF_EXECUTION_LEVEL, _WDF_SYNCHRONIZATION_SCOPE, WDF_OBJECT_ATTRIBUTES, WDF_WORKITEM_CONFIG, WDFOBJECT,
-    WDFWORKITEM, call_unsafe_wdf_function_binding,
-};
+use wdk_sys::{WDF_WORKITEM_CONFIG, WDFOBJECT, WDFWORKITEM, call_unsafe_wdf_function_binding};
 
 use crate::context;
-use crate::deferred::Child;
+use crate::deferred::{Child, attributes};
 use crate::{Device, DeviceHandle, check, size_field};
 
 /// What a work item does. A device with several has one implementation for each, with another `Tag`.
@@ -82,23 +79,13 @@ impl<T: Device> DeviceHandle<'_, T> {
     {
         let value = self.value().ok_or(NtStatus::DeviceNotReady)?;
         let child = &value.work_item().child;
-        if !child.is_part_of(value) {
-            return Err(NtStatus::InvalidParameter);
-        }
-        child.check_empty()?;
+        child.check_new(value)?;
         let mut config = WDF_WORKITEM_CONFIG {
             Size: size_field::<WDF_WORKITEM_CONFIG>(),
             EvtWorkItemFunc: Some(work::<T, Tag>),
             ..WDF_WORKITEM_CONFIG::default()
         };
-        let mut attributes = WDF_OBJECT_ATTRIBUTES {
-            Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
-            EvtCleanupCallback: Some(cleanup::<T, Tag>),
-            ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
-            SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
-            ParentObject: self.raw().cast(),
-            ..WDF_OBJECT_ATTRIBUTES::default()
-        };
+        let mut attributes = attributes(self, cleanup::<T, Tag>);
         let mut raw: WDFWORKITEM = ptr::null_mut();
         // SAFETY: the parent is alive, and all structures outlive the call.
         check(unsafe {

@@ -9,6 +9,7 @@ use common::{START, folder, options};
 use etw_etl::export::Pcapng;
 use etw_etl::{Decoder, EventData, Reader, Writer};
 use etw_types::{EventDescriptor, Guid, Keyword};
+use test_support::python;
 
 const START_AND_END: u64 = 0xC000_0000;
 const RECEIVED: u64 = 0x2_0000_0000;
@@ -125,16 +126,13 @@ fn dpkt_reads_the_packets() {
     let path = folder("packets").join("a.pcapng");
     std::fs::write(&path, export(&capture("b.etl")).0).unwrap();
     let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-etl-dpkt");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let run = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    let install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout", "15"];
-    let is_there = run(Command::new(&python).args(["-c", "import dpkt"]))
-        || (run(Command::new("python3").args(["-m", "venv"]).arg(&environment))
-            && run(Command::new(&python).args(install).arg("dpkt==1.9.8")));
-    if !is_there {
-        println!("skipped: no Python with dpkt");
-        return;
-    }
+    let python = match python(&environment, "dpkt", &["dpkt==1.9.8"], 15) {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("skipped: no Python with dpkt: {reason}");
+            return;
+        }
+    };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/dpkt_reader.py");
     let output = Command::new(python).arg(script).arg(path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

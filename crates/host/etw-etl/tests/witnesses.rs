@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use common::{folder, genuine};
 use etw_etl::{Event, Reader};
 use serde_json::Value;
+use test_support::{python, run};
 
 /// Bytes of an event's header.
 const HEADER: usize = 0x50;
@@ -21,26 +22,8 @@ const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
 /// The interpreter of the environment, or why there is none.
 static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-etl-witnesses");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let importable = |python: &Path| run(Command::new(python).args(["-c", "import dissect.etl, etl.etl"])).is_ok();
-    if !importable(&python) {
-        let host = if cfg!(windows) { "python" } else { "python3" };
-        run(Command::new(host).args(["-m", "venv"]).arg(&environment))?;
-        let install =
-            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout", "15"];
-        run(Command::new(&python).args(install).args(PACKAGES))?;
-    }
-    Ok(python)
+    python(&environment, "dissect.etl, etl.etl", &PACKAGES, 15)
 });
-
-fn run(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-    }
-}
 
 /// What a script finds in a trace; `None`, and a word about it, where it cannot be run.
 fn witness(script: &str, trace: &Path) -> Option<Value> {

@@ -7,29 +7,14 @@ use std::process::Command;
 
 use etw_manifest::manifest::Manifest;
 use etw_manifest::wevt;
+use test_support::{python, run};
 
 const PACKAGE: &str = "libfwevt-python==20260702";
-
-fn run(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-    }
-}
 
 /// What libfwevt finds in a resource, or why it cannot be asked.
 fn libfwevt(resource: &Path) -> Result<String, String> {
     let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-manifest-witnesses");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if run(Command::new(&python).args(["-c", "import pyfwevt"])).is_err() {
-        let host = if cfg!(windows) { "python" } else { "python3" };
-        run(Command::new(host).args(["-m", "venv"]).arg(&environment))?;
-        let install =
-            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout", "15"];
-        run(Command::new(&python).args(install).arg(PACKAGE))?;
-    }
+    let python = python(&environment, "pyfwevt", &[PACKAGE], 15)?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/libfwevt.py");
     Ok(run(Command::new(python).arg(script).arg(resource)).unwrap_or_else(|error| panic!("{error}")))
 }

@@ -10,6 +10,7 @@ use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, InType, Keyword, Level, OutType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
+use test_support::python;
 
 /// 2024-05-06T07:08:09Z, in nanoseconds since 1970 as well.
 const START: FileTime = FileTime(133_594_528_890_000_000);
@@ -133,31 +134,14 @@ fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
     assert!(error.starts_with("cannot write ") && error.contains("none"), "{error}");
 }
 
-/// The interpreter of an environment with `DuckDB`, or why there is none.
-fn python() -> Result<PathBuf, String> {
-    let run = |command: &mut Command| match command.output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Err(error) => Err(error.to_string()),
-    };
-    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-parquet-witness");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if run(Command::new(&python).args(["-c", "import duckdb"])).is_err() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-        let install =
-            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "0", "--timeout", "60"];
-        run(Command::new(&python).args(install).arg("duckdb==1.4.2"))?;
-    }
-    Ok(python)
-}
-
 #[test]
 fn duckdb_reads_the_folder_with_its_types() {
     let folder = folder("duckdb");
     let (file, out) = (folder.join("a.etl"), folder.join("out"));
     trace(&file);
     export(&file, &out).unwrap();
-    let python = match python() {
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-parquet-witness");
+    let python = match python(&environment, "duckdb", &["duckdb==1.4.2"], 60) {
         Ok(python) => python,
         Err(reason) => {
             println!("skipped: no Python with DuckDB: {reason}");

@@ -1,4 +1,4 @@
-//! The device below the driver, as the test scripts it: answers, delays, failures, for packets and for I/O targets.
+//! The device below the driver, as the test scripts it: results, delays, failures, for packets and for I/O targets.
 
 #[path = "common/c.rs"]
 mod c;

@@ -46,7 +46,7 @@ const OBJECTS: [&str; 9] = [
     "the service's key",
 ];
 
-/// Has a driver take its steps, each of which returns a status.
+/// Has a driver take its steps. Each returns a status.
 fn every_step(driver: &str, steps: &[&str]) {
     let host = plain(driver).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");

@@ -13,7 +13,7 @@ pub const EPOCH: u64 = 134_117_856_000_000_000;
 pub struct Failure {
     /// The routine that fails.
     pub routine: String,
-    /// What it answers; where it answers no status, NULL or FALSE takes its place.
+    /// What it returns. A routine that returns no status returns NULL or FALSE instead.
     pub status: Option<NtStatus>,
     /// Which of its calls fails, counted from 1; `None` is every call.
     pub call: Option<u64>,

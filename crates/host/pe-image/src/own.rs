@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_package_is_known_by_its_source_folder() {
         assert_eq!(folder("/home/u/src/driver/src/ring/mod.rs").as_deref(), Some("/home/u/src/driver/src/"));
-        assert_eq!(folder("C:\\work\\driver\\entry.c").as_deref(), Some("C:/work/driver/"));
+        assert_eq!(folder("C:\\code\\driver\\entry.c").as_deref(), Some("C:/code/driver/"));
         assert_eq!(folder("entry.c"), None);
         assert_eq!(folder("/a/c/../layer/./b.h").as_deref(), Some("/a/layer/"));
     }

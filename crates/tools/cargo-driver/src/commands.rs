@@ -80,7 +80,7 @@ fn images(host: &Host, driver: &Driver) -> Result<Vec<PathBuf>, Error> {
     build(host, host.windows()?, &driver.options())
 }
 
-/// Builds the driver that is to be run, of which there must be one.
+/// Builds the driver that is to be run. There must be exactly one.
 fn image(host: &Host, driver: &Driver) -> Result<PathBuf, Error> {
     if driver.options().arch != Arch::X64 {
         return Err(Error::Usage("only drivers for x64 can be run here: leave out --arch".into()));

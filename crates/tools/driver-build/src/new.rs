@@ -1,6 +1,6 @@
 //! Makes a new driver: the files in `templates`, with its name in them.
 //!
-//! Nothing here knows the command line or this repository: the caller says what the driver is called, of which kind it is, where
+//! Nothing here knows the command line or this repository: the caller says what the driver is called, what kind it is, where
 //! it goes, and where the clone is that `wdk-etw` and `nt-host` come from.
 
 use std::fmt;

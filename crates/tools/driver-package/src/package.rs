@@ -31,10 +31,14 @@ use crate::inf::{Arch, Inf};
 use crate::problem::{Problem, Problems};
 use crate::sign::{Identity, Signer, sign_image};
 
-/// The name of the catalog that an INF names.
-pub(crate) fn catalog_of(inf: &Inf) -> Option<String> {
-    let decorated = [Arch::X64, Arch::Arm64].map(|arch| format!("CatalogFile.NT{}", arch.inf_name()));
-    let keys = decorated.into_iter().chain(["CatalogFile.NT".into(), "CatalogFile".into()]);
+pub(crate) fn has_extension(name: impl AsRef<Path>, extension: &str) -> bool {
+    name.as_ref().extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
+}
+
+/// The name of the catalog that an INF names for one of these processors.
+pub(crate) fn catalog_of(inf: &Inf, processors: &[Arch]) -> Option<String> {
+    let decorated = processors.iter().map(|arch| format!("CatalogFile.NT{}", arch.inf_name()));
+    let keys = decorated.chain(["CatalogFile.NT".into(), "CatalogFile".into()]);
     keys.into_iter().find_map(|key| texts::version_entry(inf, &key))
 }
 

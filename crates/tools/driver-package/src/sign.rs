@@ -15,8 +15,8 @@ mod signer;
 pub(crate) mod spc;
 
 pub use certificate::{TEST_NAME, test_identity};
-pub(crate) use digest::hex;
 pub use digest::{Digests, image_digests};
+pub(crate) use digest::{hex, image_parts};
 pub use identity::Identity;
 pub use image::sign_image;
 pub(crate) use pkcs7::sign;

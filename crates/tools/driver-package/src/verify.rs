@@ -16,7 +16,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::inf::{Inf, Text};
+use crate::inf::{Arch, Inf, Text};
+use crate::package::has_extension;
 use crate::problem::Problem;
 use catalog::Members;
 use envelope::Envelope;
@@ -134,7 +135,7 @@ pub fn file(path: &Path, bytes: &[u8], catalog: Option<(&Path, &[u8])>, context:
 #[must_use]
 pub fn changed(bytes: &[u8]) -> Option<String> {
     let mut account = Account::new(Path::new(""));
-    image::verify(&mut account, bytes, &Context::default());
+    image::compare(&mut account, bytes);
     let is_digest = |check: &Check| check.mark == Mark::Failed && ["digest", "page hashes"].contains(&check.what);
     account.checks.into_iter().find(is_digest).map(|check| check.text)
 }
@@ -146,7 +147,7 @@ pub fn catalog_beside(path: &Path, bytes: &[u8]) -> Option<PathBuf> {
         return None;
     }
     let inf = Text::decode(bytes).and_then(|text| Inf::parse(&text.text)).ok()?;
-    let place = path.with_file_name(crate::package::catalog_of(&inf)?);
+    let place = path.with_file_name(crate::package::catalog_of(&inf, &[Arch::X64, Arch::Arm64])?);
     place.is_file().then_some(place)
 }
 
@@ -177,7 +178,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
     let mut accounts: Vec<Account> = Vec::new();
     for (path, bytes) in infs {
         let (catalog, listed) = match Text::decode(bytes).and_then(|text| Inf::parse(&text.text)) {
-            Ok(inf) => (crate::package::catalog_of(&inf), crate::package::files_of(&inf)),
+            Ok(inf) => (crate::package::catalog_of(&inf, &[Arch::X64, Arch::Arm64]), crate::package::files_of(&inf)),
             Err(fault) => return Err(crate::package::describe(path, &fault)),
         };
         let catalog = catalog.and_then(|name| named(&name)).map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
@@ -237,8 +238,4 @@ fn member(account: &mut Account, catalog: &Path, bytes: &[u8], members: Option<&
             ),
         ),
     }
-}
-
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
 }

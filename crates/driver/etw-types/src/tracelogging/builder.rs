@@ -209,7 +209,7 @@ impl<'a> EventBuilder<'a> {
         self
     }
 
-    /// How many bytes are free in the buffers for metadata and payload; 0 after a failure. For whoever would rather leave
+    /// How many bytes are free in the buffers for metadata and payload; 0 after a failure. For callers that would rather leave
     /// out a field than fail.
     #[must_use]
     pub fn room(&self) -> (usize, usize) {

@@ -79,7 +79,7 @@ mod tests {
         assert!(entered.iter().all(Option::is_some));
         assert!(Formatting::<Kernel>::enter_as(0x1000).is_none());
         entered.pop();
-        assert!(Formatting::<Kernel>::enter_as(0x1000).is_some(), "whoever leaves makes room");
+        assert!(Formatting::<Kernel>::enter_as(0x1000).is_some(), "leaving makes room");
         assert!(Formatting::<Kernel>::enter_as(0x1000).is_some(), "and leaves by being dropped");
         drop(entered);
 

@@ -158,7 +158,7 @@ impl<'a> EnableRequest<'a> {
 ///
 /// fn on_enable(request: &EnableRequest<'_>) {
 ///     if let Some(filter) = request.filter() {
-///         // Its content comes from whoever controls the session: check it.
+///         // Its content comes from the controller of the session: check it.
 ///         let first = filter.bytes().first().copied().unwrap_or_default();
 ///         write_event!(PROVIDER, "Filter", u32_hex("Kind", &filter.kind()), u8("First", &first));
 ///     }
@@ -184,7 +184,7 @@ impl<'a> FilterData<'a> {
         self.kind
     }
 
-    /// The data. Its content comes from whoever controls the session: check it.
+    /// The data. Its content comes from the controller of the session: check it.
     ///
     /// # IRQL
     ///

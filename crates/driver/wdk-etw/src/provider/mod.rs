@@ -68,8 +68,8 @@ impl<M: Mode> Provider<M> {
     const_fn! {
         /// Makes a provider; prefer [`define_provider!`](crate::define_provider), which checks and encodes the traits.
         ///
-        /// `traits` is a provider-traits blob ([`etw_types::traits`]). It is not looked at here: ETW answers
-        /// `STATUS_FILE_CORRUPT_ERROR` to a malformed one, which [`traits_status`](Self::traits_status) shows.
+        /// `traits` is a provider-traits blob ([`etw_types::traits`]). It is not checked here: ETW returns
+        /// `STATUS_FILE_CORRUPT_ERROR` for a malformed one, which [`traits_status`](Self::traits_status) shows.
         ///
         /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
         ///

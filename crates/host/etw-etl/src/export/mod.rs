@@ -185,7 +185,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// # Errors
     ///
-    /// What the output answered.
+    /// What the output returned.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.event_ref(&event.as_ref())
     }
@@ -194,7 +194,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// # Errors
     ///
-    /// What the output answered.
+    /// What the output returned.
     pub fn event_ref(&mut self, event: &EventRef<'_>) -> io::Result<()> {
         let decoded = self.decoder.decode(event);
         self.decoded(event, &decoded)
@@ -204,7 +204,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// # Errors
     ///
-    /// What the output answered.
+    /// What the output returned.
     pub fn decoded(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         self.line.clear();
         match self.format {
@@ -239,7 +239,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// # Errors
     ///
-    /// What the output answered.
+    /// What the output returned.
     pub fn flush(&mut self) -> io::Result<()> {
         self.line.clear();
         self.table.flush(&mut self.line);
@@ -251,7 +251,7 @@ impl<W: Write> Exporter<W> {
     ///
     /// # Errors
     ///
-    /// What the output answered.
+    /// What the output returned.
     pub fn finish(mut self) -> io::Result<W> {
         self.line.clear();
         match self.format {

@@ -56,7 +56,7 @@ struct Packet<'a> {
 pub struct Pcapng<W> {
     out: W,
     interfaces: HashMap<(u16, &'static str, u32), u32>,
-    /// Packets of which the end is missing, by the thread that writes them.
+    /// Packets whose end is missing, by the thread that writes them.
     open: HashMap<(Option<u32>, u16), Vec<u8>>,
     packets: u64,
     left_out: u64,

@@ -12,7 +12,7 @@ pub(super) fn node(out: &mut String, field: &Field, value: &Node, integers: Inte
     match value {
         Node::Value(value) => one(out, field, value, integers),
         Node::Array(nodes) if is_characters(field) => {
-            // Characters of which one is none: all others were joined already.
+            // One of the characters is invalid; otherwise they would have been joined already.
             let character = |node: &Node| match node {
                 Node::Value(Scalar::Text(text)) => text.clone(),
                 _ => char::REPLACEMENT_CHARACTER.to_string(),

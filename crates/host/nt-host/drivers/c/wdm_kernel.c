@@ -1,4 +1,4 @@
-/* A WDM driver that uses the kernel's parts one after the other, checks what they do, and answers a status for each. */
+/* A WDM driver that uses the kernel's parts one after the other, checks what they do, and returns a status for each. */
 
 #include "plain.h"
 

@@ -1,4 +1,4 @@
-/* A WDM driver that checks objects, exported data, threads and files by name, and answers a status for each step. */
+/* A WDM driver that checks objects, exported data, threads and files by name, and returns a status for each step. */
 
 #include "plain.h"
 

@@ -22,7 +22,7 @@ enum Value {
     ObjectType,
     /// The address of the system process.
     Process,
-    /// A table of which drivers only take the address.
+    /// A table; drivers only take its address.
     Table,
 }
 

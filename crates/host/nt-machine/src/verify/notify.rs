@@ -1,4 +1,4 @@
-//! News from threads that run the driver to the thread that answers: single bytes in a pipe, which a signal handler can
+//! News from threads that run the driver to the thread that talks to the host: single bytes in a pipe, which a signal handler can
 //! write.
 
 use std::io::{self, Read as _};

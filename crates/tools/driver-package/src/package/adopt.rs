@@ -12,7 +12,7 @@ use super::extras::{self, ETWCTL, File};
 use super::requirements::Requirements;
 use super::setup::{describe, sources};
 use super::texts::{Etwctl, Facts, version_entry};
-use super::{read, write};
+use super::{catalog_of, has_extension, read, write};
 use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
@@ -118,7 +118,7 @@ fn locate(folder: &Path) -> Result<PathBuf, Problem> {
     let mut packages = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| problem(error.to_string()))? {
         let path = entry.map_err(|error| problem(error.to_string()))?.path();
-        if has_extension(&path.to_string_lossy(), "inf") {
+        if has_extension(&path, "inf") {
             return Ok(folder.to_path_buf());
         }
         if path.is_dir() && path.to_string_lossy().ends_with("_package") {
@@ -147,7 +147,7 @@ impl Found {
         for entry in fs::read_dir(folder).map_err(problem)? {
             let path = entry.map_err(problem)?.path();
             // Debug information is large, and not looked at.
-            if path.is_file() && !has_extension(&path.to_string_lossy(), "pdb") {
+            if path.is_file() && !has_extension(&path, "pdb") {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 files.insert(name, read(&path)?);
             }
@@ -213,8 +213,7 @@ impl Found {
     }
 
     fn catalog(&self, inf: &Inf, inf_name: &str, arch: Arch) -> Result<String, Problem> {
-        let keys = [format!("CatalogFile.NT{}", arch.inf_name()), "CatalogFile.NT".into(), "CatalogFile".into()];
-        let named = keys.iter().find_map(|key| version_entry(inf, key));
+        let named = catalog_of(inf, &[arch]);
         let named = named.ok_or_else(|| self.problem(inf_name, "package-file", "[Version] names no CatalogFile"))?;
         let text = "the catalog that the .inf names is not in the folder";
         self.name_of(&named).cloned().ok_or_else(|| self.problem(&named, "package-file", text))
@@ -273,8 +272,4 @@ impl Found {
         let text = "it is there already and differs; it is left alone. Pass --replace to replace it";
         Err(Problems(replaced.iter().map(|name| self.problem(name, "package-file", text)).collect()))
     }
-}
-
-fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
 }

@@ -52,15 +52,18 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 ///
 /// Names the field when the bytes are no image that can be signed.
 pub fn image_digests(image: &[u8]) -> Result<Digests, Error> {
-    let offsets = SigningOffsets::of(image)?;
+    Ok(Digests::of_parts(image_parts(image, SigningOffsets::of(image)?)))
+}
+
+/// What of an image is digested.
+pub(crate) fn image_parts(image: &[u8], offsets: SigningOffsets) -> [&[u8]; 4] {
     let part = |range: std::ops::Range<usize>| image.get(range).unwrap_or_default();
     let end = offsets.signed_end(image.len());
-    let padding = [0; 8];
     let missing = end.next_multiple_of(8) - end;
-    Ok(Digests::of_parts([
+    [
         part(0..offsets.checksum),
         part(offsets.checksum + 4..offsets.security),
         part(offsets.security + 8..end),
-        padding.get(..missing).unwrap_or_default(),
-    ]))
+        [0; 8].get(..missing).unwrap_or_default(),
+    ]
 }

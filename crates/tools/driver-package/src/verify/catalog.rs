@@ -8,7 +8,7 @@ use super::digest::Algorithm;
 use super::envelope::{Envelope, items};
 use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
-use crate::sign::{hex, oid};
+use crate::sign::{hex, image_parts, oid};
 
 /// Digests of files.
 pub(super) struct Members(Vec<Vec<u8>>);
@@ -34,17 +34,7 @@ impl Members {
         [Algorithm::Sha256, Algorithm::Sha1].into_iter().find_map(|algorithm| {
             let digest = match offsets {
                 None => algorithm.digest(&[bytes]),
-                Some(offsets) => {
-                    let end = offsets.signed_end(bytes.len());
-                    let part = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default();
-                    let zeros = [0; 8];
-                    algorithm.digest(&[
-                        part(0..offsets.checksum),
-                        part(offsets.checksum + 4..offsets.security),
-                        part(offsets.security + 8..end),
-                        zeros.get(..end.next_multiple_of(8) - end).unwrap_or_default(),
-                    ])
-                }
+                Some(offsets) => algorithm.digest(&image_parts(bytes, offsets)),
             };
             self.0.contains(&digest).then_some(algorithm.name())
         })

@@ -7,13 +7,23 @@ use super::envelope::Envelope;
 use super::{Account, Context, Mark, pages};
 use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
-use crate::sign::{hex, oid};
+use crate::sign::{hex, image_parts, oid};
 
 /// The header of an entry in the attribute certificate table.
 const ENTRY: usize = 8;
 
 /// Verifies the signature of an image; returns whether it has one.
 pub(super) fn verify(account: &mut Account, bytes: &[u8], context: &Context) -> bool {
+    walk(account, bytes, |account, envelope| envelope.verify(account, context))
+}
+
+/// Compares the signed digests with the file; who signed them is not looked at.
+pub(super) fn compare(account: &mut Account, bytes: &[u8]) {
+    walk(account, bytes, |_, _| ());
+}
+
+/// Compares the digests of each signature and hands the signature to `check`; returns whether there is one.
+fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envelope)) -> bool {
     let offsets = match SigningOffsets::of(bytes) {
         Ok(offsets) => offsets,
         Err(error) => {
@@ -22,22 +32,21 @@ pub(super) fn verify(account: &mut Account, bytes: &[u8], context: &Context) -> 
         }
     };
     let Some(start) = offsets.signature else { return false };
-    let table = bytes.get(start + ENTRY..).unwrap_or_default();
-    match Envelope::parse(table) {
-        Ok(envelope) => signature(account, bytes, offsets, &envelope, context),
-        Err(reason) => account.add("signature", Mark::Failed, reason),
-    }
-    true
-}
-
-fn signature(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope: &Envelope, context: &Context) {
-    for (index, each) in std::iter::once(envelope).chain(&envelope.nested).enumerate() {
+    let envelope = match Envelope::parse(bytes.get(start + ENTRY..).unwrap_or_default()) {
+        Ok(envelope) => envelope,
+        Err(reason) => {
+            account.add("signature", Mark::Failed, reason);
+            return true;
+        }
+    };
+    for (index, each) in std::iter::once(&envelope).chain(&envelope.nested).enumerate() {
         if index > 0 {
             account.add("signature", Mark::Note, format!("signature {} of the file", index + 1));
         }
         digest(account, bytes, offsets, each);
-        each.verify(account, context);
+        check(account, each);
     }
+    true
 }
 
 /// The digest that was signed against that of the file, and the digests of its pages.
@@ -54,11 +63,7 @@ fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope
     let Some(algorithm) = Algorithm::of(data.algorithm()) else {
         return account.add("digest", Mark::Unknown, format!("the algorithm {} is not known", data.algorithm()));
     };
-    let end = offsets.signed_end(bytes.len());
-    let part = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default();
-    let parts =
-        [part(0..offsets.checksum), part(offsets.checksum + 4..offsets.security), part(offsets.security + 8..end)];
-    let own = algorithm.digest(&parts);
+    let own = algorithm.digest(&image_parts(bytes, offsets));
     if own == data.digest() {
         account.add("digest", Mark::Passed, format!("{} {}", algorithm.name(), hex(&own).to_lowercase()));
     } else {

@@ -161,10 +161,10 @@ pub(crate) struct Requested {
     /// The most verbose level, or a number
     #[arg(long, value_parser = Words::new(LEVELS.iter().copied(), values::level))]
     pub(crate) level: Option<Level>,
-    /// Keywords of which an event needs one (default: all events)
+    /// An event needs at least one of these keywords (default: all events)
     #[arg(long, value_name = "MASK", value_parser = values::number, default_value = "0", hide_default_value = true)]
     pub(crate) any: u64,
-    /// Keywords of which an event needs all
+    /// An event needs all of these keywords
     #[arg(long, value_name = "MASK", value_parser = values::number, default_value = "0", hide_default_value = true)]
     pub(crate) all: u64,
     /// The GUID is a provider group's
