@@ -15,7 +15,6 @@
 //! ```
 #![no_std]
 #![deny(unsafe_code)]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
