@@ -240,9 +240,7 @@ impl EventRef<'_> {
     pub fn class(&self) -> Option<Guid> {
         let header = &self.header;
         match header.layout {
-            Layout::System | Layout::Compact | Layout::PerfInfo => {
-                BuiltIn::class_of_hook(header.descriptor.id)
-            }
+            Layout::System | Layout::Compact | Layout::PerfInfo => BuiltIn::class_of_hook(header.descriptor.id),
             _ => header.provider,
         }
     }

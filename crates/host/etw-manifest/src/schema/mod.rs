@@ -114,7 +114,9 @@ impl Schema for Layers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, Encoding, EventKey, EventSchema, Extent, Field, Guid, InType, Layers, PointerSize, Schema, Source};
+    use super::{
+        Arc, Encoding, EventKey, EventSchema, Extent, Field, Guid, InType, Layers, PointerSize, Schema, Source,
+    };
 
     struct One(Arc<EventSchema>);
 
