@@ -37,6 +37,7 @@ mod event;
 mod generate;
 mod names;
 mod resource;
+mod structure;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
