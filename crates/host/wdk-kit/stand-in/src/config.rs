@@ -265,13 +265,13 @@ impl Config {
                 headers.push((*name).to_owned());
             }
         }
-        if headers.is_empty()
-            && let Some(first) = always.first()
-        {
-            let subset = format!("{subset:?}");
-            return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
+        match always.first() {
+            Some(first) if headers.is_empty() => {
+                let subset = format!("{subset:?}");
+                Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset })
+            }
+            _ => Ok(headers),
         }
-        Ok(headers)
     }
 
     /// A C file that includes the headers of some subsets.
