@@ -63,6 +63,14 @@ fn newest(include: &Path) -> String {
     names.filter(|name| name.starts_with("10.")).max_by_key(parts).unwrap_or_default()
 }
 
+/// The variables of ntoskrnl.exe that code has to import, by the kit's definition of its import library.
+pub(crate) fn imported_variables(root: &Path) -> Vec<String> {
+    let libraries = root.join("Lib").join(newest(&root.join("Include"))).join("km/x64");
+    // A WDK has no such file; then nothing is known about its variables.
+    let definition = fs::read_to_string(libraries.join("ntoskrnl.def")).unwrap_or_default();
+    definition.lines().filter_map(|line| line.trim().strip_suffix(" DATA")).map(str::to_owned).collect()
+}
+
 /// Settings for cargo, each for a `--config`.
 pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
     let triple = options.arch.triple();
