@@ -134,6 +134,9 @@ fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Pl
         .hidden_env("PATH", path_with(&plan.tools))
         .hidden_env(&format!("CC_{lower}"), plan.tools.join("clang-cl"))
         .hidden_env(&format!("AR_{lower}"), "llvm-lib");
+    if let Some(flags) = settings::c_flags(&plan.root, env::var(format!("CFLAGS_{lower}")).ok()) {
+        tool = tool.hidden_env(&format!("CFLAGS_{lower}"), flags);
+    }
     for (name, value) in settings::of_prompt(plan, options.arch) {
         tool = tool.hidden_env(name, value);
     }

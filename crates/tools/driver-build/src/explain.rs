@@ -9,8 +9,10 @@ pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Ve
     let plain = strip_colors(messages);
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
-        let found = header(line).or_else(|| symbol(line, imported)).or_else(|| library(line)).or_else(|| framework(line));
-        let found = found.or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
+        let found =
+            header(line).or_else(|| symbol(line, imported)).or_else(|| library(line)).or_else(|| framework(line));
+        let found =
+            found.or_else(|| program(line)).or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
         for text in found {
             if !lines.contains(&text) {
                 lines.push(text);
@@ -87,8 +89,14 @@ fn framework(line: &str) -> Option<String> {
     ))
 }
 
+/// The kit's scripts in the place of Microsoft's programs, which say what to do.
+fn program(line: &str) -> Option<String> {
+    let text = line.trim().strip_prefix("error: ")?;
+    text.starts_with("a build script runs ").then(|| text.to_owned())
+}
+
 /// What is to be changed in the driver itself, by a part of the message.
-const DEFECTS: [(&str, &str); 7] = [
+const DEFECTS: [(&str, &str); 5] = [
     (
         "unknown feature `",
         "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name the \
@@ -110,16 +118,10 @@ const DEFECTS: [(&str, &str); 7] = [
         "may not be used on the stable release channel",
         "the driver uses unstable features: add a rust-toolchain.toml with channel = \"nightly\" beside its Cargo.toml",
     ),
-    (
-        "rc.exe",
-        "the driver's build script runs the resource compiler of the Windows SDK: do it only if cfg!(windows), or use llvm-rc",
-    ),
-    ("mc.exe", "the driver's build script runs the message compiler of the Windows SDK: do it only if cfg!(windows)"),
 ];
 
 fn defect(line: &str) -> Option<String> {
-    let is_error = line.contains("error") || line.contains("panicked") || line.contains("NotFound");
-    let (_, text) = DEFECTS.iter().find(|(part, _)| is_error && line.contains(part))?;
+    let (_, text) = DEFECTS.iter().find(|(part, _)| line.contains("error") && line.contains(part))?;
     Some((*text).to_owned())
 }
 

@@ -8,7 +8,7 @@ use crate::build::Options;
 use crate::error::Error;
 use crate::host::Host;
 use crate::plan::{Group, Plan, read};
-use crate::setup::note;
+use crate::setup::{self, note};
 
 /// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
 pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
@@ -23,17 +23,21 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
     }
     let rustup = || host.tool("rustup").current_dir(folder).env_remove("RUSTUP_TOOLCHAIN");
     let active = || rustup().args(["show", "active-toolchain"]).capture();
-    let said = active().or_else(|_| {
-        // Without a name rustup installs what the file asks for.
-        note(&format!("installing the toolchain that the driver asks for in {}", folder.display()));
-        rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently().2.and_then(|()| active())
-    });
-    let said = said.map_err(|error| {
-        Error::Missing(format!(
-            "the driver asks for a toolchain in {}, and rustup cannot install it: {error}",
-            folder.display()
-        ))
-    })?;
+    let said = match active() {
+        Ok(said) => said,
+        Err(_) => {
+            let wanted = format!("the toolchain that the driver asks for in {}", folder.display());
+            setup::permit(host, &wanted, "run `rustup toolchain install` there")?;
+            note(&format!("installing {wanted}"));
+            // Without a name rustup installs what the file asks for.
+            let (_, said, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();
+            result.and_then(|()| active()).map_err(|error| {
+                let reason = said.lines().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned);
+                let reason = reason.unwrap_or_else(|| error.to_string());
+                Error::Missing(format!("rustup cannot install {wanted}: {reason}"))
+            })?
+        }
+    };
     Ok(said.split_whitespace().next().map(str::to_owned))
 }
 
@@ -53,6 +57,13 @@ pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> 
         ("INCLUDE", headers.join(";")),
         ("LIB", libraries.display().to_string()),
     ]
+}
+
+/// What C code is compiled with besides its own flags: a WDK's headers name one another in any case.
+pub(crate) fn c_flags(root: &Path, own: Option<String>) -> Option<String> {
+    let overlay = root.join("overlay.yaml");
+    let flags = format!("-Xclang -ivfsoverlay -Xclang {}", overlay.display());
+    overlay.is_file().then(|| own.map_or_else(|| flags.clone(), |own| format!("{own} {flags}")))
 }
 
 /// The newest version in a folder of headers, as `10.0.26100.0`.
