@@ -226,7 +226,11 @@ fn check_subsets(packages: &[Value], resolve: &Value) -> Result<(), Error> {
     for package in all(packages, "wdk-sys") {
         let node = nodes.iter().find(|node| node["id"] == package["id"]);
         let features = node.and_then(|node| node["features"].as_array()).map(Vec::as_slice).unwrap_or_default();
-        for (feature, header) in WITHOUT_HEADERS.iter().filter(|(feature, _)| features.contains(&(*feature).into())) {
+        // It enables `gpio` too, and needs nothing of it.
+        let has_ports = features.contains(&"parallel-ports".into());
+        let mut wanted = WITHOUT_HEADERS.iter().filter(|(feature, _)| *feature != "gpio" || !has_ports);
+        let found = wanted.find(|(feature, _)| features.contains(&(*feature).into()));
+        if let Some((feature, header)) = found {
             return Err(Error(format!(
                 "the driver enables the feature `{feature}` of wdk-sys, whose header {header} is in no source that the kit is made of: \
                  build with a WDK (--wdk FOLDER), or take the feature out of Cargo.toml"
@@ -386,6 +390,7 @@ mod tests {
         let packages = [json!({ "name": "wdk-sys", "id": "it" })];
         let with = |features: &[&str]| json!({ "nodes": [{ "id": "it", "features": features }] });
         assert_eq!(check_subsets(&packages, &with(&["hid", "usb"])), Ok(()));
+        assert_eq!(check_subsets(&packages, &with(&["gpio", "parallel-ports"])), Ok(()));
         let error = check_subsets(&packages, &with(&["hid", "spb"])).unwrap_err().to_string();
         assert!(error.contains("`spb`") && error.contains("--wdk"), "{error}");
     }

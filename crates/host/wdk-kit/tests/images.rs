@@ -135,6 +135,21 @@ fn kmdf_drivers_are_native_images_that_start_in_the_stub() {
 }
 
 #[test]
+fn a_driver_of_every_subsystem_imports_from_their_modules() {
+    let bytes = image("kmdf", "kit_subsystems", "x64");
+    check(&bytes, "x64", &["ntoskrnl.exe", "hal.dll", "wdfldr.sys", "fltmgr.sys", "vhf.sys"]);
+    let modules = imports(&PeFile64::parse(&*bytes).unwrap());
+    assert_eq!(modules["fltmgr.sys"], ["FltUnregisterFilter"]);
+    assert_eq!(modules["vhf.sys"], ["VhfDelete"]);
+}
+
+#[test]
+fn a_driver_on_an_older_release_of_microsofts_crates() {
+    let bytes = image("older", "kit_older", "x64");
+    check(&bytes, "x64", &WDM);
+}
+
+#[test]
 fn a_wdm_driver_is_a_native_image_without_a_framework() {
     for arch in architectures() {
         let bytes = image("wdm", "kit_wdm", arch);

@@ -23,20 +23,19 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
     }
     let rustup = || host.tool("rustup").current_dir(folder).env_remove("RUSTUP_TOOLCHAIN");
     let active = || rustup().args(["show", "active-toolchain"]).capture();
-    let said = match active() {
-        Ok(said) => said,
-        Err(_) => {
-            let wanted = format!("the toolchain that the driver asks for in {}", folder.display());
-            setup::permit(host, &wanted, "run `rustup toolchain install` there")?;
-            note(&format!("installing {wanted}"));
-            // Without a name rustup installs what the file asks for.
-            let (_, said, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();
-            result.and_then(|()| active()).map_err(|error| {
-                let reason = said.lines().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned);
-                let reason = reason.unwrap_or_else(|| error.to_string());
-                Error::Missing(format!("rustup cannot install {wanted}: {reason}"))
-            })?
-        }
+    let said = if let Ok(said) = active() {
+        said
+    } else {
+        let wanted = format!("the toolchain that the driver asks for in {}", folder.display());
+        setup::permit(host, &wanted, "run `rustup toolchain install` there")?;
+        note(&format!("installing {wanted}"));
+        // Without a name rustup installs what the file asks for.
+        let (_, said, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();
+        result.and_then(|()| active()).map_err(|error| {
+            let reason = said.lines().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned);
+            let reason = reason.unwrap_or_else(|| error.to_string());
+            Error::Missing(format!("rustup cannot install {wanted}: {reason}"))
+        })?
     };
     Ok(said.split_whitespace().next().map(str::to_owned))
 }
