@@ -51,6 +51,7 @@ impl Workspace {
     /// # Errors
     ///
     /// If cargo fails, there is no driver, or the kit cannot build it: the message says what to change.
+    #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
     pub fn read(manifest: &Path, triple: &str, wanted: &[String], has_wdk: bool) -> Result<Self, Error> {
         let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
@@ -200,7 +201,7 @@ fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
             )));
         }
         // Warnings come first, and are about something else.
-        let error = said.find("error: ").map_or(&*said, |at| &said[at + "error: ".len()..]);
+        let error = said.split_once("error: ").map_or(&*said, |(_, error)| error);
         let advice = if said.contains("requires a nightly version of Cargo") {
             "\nadd a rust-toolchain.toml with channel = \"nightly\" beside it"
         } else {
@@ -221,6 +222,7 @@ fn download_error(said: &str) -> Option<String> {
 /// Parts of wdk-sys whose headers neither the metadata nor Microsoft's bindings have.
 const WITHOUT_HEADERS: [(&str, &str); 2] = [("gpio", "gpio.h"), ("spb", "spb.h")];
 
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn check_subsets(packages: &[Value], resolve: &Value) -> Result<(), Error> {
     let nodes = resolve["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
     for package in all(packages, "wdk-sys") {
@@ -321,6 +323,7 @@ fn uses_wdk(package: &Value) -> bool {
 }
 
 /// The driver model of a package: its own, the workspace's, or the only one that its workspace has.
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Option<String>, Error> {
     let table = |value: &Value| {
         let model = &value["wdk"]["driver-model"];
@@ -344,6 +347,7 @@ fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Optio
 }
 
 /// What can be said about a model before anything is compiled.
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn check_model(name: &str, model: &str) -> Result<(), Error> {
     let table: Value = serde_json::from_str(model).unwrap_or_default();
     let number = |key: &str| table[key].as_u64();

@@ -1,5 +1,6 @@
 //! The framework's records have the sizes and the offsets of fields that Microsoft's public headers give them, in every version
 //! that has public headers.
+#![cfg(test)]
 
 use std::fmt::Write as _;
 use std::fs;

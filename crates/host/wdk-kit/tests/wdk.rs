@@ -1,4 +1,5 @@
 //! A WDK in the folders that people have it in. The test makes them of the kit's own files, under names in another case.
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,8 +67,10 @@ fn is_usable(root: &Path, version: &str) {
 fn packages_of_nuget_are_one_wdk() {
     let folder = temporary("nuget");
     let kit = kit();
-    let (wdk, sdk) =
-        (folder.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c"), folder.join("Microsoft.Windows.SDK.CPP.10.0.26100.1/c"));
+    let (wdk, sdk) = (
+        folder.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c"),
+        folder.join("Microsoft.Windows.SDK.CPP.10.0.26100.1/c"),
+    );
     copy(&kit.join("Include").join(VERSION).join("km"), &wdk.join("Include").join(VERSION).join("km"), shout);
     copy(&kit.join("Include/wdf"), &wdk.join("Include/wdf"), shout);
     copy(&kit.join("Lib"), &wdk.join("Lib"), shout);

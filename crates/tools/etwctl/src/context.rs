@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use command_line::exit;
 use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
 
@@ -87,22 +88,23 @@ pub(crate) enum Failure {
     Io(io::Error),
     /// A driver that was run did something wrong.
     Driver(String),
-    /// A command of a batch failed, and was reported.
-    Batch(u8),
+    /// What failed was reported already.
+    Reported(u8),
 }
 
 impl Failure {
-    /// See the exit codes in the explanation.
+    /// See docs/conventions.md.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
-            Self::Session(error) if error.is_unsupported() => 4,
+            Self::Usage(_) | Self::Trace(_) => exit::USAGE,
+            Self::Session(error) if error.is_unsupported() => exit::UNSUPPORTED,
             // Whoever read our output has seen enough.
-            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Session(_) | Self::NotFound(..) | Self::Trace(_) | Self::Io(_) => 1,
-            Self::Damaged(_) => 3,
-            Self::Driver(_) => 5,
-            Self::Batch(code) => *code,
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
+            Self::Io(_) => exit::USAGE,
+            Self::Session(_) | Self::NotFound(..) => exit::FAILED,
+            Self::Damaged(_) => exit::INCOMPLETE,
+            Self::Driver(_) => exit::FINDINGS,
+            Self::Reported(code) => *code,
         }
     }
 
@@ -122,7 +124,7 @@ impl Failure {
             Self::Driver(message) => eprintln!("etwctl: the driver under test: {message}"),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Self::Io(error) => eprintln!("etwctl: {error}"),
-            Self::Batch(_) => {}
+            Self::Reported(_) => {}
         }
     }
 }

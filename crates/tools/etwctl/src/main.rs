@@ -15,6 +15,7 @@ mod values;
 
 use std::process::ExitCode;
 
+use command_line::{end, exit};
 use context::Context;
 use etw_session::Machine;
 
@@ -22,16 +23,12 @@ fn main() -> ExitCode {
     let machine = Machine::local();
     let line = match cli::parse(&machine, std::env::args_os().skip(1)) {
         Ok(line) => line,
-        Err(error) => {
-            // An explanation that nobody reads is no failure.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return command_line::explain(&error),
     };
     let result = commands::run(&Context::new(&machine, line.global), &line.command);
     Context::tell_unstopped(&machine);
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => end(exit::SUCCESS),
         Err(failure) => {
             failure.report();
             // Whoever looks for a session of an earlier command has to know where sessions live.

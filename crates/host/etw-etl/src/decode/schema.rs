@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
-use etw_manifest::mof::{Kernel, KernelClasses};
+use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema, ValueMap};
 use etw_types::tracelogging::Value;
 use etw_types::{Guid, InType};
@@ -40,7 +40,7 @@ impl Default for Decoder {
     /// The kernel's own classes only.
     fn default() -> Self {
         let mut layers = Layers::new();
-        layers.push(Arc::new(Kernel));
+        layers.push(Arc::new(BuiltIn));
         Self::new(layers)
     }
 }
@@ -58,7 +58,7 @@ impl Decoder {
         let mut layers = Layers::new();
         layers.push(reader.schemas());
         files.into_iter().for_each(|files| layers.push(files));
-        layers.push(Arc::new(Kernel));
+        layers.push(Arc::new(BuiltIn));
         Self::new(layers)
     }
 
@@ -240,9 +240,7 @@ impl EventRef<'_> {
     pub fn class(&self) -> Option<Guid> {
         let header = &self.header;
         match header.layout {
-            Layout::System | Layout::Compact | Layout::PerfInfo => {
-                KernelClasses::get().class_of_hook(header.descriptor.id)
-            }
+            Layout::System | Layout::Compact | Layout::PerfInfo => BuiltIn::class_of_hook(header.descriptor.id),
             _ => header.provider,
         }
     }

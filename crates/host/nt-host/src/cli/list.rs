@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use command_line::exit::{SUCCESS, USAGE};
+use command_line::print;
 use nt_machine::{Listed, component, everything, is_modelled};
 
-use super::{CLEAN, USAGE, print};
 use crate::{ImportName, Known, Os, known, plan};
 
 pub(super) fn list(path: &Path, os: Os) -> u8 {
@@ -60,7 +61,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         let _ = writeln!(text, "not modelled: {component}, {count} routine{}", if count == 1 { "" } else { "s" });
     }
     print(&text);
-    CLEAN
+    SUCCESS
 }
 
 /// `list --all`: everything that this host has, with how far it goes, and what it lacks of the framework.
@@ -80,5 +81,5 @@ pub(super) fn list_all(os: Os) -> u8 {
     }
     let _ = writeln!(text, "{full} in full, {fixed} with a fixed answer, {missing} missing on {os}");
     print(&text);
-    CLEAN
+    SUCCESS
 }

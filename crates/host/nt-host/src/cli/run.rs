@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
+use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
+use command_line::print;
 use etw_types::Guid;
 use nt_machine::Time;
 
 use super::args::Options;
 use super::clients::Clients;
-use super::{CLEAN, ENTRY_FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, interrupt, print};
+use super::interrupt;
 use crate::report::Sent;
 use crate::{Builder, Error, Failure, NtHost, Report, report};
 
@@ -37,7 +39,7 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
-    builder = match options.time {
+    builder = match options.time() {
         Some(Time::Real) => builder.real_time(),
         // Somebody looks at the trace; a run with a seed is to be the same each time.
         None if measured && options.seed.is_none() => builder.measured_time(),
@@ -114,7 +116,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
             Err(error) => return Err(error),
         }
     }
-    Clients::new(host, device.as_ref()).run(&options.steps, progress)?;
+    Clients::new(host, device.as_ref()).run(&options.steps.0, progress)?;
     if options.capture_state {
         progress.step("capture state");
         capture_state(host)?;
@@ -163,9 +165,9 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
 fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
     match result {
         Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
-        Err(error @ Error::NotLoaded(..)) => Outcome { code: ENTRY_FAILED, text: error.to_string() },
+        Err(error @ Error::NotLoaded(..)) => Outcome { code: FAILED, text: error.to_string() },
         Err(Error::DriverEntry(status, _)) if report.is_clean() => {
-            Outcome { code: ENTRY_FAILED, text: format!("DriverEntry returned {status}") }
+            Outcome { code: FAILED, text: format!("DriverEntry returned {status}") }
         }
         Err(error @ (Error::Process(_) | Error::Host(_))) => {
             Outcome { code: INCOMPLETE, text: format!("the run ended early: {error}") }
@@ -179,7 +181,7 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
             let plural = if unsent == 1 { " was" } else { "s were" };
             Outcome { code: FINDINGS, text: format!("{unsent} request{plural} not sent") }
         }
-        _ if report.is_clean() => Outcome { code: CLEAN, text: "clean".into() },
+        _ if report.is_clean() => Outcome { code: SUCCESS, text: "clean".into() },
         _ => {
             let count = report.findings().len();
             Outcome { code: FINDINGS, text: format!("{count} finding{}", if count == 1 { "" } else { "s" }) }

@@ -269,9 +269,11 @@ impl Config {
                 headers.push((*name).to_owned());
             }
         }
-        if headers.is_empty() && !always.is_empty() {
+        if headers.is_empty()
+            && let Some(first) = always.first()
+        {
             let subset = format!("{subset:?}");
-            return Err(ConfigError::HeaderNotInKit { header: always[0].to_owned(), subset });
+            return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
         }
         Ok(headers)
     }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use command_line::Words;
 use etw_session::ClockType;
 use etw_session::info::{self, Facts, GROUPS};
 use etw_types::{Guid, Level};
 use windows_releases::Release;
 
-use super::words::Words;
 use crate::values::{self, LEVELS, PROPERTIES, Provider};
 
 /// A session that must be named.

@@ -16,9 +16,7 @@ mod start;
 mod stats;
 mod unnamed;
 
-use std::io::{self, Write};
-
-use clap_complete::generate;
+use command_line::exit;
 
 use crate::cli::{self, Command, Info};
 use crate::context::{Context, Failure};
@@ -45,10 +43,9 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Stacks(line) => stacks::stacks(context, line),
         Command::Schema(line) => schema::schema(context, line),
         Command::Batch(line) => batch::batch(context, line),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            generate(*shell, &mut cli::command(context.machine), "etwctl", &mut script);
-            Ok(io::stdout().write_all(&script)?)
-        }
+        Command::Shells(shells) => match shells.run(cli::command(context.machine), "etwctl") {
+            exit::SUCCESS => Ok(()),
+            code => Err(Failure::Reported(code)),
+        },
     }
 }
