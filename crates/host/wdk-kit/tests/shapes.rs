@@ -161,6 +161,26 @@ fn a_driver_with_settings_of_its_own() {
 }
 
 #[test]
+fn a_member_with_settings_of_its_own() {
+    let folder = plain("shape-member", "", "");
+    let member = folder.join("driver");
+    for name in ["build.rs", "src"] {
+        fs::create_dir_all(&member).unwrap();
+        fs::rename(folder.join(name), member.join(name)).unwrap();
+    }
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    // Cargo ignores a member's profile, so the flags are all that keeps it from unwinding.
+    write(member.join("Cargo.toml"), &manifest.replace("[workspace]\n", ""));
+    write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"driver\"]\n");
+    write(
+        member.join(".cargo/config.toml"),
+        "[build]\ntarget = \"x86_64-pc-windows-msvc\"\nrustflags = [\"-Cpanic=abort\"]\n",
+    );
+    builds(&[], &member, &["shape_member"]);
+    is_refused(&folder, &["the driver unwinds", "panic = \"abort\""]);
+}
+
+#[test]
 fn drivers_that_cannot_be_built_are_refused_with_what_to_change() {
     let folder = folder("refused");
     package(&folder.join("a"), "shape-a", &format!("{CDYLIB}{PROFILE}"));

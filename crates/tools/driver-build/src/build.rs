@@ -118,14 +118,14 @@ fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Resu
     Ok((toolchain, plan))
 }
 
-/// Cargo in the driver's workspace, with the stand-in for `wdk-build`.
+/// Cargo in the driver's folder, with the stand-in for `wdk-build`.
 fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Plan, group: &Group, verb: &str) -> Tool {
     let triple = options.arch.triple();
     let lower = triple.replace('-', "_");
     let build = build_folder(host, plan, group);
     let mut tool = toolchain
         .cargo_for(host, verb, triple)
-        .current_dir(&plan.workspace)
+        .current_dir(&plan.folder)
         .args(["--manifest-path".as_ref(), plan.workspace.join("Cargo.toml").as_os_str()])
         .args(["--target-dir".as_ref(), build.as_os_str()])
         .hidden_env("CARGO_BUILD_BUILD_DIR", &build)

@@ -96,7 +96,7 @@ fn program(line: &str) -> Option<String> {
 }
 
 /// What is to be changed in the driver itself, by a part of the message.
-const DEFECTS: [(&str, &str); 5] = [
+const DEFECTS: [(&str, &str); 6] = [
     (
         "unknown feature `",
         "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name the \
@@ -104,6 +104,10 @@ const DEFECTS: [(&str, &str); 5] = [
     ),
     (
         "language item required, but not found: `eh_personality`",
+        "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
+    ),
+    (
+        "unwinding panics are not supported without std",
         "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
     ),
     (

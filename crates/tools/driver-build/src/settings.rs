@@ -44,7 +44,7 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
 pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
     let include = plan.root.join("Include");
     let version = newest(&include);
-    let headers = ["km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
+    let headers = ["km/crt", "km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
     let folder = if arch == Arch::X64 { "x64" } else { "ARM64" };
     let libraries = plan.root.join("Lib").join(&version).join("km").join(folder);
     vec![
@@ -89,8 +89,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
         let paths: Vec<String> = plan.replacements.iter().map(|path| format!("{:?}", path.to_string_lossy())).collect();
         settings.push(format!("paths=[{}]", paths.join(", ")));
     }
-    let configurations: Vec<String> =
-        configurations(&plan.workspace).iter().filter_map(|path| read(path).ok()).collect();
+    let configurations: Vec<String> = configurations(&plan.folder).iter().filter_map(|path| read(path).ok()).collect();
     // Cargo takes either flags for a target or those for all, and joins flags of one kind.
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
@@ -133,10 +132,10 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
     )
 }
 
-/// Configuration files that cargo reads for a workspace.
-fn configurations(workspace: &Path) -> Vec<PathBuf> {
+/// Configuration files that cargo reads in a folder.
+fn configurations(folder: &Path) -> Vec<PathBuf> {
     let names = [".cargo/config.toml", ".cargo/config"];
-    workspace.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
+    folder.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
 }
 
 /// Whether a TOML text has the key in the table, in one of the two common spellings.

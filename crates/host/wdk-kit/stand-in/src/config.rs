@@ -269,9 +269,7 @@ impl Config {
                 headers.push((*name).to_owned());
             }
         }
-        if headers.is_empty()
-            && let Some(first) = always.first()
-        {
+        if let Some(first) = always.first().filter(|_| headers.is_empty()) {
             let subset = format!("{subset:?}");
             return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
         }
