@@ -121,7 +121,6 @@ fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Resu
 /// Cargo in the driver's folder, with the stand-in for `wdk-build`.
 fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Plan, group: &Group, verb: &str) -> Tool {
     let triple = options.arch.triple();
-    let lower = triple.replace('-', "_");
     let build = build_folder(host, plan, group);
     let mut tool = toolchain
         .cargo_for(host, verb, triple)
@@ -129,16 +128,9 @@ fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Pl
         .args(["--manifest-path".as_ref(), plan.workspace.join("Cargo.toml").as_os_str()])
         .args(["--target-dir".as_ref(), build.as_os_str()])
         .hidden_env("CARGO_BUILD_BUILD_DIR", &build)
-        .hidden_env("WDK_KIT_ROOT", &plan.root)
-        .hidden_env("WDK_KIT_MODEL", &group.model)
-        .hidden_env("PATH", path_with(&plan.tools))
-        .hidden_env(&format!("CC_{lower}"), plan.tools.join("clang-cl"))
-        .hidden_env(&format!("AR_{lower}"), "llvm-lib");
-    if let Some(flags) = settings::c_flags(&plan.root, env::var(format!("CFLAGS_{lower}")).ok()) {
-        tool = tool.hidden_env(&format!("CFLAGS_{lower}"), flags);
-    }
-    for (name, value) in settings::of_prompt(plan, options.arch) {
-        tool = tool.hidden_env(name, value);
+        .hidden_env("PATH", path_with(&plan.tools));
+    for (name, value) in settings::of_environment(plan, group, options.arch) {
+        tool = tool.hidden_env(&name, value);
     }
     for package in &group.packages {
         tool = tool.args(["--package", package]);

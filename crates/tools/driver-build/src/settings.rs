@@ -1,5 +1,6 @@
 //! The driver's own settings, and those that are added to them.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,8 +41,24 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
     Ok(said.split_whitespace().next().map(str::to_owned))
 }
 
+/// Variables that build scripts read: those of the stand-in for `wdk-build`, those that name the C compiler, and those of a
+/// WDK's command prompt.
+pub(crate) fn of_environment(plan: &Plan, group: &Group, arch: Arch) -> Vec<(String, String)> {
+    let lower = arch.triple().replace('-', "_");
+    let mut variables = vec![
+        (String::from("WDK_KIT_ROOT"), plan.root.display().to_string()),
+        (String::from("WDK_KIT_MODEL"), group.model.clone()),
+        (format!("CC_{lower}"), plan.tools.join("clang-cl").display().to_string()),
+        (format!("AR_{lower}"), String::from("llvm-lib")),
+    ];
+    let flags = format!("CFLAGS_{lower}");
+    variables.extend(c_flags(&plan.root, env::var(&flags).ok()).map(|value| (flags, value)));
+    variables.extend(of_prompt(plan, arch).into_iter().map(|(name, value)| (name.to_owned(), value)));
+    variables
+}
+
 /// What build scripts find in a WDK's command prompt: where the kit is, and where the compiler and the linker look for files.
-pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
+fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
     let include = plan.root.join("Include");
     let version = newest(&include);
     let headers = ["km/crt", "km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
@@ -59,7 +76,7 @@ pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> 
 }
 
 /// What C code is compiled with besides its own flags: a WDK's headers name one another in any case.
-pub(crate) fn c_flags(root: &Path, own: Option<String>) -> Option<String> {
+fn c_flags(root: &Path, own: Option<String>) -> Option<String> {
     let overlay = root.join("overlay.yaml");
     let flags = format!("-Xclang -ivfsoverlay -Xclang {}", overlay.display());
     overlay.is_file().then(|| own.map_or_else(|| flags.clone(), |own| format!("{own} {flags}")))
@@ -117,11 +134,8 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
         arguments.extend([String::from("--config"), setting]);
     }
     let quoted: Vec<String> = arguments.iter().map(|argument| format!("{argument:?}")).collect();
-    let variables = [
-        ("WDK_KIT_ROOT", plan.root.to_string_lossy().into_owned()),
-        ("WDK_KIT_MODEL", group.model.clone()),
-        ("CARGO_TARGET_DIR", build.to_string_lossy().into_owned()),
-    ];
+    let mut variables = of_environment(plan, group, options.arch);
+    variables.push((String::from("CARGO_TARGET_DIR"), build.to_string_lossy().into_owned()));
     let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
     format!(
         "{{\n  \"rust-analyzer.cargo.target\": \"{}\",\n  \"rust-analyzer.check.allTargets\": false,\n  \
@@ -151,7 +165,8 @@ fn has_key(text: &str, table: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_key, of_cargo};
+    use super::{has_key, of_cargo, of_editor, of_environment};
+    use crate::arch::Arch;
     use crate::build::Options;
     use crate::plan::{Group, Plan};
 
@@ -169,5 +184,16 @@ mod tests {
         let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..Plan::default() };
         let options = Options::new("m".into());
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
+    }
+
+    #[test]
+    fn an_editor_has_the_variables_of_a_build() {
+        let plan = Plan { root: "/kit".into(), tools: "/tools".into(), ..Plan::default() };
+        let (group, options) = (Group::default(), Options::new("m".into()));
+        let settings = of_editor(&plan, &group, &options, "/build".as_ref());
+        for (name, value) in of_environment(&plan, &group, Arch::X64) {
+            assert!(settings.contains(&format!("{name:?}: {value:?}")), "{name}: {settings}");
+        }
+        assert!(settings.contains("\"CARGO_TARGET_DIR\": \"/build\""), "{settings}");
     }
 }
