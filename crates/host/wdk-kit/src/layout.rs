@@ -45,6 +45,10 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for name in ["ctype.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;
     }
+    // For Microsoft's analysis of sources; nothing in them matters to a compiler.
+    for name in ["dontuse.h", "suppress.h"] {
+        write(&include.join("km").join(name), "#pragma once\n")?;
+    }
     // Build scripts written on Windows, where case does not matter.
     for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {
         let link = kit.join(name);

@@ -122,9 +122,19 @@ fn build_for(
             linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
         }
         spell(&base)?;
+        // Packages that declare routines of programs name these libraries also in drivers, which call none of them.
+        for name in &generated.programs {
+            let path = base.join(name).with_extension("lib");
+            if !path.exists() {
+                layout::write(&path, EMPTY)?;
+            }
+        }
     }
     Ok(())
 }
+
+/// A library with nothing in it.
+const EMPTY: &str = "!<arch>\n";
 
 /// Gives every library the names by which drivers also know it: the linker looks for a file by the driver's spelling.
 fn spell(folder: &Path) -> Result<(), Error> {

@@ -21,12 +21,14 @@ const SOURCE: &str = "#![no_std]\nextern crate wdk_panic;\nuse wdk_sys::{DRIVER_
     #[unsafe(export_name = \"DriverEntry\")]\n\
     pub unsafe extern \"system\" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS { 0 }\n";
 
-/// A driver without Microsoft's crates, which needs nothing but the compiler.
+/// A driver without Microsoft's crates, which needs nothing but the compiler. As others do, it names a library of programs that
+/// it uses nothing of.
 const PLAIN_BUILD: &str = "fn main() {\n    for argument in [\"/DRIVER\", \"/NODEFAULTLIB\", \"/SUBSYSTEM:NATIVE\", \"/ENTRY:DriverEntry\"] {\n\
     println!(\"cargo::rustc-cdylib-link-arg={argument}\");\n    }\n    more();\n}\n";
 const PLAIN_SOURCE: &str = "#![no_std]\n\
     #[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n\
     #[link(name = \"ntoskrnl\")]\nunsafe extern \"system\" { fn PsGetCurrentProcessId() -> isize; }\n\
+    #[link(name = \"kernel32\")]\nunsafe extern \"system\" {}\n\
     #[unsafe(no_mangle)]\npub extern \"system\" fn DriverEntry(_: *mut u8, _: *mut u8) -> i32 {\n\
     (unsafe { PsGetCurrentProcessId() } == 0).into()\n}\n";
 
