@@ -5,6 +5,7 @@
     unused_must_use,
     unused_qualifications,
     clippy::all,
+    clippy::allow_attributes_without_reason,
     clippy::pedantic,
     clippy::undocumented_unsafe_blocks,
     clippy::multiple_unsafe_ops_per_block,
