@@ -98,7 +98,7 @@ fn whoever_looks_for_a_session_in_vain_learns_where_sessions_are() {
 fn limits_and_missing_files_have_exit_code_1() {
     for (line, message) in [
         ("start S --etl x.etl --circular 0", "needs a largest size"),
-        ("start S --etl x.etl --circular 1 --sequential 1", "a sequential file cannot be circular"),
+        ("start S --etl x.etl --circular 1MiB --sequential 1MiB", "a sequential file cannot be circular"),
         ("decode no-such-file.etl", "cannot open"),
         ("stats Cargo.toml", "is not an .etl trace"),
     ] {
@@ -110,7 +110,7 @@ fn limits_and_missing_files_have_exit_code_1() {
 
 #[test]
 fn a_dry_run_shows_what_would_be_asked_for() {
-    let run = etwctl("start S --etl t.etl --circular 16 --buffer-kib 64 --flush 0.5 --dry-run --json");
+    let run = etwctl("start S --etl t.etl --circular 16MiB --buffer 64KiB --flush 500ms --dry-run --json");
     assert_eq!(run.code, 0, "{}", run.err);
     let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((&json["mode_bits"], &json["flush_timer"]), (&"0x8000012".into(), &500.into()));

@@ -50,7 +50,7 @@ fn worker(options: &Options, from: u64, careful: bool, progress: &mut Progress) 
     let time = if careful { SEARCH } else { *time };
     let mut command = Command::new(env::current_exe()?);
     command.args([target.name, "--worker", &from.to_string(), "--seed", &seed.to_string()]);
-    command.args(["--milliseconds", &time.as_millis().to_string()]);
+    command.args(["--time", &format!("{}ms", time.as_millis())]);
     if careful {
         command.arg("--careful");
     }
