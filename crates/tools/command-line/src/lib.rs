@@ -39,10 +39,12 @@ pub fn parse<P: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<P, 
 ///
 /// As those of [`parse`].
 pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
-    let mut command = shells::added_to(command);
+    let description = shells::added_to(command);
+    let mut command = description.clone();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| explain(&error))?;
     match Shells::of(&matches) {
-        Some(shells) => Err(end(shells.run(command))),
+        // Of the description as it was: clap adds to the one that it parses with.
+        Some(shells) => Err(end(shells.run(description))),
         None => P::from_arg_matches(&matches).map_err(|error| explain(&error.format(&mut command))),
     }
 }

@@ -7,7 +7,7 @@ use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
 
 use crate::cli::{Color, Global};
-use crate::output::{Json, Table, object, paint, table};
+use crate::output::{Json, Table, document, paint, table};
 use crate::values::nearest;
 
 /// The machine, and how to write.
@@ -26,13 +26,13 @@ impl<'a> Context<'a> {
 
     /// Writes a table.
     pub(crate) fn table(&self, table: Table) -> Result<(), Failure> {
-        let text = if self.is_json { format!("{}\n", table.json()) } else { table.text() };
+        let text = if self.is_json { format!("{}\n", document([("rows", table.json())])) } else { table.text() };
         Self::write(&text)
     }
 
     /// Writes names and values.
     pub(crate) fn record(&self, members: Vec<(&'static str, Json)>) -> Result<(), Failure> {
-        let text = if self.is_json { format!("{}\n", object(members)) } else { table::record(&members) };
+        let text = if self.is_json { format!("{}\n", document(members)) } else { table::record(&members) };
         Self::write(&text)
     }
 

@@ -118,8 +118,8 @@ fn mistakes_about_drivers_are_named() {
         (format!("record P --driver {path} --demo"), 2, "cannot be used with"),
         (format!("record P --driver {path} --ioctl me"), 2, "'me' is not a control code in hexadecimal"),
         (format!("record P --driver {path} --os vista"), 2, "unknown Windows release `vista`: expected one of win7"),
-        ("record P --driver no-such.sys".to_owned(), 1, "no-such.sys: "),
-        ("record P --driver Cargo.toml".to_owned(), 1, "Cargo.toml: "),
+        ("record P --driver no-such.sys".to_owned(), 2, "no-such.sys: "),
+        ("record P --driver Cargo.toml".to_owned(), 2, "Cargo.toml: "),
         ("record P --ioctl 222000".to_owned(), 2, "--driver <FILE>"),
     ] {
         let run = etwctl(&line);

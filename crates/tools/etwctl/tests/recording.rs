@@ -166,7 +166,7 @@ fn without_a_reader_the_file_of_a_recording_is_whole() {
 fn a_name_that_is_not_valid_utf_8_is_a_name_of_a_file() {
     let odd: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.etl");
     let (code, said) = unread(&[OsStr::new("decode"), odd]);
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("cannot open ") && said.contains("odd"), "{said}");
     let path = scratch("named.etl").with_file_name(odd);
     fs::rename(demo_trace("named.etl"), &path).unwrap();

@@ -74,7 +74,7 @@ fn every_class_that_can_be_got_is_got() {
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
     let answers: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert_eq!(answers.len(), 18, "{}", run.out);
-    assert_eq!(answers[17][0]["name"], "S");
+    assert_eq!(answers[17]["rows"][0]["name"], "S");
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn what_a_system_refuses_is_explained() {
     for (line, code, text) in [
         ("stop Nothing", 1, "4201 WMI_INSTANCE_NOT_FOUND"),
         ("info get 3 --raw --session Nothing", 1, "4201"),
-        ("info set 7", 4, "50 NOT_SUPPORTED"),
-        ("info get 6", 4, "50 NOT_SUPPORTED"),
+        ("info set 7", 5, "50 NOT_SUPPORTED"),
+        ("info get 6", 5, "50 NOT_SUPPORTED"),
         ("info get 15", 1, "87 INVALID_PARAMETER"),
         ("info set 6", 1, "0 profile sources: at least 1 are needed"),
         ("info set 5 0=1 --raw 00", 1, "24 BAD_LENGTH"),
@@ -151,6 +151,6 @@ fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
 fn the_list_of_classes_has_all_of_them() {
     let run = etwctl("info list --json");
     let classes: Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(classes.as_array().unwrap().len(), 29);
-    assert_eq!(classes[28]["name"], "context-registers");
+    assert_eq!(classes["rows"].as_array().unwrap().len(), 29);
+    assert_eq!(classes["rows"][28]["name"], "context-registers");
 }
