@@ -1,4 +1,5 @@
 //! The device below the driver, as the test scripts it: results, delays, failures, for packets and for I/O targets.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

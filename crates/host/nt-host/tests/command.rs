@@ -1,4 +1,5 @@
 //! The command: exit codes and what it prints.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Control devices: opened by name or link, several at once, with every kind of request.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -51,6 +51,7 @@ impl Workspace {
     /// # Errors
     ///
     /// If cargo fails, there is no driver, or the kit cannot build it: the message says what to change.
+    #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
     pub fn read(manifest: &Path, triple: &str, wanted: &[String]) -> Result<Self, Error> {
         let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
@@ -279,6 +280,7 @@ fn uses_wdk(package: &Value) -> bool {
 }
 
 /// The driver model of a package: its own, the workspace's, or the only one that its workspace has.
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Option<String>, Error> {
     let table = |value: &Value| {
         let model = &value["wdk"]["driver-model"];
@@ -302,6 +304,7 @@ fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Optio
 }
 
 /// What can be said about a model before anything is compiled.
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn check_model(name: &str, model: &str) -> Result<(), Error> {
     let table: Value = serde_json::from_str(model).unwrap_or_default();
     let number = |key: &str| table[key].as_u64();

@@ -1,4 +1,5 @@
 //! Builds the test drivers as a user would, and looks into their images.
+#![cfg(test)]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,6 @@
 //! Packages of every shape that drivers come in. Each is written to an empty folder and built as a user would; they share one
 //! build of wdk-sys with the WDM driver in `tests/drivers`.
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Commands that the pages mention exist, with the flags that they are mentioned with.
+#![cfg(test)]
 
 mod programs;
 

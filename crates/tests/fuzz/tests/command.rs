@@ -1,4 +1,5 @@
 //! The program: a short run, its summary, and its exit codes.
+#![cfg(test)]
 
 use std::process::{Command, Output};
 

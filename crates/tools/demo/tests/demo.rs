@@ -1,4 +1,5 @@
 //! The demo as a user runs it, on the driver that `cargo xtask build` made.
+#![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::ffi::OsStr;

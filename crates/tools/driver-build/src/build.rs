@@ -193,10 +193,12 @@ fn run_and_explain(tool: Tool, own: &[String]) -> (Artifacts, Result<(), Error>)
     let mut filter = WithoutOverride::default();
     let (account, result) = tool.run_reading(|stream| {
         let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        while let Ok(count @ 1..) = stream.read(&mut buffer)
+            && let Some(read) = buffer.get(..count)
+        {
             // Nothing can be done about a closed standard error.
-            let _ = io::stderr().write_all(&filter.pass(&buffer[..count]));
-            said.extend_from_slice(&buffer[..count]);
+            let _ = io::stderr().write_all(&filter.pass(read));
+            said.extend_from_slice(read);
         }
         let _ = io::stderr().write_all(&filter.rest());
     });

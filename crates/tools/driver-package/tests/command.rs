@@ -1,4 +1,5 @@
 //! The program as a user sees it: text, JSON, messages and exit codes.
+#![cfg(test)]
 
 mod common;
 

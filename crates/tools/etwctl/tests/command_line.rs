@@ -1,4 +1,5 @@
 //! Explanations, mistakes and exit codes.
+#![cfg(test)]
 
 mod common;
 

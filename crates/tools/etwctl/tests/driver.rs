@@ -1,4 +1,5 @@
 //! Recording a driver that runs as a program: the sample of this project, live and to a file.
+#![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod common;

@@ -1,4 +1,5 @@
 //! An interrupt stops a recording in order: the session ends, and its file is closed.
+#![cfg(test)]
 #![cfg(unix)]
 
 mod common;

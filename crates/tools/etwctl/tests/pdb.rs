@@ -1,4 +1,5 @@
 //! `--pdb`: WPP messages and stacks by a PDB that clang and lld wrote.
+#![cfg(test)]
 
 mod common;
 

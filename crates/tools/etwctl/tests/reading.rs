@@ -1,4 +1,5 @@
 //! Reading traces: ranges of time, standard input, several files, growing files, terminals.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Recording the demonstration provider, live and to a file, and decoding what was written.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -1,4 +1,5 @@
 //! Events are named by schemas, and what a trace says reaches nobody's terminal, spreadsheet or files unasked.
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Commands on sessions, several in one process.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -2,6 +2,7 @@
 //! rest is not supported here. What Wine's stubs of ETW answer proves nothing about sessions on Windows.
 //!
 //! Skipped, with the reason, where Wine, the cross linker or Rust's library for the target is missing.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -206,15 +206,18 @@ fn visit<'a>(
     ordered: &mut Vec<TypeDef<'a>>,
     at: usize,
 ) {
-    if std::mem::replace(&mut seen[at], true) {
+    let (Some(of), Some(seen_before)) = (types.get(at), seen.get_mut(at)) else {
+        return;
+    };
+    if std::mem::replace(seen_before, true) {
         return;
     }
-    for name in records::contained(speller, types[at]) {
+    for name in records::contained(speller, *of) {
         if let Some(inner) = position.get(name.as_str()) {
             visit(speller, types, position, seen, ordered, *inner);
         }
     }
-    ordered.push(types[at]);
+    ordered.push(*of);
 }
 
 /// A number or a text as a macro's value.

@@ -265,11 +265,13 @@ impl Config {
                 headers.push((*name).to_owned());
             }
         }
-        if headers.is_empty() && !always.is_empty() {
-            let subset = format!("{subset:?}");
-            return Err(ConfigError::HeaderNotInKit { header: always[0].to_owned(), subset });
+        match always.first() {
+            Some(first) if headers.is_empty() => {
+                let subset = format!("{subset:?}");
+                Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset })
+            }
+            _ => Ok(headers),
         }
-        Ok(headers)
     }
 
     /// A C file that includes the headers of some subsets.

@@ -120,7 +120,7 @@ fn cargo_fuzz(context: &Context) -> Result<String, String> {
 
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(5)..].join("\n")
+    lines.get(lines.len().saturating_sub(5)..).unwrap_or_default().join("\n")
 }
 
 #[cfg(test)]
