@@ -1,6 +1,7 @@
 //! docs/conventions.md is true of all programs: exit codes, output, files, and the members of JSON.
 //!
 //! Each test is a row of a matrix, program × what can go wrong. The sample driver must be built: `cargo xtask build`.
+#![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod programs;
