@@ -74,7 +74,11 @@ impl<'a> Selection<'a, '_> {
         }
         self.types(&mut chosen, pending);
         for (prefixes, field) in group_members(index, table, header) {
-            if prefixes.iter().any(|prefix| field.name().starts_with(prefix.as_str())) {
+            let Some(prefix) = prefixes.iter().find(|prefix| field.name().starts_with(prefix.as_str())) else {
+                continue;
+            };
+            // What other headers leave out by a pattern can be all that one is about.
+            if table.without.contains(&format!("{prefix}*")) || !table.is_left_out(field.name()) {
                 self.constant(&mut chosen, field);
             }
         }
@@ -130,7 +134,7 @@ impl<'a> Selection<'a, '_> {
 
     fn constant(&mut self, chosen: &mut Header<'a>, field: Field<'a>) {
         let name = field.name();
-        if self.speller.table.is_left_out(name) || self.taken.contains(name) {
+        if self.taken.contains(name) {
             return;
         }
         if let Some(value) = field.constant() {

@@ -257,7 +257,11 @@ impl Config {
         };
         let framework = framework.iter().filter(|_| is_kmdf);
         let folders = self.include_folders()?;
-        let exists = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
+        // A WDK's folder has every name in lower case.
+        let exists = |name: &str| {
+            let lower = name.to_ascii_lowercase();
+            folders.iter().any(|folder| folder.join(name).is_file() || folder.join(&lower).is_file())
+        };
         let mut headers = Vec::new();
         for name in always.iter().chain(framework) {
             // Of a subset's headers the kit has one that declares all, and a WDK can lack some.
@@ -265,13 +269,11 @@ impl Config {
                 headers.push((*name).to_owned());
             }
         }
-        match always.first() {
-            Some(first) if headers.is_empty() => {
-                let subset = format!("{subset:?}");
-                Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset })
-            }
-            _ => Ok(headers),
+        if let Some(first) = always.first().filter(|_| headers.is_empty()) {
+            let subset = format!("{subset:?}");
+            return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
         }
+        Ok(headers)
     }
 
     /// A C file that includes the headers of some subsets.
