@@ -130,7 +130,7 @@ fn an_output_never_replaces_the_input_and_is_complete_or_not_there() {
     assert!(etwctl(&["decode", file.to_str().unwrap(), "--json", "--output", out.to_str().unwrap()]).status.success());
     assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 4);
     let folder_refused = etwctl(&["decode", file.to_str().unwrap(), "--output", folder.to_str().unwrap()]);
-    assert!(text(&folder_refused.stderr).contains("is a folder"), "{}", text(&folder_refused.stderr));
+    assert!(text(&folder_refused.stderr).contains("is a directory"), "{}", text(&folder_refused.stderr));
     let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
