@@ -8,6 +8,7 @@ pub(crate) mod data;
 pub(crate) mod etw;
 pub(crate) mod ex;
 pub(crate) mod io;
+mod module;
 pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod rtl;
@@ -126,6 +127,7 @@ pub(crate) struct Kernel {
     pub(crate) callbacks: Mutex<ex::Callbacks>,
     pub(crate) notifications: Mutex<ex::Notifications>,
     pub(crate) io: Mutex<io::request::Io>,
+    pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
@@ -149,6 +151,7 @@ const HOOKS: Hooks = Hooks {
     explain: explain_address,
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
+    page_table: || kernel().table.page_table(),
 };
 
 /// Makes the kernel of a machine that of this process; a second one is refused.
@@ -188,6 +191,7 @@ impl Kernel {
             callbacks: Mutex::default(),
             notifications: Mutex::default(),
             io: Mutex::default(),
+            tables: Mutex::default(),
             interfaces: Mutex::default(),
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
