@@ -36,6 +36,7 @@ options:
   --capture-state                then ask the driver's providers for their state
   --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
   --timeout SECONDS              how long the driver may take for one request, on the wall (20)
+  --memory MIB                   how much memory the driver's allocations may take together (4096)
   --real-time                    let it pass as on the wall; else things take as long as they take, and waiting no time
   --virtual-time                 only waiting takes time, so that each run is the same; always so for matrix and --seed
   --races                        write each event as late as can be
@@ -83,6 +84,7 @@ pub(super) struct Options {
     pub(super) capture_state: bool,
     pub(super) advance: Duration,
     pub(super) timeout: Option<Duration>,
+    pub(super) memory: Option<u64>,
     pub(super) time: Option<Time>,
     pub(super) races: bool,
     pub(super) stacks: bool,
@@ -138,6 +140,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
         capture_state: false,
         advance: Duration::from_millis(2500),
         timeout: None,
+        memory: None,
         time: None,
         races: false,
         stacks: false,
@@ -166,6 +169,7 @@ fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Str
             "--write" => options.steps.push(write(&value()?)?),
             "--wait" => options.steps.push(Step::Wait(Duration::from_millis(number(&value()?)?))),
             "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
+            "--memory" => options.memory = Some(number(&value()?)?.saturating_mul(1 << 20)),
             "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
             "--capture-state" => options.capture_state = true,
             "--real-time" => options.time = Some(Time::Real),

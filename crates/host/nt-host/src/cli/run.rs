@@ -34,6 +34,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }
+    if let Some(memory) = options.memory {
+        builder = builder.memory(memory);
+    }
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }

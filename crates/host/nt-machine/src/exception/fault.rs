@@ -220,5 +220,11 @@ pub(super) fn code_at(address: u64) -> Vec<u8> {
 pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
-    verify::stop(Rule::Hang, site.routine, site.address, format_args!("does not come back"));
+    let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
+    verify::stop(
+        Rule::Hang,
+        site.routine,
+        site.address,
+        format_args!("{callback} does not come back (thread {number})"),
+    );
 }

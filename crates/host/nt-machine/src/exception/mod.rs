@@ -20,6 +20,7 @@ mod resume;
 pub(crate) mod shared_data;
 pub(crate) mod signals;
 mod site;
+pub(crate) mod system_calls;
 
 pub(crate) use area::Exception;
 pub(crate) use site::FaultSite;

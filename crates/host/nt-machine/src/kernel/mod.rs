@@ -183,7 +183,7 @@ impl Kernel {
         engine.set_system_threads(true);
         Self {
             table,
-            pool: Mutex::new(pool::Pool::new()),
+            pool: Mutex::new(pool::Pool::new(config.memory)),
             paging: pool::paging::Paging::default(),
             scheduler: Scheduler::new(config.time),
             threads: Mutex::default(),
@@ -305,7 +305,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     let before = thread::set_irql(irql);
     sync::irql::noticed(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
-    let value = thread::call(target, arguments);
+    let value = thread::call_back(what, target, arguments);
     let changed_by = thread::irql_changed_by();
     let after = thread::set_irql(before);
     if after != irql {
