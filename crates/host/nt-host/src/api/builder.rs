@@ -161,6 +161,7 @@ impl Builder {
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, traces: self.config.trace_all, notes, size })))
+        let (path, traces) = (self.path, self.config.trace_all);
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size })))
     }
 }
