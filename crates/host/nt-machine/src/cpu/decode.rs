@@ -49,24 +49,22 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
             length: prefix + 3,
         },
         [0x0F, 0x21..=0x23, ..] => Instruction::Privileged("mov of a control or debug register"),
-        [0x0F, 0x30, ..] => Instruction::Ignored { length: prefix + 2 },
+        // wrmsr and wbinvd; out of a word, and out with the port in the instruction
+        [0x0F, 0x30 | 0x09, ..] | [0x66, 0xEF, ..] | [0xE6 | 0xE7, ..] => Instruction::Ignored { length: prefix + 2 },
         [0x0F, 0x32 | 0x33, ..] => Instruction::ReadModelRegister { length: prefix + 2 },
         // invlpg: the translation of an address that it forgets is kept nowhere.
         [0x0F, 0x01, modrm, tail @ ..] if modrm >> 6 != 3 && modrm >> 3 & 7 == 7 => {
             Instruction::Ignored { length: prefix + 3 + operand_length(*modrm, tail) }
         }
         [0x0F, 0x01 | 0x00, ..] => Instruction::Privileged("system instruction"),
-        [0x0F, 0x09, ..] => Instruction::Ignored { length: prefix + 2 },
         [0x0F, 0x06 | 0x08, ..] => Instruction::Privileged("cache or task instruction"),
         [0xCD, 0x29, ..] => Instruction::FastFail,
         [0xCD, 0x2C, ..] => Instruction::Assert,
         [0xCD, number, ..] => Instruction::Interrupt(*number),
-        [0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
         [0xF4, ..] => Instruction::Privileged("hlt"),
         // A prefix makes words of the forms for 32 bits.
         [0x66, 0xED, ..] => Instruction::ReadPort { width: 2, length: prefix + 2 },
         [0x66, 0xE5, ..] => Instruction::ReadPort { width: 2, length: prefix + 3 },
-        [0x66, 0xEF, ..] => Instruction::Ignored { length: prefix + 2 },
         [0x66, 0xE7, ..] => Instruction::Ignored { length: prefix + 3 },
         [op @ (0xE4 | 0xE5), ..] => {
             Instruction::ReadPort { width: if *op == 0xE4 { 1 } else { 4 }, length: prefix + 2 }
@@ -74,8 +72,8 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
         [op @ (0xEC | 0xED), ..] => {
             Instruction::ReadPort { width: if *op == 0xEC { 1 } else { 4 }, length: prefix + 1 }
         }
-        [0xE6 | 0xE7, ..] => Instruction::Ignored { length: prefix + 2 },
-        [0xEE | 0xEF, ..] => Instruction::Ignored { length: prefix + 1 },
+        // out, cli, sti
+        [0xEE | 0xEF | 0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
         _ => Instruction::Other,
     }
 }

@@ -11,7 +11,7 @@ const ARCHITECTURE: u32 = 4;
 const ADDRESS_LOW: u32 = 8;
 const ADDRESS_HIGH: u32 = 12;
 /// `AUDIT_ARCH_X86_64`. `int 0x80` has another one.
-const X86_64: u32 = 62 | 3 << 30;
+const X86_64: u32 = 0x3E | 3 << 30;
 /// The number of a fault that is no fault of the processor.
 pub(super) const NUMBER: i64 = -1;
 /// Images that get a filter at most: each call goes through all of them.

@@ -48,7 +48,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("SeTokenIsAdmin", ANY, 1),
     fixed("SeTokenIsRestricted", ANY, 0),
     fixed("SeTokenIsWriteRestricted", ANY, 0),
-    routine!("PsReferencePrimaryToken", APC, |call| referenced_token(call)),
+    routine!("PsReferencePrimaryToken", APC, referenced_token),
     routine!("PsReferenceImpersonationToken", APC, |_| 0_u64).fixed(),
     routine!("PsDereferencePrimaryToken", APC, |call| object::dereference(call.arg(0))),
     routine!("PsDereferenceImpersonationToken", APC, |_| 0_u64).fixed(),

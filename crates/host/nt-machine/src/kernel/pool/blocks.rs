@@ -101,10 +101,13 @@ impl Pool {
         let address = if size >= PAGE || !is_guarded { start } else { start + pages - wanted };
         bytes(address, size).fill(FRESH).or_stop();
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
-        let paged = pageable && is_guarded;
-        self.blocks.insert(start, Block { address, size, start, pages, chunk, tag, paged, of_host, from, freed: None });
+        let may_go = pageable && is_guarded;
+        self.blocks.insert(
+            start,
+            Block { address, size, start, pages, chunk, tag, paged: may_go, of_host, from, freed: None },
+        );
         self.guarded += usize::from(is_guarded);
-        if paged {
+        if may_go {
             paging::add(start, pages);
         }
         Some(address)

@@ -64,8 +64,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlInsertElementGenericTable", APC, |call| insert(call, splayed(call)?)),
     routine!("RtlDeleteElementGenericTableAvl", APC, |call| delete(call, balanced(call)?)),
     routine!("RtlDeleteElementGenericTable", APC, |call| delete(call, splayed(call)?)),
-    routine!("RtlLookupElementGenericTableAvl", APC, |call| look_up(call, balanced(call)?)),
-    routine!("RtlLookupElementGenericTable", APC, |call| look_up(call, splayed(call)?)),
+    routine!("RtlLookupElementGenericTableAvl", APC, |call| done(look_up(call, balanced(call)?))),
+    routine!("RtlLookupElementGenericTable", APC, |call| done(look_up(call, splayed(call)?))),
     // Arguments: table, buffer, place for the node, place for what the search found.
     routine!("RtlLookupElementGenericTableFullAvl", APC, |call| look_up_full(call, balanced(call)?)),
     routine!("RtlLookupElementGenericTableFull", APC, |call| look_up_full(call, splayed(call)?)),
@@ -114,17 +114,18 @@ fn element(node: u64, links: u64) -> GuestPtr<u8> {
     GuestPtr::<u8>::new(node).at(links)
 }
 
-impl Table {
-    fn call(&self, what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
-        call_back(what, thread::irql(), routine, arguments)
-    }
+/// Calls a routine of the driver's.
+fn run(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
+    call_back(what, thread::irql(), routine, arguments)
+}
 
+impl Table {
     /// Where an element is, or where it belongs. The table is not locked while the driver compares.
     fn search(&self, wanted: GuestPtr<u8>) -> (Vec<u64>, Result<usize, usize>) {
         let nodes = elements(self.address);
         let found = nodes.binary_search_by(|node| {
             let arguments = [self.address, wanted.address(), element(*node, self.links).address()];
-            match self.call("CompareRoutine", self.compare, &arguments) & 0xFFFF_FFFF {
+            match run("CompareRoutine", self.compare, &arguments) & 0xFFFF_FFFF {
                 LESS => Ordering::Greater,
                 GREATER => Ordering::Less,
                 _ => Ordering::Equal,
@@ -155,7 +156,7 @@ fn insert(call: &Call, table: Table) -> Outcome<GuestPtr<u8>> {
             Ok(element(nodes[position], table.links))
         }
         Err(position) => {
-            let node = table.call("AllocateRoutine", table.allocate, &[table.address, size + table.links]);
+            let node = run("AllocateRoutine", table.allocate, &[table.address, size + table.links]);
             if node == 0 {
                 is_new.write_if(0)?;
                 return Ok(GuestPtr::NULL);
@@ -174,13 +175,13 @@ fn delete(call: &Call, table: Table) -> Outcome<bool> {
     let (nodes, Ok(position)) = table.search(call.ptr(1)) else { return Ok(false) };
     let node = nodes[position];
     table.counted(|nodes| nodes.retain(|known| *known != node))?;
-    table.call("FreeRoutine", table.free, &[table.address, node]);
+    run("FreeRoutine", table.free, &[table.address, node]);
     Ok(true)
 }
 
-fn look_up(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
+fn look_up(call: &Call, table: Table) -> Option<GuestPtr<u8>> {
     let (nodes, found) = table.search(call.ptr(1));
-    Ok(found.ok().map(|position| element(nodes[position], table.links)))
+    found.ok().map(|position| element(nodes[position], table.links))
 }
 
 fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
