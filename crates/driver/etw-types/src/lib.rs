@@ -2,7 +2,7 @@
 //!
 //! This crate owns the vocabulary that the provider side (`wdk-etw`), the macros and the host side (engine, readers)
 //! share: identifiers, event descriptors, status codes, the provider-traits blob and the TraceLogging metadata. It calls
-//! no operating system, allocates nothing (but for the feature `std`, which adds sessions as values, with names and paths), contains no `unsafe` (but one view of a GUID as bytes) and has no dependencies. Everything that can be a
+//! no operating system, allocates nothing (but for the feature `std`, which adds sessions as values, with names and paths), contains no `unsafe` (but a view of a GUID as bytes, and arguments by value or reference) and has no dependencies. Everything that can be a
 //! constant is a `const fn`, so that a provider's and an event's bytes are in the image's read-only data.
 //!
 //! ```
@@ -15,7 +15,6 @@
 //! ```
 #![no_std]
 #![deny(unsafe_code)]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;

@@ -1,4 +1,5 @@
 //! Properties over generated input: encode and decode are inverse, and no bytes make a reader panic.
+#![cfg(test)]
 
 use etw_types::tracelogging::{EventBuilder, Field, InType, Metadata, OutType, Value, Visitor, decode};
 use etw_types::traits::{TraitsBuilder, validate};

@@ -58,7 +58,7 @@
 //! Messages can be logged at any IRQL, as long as what they format allows it; above `APC_LEVEL` all of it must be in non-paged
 //! memory. Names, files and formats of a driver's own messages are in its image: keep them out of pageable sections.
 #![no_std]
-#![deny(unsafe_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![deny(unsafe_code)]
 
 mod event;
 #[cfg(feature = "kv")]

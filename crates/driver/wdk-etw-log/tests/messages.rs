@@ -1,6 +1,7 @@
 //! Messages of `log` as events: fields, levels, key-values, what is cut, and messages that log themselves.
 //!
 //! `log` has one logger and one maximum level for all, so the tests take turns.
+#![cfg(test)]
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
 //! What is made of a manifest: the module's text, and the resources.
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

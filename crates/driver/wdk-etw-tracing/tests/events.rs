@@ -1,6 +1,7 @@
 //! Events and spans of `tracing` as events: fields, levels, keywords, activities, what is cut, and values that trace themselves.
 //!
 //! `tracing` has one subscriber and one maximum level for all, so the tests take turns.
+#![cfg(test)]
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

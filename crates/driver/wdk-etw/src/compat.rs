@@ -24,9 +24,7 @@
 //!
 //! | `tracelogging` | here |
 //! |---|---|
-//! | `Guid::from_u128(&value)`, `from_bytes_le(&bytes)`, `from_bytes_be(&bytes)` | the same by value: `from_u128(value)` |
 //! | `Guid::new()`, a random GUID by a library of user mode | [`Provider::create_activity_id`], unique until the machine restarts |
-//! | `Guid::try_parse_ascii(bytes)` | [`Guid::try_parse`] of a `str` |
 //! | `Provider::current_thread_activity_id`, `set_current_thread_activity_id` | a kernel thread has none: pass ids with `activity_id(…)` |
 //! | `NativeImplementation`, `NATIVE_IMPLEMENTATION` | the mode is a type: [`Kernel`](crate::Kernel), [`User`](crate::User) |
 //! | a status of `write_event!` as `u32` | an [`NtStatus`](crate::NtStatus), which compares with integers; `.as_int()` |

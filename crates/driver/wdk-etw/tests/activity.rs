@@ -1,4 +1,5 @@
 //! Activities: ids, scopes, nesting, and scopes that nobody wants.
+#![cfg(test)]
 
 use etw_engine::{CapturedEvent, Enable, Routine};
 use etw_symbols::Host;

@@ -1,4 +1,5 @@
 //! The enable callback: inside `register`, for every control code, with filter data, and what it must not do.
+#![cfg(test)]
 
 use std::sync::Mutex;
 

@@ -1,4 +1,5 @@
 //! Whatever bytes and numbers control functions get, they answer, and a session goes on.
+#![cfg(test)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Any sequence of calls with any arguments: nothing panics, and what sessions capture and callbacks are told follows
 //! from a model of a few lines.
+#![cfg(test)]
 
 mod common;
 

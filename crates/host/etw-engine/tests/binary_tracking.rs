@@ -1,4 +1,5 @@
 //! Where providers' binaries are: sessions that track them are told.
+#![cfg(test)]
 
 mod common;
 

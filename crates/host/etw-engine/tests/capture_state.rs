@@ -1,4 +1,5 @@
 //! Asking providers for their state.
+#![cfg(test)]
 
 mod common;
 

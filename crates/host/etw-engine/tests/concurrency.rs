@@ -1,4 +1,5 @@
 //! Threads that register, control and write at the same time. No test waits for time to pass.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Provider groups: enabling many providers by one GUID.
+#![cfg(test)]
 
 mod common;
 

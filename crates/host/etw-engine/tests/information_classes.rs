@@ -1,4 +1,5 @@
 //! Set-information: the status of every right and wrong call, in the order of the kernel's checks.
+#![cfg(test)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! A process that is killed leaves a file that decodes up to its last flushed buffer.
 //!
 //! The test starts itself as a child that writes, flushes, writes again and aborts.
+#![cfg(test)]
 
 mod common;
 

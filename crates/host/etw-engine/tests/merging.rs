@@ -1,4 +1,5 @@
 //! Several sessions on one provider: what its callback is told, and who captures what.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Periodic requests for state, by the engine's clock.
+#![cfg(test)]
 
 mod common;
 

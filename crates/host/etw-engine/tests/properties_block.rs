@@ -1,4 +1,5 @@
 //! `EVENT_TRACE_PROPERTIES` as bytes: sizes, offsets and names, as a public conformance test asserts them.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a callback may do, and what the kernel would hang on.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! From register to unregister, without any session.
+#![cfg(test)]
 
 mod common;
 

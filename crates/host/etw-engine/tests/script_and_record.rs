@@ -1,4 +1,5 @@
 //! Scripted failures, hidden routines and the record of calls.
+#![cfg(test)]
 
 mod common;
 

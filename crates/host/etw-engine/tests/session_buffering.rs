@@ -1,4 +1,5 @@
 //! Sessions that keep their newest events in memory and write them when they are flushed.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Query, update, flush and stop, and `EnableTraceEx2` with its errors.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! `EnumerateTraceGuidsEx`: registrations, groups and who enabled them.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a session adds to events: stacks, keys, the user and the process, as the surroundings know them.
+#![cfg(test)]
 
 mod common;
 

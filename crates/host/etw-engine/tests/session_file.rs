@@ -1,4 +1,5 @@
 //! Sessions that write files, read back by the project's own reader.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Files of a running session: the next number, the end of the file, and space that is taken in advance.
+#![cfg(test)]
 
 mod common;
 

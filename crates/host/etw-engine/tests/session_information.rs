@@ -1,4 +1,5 @@
 //! The information classes: what works, wrong functions, lengths, limits, handles, stopped sessions.
+#![cfg(test)]
 
 mod common;
 

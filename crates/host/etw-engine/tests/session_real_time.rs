@@ -1,4 +1,5 @@
 //! Consumers while a session runs: delivery, back-pressure, and a file beside it.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Sequence numbers: messages have a place for them, events have one where the engine is told so.
+#![cfg(test)]
 
 mod common;
 

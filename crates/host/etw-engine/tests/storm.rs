@@ -1,5 +1,6 @@
 //! Eight writers while sessions start, stop, are enabled and disabled, and consumers come and go. Nothing hangs, and no
 //! file has an event that was written after its session stopped.
+#![cfg(test)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! Millions of events through a session to a file: every one is accounted for, and memory stays bounded.
 //!
 //! `ETW_STRESS_EVENTS` sets another number of events than the suite's million.
+#![cfg(test)]
 
 mod common;
 

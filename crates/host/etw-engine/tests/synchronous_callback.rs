@@ -1,4 +1,5 @@
 //! A session that is there before the provider is reported inside register.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What of an event arrives where.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! How much an event may carry, and what is checked only when somebody listens.
+#![cfg(test)]
 
 mod common;
 

@@ -37,7 +37,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod decode;
 mod error;
@@ -45,6 +44,7 @@ pub mod expect;
 pub mod export;
 pub mod format;
 mod images;
+mod new_file;
 pub mod pair;
 mod read;
 #[cfg(test)]
@@ -57,6 +57,7 @@ pub use error::Error;
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
 pub use images::{FrameNames, Images, Place};
+pub use new_file::NewFile;
 pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};

@@ -1,6 +1,7 @@
 //! The committed corpus is what the writer makes today, byte for byte.
 //!
 //! Set `ETW_ETL_BLESS` to write it anew after a deliberate change of the format.
+#![cfg(test)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! Files captured on Windows: every event decodes, and encodes to the same bytes again.
 //!
 //! The files are not part of this repository. Where they are missing the tests say so and pass.
+#![cfg(test)]
 
 mod common;
 

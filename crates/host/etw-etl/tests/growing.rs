@@ -1,4 +1,5 @@
 //! A file that is read while it is written.
+#![cfg(test)]
 
 mod common;
 

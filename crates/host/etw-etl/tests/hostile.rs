@@ -1,4 +1,5 @@
 //! Mutated files: the reader, the decoder and every export end, within memory, and never panic.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The stacks that the kernel writes behind its events join them.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A process that is killed while it writes leaves a trace that decodes up to its last buffer.
+#![cfg(test)]
 
 mod common;
 

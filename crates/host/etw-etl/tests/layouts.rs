@@ -1,4 +1,5 @@
 //! Layouts that our writer does not write: files of 32-bit systems, compressed files, records of other types.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Captured packets become a pcapng file: read back here block by block, and by dpkt.
+#![cfg(test)]
 
 mod common;
 

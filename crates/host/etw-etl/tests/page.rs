@@ -2,6 +2,7 @@
 //!
 //! Where there is no Chromium the tests say so and pass. Pictures of the page, light and dark, wide and narrow, are left in
 //! the build folder for whoever wants to look.
+#![cfg(test)]
 
 mod common;
 #[path = "../src/export/html/hash.rs"]

@@ -1,4 +1,5 @@
 //! What the writer wrote, the reader reads: all events, in order, with bounded memory, also when nobody closed the file.
+#![cfg(test)]
 
 mod common;
 

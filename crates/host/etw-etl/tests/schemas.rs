@@ -1,4 +1,5 @@
 //! Events that do not describe themselves are named by each source of schemas, and every byte of them is accounted for.
+#![cfg(test)]
 
 mod common;
 #[path = "../../etw-manifest/tests/common/mod.rs"]

@@ -3,6 +3,7 @@
 //! Two readers from the Python package index, in a virtual environment under the build folder. Where Python or the index
 //! is not to be had the tests say so and pass. A file captured on Windows goes through the same scripts, so that a script
 //! that finds nothing anywhere is noticed.
+#![cfg(test)]
 
 mod common;
 

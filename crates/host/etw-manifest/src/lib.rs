@@ -7,28 +7,19 @@
 //! - [`manifest`]: instrumentation manifests (`.man`, XML), those of .NET's `EventSource` included ([`envelope`]),
 //! - [`wevt`]: the same compiled into a binary's `WEVT_TEMPLATE` resource,
 //! - [`wpp`]: WPP messages, by trace message format files,
-//! - [`mof`]: the classes of the kernel's own events, as Microsoft's documentation lists them.
+//! - [`built_in`]: the classes of the kernel's own events and the events of the .NET runtime.
 //!
 //! The crate reads bytes of others and trusts none of them: no input makes it panic, loop or use memory without bound. It reads
 //! no payloads; that is what `etw-etl` does with the model.
 #![forbid(unsafe_code)]
-#![deny(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_sign_loss
-)]
 
+pub mod built_in;
 mod bytes;
 pub mod envelope;
 mod error;
 pub mod files;
 pub mod manifest;
 pub mod message;
-pub mod mof;
 pub mod schema;
 pub mod tdh;
 mod types;

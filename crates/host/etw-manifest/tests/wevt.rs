@@ -1,4 +1,5 @@
 //! Resources of binaries are read, whole and cut off.
+#![cfg(test)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! A reader that others wrote finds in our resources what the manifest says: libyal's libfwevt, from the Python package index,
 //! in a virtual environment under the build folder. If Python or the index is not to be had, the test says so and passes.
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! Resources that are written: read back, and beside one that Microsoft's message compiler wrote.
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

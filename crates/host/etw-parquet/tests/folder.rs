@@ -1,4 +1,5 @@
 //! A folder of files is what the trace says: read back by the format's own crate, and by `DuckDB`.
+#![cfg(test)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

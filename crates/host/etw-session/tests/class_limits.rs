@@ -1,4 +1,5 @@
 //! The limits of the classes: found before the call, and by the system when the call is made all the same.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -3,6 +3,7 @@
 //!
 //! The rows repeat what the public header and Learn say, and do not come from the code that is tested. Where a class has no
 //! such case its row says why, and the types' own facts must agree.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

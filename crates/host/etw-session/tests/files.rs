@@ -1,4 +1,5 @@
 //! Files of a running session: the next of numbered ones, and the end of files.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -1,4 +1,5 @@
 //! The bytes of every class: both ways, cut anywhere, and arbitrary.
+#![cfg(test)]
 
 use etw_session::info::{
     BinaryTracking, ContextRegisters, DisallowList, DisallowedProviders, GroupInstances, Information, LbrConfiguration,

@@ -1,4 +1,5 @@
 //! Providers: enabled with filters, enumerated, read while the session runs.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -1,4 +1,5 @@
 //! Sessions: started, found, asked, changed, flushed, stopped, and what becomes of errors.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 mod common;

@@ -1,4 +1,5 @@
 //! `StartTrace` over bytes: the answers that Wine's public conformance test asserts of Windows.
+#![cfg(test)]
 #![cfg(not(windows))]
 
 use etw_engine::Engine;

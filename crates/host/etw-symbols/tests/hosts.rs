@@ -1,4 +1,5 @@
 //! Which host answers: the one a thread entered, the one that calls back, the process's.
+#![cfg(test)]
 
 mod common;
 

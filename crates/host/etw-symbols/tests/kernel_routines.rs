@@ -1,4 +1,5 @@
 //! The kernel's routines, called as a driver calls them.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Looking routines up by name, as a provider does that must load on a Windows without them.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The user-mode routines, called as an application calls them.
+#![cfg(test)]
 
 mod common;
 

@@ -35,6 +35,7 @@
 
 mod api;
 mod child;
+#[cfg(feature = "cli")]
 pub mod cli;
 mod error;
 mod report;

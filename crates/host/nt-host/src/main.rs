@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> ExitCode {
-    nt_host::cli::main(std::env::args_os().skip(1))
+    nt_host::cli::main(std::env::args_os())
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

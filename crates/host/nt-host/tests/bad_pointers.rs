@@ -1,5 +1,6 @@
 //! Addresses that are not there, passed to a routine: a finding names the routine and the address, and the host lives. That
 //! is so in a debug build of the host, whose own checks would otherwise end the process that runs the driver.
+#![cfg(test)]
 
 mod common;
 

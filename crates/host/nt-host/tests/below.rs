@@ -1,4 +1,5 @@
 //! The device below the driver, as the test scripts it: results, delays, failures, for packets and for I/O targets.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;
@@ -97,7 +98,7 @@ fn a_clients_request_goes_down_and_comes_back() {
 fn the_command_scripts_the_device_below() {
     let image = build("kmdf_target", 0, "FxDriverEntry", &FRAMEWORK);
     let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
-    let below = ["--below", "ioctl:222008=0:0102@5", "--below", "any=C00000BB"];
+    let below = ["--below", "ioctl:222008=0:0102@5ms", "--below", "any=C00000BB"];
     let output = command.arg("run").arg(image).args(below).args(["--ioctl", "222008", "--ioctl", "22200C"]).output();
     let output = output.expect("the command");
     let text = String::from_utf8_lossy(&output.stdout);

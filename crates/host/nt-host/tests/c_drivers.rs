@@ -1,4 +1,5 @@
 //! Drivers in C run as well as those in Rust.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -1,4 +1,5 @@
 //! Control devices: opened by name or link, several at once, with every kind of request.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;
@@ -83,7 +84,7 @@ fn text(output: &Output) -> String {
 #[test]
 fn the_command_opens_devices_and_sends_every_kind_of_request() {
     let steps =
-        r"--open \\.\CControl --open \Device\CControl --read 2 --handle 1 --read 1 --write 07 --wait 10 --close";
+        r"--open \\.\CControl --open \Device\CControl --read 2 --handle 1 --read 1 --write 07 --wait 10ms --close";
     let more = ["--handle", "2", "--internal-ioctl", "220003", "--ioctl", "222000"];
     let output = command(&steps.split(' ').chain(more).collect::<Vec<_>>());
     let text = text(&output);

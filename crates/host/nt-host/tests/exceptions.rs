@@ -1,4 +1,5 @@
 //! Structured exception handling of drivers in C.
+#![cfg(test)]
 
 mod common;
 

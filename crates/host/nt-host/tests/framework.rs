@@ -1,4 +1,5 @@
 //! The framework's objects, plug and play, power, files and queues: what happens, and in which order.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -1,4 +1,5 @@
 //! The kernel without the framework: stacks of devices, plug and play, power, cancellation, and its own parts.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

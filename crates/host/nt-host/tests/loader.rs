@@ -1,4 +1,5 @@
 //! Hostile images: an error that names the field, never a crash of the host.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A trace of any length arrives, and a run that lost something is not clean.
+#![cfg(test)]
 
 mod common;
 

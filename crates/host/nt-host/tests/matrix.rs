@@ -1,4 +1,5 @@
 //! Every call that can fail is made to fail, in every test driver: the driver must give up or go on, cleanly.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Notification routines, as drivers of security products have them: the test says what happens in the system.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

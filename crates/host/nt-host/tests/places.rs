@@ -1,4 +1,5 @@
 //! The place of a finding is the user's own line; the chain shows the layers below it and the callers.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -1,4 +1,5 @@
 //! What the loader prepares: cookie, control flow guard, rights of sections, GS and the IRQL register.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The framework's queues: who gets a request and when, and what becomes of requests that are canceled.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -1,6 +1,7 @@
 //! Every release of Windows: what it loads, what it binds, and what it says about the rest.
 //!
 //! The same image is held against the release by `load-rules`, which only read it. Both have to agree.
+#![cfg(test)]
 
 mod common;
 

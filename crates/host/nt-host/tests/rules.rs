@@ -1,4 +1,5 @@
 //! Each broken driver is caught: by its rule, in its routine, at its line. Without its mistake the same image is clean.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The sample driver, as `cargo xtask build` makes it: a KMDF driver on Microsoft's crates.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Session control by `etw-session` around the sample driver: on the very engine that the driver writes to.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What drivers read without a call: the page that Windows shares with every process, and exported variables.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -1,4 +1,5 @@
 //! Events carry the calls that led to them, found by the image's unwind tables and named by its symbols.
+#![cfg(test)]
 
 mod common;
 

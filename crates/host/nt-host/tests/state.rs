@@ -1,4 +1,5 @@
 //! Processor state that the calling convention forbids is found at the call, and does not confuse the host.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

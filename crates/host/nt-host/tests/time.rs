@@ -1,4 +1,5 @@
 //! Time under the virtual clock: timers, delays, waits and locks happen at their moments, and no test waits for them.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

@@ -1,4 +1,5 @@
 //! Malformed traits: each kind gets the status that Windows is known to answer.
+#![cfg(test)]
 
 mod common;
 

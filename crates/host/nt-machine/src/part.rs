@@ -25,6 +25,7 @@ impl<T> Part<T> {
     }
 
     /// The part of the machine that was started.
+    #[expect(clippy::expect_used, reason = "routines run only after the machine was started")]
     pub(crate) fn get(&self) -> &'static T {
         self.find().expect("a machine was started")
     }

@@ -1,4 +1,5 @@
 //! The folders of nt-machine and nt-host are layers: imports go down only. What must stay in one place stays there.
+#![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,5 @@
 //! PDBs: names and lines of a whole one; an error, or fewer names, of a damaged one.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Names of addresses: from the PDB beside an image, else its map, else its exports; and from damaged files of each kind.
+#![cfg(test)]
 
 mod common;
 

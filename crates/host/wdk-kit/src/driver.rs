@@ -46,12 +46,13 @@ pub struct Package {
 
 impl Workspace {
     /// Asks cargo about the workspace of `manifest`. `wanted` are names of packages; without any the drivers are that of the
-    /// manifest, or all of a workspace that has no package at its root.
+    /// manifest, or all of a workspace that has no package at its root. `has_wdk` says that a WDK takes the place of the kit.
     ///
     /// # Errors
     ///
     /// If cargo fails, there is no driver, or the kit cannot build it: the message says what to change.
-    pub fn read(manifest: &Path, triple: &str, wanted: &[String]) -> Result<Self, Error> {
+    #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
+    pub fn read(manifest: &Path, triple: &str, wanted: &[String], has_wdk: bool) -> Result<Self, Error> {
         let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
         let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or_default());
@@ -60,6 +61,9 @@ impl Workspace {
         let members: Vec<&Value> = packages.iter().filter(|package| members.contains(&package["id"])).collect();
         let others = members.iter().filter(|package| library(package, "cdylib").is_none()).count();
         let releases = releases(packages)?;
+        if !has_wdk {
+            check_subsets(packages, &metadata["resolve"])?;
+        }
         let registries = all(packages, "winreg").filter_map(|found| found["version"].as_str().map(str::to_owned));
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
@@ -184,6 +188,9 @@ fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
                 folder.display()
             )));
         }
+        if let Some(reason) = download_error(&said) {
+            return Err(Error(reason));
+        }
         // A path dependency that was not published with the driver.
         let absent =
             said.split_once("failed to read `").and_then(|(_, rest)| rest.split_once('`')).map(|(path, _)| path);
@@ -193,9 +200,45 @@ fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
                  release of it"
             )));
         }
-        return Err(Error(format!("cargo does not understand {}:\n{said}", manifest.display())));
+        // Warnings come first, and are about something else.
+        let error = said.split_once("error: ").map_or(&*said, |(_, error)| error);
+        let advice = if said.contains("requires a nightly version of Cargo") {
+            "\nadd a rust-toolchain.toml with channel = \"nightly\" beside it"
+        } else {
+            ""
+        };
+        return Err(Error(format!("cargo rejects {}: {error}{advice}", manifest.display())));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| Error(format!("cargo metadata: {error}")))
+}
+
+/// Why cargo could not download a dependency, if that is what it says.
+fn download_error(said: &str) -> Option<String> {
+    let source = said.lines().find_map(|line| line.trim().strip_prefix("unable to update "))?;
+    let cause = said.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(format!("cargo could not download {source}, which the driver depends on: {cause}"))
+}
+
+/// Parts of wdk-sys whose headers neither the metadata nor Microsoft's bindings have.
+const WITHOUT_HEADERS: [(&str, &str); 2] = [("gpio", "gpio.h"), ("spb", "spb.h")];
+
+fn check_subsets(packages: &[Value], resolve: &Value) -> Result<(), Error> {
+    let nodes = resolve["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for package in all(packages, "wdk-sys") {
+        let node = nodes.iter().find(|node| node["id"] == package["id"]);
+        let features = node.and_then(|node| node["features"].as_array()).map(Vec::as_slice).unwrap_or_default();
+        // It enables `gpio` too, and needs nothing of it.
+        let has_ports = features.contains(&"parallel-ports".into());
+        let mut wanted = WITHOUT_HEADERS.iter().filter(|(feature, _)| *feature != "gpio" || !has_ports);
+        let found = wanted.find(|(feature, _)| features.contains(&(*feature).into()));
+        if let Some((feature, header)) = found {
+            return Err(Error(format!(
+                "the driver enables the feature `{feature}` of wdk-sys, whose header {header} is in no source that the kit is made of: \
+                 build with a WDK (--wdk FOLDER), or take the feature out of Cargo.toml"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn all<'a>(packages: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
@@ -279,6 +322,7 @@ fn uses_wdk(package: &Value) -> bool {
 }
 
 /// The driver model of a package: its own, the workspace's, or the only one that its workspace has.
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Option<String>, Error> {
     let table = |value: &Value| {
         let model = &value["wdk"]["driver-model"];
@@ -302,6 +346,7 @@ fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Optio
 }
 
 /// What can be said about a model before anything is compiled.
+#[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn check_model(name: &str, model: &str) -> Result<(), Error> {
     let table: Value = serde_json::from_str(model).unwrap_or_default();
     let number = |key: &str| table[key].as_u64();
@@ -339,7 +384,32 @@ fn check_model(name: &str, model: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_model;
+    use serde_json::json;
+
+    use super::{check_model, check_subsets, download_error};
+
+    #[test]
+    fn a_part_of_wdk_sys_without_headers_is_refused() {
+        let packages = [json!({ "name": "wdk-sys", "id": "it" })];
+        let with = |features: &[&str]| json!({ "nodes": [{ "id": "it", "features": features }] });
+        assert_eq!(check_subsets(&packages, &with(&["hid", "usb"])), Ok(()));
+        assert_eq!(check_subsets(&packages, &with(&["gpio", "parallel-ports"])), Ok(()));
+        let error = check_subsets(&packages, &with(&["hid", "spb"])).unwrap_err().to_string();
+        assert!(error.contains("`spb`") && error.contains("--wdk"), "{error}");
+    }
+
+    #[test]
+    fn a_failed_download_is_told_in_one_sentence() {
+        let said = "    Updating git repository `https://example.com/a.git`\nerror: failed to get `a` as a dependency\n\nCaused by:\n  \
+                    unable to update https://example.com/a.git?tag=1\n\nCaused by:\n  failed to resolve address\n";
+        assert_eq!(
+            download_error(said).as_deref(),
+            Some(
+                "cargo could not download https://example.com/a.git?tag=1, which the driver depends on: failed to resolve address"
+            )
+        );
+        assert_eq!(download_error("error: failed to parse manifest"), None);
+    }
 
     fn kmdf(target: u8, minimum: Option<u8>) -> String {
         let minimum = minimum.map_or(String::new(), |minor| format!(",\"minimum-kmdf-version-minor\":{minor}"));

@@ -41,14 +41,19 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     }
     let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
     write(&include.join("km/nt/supplement.h"), &format!("{head}{}", generated.supplement))?;
+    // Bindings that drivers generate themselves include these; what the kernel has of them is declared with the rest.
+    for name in ["ctype.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
+        write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;
+    }
+    // For Microsoft's analysis of sources; nothing in them matters to a compiler.
+    for name in ["dontuse.h", "suppress.h"] {
+        write(&include.join("km").join(name), "#pragma once\n")?;
+    }
     // Build scripts written on Windows, where case does not matter.
     for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {
         let link = kit.join(name);
         make_link(Path::new(real), &link).map_err(|error| Error::io(&link, &error))?;
     }
-    for folder in ["km/crt", "km/ufx/1.1"] {
-        let folder = include.join(folder);
-        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
-    }
-    Ok(())
+    let empty = include.join("km/ufx/1.1");
+    fs::create_dir_all(&empty).map_err(|error| Error::io(&empty, &error))
 }

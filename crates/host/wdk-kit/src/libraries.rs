@@ -88,9 +88,9 @@ fn build_for(
         if !target.own_stack_probe {
             kernel.insert("__chkstk".into());
         }
-        // `CONSTANT` gives the name to the place that the loader writes the variable's address to.
-        let undeclared = generated.data.get("ntoskrnl.exe").into_iter().flatten().map(String::as_str);
-        kernel.extend(variables(headers).chain(undeclared).map(|name| format!("{name} CONSTANT")));
+        kernel.extend(variables(headers));
+        let undeclared = generated.data.get("ntoskrnl.exe").into_iter().flatten();
+        kernel.extend(undeclared.map(|name| format!("{name} {PLACE}")));
         let linker = Linker { target, tools };
         linker.import(&base, "ntoskrnl", "ntoskrnl.exe", &kernel)?;
         linker.import(&base, "hal", "HAL.dll", all("HAL.dll", &["NTHALAPI"]))?;
@@ -122,9 +122,19 @@ fn build_for(
             linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
         }
         spell(&base)?;
+        // Packages that declare routines of programs name these libraries also in drivers, which call none of them.
+        for name in &generated.programs {
+            let path = base.join(name).with_extension("lib");
+            if !path.exists() {
+                layout::write(&path, EMPTY)?;
+            }
+        }
     }
     Ok(())
 }
+
+/// A library with nothing in it.
+const EMPTY: &str = "!<arch>\n";
 
 /// Gives every library the names by which drivers also know it: the linker looks for a file by the driver's spelling.
 fn spell(folder: &Path) -> Result<(), Error> {
@@ -218,10 +228,30 @@ fn declared(headers: &str, markers: &[&str]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The names of `extern` declarations.
-fn variables(headers: &str) -> impl Iterator<Item = &str> {
-    headers
-        .lines()
-        .filter_map(|line| line.strip_prefix("extern ")?.strip_suffix(';')?.rsplit([' ', '*']).next())
-        .filter(|name| !name.is_empty())
+/// How the linker is told that the name of a variable is the place that the loader writes its address to.
+const PLACE: &str = "CONSTANT";
+/// How it is told that there is no such name: code has to import the variable. A name would lead to the address, and code that
+/// takes it for the variable would read that.
+const IMPORTED: &str = "DATA";
+
+/// The names of `extern` declarations, each with its kind.
+fn variables(headers: &str) -> impl Iterator<Item = String> + '_ {
+    headers.lines().filter_map(|line| {
+        let declaration = line.strip_prefix("extern ")?.strip_suffix(';')?;
+        let name = declaration.rsplit([' ', '*']).next().filter(|name| !name.is_empty())?;
+        let kind = if declaration.starts_with("DECLSPEC_IMPORT ") { IMPORTED } else { PLACE };
+        Some(format!("{name} {kind}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variables;
+
+    #[test]
+    fn an_imported_variable_has_no_name_of_its_own_in_the_library() {
+        let header = "extern POBJECT_TYPE *PsProcessType;\nextern DECLSPEC_IMPORT CCHAR KeNumberProcessors;\nint x;\n";
+        let found: Vec<String> = variables(header).collect();
+        assert_eq!(found, ["PsProcessType CONSTANT", "KeNumberProcessors DATA"]);
+    }
 }

@@ -65,7 +65,7 @@ pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
     }
     let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|error| Error(error.to_string()))?;
     let folder_of = |name: &str| {
-        let packages = metadata["packages"].as_array().into_iter().flatten();
+        let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
         let found = packages.into_iter().find(|package| package["name"] == name);
         let path = found.and_then(|package| package["manifest_path"].as_str()).map(Path::new).and_then(Path::parent);
         path.map(Path::to_path_buf).ok_or_else(|| Error(format!("cargo does not say where {name} is")))

@@ -21,6 +21,8 @@ pub struct Release {
     /// What it asks of the packages that the stand-in uses too.
     bindgen: String,
     serde_json: String,
+    /// Bindgen is given patterns that ignore case, for which `regex` needs a feature that bindgen does not enable.
+    regex: Option<String>,
 }
 
 /// Words in the build script of `wdk-sys` by which a release is told from the others, the newest first. Development versions
@@ -59,7 +61,9 @@ impl Release {
             found.and_then(|one| one["req"].as_str()).map(str::to_owned)
         };
         match (requirement("bindgen"), requirement("serde_json")) {
-            (Some(bindgen), Some(serde_json)) => Ok(Self { version, signatures, bindgen, serde_json }),
+            (Some(bindgen), Some(serde_json)) => {
+                Ok(Self { version, signatures, bindgen, serde_json, regex: requirement("regex") })
+            }
             _ => Err(Error(format!("wdk-build {version} is a release that the kit does not know; use 0.2 to 0.6"))),
         }
     }
@@ -76,12 +80,15 @@ impl Release {
     ///
     /// If a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let Self { version, signatures, bindgen, serde_json } = self;
+        let Self { version, signatures, bindgen, serde_json, regex } = self;
+        let regex = regex.as_ref().map_or_else(String::new, |version| {
+            format!("regex = {{ version = {version:?}, features = [\"unicode-case\"] }}\n")
+        });
         let package = folder.join(format!("wdk-build-{version}-{signatures}"));
         let manifest = format!(
             "# Generated: takes the place of wdk-build {version}.\n[workspace]\n\n[package]\nname = \"wdk-build\"\n\
              version = {version:?}\nedition = \"2021\"\n\n[features]\nnightly = []\n\n\
-             [dependencies]\nbindgen = {bindgen:?}\nserde_json = {serde_json:?}\n"
+             [dependencies]\nbindgen = {bindgen:?}\nserde_json = {serde_json:?}\n{regex}"
         );
         write_if_changed(&package.join("Cargo.toml"), &manifest)?;
         let release = format!("release/{signatures}.rs");

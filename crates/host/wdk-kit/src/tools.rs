@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::Error;
+use crate::{Error, layout};
 
 /// All three are there.
 pub(crate) struct Tools(());
@@ -30,30 +30,72 @@ impl Tools {
     }
 }
 
-/// What build scripts start, and which program of LLVM's does the same. Clang and llvm-rc know by the name what is meant.
-const NAMES: [(&str, &str); 5] =
-    [("clang-cl", "clang"), ("cl.exe", "clang"), ("rc", "llvm-rc"), ("rc.exe", "llvm-rc"), ("lib.exe", "llvm-lib")];
+/// What build scripts start, and which program of LLVM's does the same, if one does. Clang and llvm-rc know by the name what is
+/// meant.
+const NAMES: [(&str, Option<&str>, &str); 8] = [
+    ("clang-cl", Some("clang"), "compiler"),
+    ("cl.exe", Some("clang"), "compiler"),
+    ("lib.exe", Some("llvm-lib"), "librarian"),
+    ("rc", Some("llvm-rc"), "resource compiler"),
+    ("rc.exe", Some("llvm-rc"), "resource compiler"),
+    ("mc", None, "message compiler"),
+    ("mc.exe", None, "message compiler"),
+    ("ml64.exe", None, "assembler"),
+];
 
-/// Makes a folder in which LLVM's programs have the names of Microsoft's, and returns it. What is not installed is left out.
+/// Makes a folder in which LLVM's programs have the names of Microsoft's, and returns it. In the place of one that is not there
+/// is a script that says so.
 ///
 /// # Errors
 ///
-/// If a link cannot be made.
+/// If a file cannot be made.
 pub fn write_tools(folder: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, &error))?;
-    for (name, program) in NAMES {
-        let link = folder.join(name);
-        let Some(program) = in_path(program, folder) else { continue };
-        if fs::read_link(&link).is_ok_and(|old| old == program) {
+    for (name, program, purpose) in NAMES {
+        let file = folder.join(name);
+        let Some(program) = program.and_then(|program| in_path(program, folder)) else {
+            write_script(&file, &format!("#!/bin/sh\necho \"error: {}\" >&2\nexit 1\n", missing(name, purpose)))?;
+            continue;
+        };
+        if fs::read_link(&file).is_ok_and(|old| old == program) {
             continue;
         }
-        let _ = fs::remove_file(&link);
+        let _ = fs::remove_file(&file);
         // Another build may have made it meanwhile.
-        make_link(&program, &link)
-            .or_else(|error| if link.exists() { Ok(()) } else { Err(error) })
-            .map_err(|error| Error::io(&link, &error))?;
+        make_link(&program, &file)
+            .or_else(|error| if file.exists() { Ok(()) } else { Err(error) })
+            .map_err(|error| Error::io(&file, &error))?;
     }
     Ok(folder.to_path_buf())
+}
+
+/// What is to be done about a program that is not there; `driver-build` looks for the first words.
+fn missing(name: &str, purpose: &str) -> String {
+    let instead = match purpose {
+        "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
+        "message compiler" => "make code of manifests with the crate wdk-etw-manifest",
+        _ => "use a program that is here",
+    };
+    format!(
+        "a build script runs {name}, the {purpose} of Microsoft's tools, which is not on this system: {instead}, or run it only if \
+         cfg!(windows)"
+    )
+}
+
+/// Writes a program, unless it is there already.
+fn write_script(file: &Path, text: &str) -> Result<(), Error> {
+    let is_link = fs::read_link(file).is_ok();
+    if !is_link && fs::read_to_string(file).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(file);
+    layout::write(file, text)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).map_err(|error| Error::io(file, &error))?;
+    }
+    Ok(())
 }
 
 fn in_path(program: &str, except: &Path) -> Option<PathBuf> {

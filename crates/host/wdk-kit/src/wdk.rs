@@ -9,26 +9,83 @@ use crate::{Error, layout};
 
 /// Makes a folder that looks like the WDK at `wdk` to the stand-in and to clang; returns it.
 ///
-/// `wdk` is what `WDKContentRoot` is on Windows, with `Include` and `Lib`, or the folder of a `NuGet` package, which has them in
-/// `c`. Folders are linked under the names that are looked for, libraries too, and an overlay makes clang find headers
-/// whatever the case of their names.
+/// `wdk` is what `WDKContentRoot` is on Windows, with `Include` and `Lib`; a `NuGet` package, which has them in `c`, or a folder with
+/// several packages, as the SDK's headers are in one of their own; or what xwin writes, which has them in `sdk` or in
+/// `Windows Kits/10`, with or without a folder for the version. Everything is linked under the names that are looked for, and an
+/// overlay makes clang find headers whatever the case of their names.
 ///
 /// # Errors
 ///
 /// If the folder is no WDK, or a file cannot be written.
 pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
     let wdk = fs::canonicalize(wdk).map_err(|error| Error::io(wdk, &error))?;
-    let source = [wdk.clone(), wdk.join("c")].into_iter().find(|folder| child(folder, "Include").is_some());
-    let source =
-        source.ok_or_else(|| Error(format!("{} is no WDK: it has neither Include nor c/Include", wdk.display())))?;
+    let parts = parts(&wdk);
+    let includes: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Include")).collect();
+    let libraries: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Lib")).collect();
+    let is_kernels = |folder: &PathBuf| versioned(folder).iter().any(|(_, inner)| child(inner, "km").is_some());
+    for (folders, name) in [(&includes, "Include"), (&libraries, "Lib")] {
+        if !folders.iter().any(is_kernels) {
+            return Err(Error(format!(
+                "{} is no WDK: it has no {name}/10.0.N.0/km, nor do c, sdk, Windows Kits/10 and packages in it",
+                wdk.display()
+            )));
+        }
+    }
+    let versions = includes.iter().filter(|folder| is_kernels(folder)).flat_map(|folder| versioned(folder));
+    let version = versions.filter_map(|(version, _)| version).max_by_key(|version| numbers(version));
+    let version = version.unwrap_or_else(|| String::from(layout::VERSION));
+
     let root = out.join("wdk").join(wdk.to_string_lossy().trim_start_matches('/').replace('/', "+"));
     let _ = fs::remove_dir_all(&root);
-    let include = child(&source, "Include").unwrap_or_default();
-    let library = child(&source, "Lib").ok_or_else(|| Error(format!("{} has no Lib folder", source.display())))?;
-    mirror(&include, &root.join("Include"), &|name| name.to_owned())?;
-    mirror(&library, &root.join("Lib"), &canonical)?;
+    for (folders, name) in [(&includes, "Include"), (&libraries, "Lib")] {
+        let to = root.join(name);
+        for folder in folders {
+            for (own, inner) in versioned(folder) {
+                mirror(&inner, &to.join(own.as_ref().unwrap_or(&version)))?;
+            }
+            if let Some(framework) = child(folder, "wdf") {
+                mirror(&framework, &to.join("wdf"))?;
+            }
+        }
+    }
+    // The stand-in asks for these, and not every WDK has them.
+    for folder in ["km/crt", "km/ufx/1.1", "shared"] {
+        let folder = root.join("Include").join(&version).join(folder);
+        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
+    }
     layout::write(&root.join("overlay.yaml"), &overlay(&root.join("Include"))?)?;
     Ok(root)
+}
+
+/// The folders that can have `Include` and `Lib` in them.
+fn parts(wdk: &Path) -> Vec<PathBuf> {
+    let mut parts = vec![wdk.to_path_buf()];
+    parts.extend(["c", "sdk", "Windows Kits/10"].map(|name| wdk.join(name)));
+    let mut packages: Vec<PathBuf> =
+        fs::read_dir(wdk).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    packages.sort();
+    for package in packages {
+        parts.push(package.join("c"));
+        // NuGet's own cache has a folder for each version of a package.
+        let versions = fs::read_dir(&package).into_iter().flatten().flatten();
+        parts.extend(versions.map(|entry| entry.path().join("c")));
+    }
+    parts
+}
+
+/// The folders of versions in `Include` or `Lib`, or the folder itself if it has what they have.
+fn versioned(folder: &Path) -> Vec<(Option<String>, PathBuf)> {
+    if ["km", "shared", "um"].iter().any(|name| child(folder, name).is_some()) {
+        return vec![(None, folder.to_path_buf())];
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let name =
+        |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned()).filter(|name| name.starts_with("10."));
+    entries.filter_map(|path| name(&path).map(|version| (Some(version), path))).collect()
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 fn child(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -36,34 +93,29 @@ fn child(folder: &Path, name: &str) -> Option<PathBuf> {
     entries.map(|entry| entry.path()).find(|path| path.file_name().is_some_and(|own| own.eq_ignore_ascii_case(name)))
 }
 
-/// The names that folders and libraries are looked for by.
+/// The name that a folder or a library is looked for by; xwin has processors by the names of LLVM's targets.
 fn canonical(name: &str) -> String {
-    const NAMES: [&str; 10] = [
-        "km",
-        "x64",
-        "ARM64",
-        "wdf",
-        "kmdf",
-        "BufferOverflowFastFailK.lib",
-        "WdfLdr.lib",
-        "WdfDriverEntry.lib",
-        "VhfKm.lib",
-        "arm64rt.lib",
+    const NAMES: [(&str, &str); 8] = [
+        ("x86_64", "x64"),
+        ("aarch64", "ARM64"),
+        ("arm64", "ARM64"),
+        ("bufferoverflowfastfailk.lib", "BufferOverflowFastFailK.lib"),
+        ("wdfldr.lib", "WdfLdr.lib"),
+        ("wdfdriverentry.lib", "WdfDriverEntry.lib"),
+        ("vhfkm.lib", "VhfKm.lib"),
+        ("fltmgr.lib", "fltMgr.lib"),
     ];
-    NAMES
-        .iter()
-        .find(|known| known.eq_ignore_ascii_case(name))
-        .map_or_else(|| name.to_ascii_lowercase(), |known| (*known).to_owned())
+    let lower = name.to_ascii_lowercase();
+    NAMES.iter().find(|(known, _)| *known == lower).map_or(lower, |(_, name)| (*name).to_owned())
 }
 
-/// Real folders with a link for each file.
-fn mirror(from: &Path, to: &Path, rename: &dyn Fn(&str) -> String) -> Result<(), Error> {
+/// Real folders with a link for each file; what is there already stays.
+fn mirror(from: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(|error| Error::io(to, &error))?;
     for entry in fs::read_dir(from).map_err(|error| Error::io(from, &error))?.flatten() {
-        let name = rename(&entry.file_name().to_string_lossy());
-        let (path, target) = (entry.path(), to.join(name));
+        let (path, target) = (entry.path(), to.join(canonical(&entry.file_name().to_string_lossy())));
         if path.is_dir() {
-            mirror(&path, &target, rename)?;
+            mirror(&path, &target)?;
         } else if !target.exists() {
             make_link(&path, &target).map_err(|error| Error::io(&target, &error))?;
         }

@@ -1,4 +1,5 @@
 //! Builds the test drivers as a user would, and looks into their images.
+#![cfg(test)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -135,6 +136,23 @@ fn kmdf_drivers_are_native_images_that_start_in_the_stub() {
 }
 
 #[test]
+fn a_driver_of_every_subsystem_imports_from_their_modules() {
+    let bytes = image("kmdf", "kit_subsystems", "x64");
+    check(&bytes, "x64", &["ntoskrnl.exe", "hal.dll", "wdfldr.sys", "fltmgr.sys", "vhf.sys"]);
+    let modules = imports(&PeFile64::parse(&*bytes).unwrap());
+    assert_eq!(modules["fltmgr.sys"], ["FltUnregisterFilter"]);
+    assert_eq!(modules["vhf.sys"], ["VhfDelete"]);
+}
+
+#[test]
+fn a_driver_on_an_older_release_of_microsofts_crates() {
+    let bytes = image("older", "kit_older", "x64");
+    assert_eq!(mapped("kit_older", "x64", "DriverEntry"), Some(entry(&bytes)));
+    let modules = imports(&PeFile64::parse(&*bytes).unwrap());
+    assert_eq!(modules.into_iter().collect::<Vec<_>>(), [("ntoskrnl.exe".into(), vec!["KeGetCurrentIrql".into()])]);
+}
+
+#[test]
 fn a_wdm_driver_is_a_native_image_without_a_framework() {
     for arch in architectures() {
         let bytes = image("wdm", "kit_wdm", arch);
@@ -149,6 +167,7 @@ fn a_wdm_driver_is_a_native_image_without_a_framework() {
 fn what_the_kit_lacks_is_named_with_how_to_add_it() {
     for (package, name, place) in [
         ("wdm/lacking/symbol", "`KeNoSuchRoutine`", "kit/include/km/nt/routines.h"),
+        ("wdm/lacking/symbol", "`KeNumberProcessors` is a variable", "#[link(name = \"ntoskrnl\")]"),
         ("wdm/lacking/binding", "`IoNoSuchRoutine`", "kit/include"),
         ("kmdf/lacking", "`WdfCxVerifierKeBugCheck`", "kit/wdf/functions.txt"),
     ] {

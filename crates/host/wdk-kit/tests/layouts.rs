@@ -3,6 +3,7 @@
 //! For every structure, constant and routine that both know: sizes, alignments, offsets of fields at any depth, values,
 //! and parameter counts. Sizes are those of the Windows target, so the comparison is a crate full of constant
 //! assertions that is checked for it.
+#![cfg(test)]
 
 #[path = "support/mod.rs"]
 mod support;

@@ -1,6 +1,7 @@
 //! Layouts of the kit's records on x64 against those that the WDK's own headers have: `wdk-sys` 0.2.0 was published with the
 //! bindings that bindgen made of them (Windows 11 22H2, KMDF 1.33), and bindgen writes down the size of every record and the offset of
 //! every field. Clang compares them.
+#![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

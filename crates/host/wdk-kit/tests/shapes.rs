@@ -1,5 +1,6 @@
 //! Packages of every shape that drivers come in. Each is written to an empty folder and built as a user would; they share one
 //! build of wdk-sys with the WDM driver in `tests/drivers`.
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,17 @@ const BUILD: &str =
 const SOURCE: &str = "#![no_std]\nextern crate wdk_panic;\nuse wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};\n\
     #[unsafe(export_name = \"DriverEntry\")]\n\
     pub unsafe extern \"system\" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS { 0 }\n";
+
+/// A driver without Microsoft's crates, which needs nothing but the compiler. As others do, it names a library of programs that
+/// it uses nothing of.
+const PLAIN_BUILD: &str = "fn main() {\n    for argument in [\"/DRIVER\", \"/NODEFAULTLIB\", \"/SUBSYSTEM:NATIVE\", \"/ENTRY:DriverEntry\"] {\n\
+    println!(\"cargo::rustc-cdylib-link-arg={argument}\");\n    }\n    more();\n}\n";
+const PLAIN_SOURCE: &str = "#![no_std]\n\
+    #[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n\
+    #[link(name = \"ntoskrnl\")]\nunsafe extern \"system\" { fn PsGetCurrentProcessId() -> isize; }\n\
+    #[link(name = \"kernel32\")]\nunsafe extern \"system\" {}\n\
+    #[unsafe(no_mangle)]\npub extern \"system\" fn DriverEntry(_: *mut u8, _: *mut u8) -> i32 {\n\
+    (unsafe { PsGetCurrentProcessId() } == 0).into()\n}\n";
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
@@ -43,6 +55,22 @@ fn package(folder: &Path, name: &str, more: &str) {
     write(folder.join("Cargo.toml"), &format!("{head}{more}{DEPENDENCIES}"));
     write(folder.join("build.rs"), BUILD);
     write(folder.join("src/lib.rs"), SOURCE);
+}
+
+/// A driver that needs nothing but the compiler. `script` is done by its build script, `source` comes first in its source.
+fn plain(name: &str, script: &str, source: &str) -> PathBuf {
+    let folder = folder(name);
+    let head = format!("[workspace]\n[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    write(folder.join("Cargo.toml"), &format!("{head}{CDYLIB}{PROFILE}"));
+    write(folder.join("build.rs"), &format!("{PLAIN_BUILD}fn more() {{\n{script}\n}}\n"));
+    write(folder.join("src/lib.rs"), &format!("{source}{PLAIN_SOURCE}"));
+    folder
+}
+
+/// What rustup says, or nothing if there is no rustup.
+fn rustup(arguments: &[&str]) -> String {
+    let output = Command::new("rustup").args(arguments).env_remove("RUSTUP_TOOLCHAIN").output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
 /// The versions of the test drivers, so that nothing is looked up or compiled again.
@@ -135,6 +163,26 @@ fn a_driver_with_settings_of_its_own() {
 }
 
 #[test]
+fn a_member_with_settings_of_its_own() {
+    let folder = plain("shape-member", "", "");
+    let member = folder.join("driver");
+    for name in ["build.rs", "src"] {
+        fs::create_dir_all(&member).unwrap();
+        fs::rename(folder.join(name), member.join(name)).unwrap();
+    }
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    // Cargo ignores a member's profile, so the flags are all that keeps it from unwinding.
+    write(member.join("Cargo.toml"), &manifest.replace("[workspace]\n", ""));
+    write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"driver\"]\n");
+    write(
+        member.join(".cargo/config.toml"),
+        "[build]\ntarget = \"x86_64-pc-windows-msvc\"\nrustflags = [\"-Cpanic=abort\"]\n",
+    );
+    builds(&[], &member, &["shape_member"]);
+    is_refused(&folder, &["the driver unwinds", "panic = \"abort\""]);
+}
+
+#[test]
 fn drivers_that_cannot_be_built_are_refused_with_what_to_change() {
     let folder = folder("refused");
     package(&folder.join("a"), "shape-a", &format!("{CDYLIB}{PROFILE}"));
@@ -150,4 +198,71 @@ fn drivers_that_cannot_be_built_are_refused_with_what_to_change() {
     write(folder.join("d/src/lib.rs"), &broken);
     lock(&folder.join("d"));
     is_refused(&folder.join("d"), &["`KeNoSuchRoutine`", "README.md"]);
+}
+
+#[test]
+fn a_toolchain_file_is_honoured() {
+    let none = plain("shape-no-toolchain", "", "");
+    write(none.join("rust-toolchain.toml"), "[toolchain]\nchannel = \"wdk-kit-has-no-such\"\n");
+    if rustup(&["--version"]).is_empty() {
+        println!("skipped: there is no rustup");
+        return;
+    }
+    is_refused(&none, &["toolchain", "wdk-kit-has-no-such", "shape-no-toolchain"]);
+
+    let active = rustup(&["show", "active-toolchain"]);
+    let list = rustup(&["toolchain", "list"]);
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    let has_target = |name: &&str| {
+        let root = rustup(&["run", name, "rustc", "--print", "sysroot"]);
+        Path::new(root.trim()).join("lib/rustlib/x86_64-pc-windows-msvc").is_dir()
+    };
+    // Releases by number can be too old for edition 2024.
+    let other = names.filter(|name| !active.starts_with(name) && !name.starts_with("1.")).find(has_target);
+    let Some(other) = other else {
+        println!("skipped: no second toolchain compiles for Windows");
+        return;
+    };
+    let script = format!("assert_eq!(std::env::var(\"RUSTUP_TOOLCHAIN\").as_deref(), Ok({other:?}));");
+    let folder = plain("shape-toolchain", &script, "");
+    write(folder.join("rust-toolchain.toml"), &format!("[toolchain]\nchannel = {other:?}\n"));
+    builds(&[], &folder, &["shape_toolchain"]);
+}
+
+#[test]
+fn unstable_features_are_enabled_or_named() {
+    let unstable = "#![feature(core_intrinsics)]\n#![allow(internal_features)]\n";
+    let folder = plain("shape-unstable", "", unstable);
+    builds(&[], &folder, &["shape_unstable"]);
+    let folder = plain("shape-unknown", "", "#![feature(wdk_kit_knows_no_such)]\n");
+    is_refused(&folder, &["unstable feature", "rust-toolchain.toml"]);
+}
+
+#[test]
+fn programs_of_microsofts_that_build_scripts_run() {
+    let run = |program: &str| {
+        let call = format!("std::process::Command::new({program:?}).arg(\"/?\").status().unwrap()");
+        format!("if !{call}.success() {{ panic!(\"it failed\"); }}")
+    };
+    let folder = plain("shape-mc", &run("mc.exe"), "");
+    is_refused(&folder, &["runs mc.exe, the message compiler", "wdk-etw-manifest", "cfg!(windows)"]);
+    let folder = plain("shape-rc", &run("rc"), "");
+    if Command::new("llvm-rc").arg("/?").output().is_ok() {
+        builds(&[], &folder, &["shape_rc"]);
+    } else {
+        is_refused(&folder, &["runs rc, the resource compiler", "llvm-rc"]);
+    }
+}
+
+#[test]
+fn parts_of_wdk_sys_without_headers_are_refused_before_anything_is_compiled() {
+    let folder = folder("gpio");
+    package(&folder, "shape-gpio", &format!("{MODEL}{CDYLIB}{PROFILE}"));
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let with = text.replace("wdk-sys = \"0.5\"", "wdk-sys = { version = \"0.5\", features = [\"gpio\"] }");
+    assert_ne!(with, text);
+    fs::write(&manifest, with).unwrap();
+    lock(&folder);
+    is_refused(&folder, &["`gpio` of wdk-sys", "gpio.h", "--wdk"]);
 }

@@ -93,6 +93,7 @@ impl Kmdf {
     ];
 
     /// The newest version.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     pub const NEWEST: Self = Self::RELEASED[Self::RELEASED.len() - 1];
 
     /// The oldest minor version that a driver may name as its minimum.

@@ -100,6 +100,7 @@ const ROWS: [Row; Release::ALL.len()] = [
 static TABLE: [Row; Release::ALL.len()] = ROWS;
 
 /// A release is the index of its row.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const _: () = {
     let mut index = 0;
     while index < ROWS.len() {
@@ -120,6 +121,7 @@ impl Release {
     ];
 
     /// The name of every release, oldest first.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     pub const NAMES: [&'static str; Self::ALL.len()] = {
         let (mut names, mut index) = ([""; Self::ALL.len()], 0);
         while index < names.len() {
@@ -132,8 +134,10 @@ impl Release {
     /// The oldest release of the table.
     pub const OLDEST: Self = Self::ALL[0];
     /// The newest release of the table, which is the default.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
 
+    #[expect(clippy::indexing_slicing, reason = "a release is the index of its row, which is checked above")]
     fn row(self) -> &'static Row {
         &TABLE[self as usize]
     }

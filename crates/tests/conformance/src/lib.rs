@@ -135,6 +135,7 @@ impl From<&CapturedEvent> for Wire {
 /// # Panics
 ///
 /// If they differ, or if there are not two.
+#[expect(clippy::panic, reason = "an assertion")]
 #[track_caller]
 pub fn assert_same(events: &[CapturedEvent]) {
     let [theirs, ours] = events else {

@@ -1,9 +1,11 @@
-//! Code that was written for `tracelogging` and had its `use` line changed: its own example and test, from its published sources.
+//! Code that was written for `tracelogging` and had its `use` line changed: its own example and tests, from its published sources.
 #![allow(
     missing_docs,
     unreachable_pub,
+    unused_must_use,
     unused_qualifications,
     clippy::all,
+    clippy::allow_attributes_without_reason,
     clippy::pedantic,
     clippy::undocumented_unsafe_blocks,
     clippy::multiple_unsafe_ops_per_block,
@@ -20,6 +22,10 @@ mod example {
 }
 
 mod tests {
+    mod windows {
+        pub use windows_core as core;
+    }
+
     include!(concat!(env!("OUT_DIR"), "/tests.rs"));
 }
 
@@ -36,6 +42,18 @@ fn events_of(provider: &str, body: fn()) -> usize {
 #[test]
 fn the_example_runs_with_another_use_line() {
     assert_eq!(events_of("TestProvider", example::main), 2);
+}
+
+#[test]
+fn the_test_of_guids_runs_with_another_use_line() {
+    tests::guid();
+}
+
+#[test]
+fn the_test_of_providers_runs_with_another_use_line() {
+    let host = Host::new();
+    let _here = host.enter();
+    tests::define_provider();
 }
 
 #[test]
@@ -71,6 +89,10 @@ fn guids_offer_what_theirs_do() {
     assert_eq!(ours.to_fields(), theirs.to_fields());
     assert_eq!(tlg::Provider::guid_from_name("MyProvider").to_u128(), theirs.to_u128());
     assert_eq!(Guid::try_parse("b3864c38-4273-58c5-545b-8b3608343471"), Some(ours));
+    assert_eq!(Guid::try_parse_ascii(&theirs.to_utf8_bytes()), Some(ours));
+    for wrong in [&b"b3864c38"[..], b"", b"\xFF", b"b3864c38-4273-58c5-545b-8b360834347g"] {
+        assert_eq!(Guid::try_parse_ascii(wrong).is_some(), tracelogging::Guid::try_parse_ascii(wrong).is_some());
+    }
     assert_eq!(Guid::zero(), Guid::default());
 }
 

@@ -9,6 +9,12 @@
 //! | drivers on other pages are built and run | `tests/guides.rs` |
 //!
 //! This crate reads Markdown ([`markdown`]) as far as these tests need it. It never changes a page.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests: what goes wrong fails the test"
+)]
 
 #[cfg(unix)]
 pub mod follow;

@@ -1,6 +1,7 @@
 //! The committed seeds that are made by code are what the code makes, byte for byte.
 //!
 //! Set `ETW_FUZZ_BLESS` to write them anew. Other files of the corpus (`found-*`) are inputs that fuzzing came upon.
+#![cfg(test)]
 
 // The images are linked as those of driver-package's own tests.
 #[path = "../../../host/etw-manifest/tests/common/mod.rs"]

@@ -1,4 +1,5 @@
 //! The symbols of a driver that rustc optimised: every inlined call has its own function and line.
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

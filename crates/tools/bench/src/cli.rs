@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use nt_host::cli::print;
+use command_line::{VERSION, end, exit, print};
 
 use crate::part::{Findings, Images, Settings, decode, engine, facades, host, instructions, setup, size};
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
@@ -23,7 +23,7 @@ const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode",
 
 /// Measures what an event costs, beside what it costs with others.
 #[derive(Debug, Default, Parser, PartialEq, Eq)]
-#[command(name = "bench", version, max_term_width = 100)]
+#[command(name = "bench", version = VERSION, after_help = exit::HELP, max_term_width = 100)]
 struct Options {
     /// Repeat less and leave out what takes minutes
     #[arg(long)]
@@ -48,8 +48,7 @@ impl Options {
     }
 }
 
-/// Runs the command. `words` begins with the program's name. Returns 0, 1 if something failed or a goal was missed under
-/// `--check`, 2 for wrong usage.
+/// Runs the command. `words` begins with the program's name. A goal that is missed under `--check` is a failure.
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.collect();
@@ -60,17 +59,17 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
                 println!("{answer}");
                 ExitCode::SUCCESS
             }
-            Err(error) => fail(&error, 1),
+            Err(error) => fail(&error, exit::FAILED),
         };
     }
-    let options = match Options::try_parse_from(words) {
+    let options: Options = match command_line::parse(words) {
         Ok(options) => options,
-        Err(error) => error.exit(),
+        Err(code) => return code,
     };
     match run(&options) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => fail(&error, 1),
+        Ok(true) => end(exit::SUCCESS),
+        Ok(false) => end(exit::FAILED),
+        Err(error) => fail(&error, exit::USAGE),
     }
 }
 

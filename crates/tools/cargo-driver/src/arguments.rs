@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
+use command_line::{VERSION, exit};
 use driver_build::{Arch, Options};
 
 /// Builds, tests, runs, traces and packages Windows kernel drivers on Linux, without Windows and without the WDK.
@@ -13,15 +13,13 @@ use driver_build::{Arch, Options};
 #[command(
     name = "cargo driver",
     bin_name = "cargo driver",
-    version = env!("VERSION"),
+    version = VERSION,
     max_term_width = 100,
-    after_help = "Environment:\n  \
+    after_help = format!("Environment:\n  \
                   CARGO_DRIVER_CACHE  where the driver kit and compiled crates are kept (~/.cache/cargo-driver)\n  \
                   WDKContentRoot      a real WDK instead of the kit, as --wdk\n  \
                   WDK_ETW_TOOLCHAIN   rustup or debian: which toolchain compiles for Windows\n  \
-                  NO_COLOR            no colours\n\n\
-                  Exit codes: 0 all is well; 1 something failed; 2 wrong usage, or something is missing (the message says how \
-                  to get it); 3 the driver did something wrong; 4 a run is incomplete; 130 interrupted."
+                  NO_COLOR            no colours\n\n{}", exit::HELP)
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -64,18 +62,6 @@ pub(crate) enum Command {
     Package(Package),
     /// Install what is missing: Rust's targets for Windows, clang and LLVM
     Setup,
-    /// Print completions for a shell
-    ///
-    /// For bash: cargo driver completions bash > ~/.local/share/bash-completion/completions/cargo-driver
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
-    /// Write manual pages into a folder
-    Man {
-        /// The folder, such as ~/.local/share/man/man1
-        folder: PathBuf,
-    },
 }
 
 #[derive(Args)]

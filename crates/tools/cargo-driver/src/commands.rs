@@ -6,14 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-use clap_complete::Shell;
+use command_line::{end, exit};
 use driver_build::new::{Kind, NewDriver};
-use driver_build::output;
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
 
-use crate::arguments::{Arguments, Command, Driver, Inspect, New, Package, Run, Test};
+use crate::arguments::{Command, Driver, Inspect, New, Package, Run, Test};
 use crate::{internal, trace};
 
 const SETUP: &str = "cargo driver setup";
@@ -35,14 +33,9 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         }
         Command::Package(package) => make_package(&host, package),
         Command::Setup => setup(),
-        Command::Completions { shell } => {
-            completions(*shell);
-            Ok(())
-        }
-        Command::Man { folder } => manual_pages(folder),
     });
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => end(exit::SUCCESS),
         Err(error) => {
             if !matches!(error, Error::Said(_)) {
                 eprintln!("error: {error}");
@@ -156,7 +149,7 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
 /// Builds the driver and hands it to `nt-host`.
 fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
     if run.rest.iter().any(|word| word == "--help" || word == "-h") {
-        return host.program("nt-host").args(["--help"]).replace_ourselves();
+        return host.program("nt-host").args([command, "--help"]).replace_ourselves();
     }
     let image = image(host, &run.driver)?;
     host.program("nt-host").args([command]).args([image]).args(&run.rest).replace_ourselves()
@@ -221,16 +214,4 @@ fn setup() -> Result<(), Error> {
         note(&format!("drivers for {} cannot be built", without.join(" and ")));
     }
     Ok(())
-}
-
-fn completions(shell: Shell) {
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "cargo-driver", &mut text);
-    output::print(&String::from_utf8_lossy(&text));
-}
-
-fn manual_pages(folder: &Path) -> Result<(), Error> {
-    let failed = |error: std::io::Error| Error::Failed(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failed)?;
-    clap_mangen::generate_to(Arguments::command().name("cargo-driver"), folder).map_err(failed)
 }

@@ -25,11 +25,12 @@ pub(crate) fn parse(words: &[OsString]) -> Option<(&OsString, &[OsString])> {
 /// Runs it.
 pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
     let words = words.iter().cloned();
+    let named = std::iter::once(program.clone()).chain(words.clone());
     match program.to_str() {
         Some("wdk-kit") => wdk_kit::cli::main(words),
-        Some("driver-package") => driver_package::cli::main(std::iter::once(program.clone()).chain(words)),
+        Some("driver-package") => driver_package::cli::main(named),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Some("nt-host") => nt_host::cli::main(words),
+        Some("nt-host") => nt_host::cli::main(named),
         _ => {
             eprintln!("error: {} does not run on this host", program.display());
             ExitCode::from(2)

@@ -2,9 +2,6 @@
 //!
 //! The work is done by the crates below: `driver-build` runs cargo with the kit, `nt-host` runs the driver,
 //! `driver-package` inspects and packages it. This program chooses the defaults.
-//!
-//! Exit codes: 0 all is well; 1 something failed; 2 wrong usage, or something is missing (the message says how to get it);
-//! 3 the driver did something wrong; 4 a run is incomplete; 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -16,7 +13,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use clap::Parser as _;
 
 fn main() -> ExitCode {
     let mut words: Vec<OsString> = std::env::args_os().collect();
@@ -27,8 +23,8 @@ fn main() -> ExitCode {
     if let Some((program, words)) = internal::parse(&words) {
         return internal::run(program, words);
     }
-    match Arguments::try_parse_from(words) {
+    match command_line::parse::<Arguments>(words) {
         Ok(arguments) => commands::run(&arguments.command),
-        Err(error) => error.exit(),
+        Err(code) => code,
     }
 }

@@ -1,4 +1,5 @@
 //! What the program says about wrong input. Nothing here builds a driver.
+#![cfg(test)]
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,5 @@
 //! The program as a user gets it: installed, in a folder outside of the repository, from `new` to a package.
+#![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;

@@ -3,18 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use command_line::{VERSION, exit};
 use windows_releases::Release;
 
 /// Runs the sample driver under a session and shows what it traced.
 #[derive(Clone, Debug, Parser, PartialEq, Eq)]
 #[command(
     name = "demo",
-    version,
+    version = VERSION,
     max_term_width = 100,
-    after_help = format!(
-        "Exit codes: 0 done; 1 failed, or the driver did something wrong; 2 wrong usage.\n\nReleases of Windows:\n{}",
-        Release::list()
-    )
+    after_help = format!("{}\n\nReleases of Windows:\n{}", exit::HELP, Release::list())
 )]
 pub(crate) struct Options {
     /// The driver's image

@@ -4,8 +4,6 @@
 //! and the driver is put to work ([`run`]). What it traced is read back from the session's own file and shown
 //! ([`show`]), and written as JSON Lines and as a page ([`files`]). Nothing is shown that is not in that file, except
 //! what session control returned.
-//!
-//! Exit codes: 0 done; 1 it could not be done, or the driver did something wrong; 2 wrong usage.
 
 mod args;
 mod files;
@@ -17,35 +15,57 @@ mod trace;
 use std::process::ExitCode;
 
 use args::Options;
-use clap::Parser as _;
+use command_line::{end, exit};
 
 fn main() -> ExitCode {
-    let options = match Options::try_parse() {
+    let options: Options = match command_line::parse(std::env::args_os()) {
         Ok(options) => options,
-        Err(error) => error.exit(),
+        Err(code) => return code,
     };
     match demo(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => {
+        Ok(()) => end(exit::SUCCESS),
+        Err(Failure { code, reason }) => {
             eprintln!("error: {reason}");
-            ExitCode::FAILURE
+            end(code)
         }
+    }
+}
+
+/// Why the demo ends, and its exit code.
+struct Failure {
+    code: u8,
+    reason: String,
+}
+
+impl Failure {
+    fn usage(reason: String) -> Self {
+        Self { code: exit::USAGE, reason }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self { code: exit::FAILED, reason }
     }
 }
 
 /// Runs the driver, shows its trace, writes the files.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn demo(options: &Options) -> Result<(), String> {
-    let files = files::Files::prepare(&options.output)?;
+fn demo(options: &Options) -> Result<(), Failure> {
+    let files = files::Files::prepare(&options.output).map_err(Failure::usage)?;
     let outcome = run::run(options, &files.etl)?;
     let trace = trace::Trace::read(&files.etl)?;
-    files.write(&trace, options.os.name())?;
-    nt_host::cli::print(&show::all(&outcome, &trace, &files));
-    if outcome.findings.is_empty() { Ok(()) } else { Err("the driver did something wrong".into()) }
+    files.write(&trace, options.os.name()).map_err(Failure::usage)?;
+    command_line::print(&show::all(&outcome, &trace, &files));
+    if outcome.findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure { code: exit::FINDINGS, reason: "the driver did something wrong".into() })
+    }
 }
 
 /// Drivers are for x86-64, and so is what runs them.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn demo(_: &Options) -> Result<(), String> {
-    Err("the driver can be run on Linux on x86-64 only".into())
+fn demo(_: &Options) -> Result<(), Failure> {
+    Err(Failure { code: exit::UNSUPPORTED, reason: "the driver can be run on Linux on x86-64 only".into() })
 }

@@ -9,6 +9,7 @@ use etw_session::{Enable, Error as SessionError, Machine, Properties, Received, 
 use etw_types::{Guid, Level, NtStatus};
 use nt_host::{Device, NtHost, Os};
 
+use crate::Failure;
 use crate::args::Options;
 
 /// The driver's provider.
@@ -52,10 +53,11 @@ pub(crate) struct Outcome {
 }
 
 /// Runs the driver, with the session's trace going to `etl`.
-pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, String> {
+pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
     let os = options.os;
     // Real time, as the page is to show how long things take.
-    let host = NtHost::builder().driver(&options.image).os(os).real_time().prepare().map_err(text)?;
+    let host = NtHost::builder().driver(&options.image).os(os).real_time().prepare();
+    let host = host.map_err(|error| Failure::usage(error.to_string()))?;
     let machine = host.machine();
     let session = machine.start(&Properties::new(SESSION).file(etl).real_time()).map_err(text)?;
     let mut consumer = machine.consume(&session).map_err(text)?;
@@ -80,7 +82,7 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, String> {
     device.remove().map_err(text)?;
     let report = host.unload().map_err(text)?;
     let session = session.stop().map_err(text)?;
-    let live = live.join().map_err(|_| "the consumer of live events failed")?;
+    let live = live.join().map_err(|_| "the consumer of live events failed".to_owned())?;
     Ok(Outcome {
         os,
         statuses,

@@ -1,6 +1,7 @@
 //! The page of the demo in a browser, with the events of a real run. The page itself is tested in `etw-etl`.
 //!
 //! Where there is no Chromium the test says so and passes. Pictures are left in the build folder.
+#![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;

@@ -55,7 +55,7 @@ pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Re
         let build = build_folder(host, &plan, group);
         plan.take_over(group, &build, options.arch.triple())?;
         let tool = cargo(host, &toolchain, options, &plan, group, "build");
-        let (artifacts, result) = run_and_explain(tool.args([JSON]), &group.packages);
+        let (artifacts, result) = run_and_explain(tool.args([JSON]), &plan, group);
         Plan::remember_macros(&build, &artifacts)?;
         result?;
         images.extend(files::collect(&artifacts, &plan.workspace, &folder)?);
@@ -75,7 +75,7 @@ pub fn check(host: &Host, toolchain: &WindowsToolchain, options: &Options, verbs
         plan.take_over(group, &build, options.arch.triple())?;
         for verb in ["check"].iter().chain(verbs) {
             let tool = cargo(host, &toolchain, options, &plan, group, verb);
-            let (artifacts, result) = run_and_explain(tool.args([JSON]), &group.packages);
+            let (artifacts, result) = run_and_explain(tool.args([JSON]), &plan, group);
             Plan::remember_macros(&build, &artifacts)?;
             result?;
         }
@@ -118,24 +118,19 @@ fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Resu
     Ok((toolchain, plan))
 }
 
-/// Cargo in the driver's workspace, with the stand-in for `wdk-build`.
+/// Cargo in the driver's folder, with the stand-in for `wdk-build`.
 fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Plan, group: &Group, verb: &str) -> Tool {
     let triple = options.arch.triple();
-    let lower = triple.replace('-', "_");
     let build = build_folder(host, plan, group);
     let mut tool = toolchain
         .cargo_for(host, verb, triple)
-        .current_dir(&plan.workspace)
+        .current_dir(&plan.folder)
         .args(["--manifest-path".as_ref(), plan.workspace.join("Cargo.toml").as_os_str()])
         .args(["--target-dir".as_ref(), build.as_os_str()])
         .hidden_env("CARGO_BUILD_BUILD_DIR", &build)
-        .hidden_env("WDK_KIT_ROOT", &plan.root)
-        .hidden_env("WDK_KIT_MODEL", &group.model)
-        .hidden_env("PATH", path_with(&plan.tools))
-        .hidden_env(&format!("CC_{lower}"), plan.tools.join("clang-cl"))
-        .hidden_env(&format!("AR_{lower}"), "llvm-lib");
-    for (name, value) in settings::of_prompt(plan, options.arch) {
-        tool = tool.hidden_env(name, value);
+        .hidden_env("PATH", path_with(&plan.tools));
+    for (name, value) in settings::of_environment(plan, group, options.arch) {
+        tool = tool.hidden_env(&name, value);
     }
     for package in &group.packages {
         tool = tool.args(["--package", package]);
@@ -181,7 +176,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 /// Shows what cargo says while it says it, and returns what it built. An error is explained if it is about something that
 /// the kit lacks.
-fn run_and_explain(tool: Tool, own: &[String]) -> (Artifacts, Result<(), Error>) {
+fn run_and_explain(tool: Tool, plan: &Plan, group: &Group) -> (Artifacts, Result<(), Error>) {
     let terminal = io::stderr().is_terminal();
     let color = if terminal { "always" } else { "never" };
     let mut tool = tool.hidden_env("CARGO_TERM_COLOR", color);
@@ -193,19 +188,21 @@ fn run_and_explain(tool: Tool, own: &[String]) -> (Artifacts, Result<(), Error>)
     let mut filter = WithoutOverride::default();
     let (account, result) = tool.run_reading(|stream| {
         let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        while let Ok(count @ 1..) = stream.read(&mut buffer)
+            && let Some(read) = buffer.get(..count)
+        {
             // Nothing can be done about a closed standard error.
-            let _ = io::stderr().write_all(&filter.pass(&buffer[..count]));
-            said.extend_from_slice(&buffer[..count]);
+            let _ = io::stderr().write_all(&filter.pass(read));
+            said.extend_from_slice(read);
         }
         let _ = io::stderr().write_all(&filter.rest());
     });
-    let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&said), own));
+    let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&said), plan, group));
     (Artifacts::parse(&account), result)
 }
 
-fn explained(error: Error, said: &str, own: &[String]) -> Error {
-    let reasons = explain::explain(said, own);
+fn explained(error: Error, said: &str, plan: &Plan, group: &Group) -> Error {
+    let reasons = explain::explain(said, &group.packages, &settings::imported_variables(&plan.root));
     match error {
         Error::Failed(_) if !reasons.is_empty() => {
             Error::Failed(format!("the driver cannot be built as it is\n{}", reasons.join("\n")))

@@ -3,13 +3,16 @@
 
 const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 
-/// One line for each thing that is missing or has to be changed, in the order of the messages; `own` are the driver's packages.
-pub(crate) fn explain(messages: &str, own: &[String]) -> Vec<String> {
+/// One line for each thing that is missing or has to be changed, in the order of the messages. `own` are the driver's packages,
+/// `imported` the variables that code has to import.
+pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Vec<String> {
     let plain = strip_colors(messages);
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
-        let found = header(line).or_else(|| symbol(line)).or_else(|| library(line)).or_else(|| framework(line));
-        let found = found.or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
+        let found =
+            header(line).or_else(|| symbol(line, imported)).or_else(|| library(line)).or_else(|| framework(line));
+        let found =
+            found.or_else(|| program(line)).or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
         for text in found {
             if !lines.contains(&text) {
                 lines.push(text);
@@ -44,8 +47,14 @@ fn header(line: &str) -> Option<String> {
 }
 
 /// The linker: `undefined symbol: X`.
-fn symbol(line: &str) -> Option<String> {
+fn symbol(line: &str, imported: &[String]) -> Option<String> {
     let name = line.split_once("undefined symbol: ")?.1.trim();
+    if imported.iter().any(|variable| variable == name) {
+        return Some(format!(
+            "`{name}` is a variable of ntoskrnl.exe that wdk-sys does not import, and with the WDK it does not link either: declare \
+             it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
+        ));
+    }
     Some(format!(
         "no routine `{name}` to link with: if ntoskrnl.exe or hal.dll exports it, declare it in \
          crates/host/wdk-kit/kit/include/km/nt/routines.h, which also adds it to the import library ({GUIDE})"
@@ -80,8 +89,14 @@ fn framework(line: &str) -> Option<String> {
     ))
 }
 
+/// The kit's scripts in the place of Microsoft's programs, which say what to do.
+fn program(line: &str) -> Option<String> {
+    let text = line.trim().strip_prefix("error: ")?;
+    text.starts_with("a build script runs ").then(|| text.to_owned())
+}
+
 /// What is to be changed in the driver itself, by a part of the message.
-const DEFECTS: [(&str, &str); 7] = [
+const DEFECTS: [(&str, &str); 6] = [
     (
         "unknown feature `",
         "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name the \
@@ -89,6 +104,10 @@ const DEFECTS: [(&str, &str); 7] = [
     ),
     (
         "language item required, but not found: `eh_personality`",
+        "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
+    ),
+    (
+        "unwinding panics are not supported without std",
         "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
     ),
     (
@@ -103,16 +122,10 @@ const DEFECTS: [(&str, &str); 7] = [
         "may not be used on the stable release channel",
         "the driver uses unstable features: add a rust-toolchain.toml with channel = \"nightly\" beside its Cargo.toml",
     ),
-    (
-        "rc.exe",
-        "the driver's build script runs the resource compiler of the Windows SDK: do it only if cfg!(windows), or use llvm-rc",
-    ),
-    ("mc.exe", "the driver's build script runs the message compiler of the Windows SDK: do it only if cfg!(windows)"),
 ];
 
 fn defect(line: &str) -> Option<String> {
-    let is_error = line.contains("error") || line.contains("panicked") || line.contains("NotFound");
-    let (_, text) = DEFECTS.iter().find(|(part, _)| is_error && line.contains(part))?;
+    let (_, text) = DEFECTS.iter().find(|(part, _)| line.contains("error") && line.contains(part))?;
     Some((*text).to_owned())
 }
 
@@ -235,17 +248,24 @@ mod tests {
     #[test]
     fn a_missing_header_is_named() {
         let said = "wdf-input.h:3:10: fatal error: 'usb.h' file not found\n";
-        assert!(explain(said, &[])[0].starts_with("no header `usb.h`"));
+        assert!(explain(said, &[], &[])[0].starts_with("no header `usb.h`"));
         let said = "Error: the kit has no header `gpio.h`, which wdk-sys' Gpio bindings need\n";
-        assert!(explain(said, &[])[0].starts_with("no header `gpio.h`"));
+        assert!(explain(said, &[], &[])[0].starts_with("no header `gpio.h`"));
     }
 
     #[test]
     fn an_undefined_symbol_is_named_once() {
         let said = "rust-lld: error: undefined symbol: KeFoo\n>>> x\nrust-lld: error: undefined symbol: KeFoo\n";
-        let lines = explain(said, &[]);
+        let lines = explain(said, &[], &[]);
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("no routine `KeFoo`"));
+    }
+
+    #[test]
+    fn a_variable_that_has_to_be_imported_is_told_from_a_routine() {
+        let said = "rust-lld: error: undefined symbol: KeNumberProcessors\n";
+        let line = explain(said, &[], &[String::from("KeNumberProcessors")]).remove(0);
+        assert!(line.contains("`KeNumberProcessors` is a variable") && line.contains("#[link"), "{line}");
     }
 
     #[test]
@@ -254,7 +274,7 @@ mod tests {
                     \x1b[1merror[E0432]\x1b[0m: unresolved imports `wdk_sys::FOO_CONFIG`, `wdk_sys::ntddk::KeBar`\n\
                     error[E0412]: cannot find type `PFOO_BAR` in this scope\n\
                     error[E0425]: cannot find function `ZwFoo` in this scope\n";
-        let lines = explain(said, &[]);
+        let lines = explain(said, &[], &[]);
         for (line, name) in lines.iter().zip(["IoFoo", "FOO_CONFIG", "KeBar", "PFOO_BAR", "ZwFoo"]) {
             assert!(line.starts_with(&format!("no declaration of `{name}`")), "{line}");
         }
@@ -265,7 +285,7 @@ mod tests {
     fn what_the_driver_lacks_itself_is_named() {
         let said = "error: language item required, but not found: `eh_personality`\n\
                     error: could not find native static library `portcls`, perhaps an -L flag is missing?\n";
-        let lines = explain(said, &[]);
+        let lines = explain(said, &[], &[]);
         assert!(lines[0].contains("panic = \"abort\""), "{lines:?}");
         assert!(lines[1].starts_with("no library `portcls`"), "{lines:?}");
     }
@@ -274,25 +294,25 @@ mod tests {
     fn a_package_of_others_that_does_not_compile_is_named() {
         let said =
             "error[E0793]: reference to field\nerror: could not compile `ntapi` (lib) due to 2 previous errors\n";
-        let lines = explain(said, &[String::from("my-driver")]);
+        let lines = explain(said, &[String::from("my-driver")], &[]);
         assert!(lines[0].contains("`ntapi`") && lines[0].contains("rust-toolchain.toml"), "{lines:?}");
         let said =
             "error[E0308]: mismatched types\nerror: could not compile `my_driver` (lib) due to 1 previous error\n";
-        assert!(explain(said, &[String::from("my-driver")]).is_empty());
+        assert!(explain(said, &[String::from("my-driver")], &[]).is_empty());
         let said = "error[E0635]: unknown feature `fixed_size_array`\n";
-        assert!(explain(said, &[])[0].contains("unstable feature"));
+        assert!(explain(said, &[], &[])[0].contains("unstable feature"));
     }
 
     #[test]
     fn a_library_that_the_linker_does_not_find_is_named() {
         let said = "rust-lld: error: could not open 'portcls.lib': No such file or directory\n";
-        assert!(explain(said, &[])[0].starts_with("no library `portcls`"));
+        assert!(explain(said, &[], &[])[0].starts_with("no library `portcls`"));
     }
 
     #[test]
     fn mistakes_of_the_driver_are_not_blamed_on_the_kit() {
         let said = "error[E0308]: mismatched types\nerror[E0425]: cannot find value `x` in this scope\n\
                     error[E0412]: cannot find type `Thing` in this scope\n";
-        assert!(explain(said, &[]).is_empty());
+        assert!(explain(said, &[], &[]).is_empty());
     }
 }

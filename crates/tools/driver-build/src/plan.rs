@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) tools: PathBuf,
     /// Whether the compiler's flags have unstable ones among them.
     pub(crate) has_unstable_flags: bool,
+    /// The folder of the manifest that was named: cargo is started in it, so that it reads the settings in and above it.
+    pub(crate) folder: PathBuf,
     /// The driver's workspace.
     pub(crate) workspace: PathBuf,
     /// Its target directory.
@@ -84,7 +86,8 @@ impl Plan {
             Error::Failed(_) => Error::Failed(said.trim().to_owned()),
             other => other,
         })?;
-        Ok(Self::parse(&account))
+        let folder = manifest.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(Self { folder, ..Self::parse(&account) })
     }
 
     fn parse(account: &str) -> Self {

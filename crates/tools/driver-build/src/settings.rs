@@ -1,5 +1,6 @@
 //! The driver's own settings, and those that are added to them.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use crate::build::Options;
 use crate::error::Error;
 use crate::host::Host;
 use crate::plan::{Group, Plan, read};
-use crate::setup::note;
+use crate::setup::{self, note};
 
 /// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
 pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
@@ -23,25 +24,44 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
     }
     let rustup = || host.tool("rustup").current_dir(folder).env_remove("RUSTUP_TOOLCHAIN");
     let active = || rustup().args(["show", "active-toolchain"]).capture();
-    let said = active().or_else(|_| {
+    let said = if let Ok(said) = active() {
+        said
+    } else {
+        let wanted = format!("the toolchain that the driver asks for in {}", folder.display());
+        setup::permit(host, &wanted, "run `rustup toolchain install` there")?;
+        note(&format!("installing {wanted}"));
         // Without a name rustup installs what the file asks for.
-        note(&format!("installing the toolchain that the driver asks for in {}", folder.display()));
-        rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently().2.and_then(|()| active())
-    });
-    let said = said.map_err(|error| {
-        Error::Missing(format!(
-            "the driver asks for a toolchain in {}, and rustup cannot install it: {error}",
-            folder.display()
-        ))
-    })?;
+        let (_, said, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();
+        result.and_then(|()| active()).map_err(|error| {
+            let reason = said.lines().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned);
+            let reason = reason.unwrap_or_else(|| error.to_string());
+            Error::Missing(format!("rustup cannot install {wanted}: {reason}"))
+        })?
+    };
     Ok(said.split_whitespace().next().map(str::to_owned))
 }
 
+/// Variables that build scripts read: those of the stand-in for `wdk-build`, those that name the C compiler, and those of a
+/// WDK's command prompt.
+pub(crate) fn of_environment(plan: &Plan, group: &Group, arch: Arch) -> Vec<(String, String)> {
+    let lower = arch.triple().replace('-', "_");
+    let mut variables = vec![
+        (String::from("WDK_KIT_ROOT"), plan.root.display().to_string()),
+        (String::from("WDK_KIT_MODEL"), group.model.clone()),
+        (format!("CC_{lower}"), plan.tools.join("clang-cl").display().to_string()),
+        (format!("AR_{lower}"), String::from("llvm-lib")),
+    ];
+    let flags = format!("CFLAGS_{lower}");
+    variables.extend(c_flags(&plan.root, env::var(&flags).ok()).map(|value| (flags, value)));
+    variables.extend(of_prompt(plan, arch).into_iter().map(|(name, value)| (name.to_owned(), value)));
+    variables
+}
+
 /// What build scripts find in a WDK's command prompt: where the kit is, and where the compiler and the linker look for files.
-pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
+fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
     let include = plan.root.join("Include");
     let version = newest(&include);
-    let headers = ["km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
+    let headers = ["km/crt", "km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
     let folder = if arch == Arch::X64 { "x64" } else { "ARM64" };
     let libraries = plan.root.join("Lib").join(&version).join("km").join(folder);
     vec![
@@ -55,12 +75,27 @@ pub(crate) fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> 
     ]
 }
 
+/// What C code is compiled with besides its own flags: a WDK's headers name one another in any case.
+fn c_flags(root: &Path, own: Option<String>) -> Option<String> {
+    let overlay = root.join("overlay.yaml");
+    let flags = format!("-Xclang -ivfsoverlay -Xclang {}", overlay.display());
+    overlay.is_file().then(|| own.map_or_else(|| flags.clone(), |own| format!("{own} {flags}")))
+}
+
 /// The newest version in a folder of headers, as `10.0.26100.0`.
 fn newest(include: &Path) -> String {
     let entries = fs::read_dir(include).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let parts = |name: &String| name.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>();
     names.filter(|name| name.starts_with("10.")).max_by_key(parts).unwrap_or_default()
+}
+
+/// The variables of ntoskrnl.exe that code has to import, by the kit's definition of its import library.
+pub(crate) fn imported_variables(root: &Path) -> Vec<String> {
+    let libraries = root.join("Lib").join(newest(&root.join("Include"))).join("km/x64");
+    // A WDK has no such file; then nothing is known about its variables.
+    let definition = fs::read_to_string(libraries.join("ntoskrnl.def")).unwrap_or_default();
+    definition.lines().filter_map(|line| line.trim().strip_suffix(" DATA")).map(str::to_owned).collect()
 }
 
 /// Settings for cargo, each for a `--config`.
@@ -71,8 +106,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
         let paths: Vec<String> = plan.replacements.iter().map(|path| format!("{:?}", path.to_string_lossy())).collect();
         settings.push(format!("paths=[{}]", paths.join(", ")));
     }
-    let configurations: Vec<String> =
-        configurations(&plan.workspace).iter().filter_map(|path| read(path).ok()).collect();
+    let configurations: Vec<String> = configurations(&plan.folder).iter().filter_map(|path| read(path).ok()).collect();
     // Cargo takes either flags for a target or those for all, and joins flags of one kind.
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
@@ -100,11 +134,8 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
         arguments.extend([String::from("--config"), setting]);
     }
     let quoted: Vec<String> = arguments.iter().map(|argument| format!("{argument:?}")).collect();
-    let variables = [
-        ("WDK_KIT_ROOT", plan.root.to_string_lossy().into_owned()),
-        ("WDK_KIT_MODEL", group.model.clone()),
-        ("CARGO_TARGET_DIR", build.to_string_lossy().into_owned()),
-    ];
+    let mut variables = of_environment(plan, group, options.arch);
+    variables.push((String::from("CARGO_TARGET_DIR"), build.to_string_lossy().into_owned()));
     let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
     format!(
         "{{\n  \"rust-analyzer.cargo.target\": \"{}\",\n  \"rust-analyzer.check.allTargets\": false,\n  \
@@ -115,10 +146,10 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
     )
 }
 
-/// Configuration files that cargo reads for a workspace.
-fn configurations(workspace: &Path) -> Vec<PathBuf> {
+/// Configuration files that cargo reads in a folder.
+fn configurations(folder: &Path) -> Vec<PathBuf> {
     let names = [".cargo/config.toml", ".cargo/config"];
-    workspace.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
+    folder.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
 }
 
 /// Whether a TOML text has the key in the table, in one of the two common spellings.
@@ -134,7 +165,8 @@ fn has_key(text: &str, table: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_key, of_cargo};
+    use super::{has_key, of_cargo, of_editor, of_environment};
+    use crate::arch::Arch;
     use crate::build::Options;
     use crate::plan::{Group, Plan};
 
@@ -152,5 +184,16 @@ mod tests {
         let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..Plan::default() };
         let options = Options::new("m".into());
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
+    }
+
+    #[test]
+    fn an_editor_has_the_variables_of_a_build() {
+        let plan = Plan { root: "/kit".into(), tools: "/tools".into(), ..Plan::default() };
+        let (group, options) = (Group::default(), Options::new("m".into()));
+        let settings = of_editor(&plan, &group, &options, "/build".as_ref());
+        for (name, value) in of_environment(&plan, &group, Arch::X64) {
+            assert!(settings.contains(&format!("{name:?}: {value:?}")), "{name}: {settings}");
+        }
+        assert!(settings.contains("\"CARGO_TARGET_DIR\": \"/build\""), "{settings}");
     }
 }

@@ -257,7 +257,7 @@ pub fn ensure_component(host: &Host, name: &str, probe: Tool) -> Result<(), Erro
 }
 
 /// An error that says how to get what is missing, unless this host installs it.
-fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
+pub(crate) fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
     match host.installs() {
         None => Ok(()),
         Some(command) => Err(Error::Missing(format!(

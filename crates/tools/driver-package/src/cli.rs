@@ -1,6 +1,4 @@
 //! The command `driver-package`: each subcommand reads and prints; the library decides.
-//!
-//! Exit codes: 0 all is well; 1 an input is not right; 2 wrong usage, or a file that cannot be read.
 
 mod adopt;
 mod inspect;
@@ -9,19 +7,19 @@ mod package;
 mod verify;
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::error::ErrorKind as UsageError;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use command_line::{VERSION, end, exit, explain};
 
 use crate::inf::Arch;
 
 /// What becomes of a driver before Windows sees it.
 #[derive(Parser)]
-#[command(name = "driver-package", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "driver-package", version = VERSION, max_term_width = 100, disable_help_subcommand = true, after_help = exit::HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,9 +40,9 @@ type Outcome = Result<u8, String>;
 /// Runs the command. `words` begins with the program's name.
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(words) {
+    let arguments: Arguments = match command_line::parse(words) {
         Ok(arguments) => arguments,
-        Err(error) => error.exit(),
+        Err(code) => return code,
     };
     let (name, outcome) = match &arguments.command {
         Command::Inspect(arguments) => ("inspect", inspect::run(arguments)),
@@ -54,13 +52,13 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Verify(arguments) => ("verify", verify::run(arguments)),
     };
     match outcome {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => end(code),
         Err(reason) => {
             let mut command = Arguments::command();
             // Built first, so that the usage shows the whole command.
             command.build();
             let part = command.find_subcommand_mut(name).map(std::mem::take).unwrap_or_default();
-            part.clone().error(UsageError::ValueValidation, reason).exit()
+            explain(&part.clone().error(UsageError::ValueValidation, reason))
         }
     }
 }
@@ -68,16 +66,4 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 /// The values of `--arch`.
 fn arch() -> impl clap::builder::TypedValueParser<Value = Arch> {
     PossibleValuesParser::new(["x64", "arm64"]).try_map(|name| Arch::parse(&name).ok_or("an unknown processor"))
-}
-
-/// Prints. It is not an error if the reader went away.
-fn print(text: &str) -> u8 {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            eprintln!("error: standard output: {error}");
-            2
-        }
-        _ => 0,
-    }
 }

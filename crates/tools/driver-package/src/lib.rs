@@ -24,7 +24,6 @@
 //! }
 //! ```
 #![forbid(unsafe_code)]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod catalog;
 pub mod cli;

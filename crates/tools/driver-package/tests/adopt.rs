@@ -3,6 +3,7 @@
 //! Both pipelines leave `target/[<triple>/]<profile>/NAME_package` with the image, the stamped INF, the signed catalog,
 //! debug information, the map, and the certificate (windows-drivers-rs: `package_task.rs` of cargo-wdk and
 //! `rust-driver-makefile.toml` of wdk-build). The files here are ours: nobody had a WDK.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Inputs that are not right: an error with file, line and rule, and nothing that is left behind.
+#![cfg(test)]
 
 mod common;
 

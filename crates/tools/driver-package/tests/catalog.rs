@@ -2,6 +2,7 @@
 //!
 //! The golden files were made by this crate from the inputs below, and other programs accept them (`verifiers.rs`).
 //! `UPDATE_GOLDEN=1` writes them anew.
+#![cfg(test)]
 
 mod common;
 

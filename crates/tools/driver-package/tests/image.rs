@@ -1,4 +1,5 @@
 //! The model of an image whose every part is known.
+#![cfg(test)]
 
 mod common;
 

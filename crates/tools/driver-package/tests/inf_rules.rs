@@ -1,4 +1,5 @@
 //! Rules of infverif: what breaks each of them, on which line, and that the sample driver breaks none.
+#![cfg(test)]
 
 mod common;
 

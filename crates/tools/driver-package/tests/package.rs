@@ -1,4 +1,5 @@
 //! Packages as a deployer gets them.
+#![cfg(test)]
 
 mod common;
 

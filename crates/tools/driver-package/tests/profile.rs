@@ -1,4 +1,5 @@
 //! The recording profile, held against Microsoft's documentation of its elements. WPR has not opened it.
+#![cfg(test)]
 
 mod common;
 

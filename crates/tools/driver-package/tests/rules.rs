@@ -1,4 +1,5 @@
 //! Every rule has an image that breaks it and nothing else.
+#![cfg(test)]
 
 mod common;
 

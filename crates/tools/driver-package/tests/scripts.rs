@@ -2,6 +2,7 @@
 //!
 //! They are parsed and checked by `powershell_check.py`, against Microsoft's inventory of the commands, parameters and
 //! programs of Windows 10 1607; their C# is compiled; the order of their steps is read off the text. They have not run.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Others accept what is signed here, and refuse it after one byte was changed.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! `verify` against files of ours and of others, and against what other verifiers say about the same files.
+#![cfg(test)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Other readers of PE files see what we see: pefile, llvm-readobj and objdump, each where it is installed.
+#![cfg(test)]
 
 mod common;
 

@@ -15,30 +15,28 @@ mod values;
 
 use std::process::ExitCode;
 
+use cli::Cli;
+use command_line::{end, exit};
 use context::Context;
 use etw_session::Machine;
 
 fn main() -> ExitCode {
     let machine = Machine::local();
-    let line = match cli::parse(&machine, std::env::args_os().skip(1)) {
+    let line: Cli = match command_line::parse_as(cli::command(&machine), std::env::args_os()) {
         Ok(line) => line,
-        Err(error) => {
-            // An explanation that nobody reads is no failure.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(code) => return code,
     };
     let result = commands::run(&Context::new(&machine, line.global), &line.command);
     Context::tell_unstopped(&machine);
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => end(exit::SUCCESS),
         Err(failure) => {
             failure.report();
             // Whoever looks for a session of an earlier command has to know where sessions live.
             if let Some(caveat) = machine.caveat().filter(|_| failure.is_not_found()) {
                 eprintln!("note: {caveat}");
             }
-            ExitCode::from(failure.exit_code())
+            end(failure.exit_code())
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Manifest events that functions of `wdk-etw-manifest` wrote come back through `--manifest` as they were written.
+#![cfg(test)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! What is written to a terminal and to nothing else: colours, and the meter of the live view.
 //!
 //! `script` of util-linux gives the command a terminal; without it these tests say that they were skipped.
+#![cfg(test)]
 #![cfg(target_os = "linux")]
 
 mod common;

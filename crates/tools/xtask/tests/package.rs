@@ -1,6 +1,7 @@
 //! `cargo xtask package`: the sample's package with `etwctl.exe`, and a package of the WDK that is completed.
 //!
 //! Skipped, with the reason, where the sample has not been built (`cargo xtask build`) or mingw is missing.
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! What other files of the repository ask of `cargo xtask` exists.
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! `GUID`: the name of providers, groups, sessions and activities.
 
+mod by_reference;
 mod case;
 mod name;
 mod parse;
@@ -7,6 +8,8 @@ mod sha1;
 
 use core::fmt;
 use core::mem::{align_of, size_of};
+
+use by_reference::{ValueOrReference, value};
 
 pub use parse::GuidParseError;
 
@@ -50,9 +53,18 @@ impl Guid {
         Self { data1, data2, data3, data4 }
     }
 
-    /// From the digits as one number: `0x00112233_4455_6677_8899_aabbccddeeff`.
+    /// From the digits as one number: `0x00112233_4455_6677_8899_aabbccddeeff`. Takes it by value or, as `tracelogging` does, by reference.
+    ///
+    /// ```
+    /// use etw_types::Guid;
+    ///
+    /// const BY_VALUE: Guid = Guid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+    /// const BY_REFERENCE: Guid = Guid::from_u128(&0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+    /// assert_eq!(BY_VALUE, BY_REFERENCE);
+    /// ```
     #[must_use]
-    pub const fn from_u128(digits: u128) -> Self {
+    pub const fn from_u128(digits: impl ValueOrReference<u128>) -> Self {
+        let digits: u128 = value(digits);
         Self::from_bytes_be(digits.to_be_bytes())
     }
 
@@ -62,10 +74,10 @@ impl Guid {
         u128::from_be_bytes(self.to_bytes_be())
     }
 
-    /// From the bytes in the order in which they are printed.
+    /// From the bytes in the order in which they are printed, by value or by reference.
     #[must_use]
-    pub const fn from_bytes_be(bytes: [u8; 16]) -> Self {
-        let [a, b, c, d, e, f, g, h, tail @ ..] = bytes;
+    pub const fn from_bytes_be(bytes: impl ValueOrReference<[u8; 16]>) -> Self {
+        let [a, b, c, d, e, f, g, h, tail @ ..] = value(bytes);
         Self {
             data1: u32::from_be_bytes([a, b, c, d]),
             data2: u16::from_be_bytes([e, f]),
@@ -84,10 +96,10 @@ impl Guid {
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
 
-    /// From the bytes as Windows has them in memory and in files.
+    /// From the bytes as Windows has them in memory and in files, by value or by reference.
     #[must_use]
-    pub const fn from_bytes_le(bytes: [u8; 16]) -> Self {
-        let [a, b, c, d, e, f, g, h, tail @ ..] = bytes;
+    pub const fn from_bytes_le(bytes: impl ValueOrReference<[u8; 16]>) -> Self {
+        let [a, b, c, d, e, f, g, h, tail @ ..] = value(bytes);
         Self {
             data1: u32::from_le_bytes([a, b, c, d]),
             data2: u16::from_le_bytes([e, f]),
@@ -168,6 +180,17 @@ impl Guid {
     #[must_use]
     pub fn try_parse(text: &str) -> Option<Self> {
         Self::parse(text).ok()
+    }
+
+    /// [`try_parse`](Self::try_parse) of text in bytes.
+    ///
+    /// ```
+    /// assert!(etw_types::Guid::try_parse_ascii(b"00112233-4455-6677-8899-aabbccddeeff").is_some());
+    /// assert_eq!(etw_types::Guid::try_parse_ascii(b"\xFF"), None);
+    /// ```
+    #[must_use]
+    pub fn try_parse_ascii(text: &[u8]) -> Option<Self> {
+        core::str::from_utf8(text).ok().and_then(Self::try_parse)
     }
 
     /// The id that ETW's convention gives to the provider called `name`.

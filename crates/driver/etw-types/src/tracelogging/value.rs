@@ -39,10 +39,31 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Takes a value of the given encoding off the front of a payload. `None` where the payload is too short or the
-    /// encoding is not known.
+    /// Takes a value of the given encoding off the front of a payload. `None` if the payload is too short or the encoding is not known.
     #[must_use]
+    #[inline]
     pub fn split(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        Some(match in_type {
+            InType::I8 => fixed(payload, |raw| Self::Signed(i8::from_le_bytes(raw).into()))?,
+            InType::I16 => fixed(payload, |raw| Self::Signed(i16::from_le_bytes(raw).into()))?,
+            InType::I32 => fixed(payload, |raw| Self::Signed(i32::from_le_bytes(raw).into()))?,
+            InType::I64 => fixed(payload, |raw| Self::Signed(i64::from_le_bytes(raw)))?,
+            InType::U8 => fixed(payload, |raw| Self::Unsigned(u8::from_le_bytes(raw).into()))?,
+            InType::U16 => fixed(payload, |raw| Self::Unsigned(u16::from_le_bytes(raw).into()))?,
+            InType::U32 => fixed(payload, |raw| Self::Unsigned(u32::from_le_bytes(raw).into()))?,
+            InType::U64 => fixed(payload, |raw| Self::Unsigned(u64::from_le_bytes(raw)))?,
+            InType::Hex32 => fixed(payload, |raw| Self::Hex(u32::from_le_bytes(raw).into()))?,
+            InType::Hex64 => fixed(payload, |raw| Self::Hex(u64::from_le_bytes(raw)))?,
+            InType::F32 => fixed(payload, |raw| Self::F32(f32::from_le_bytes(raw)))?,
+            InType::F64 => fixed(payload, |raw| Self::F64(f64::from_le_bytes(raw)))?,
+            InType::Bool32 => fixed(payload, |raw| Self::Bool32(i32::from_le_bytes(raw)))?,
+            InType::FileTime => fixed(payload, |raw| Self::FileTime(i64::from_le_bytes(raw)))?,
+            _ => return Self::split_other(in_type, payload),
+        })
+    }
+
+    /// [`Self::split`] for encodings that are rare or have no fixed size.
+    fn split_other(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
         match in_type {
             InType::CStr16 => {
                 let end = payload.chunks_exact(2).position(|unit| unit == [0, 0])? * 2;
@@ -61,39 +82,27 @@ impl<'a> Value<'a> {
                 let (sid, rest) = payload.split_at_checked(8 + 4 * authorities)?;
                 Some((Self::Sid(sid), rest))
             }
-            _ => {
-                let (raw, rest) = payload.split_at_checked(in_type.fixed_size()?)?;
-                Some((Self::from_fixed(in_type, raw)?, rest))
-            }
-        }
-    }
-
-    fn from_fixed(in_type: InType, raw: &[u8]) -> Option<Self> {
-        Some(match in_type {
-            InType::I8 => Self::Signed(i8::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::I16 => Self::Signed(i16::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::I32 => Self::Signed(i32::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::I64 => Self::Signed(i64::from_le_bytes(raw.try_into().ok()?)),
-            InType::U8 => Self::Unsigned(u8::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::U16 => Self::Unsigned(u16::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::U32 => Self::Unsigned(u32::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::U64 => Self::Unsigned(u64::from_le_bytes(raw.try_into().ok()?)),
-            InType::Hex32 => Self::Hex(u32::from_le_bytes(raw.try_into().ok()?).into()),
-            InType::Hex64 => Self::Hex(u64::from_le_bytes(raw.try_into().ok()?)),
-            InType::F32 => Self::F32(f32::from_le_bytes(raw.try_into().ok()?)),
-            InType::F64 => Self::F64(f64::from_le_bytes(raw.try_into().ok()?)),
-            InType::Bool32 => Self::Bool32(i32::from_le_bytes(raw.try_into().ok()?)),
-            InType::FileTime => Self::FileTime(i64::from_le_bytes(raw.try_into().ok()?)),
             InType::SystemTime => {
+                let (raw, rest) = payload.split_first_chunk::<16>()?;
                 let mut parts = [0; 8];
                 for (part, bytes) in parts.iter_mut().zip(raw.chunks_exact(2)) {
                     *part = u16::from_le_bytes(bytes.try_into().ok()?);
                 }
-                Self::SystemTime(parts)
+                Some((Self::SystemTime(parts), rest))
             }
-            _ => return None,
-        })
+            _ => None,
+        }
     }
+}
+
+/// A value of a fixed size, and what follows it.
+#[inline]
+fn fixed<'a, const N: usize>(
+    payload: &'a [u8],
+    value: impl FnOnce([u8; N]) -> Value<'a>,
+) -> Option<(Value<'a>, &'a [u8])> {
+    let (raw, rest) = payload.split_first_chunk()?;
+    Some((value(*raw), rest))
 }
 
 fn split_counted(payload: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -123,11 +123,11 @@ impl Event {
         if let Some(nested) = read.nested {
             let count = self.struct_fields(nested, totals, errors);
             if count > 0
-                && let Some(meta) = self.fields[index].meta.as_mut()
+                && let Some(outer) = self.fields.get_mut(index)
+                && let Some(meta) = outer.meta.as_mut()
             {
                 meta.out_type = Some(Code::Known(count));
-                let extra = usize::from(meta.tag.is_none());
-                totals.metadata.add(extra, self.fields[index].span, errors);
+                totals.metadata.add(usize::from(meta.tag.is_none()), outer.span, errors);
             }
         }
     }

@@ -16,6 +16,7 @@ pub(crate) fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a 
 }
 
 /// Edit distance in which swapping two neighbours is one edit, as in most typing slips.
+#[expect(clippy::indexing_slicing, reason = "a row is one longer than `right`, and both enumerations end before it")]
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();

@@ -4,6 +4,7 @@
 //! that the compiler words itself is listed with its code and, behind it, the parts of the text that are ours (`|` between
 //! them). So the lists hold with every version of the compiler, and a changed message of ours, or one at another place, is
 //! noticed. A failing test prints the list as it would be now.
+#![cfg(test)]
 
 mod compile;
 mod expected;

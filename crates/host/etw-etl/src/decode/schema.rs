@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
-use etw_manifest::mof::{Kernel, KernelClasses};
+use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema, ValueMap};
 use etw_types::tracelogging::Value;
 use etw_types::{Guid, InType};
 
 use super::tree::{Field, Node};
 use super::value::{Scalar, show};
-use super::walk::{Sink, walk};
+use super::walk::{Plan, Sink, walk};
 use super::{Decoded, Kind, decode};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
@@ -25,7 +25,20 @@ const MAX_KNOWN: usize = 0x1_0000;
 const RECENT: usize = 64;
 
 /// A schema, or that there is none.
-type Found = Option<Arc<EventSchema>>;
+type Found = Option<Known>;
+
+/// A schema, and how its events are walked.
+#[derive(Clone, Debug)]
+struct Known {
+    schema: Arc<EventSchema>,
+    plan: Arc<Plan>,
+}
+
+impl Known {
+    fn new(schema: Arc<EventSchema>, pointer: PointerSize) -> Self {
+        Self { plan: Arc::new(Plan::new(&schema, pointer)), schema }
+    }
+}
 
 /// Decodes events of any kind, and remembers what it looked up.
 #[derive(Debug)]
@@ -40,7 +53,7 @@ impl Default for Decoder {
     /// The kernel's own classes only.
     fn default() -> Self {
         let mut layers = Layers::new();
-        layers.push(Arc::new(Kernel));
+        layers.push(Arc::new(BuiltIn));
         Self::new(layers)
     }
 }
@@ -58,7 +71,7 @@ impl Decoder {
         let mut layers = Layers::new();
         layers.push(reader.schemas());
         files.into_iter().for_each(|files| layers.push(files));
-        layers.push(Arc::new(Kernel));
+        layers.push(Arc::new(BuiltIn));
         Self::new(layers)
     }
 
@@ -95,7 +108,7 @@ impl Decoder {
 
     /// The schema of an event, if there is one. TraceLogging events describe themselves and need none.
     pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
-        self.find(&key(event)?).clone()
+        self.find(&key(event)?).as_ref().map(|known| Arc::clone(&known.schema))
     }
 
     /// The name of an event's provider, or of a kernel event's class, also if the event itself is not known.
@@ -112,7 +125,10 @@ impl Decoder {
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
-            let found = known.entry(*key).or_insert_with(|| layers.event(key)).clone();
+            let found = known
+                .entry(*key)
+                .or_insert_with(|| layers.event(key).map(|schema| Known::new(schema, key.pointer)))
+                .clone();
             *slot = Some((*key, found));
         }
         slot.as_ref().map_or(&None, |(_, found)| found)
@@ -126,12 +142,12 @@ impl Decoder {
 
     fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
         let Some(key) = key(event) else { return decode(event) };
-        let Some(schema) = self.find(&key) else {
+        let Some(Known { schema, plan }) = self.find(&key) else {
             let provider = self.layers.provider_name(&key.provider).map(|name| name.to_string());
             return Decoded { provider, ..decode(event) };
         };
         let payload = event.payload();
-        let walked = walk(schema, key.pointer, payload, &mut Tree);
+        let walked = walk(schema, plan, key.pointer, payload, &mut Tree);
         let is_whole = walked.rest.is_empty() && walked.error.is_none();
         Decoded {
             provider: Some(schema.provider.to_string()),
@@ -165,8 +181,8 @@ impl Decoder {
         each: &mut impl FnMut(&SchemaField, Value<'a>),
     ) -> Option<(&EventSchema, bool)> {
         let key = key(event)?;
-        let schema = self.find(&key).as_deref()?;
-        let walked = walk(schema, key.pointer, event.payload(), &mut Show(each));
+        let Known { schema, plan } = self.find(&key).as_ref()?;
+        let walked = walk(schema, plan, key.pointer, event.payload(), &mut Show(each));
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
     }
 
@@ -182,11 +198,11 @@ impl Decoder {
                 event: decoded.event.map(Into::into),
             };
         };
-        let Some(schema) = self.find(&key).as_ref() else {
+        let Some(Known { schema, plan }) = self.find(&key).as_ref() else {
             let provider = self.layers.provider_name(&key.provider);
             return Identity { provider, event: None, has_schema: false, is_whole: event.payload().is_empty() };
         };
-        let walked = walk(schema, key.pointer, event.payload(), &mut Count);
+        let walked = walk(schema, plan, key.pointer, event.payload(), &mut Count);
         Identity {
             provider: Some(Arc::clone(&schema.provider)),
             event: Some(Arc::clone(&schema.name)),
@@ -240,9 +256,7 @@ impl EventRef<'_> {
     pub fn class(&self) -> Option<Guid> {
         let header = &self.header;
         match header.layout {
-            Layout::System | Layout::Compact | Layout::PerfInfo => {
-                KernelClasses::get().class_of_hook(header.descriptor.id)
-            }
+            Layout::System | Layout::Compact | Layout::PerfInfo => BuiltIn::class_of_hook(header.descriptor.id),
             _ => header.provider,
         }
     }

@@ -39,18 +39,41 @@ pub(super) struct Walked<'a, F> {
     pub(super) error: Option<DecodeError>,
 }
 
-/// Walks a payload.
+/// What is worth knowing about a schema before each event.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The encodings of fields that are one number, for all fields of the schema.
+    numbers: Box<[Option<InType>]>,
+    /// Whether a field counts another.
+    has_counts: bool,
+}
+
+impl Plan {
+    pub(super) fn new(schema: &EventSchema, pointer: PointerSize) -> Self {
+        let number = |field: &Field| match field.encoding {
+            _ if field.count != Extent::None => None,
+            Encoding::Pointer | Encoding::Size => Some(in_type_of(field.encoding, pointer)),
+            Encoding::Value(in_type) => in_type.fixed_size().map(|_| in_type),
+            _ => None,
+        };
+        let by_field =
+            |field: &Field| matches!((field.count, field.length), (Extent::Field(_), _) | (_, Extent::Field(_)));
+        Self { numbers: schema.fields.iter().map(number).collect(), has_counts: schema.fields.iter().any(by_field) }
+    }
+}
+
+/// Walks a payload by a schema and its plan.
 pub(super) fn walk<'a, S: Sink<'a>>(
     schema: &EventSchema,
+    plan: &Plan,
     pointer: PointerSize,
     payload: &'a [u8],
     sink: &mut S,
 ) -> Walked<'a, S::Fields> {
-    let by_field = |field: &Field| matches!((field.count, field.length), (Extent::Field(_), _) | (_, Extent::Field(_)));
-    let numbers = if schema.fields.iter().any(by_field) { vec![0; schema.fields.len()] } else { Vec::new() };
+    let numbers = if plan.has_counts { vec![0; schema.fields.len()] } else { Vec::new() };
     let left = FREE_VALUES + VALUES_PER_BYTE * payload.len();
     let names = FREE_NAMES + NAMES_PER_BYTE * payload.len();
-    let mut walk = Walk { schema, pointer, payload, sink, numbers, left, names, in_type: InType::Invalid };
+    let mut walk = Walk { schema, plan, pointer, payload, sink, numbers, left, names, in_type: InType::Invalid };
     let mut fields = walk.sink.begin(schema.top_level);
     let error = walk.fields(&mut fields, 0, schema.top_level, 0).err();
     Walked { fields, rest: walk.payload, error }
@@ -58,6 +81,7 @@ pub(super) fn walk<'a, S: Sink<'a>>(
 
 struct Walk<'a, 's, S> {
     schema: &'s EventSchema,
+    plan: &'s Plan,
     pointer: PointerSize,
     payload: &'a [u8],
     sink: &'s mut S,
@@ -81,7 +105,18 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
                 break;
             }
             self.names = self.names.checked_sub(field.name.len()).ok_or(DecodeError::TooManyValues)?;
-            let node = self.field(place, field, depth)?;
+            let node = match self.plan.numbers.get(place) {
+                // Most values.
+                Some(Some(in_type)) => {
+                    self.left = self.left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
+                    let (value, rest) = Value::split(*in_type, self.payload).ok_or(DecodeError::Payload)?;
+                    self.payload = rest;
+                    self.keep_number(place, &value);
+                    self.in_type = *in_type;
+                    self.sink.value(field, *in_type, value)
+                }
+                _ => self.field(place, field, depth)?,
+            };
             let in_type = self.in_type;
             self.sink.push(into, field, in_type, node);
         }
@@ -148,15 +183,20 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             return Ok(self.sink.structure(fields));
         }
         let (in_type, value) = self.value(field)?;
-        if let Some(number) = self.numbers.get_mut(place) {
-            *number = match value {
-                Value::Unsigned(number) | Value::Hex(number) => number,
-                Value::Signed(number) => u64::try_from(number).unwrap_or(u64::MAX),
+        self.keep_number(place, &value);
+        self.in_type = in_type;
+        Ok(self.sink.value(field, in_type, value))
+    }
+
+    /// Keeps a number that may count another field.
+    fn keep_number(&mut self, place: usize, value: &Value<'_>) {
+        if let Some(kept) = self.numbers.get_mut(place) {
+            *kept = match value {
+                Value::Unsigned(number) | Value::Hex(number) => *number,
+                Value::Signed(number) => u64::try_from(*number).unwrap_or(u64::MAX),
                 _ => 0,
             };
         }
-        self.in_type = in_type;
-        Ok(self.sink.value(field, in_type, value))
     }
 
     fn value(&mut self, field: &Field) -> Result<(InType, Value<'a>), DecodeError> {

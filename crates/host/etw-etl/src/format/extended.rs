@@ -62,7 +62,7 @@ impl<'a> ExtendedItem<'a> {
     #[must_use]
     pub fn related_activity(&self) -> Option<Guid> {
         let bytes = (self.kind == ExtendedType::RELATED_ACTIVITY_ID).then_some(self.data)?;
-        bytes.try_into().ok().map(Guid::from_bytes_le)
+        <&[u8; 16]>::try_from(bytes).ok().map(Guid::from_bytes_le)
     }
 
     /// The return addresses, where the item is a stack. A match id stands before them.

@@ -4,8 +4,9 @@ mod event;
 
 use std::sync::Arc;
 
-use etw_types::Guid;
+use etw_types::{Guid, InType};
 
+use crate::types::Encoding;
 pub(crate) use event::limited;
 pub use event::{EventSchema, Extent, Field, MapEntry, Source, ValueMap};
 
@@ -83,12 +84,73 @@ impl std::fmt::Debug for Layers {
     }
 }
 
+/// The manifest of the .NET runtime declares a stack as an array of two frames behind their number, and the runtime writes all of
+/// them: such an array has as many values as the field in front of it says.
+fn with_all_frames(mut schema: Arc<EventSchema>) -> Arc<EventSchema> {
+    let Some(last) = schema.top_level.checked_sub(1) else { return schema };
+    let is_stack = |field: &Field| {
+        &*field.name == "Stack" && field.encoding == Encoding::Pointer && matches!(field.count, Extent::Fixed(_))
+    };
+    let counts = |field: &Field| &*field.name == "FrameCount" && field.encoding == Encoding::Value(InType::U32);
+    if let (Some([.., count, stack]), Ok(place)) = (schema.fields.get(..=last), u16::try_from(last))
+        && counts(count)
+        && is_stack(stack)
+        && let Some(stack) = Arc::make_mut(&mut schema).fields.get_mut(last)
+    {
+        stack.count = Extent::Field(place - 1);
+    }
+    schema
+}
+
 impl Schema for Layers {
     fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
-        self.sources.iter().find_map(|source| source.event(key))
+        self.sources.iter().find_map(|source| source.event(key)).map(with_all_frames)
     }
 
     fn provider_name(&self, provider: &Guid) -> Option<Arc<str>> {
         self.sources.iter().find_map(|source| source.provider_name(provider))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Arc, Encoding, EventKey, EventSchema, Extent, Field, Guid, InType, Layers, PointerSize, Schema, Source,
+    };
+
+    struct One(Arc<EventSchema>);
+
+    impl Schema for One {
+        fn event(&self, _key: &EventKey) -> Option<Arc<EventSchema>> {
+            Some(Arc::clone(&self.0))
+        }
+
+        fn provider_name(&self, _provider: &Guid) -> Option<Arc<str>> {
+            None
+        }
+    }
+
+    /// The count of the last of these fields, as [`Layers`] returns it.
+    fn count(fields: Vec<Field>) -> Extent {
+        let (provider, name) = ("P".into(), "E".into());
+        let (top_level, source) = (fields.len(), Source::Trace);
+        let (level, channel, keywords, message) = (None, None, Vec::new(), None);
+        let schema = EventSchema { provider, name, level, channel, keywords, message, fields, top_level, source };
+        let mut layers = Layers::new();
+        layers.push(Arc::new(One(Arc::new(schema))));
+        let provider = Guid::from_u128(1);
+        let key = EventKey { provider, id: 82, version: 0, opcode: 0, is_classic: false, pointer: PointerSize::Eight };
+        layers.event(&key).unwrap().fields.last().map_or(Extent::None, |field| field.count)
+    }
+
+    #[test]
+    fn a_stack_has_all_its_frames() {
+        let number = Field::new("FrameCount", Encoding::Value(InType::U32));
+        let stack = Field { count: Extent::Fixed(2), ..Field::new("Stack", Encoding::Pointer) };
+        assert_eq!(count(vec![number.clone(), stack.clone()]), Extent::Field(0));
+        assert_eq!(count(vec![stack.clone()]), Extent::Fixed(2));
+        let other = Field { name: "Frames".into(), ..stack };
+        assert_eq!(count(vec![number, other]), Extent::Fixed(2));
+        assert_eq!(count(Vec::new()), Extent::None);
     }
 }

@@ -52,17 +52,18 @@ pub unsafe fn read_name(path: &UnicodeString) {
         LAST.store(last.to_le_bytes()[0], Ordering::Relaxed);
     }
     let clean = units >= suffix.len()
-        && (0..suffix.len()).all(|index| {
+        && suffix.iter().enumerate().all(|(index, byte)| {
             let unit = path.buffer.wrapping_add(units - suffix.len() + index);
             // SAFETY: inside the string.
             let unit = unsafe { unit.read() };
-            unit == u16::from(suffix[index])
+            unit == u16::from(*byte)
         });
     BUGGY.store(!clean, Ordering::Relaxed);
 }
 
 /// A terminated UTF-16 string of an ASCII literal.
 #[must_use]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 pub const fn wide<const N: usize>(text: &str) -> [u16; N] {
     let mut units = [0; N];
     let mut index = 0;

@@ -41,6 +41,7 @@ impl Expectation {
         self.check(false);
     }
 
+    #[expect(clippy::panic, reason = "an expectation of a test that is not met fails the test")]
     fn check(&self, in_order: bool) {
         let events = match self.trace.events() {
             Ok(events) => events,

@@ -1,64 +1,143 @@
-//! The command line.
+//! The command line, as clap reads it.
 
-use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{StringValueParser, TypedValueParser as _};
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use command_line::units::duration;
+use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RequestKind, Time};
 
 use crate::{Failure, Os};
 
-/// The help text, with the releases of Windows.
-pub(super) fn help() -> String {
-    format!("{HELP}\n\nreleases of Windows for --os, by any of these names or by the build:\n{}", Os::list())
-}
-
 /// Room for the output of a control request.
 const OUTPUT: u32 = 4096;
 
-const HELP: &str = "\
-Runs a Windows kernel driver natively, and says what it does wrong.
+/// What explanations end with.
+fn notes() -> String {
+    format!("{}\n\nReleases of Windows for --os, by any of these names or by the build:\n{}", exit::HELP, Os::list())
+}
 
-usage: nt-host run FILE.sys [options]     load it, give it a device, send requests, let time pass, unload it
-       nt-host matrix FILE.sys [options]  the same again and again, each time with another routine failing
-       nt-host list FILE.sys [--os OS]    say which of its imports are here
-       nt-host list --all [--os OS]       every routine, how far it goes (full, fixed answer, missing)
+/// Runs a Windows kernel driver natively, and says what it does wrong.
+#[derive(Debug, Parser, PartialEq, Eq)]
+#[command(name = "nt-host", version = VERSION, max_term_width = 120, disable_help_subcommand = true, after_help = notes())]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
 
-options:
-  --os RELEASE                   the Windows that is imitated, from the list below (win11-24h2)
-  --hide ROUTINE                 this Windows lacks a routine
-  --fail ROUTINE[=STATUS][@N]    a routine fails, at its N-th call or always; STATUS as C000009A
-  --seed N                       routines fail now and then, the same ones for the same N; for matrix, how many seeds
-  --below KIND[:CODE]=STATUS[:HEX][@MILLISECONDS]
-                                 what the device below does with ioctl, internal-ioctl, read, write or any requests: the
-                                 status they end with (0, C0000001), what they return, how long they take
-  --capture-state                then ask the driver's providers for their state
-  --advance MILLISECONDS         time that passes before the driver is unloaded (2500)
-  --timeout SECONDS              how long the driver may take for one request, on the wall (20)
-  --memory MIB                   how much memory the driver's allocations may take together (4096)
-  --real-time                    let it pass as on the wall; else things take as long as they take, and waiting no time
-  --virtual-time                 only waiting takes time, so that each run is the same; always so for matrix and --seed
-  --races                        write each event as late as can be
-  --stacks                       record the calls that led to each event
-  --no-device                    load and unload only
-  --no-debug-output              leave out what the driver printed with DbgPrint
-  --etl FILE                     write the events to a trace file
-  --json                         a report for programs
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub(super) enum Command {
+    /// Load a driver, give it a device, send requests, let time pass, unload it
+    #[command(after_help = format!(
+        "Examples:\n  nt-host run my_driver.sys --ioctl 22E000:6869 --etl trace.etl\n  \
+         nt-host run my_driver.sys --os win10-1809 --fail EtwRegister=C000009A --json\n  \
+         nt-host run my_driver.sys --open \\\\.\\Name --read 16 --wait 20ms --close\n\n{}",
+        notes()
+    ))]
+    Run(Box<Options>),
+    /// The same again and again, each time with another routine failing
+    #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
+    Matrix(Box<Options>),
+    /// Say which imports of a driver are here, or how far every routine goes
+    #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all\n\n{}", notes()))]
+    List(List),
+}
 
-what clients do, in the order of the command line:
-  --open NAME                    open a device by its name or symbolic link: \\\\.\\Name, \\Device\\Name
-  --handle N                     what follows goes to the N-th device that was opened; without it, to the last one
-  --close                        close it
-  --ioctl CODE[:HEX]             send a control request; without an open device, one is opened for each request
-  --internal-ioctl CODE[:HEX]    send an internal control request
-  --read BYTES                   send a read request
-  --write HEX                    send a write request
-  --wait MILLISECONDS            let time pass
+/// What is listed.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct List {
+    /// The driver's image
+    #[arg(value_name = "FILE.sys", required_unless_present = "all")]
+    pub(super) path: Option<PathBuf>,
+    /// Every routine, with how far it goes: full, fixed answer, missing
+    #[arg(long, conflicts_with = "path")]
+    pub(super) all: bool,
+    /// The Windows that is imitated, from the list below
+    #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
+    pub(super) os: Os,
+}
 
-exit codes: 0 clean; 1 not loaded, or DriverEntry failed; 2 bad usage, no driver, or a file that cannot be written;
-  3 findings, a bug check, or a request that could not be sent; 4 incomplete: events or findings were lost, or the
-  driver's process ended; 130 interrupted";
+/// What a run is to be like.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Options {
+    /// The driver's image
+    #[arg(value_name = "FILE.sys")]
+    pub(super) path: PathBuf,
+    /// The Windows that is imitated, from the list below
+    #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
+    pub(super) os: Os,
+    /// This Windows lacks a routine; repeatable
+    #[arg(long, value_name = "ROUTINE")]
+    pub(super) hide: Vec<String>,
+    /// A routine fails, at its N-th call or always; STATUS as C000009A; repeatable
+    #[arg(long, value_name = "ROUTINE[=STATUS][@N]", value_parser = failure)]
+    pub(super) fail: Vec<Failure>,
+    /// Routines fail now and then, the same ones for the same N; for matrix, the number of seeds
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(super) seed: Option<u64>,
+    /// What the device below does with ioctl, internal-ioctl, read, write or any requests: the status that they end with
+    /// (0, C0000001), what they return, how long they take; repeatable
+    #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
+    pub(super) below: Vec<Below>,
+    /// After the requests, ask the driver's providers for their state
+    #[arg(long)]
+    pub(super) capture_state: bool,
+    /// Time that passes before the driver is unloaded
+    #[arg(long, value_name = "TIME", default_value = "2500ms", value_parser = duration)]
+    pub(super) advance: Duration,
+    /// How long the driver may take for one request, on the wall (default: 20s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// MiB that the driver's allocations may take together; those beyond fail (default: 4096)
+    #[arg(long, value_name = "MIB", value_parser = number)]
+    memory: Option<u64>,
+    /// Time passes as on the wall; else things take as long as they take, and waiting takes no time
+    #[arg(long, conflicts_with = "virtual_time")]
+    real_time: bool,
+    /// Only waiting takes time, so that each run is the same; always so for matrix and --seed
+    #[arg(long)]
+    virtual_time: bool,
+    /// Write each event as late as can be
+    #[arg(long)]
+    pub(super) races: bool,
+    /// Record the calls that led to each event
+    #[arg(long)]
+    pub(super) stacks: bool,
+    /// Load and unload only
+    #[arg(long = "no-device", action = ArgAction::SetFalse)]
+    pub(super) device: bool,
+    /// Leave out what the driver printed with `DbgPrint`
+    #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
+    pub(super) debug_output: bool,
+    /// Write the events to a trace file
+    #[arg(long, value_name = "FILE")]
+    pub(super) etl: Option<PathBuf>,
+    /// Print a report for programs
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) steps: Steps,
+}
+
+impl Options {
+    /// Bytes that the driver's allocations may take together, if the command says so.
+    pub(super) fn memory(&self) -> Option<u64> {
+        self.memory.map(|mib| mib.saturating_mul(1 << 20))
+    }
+
+    /// What time is, if the command says so.
+    pub(super) const fn time(&self) -> Option<Time> {
+        match (self.real_time, self.virtual_time) {
+            (true, _) => Some(Time::Real),
+            (_, true) => Some(Time::Virtual),
+            _ => None,
+        }
+    }
+}
 
 /// What a client does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,131 +150,70 @@ pub(super) enum Step {
     Wait(Duration),
 }
 
-/// What a run is to be like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Options {
-    pub(super) path: PathBuf,
-    pub(super) os: Os,
-    pub(super) hide: Vec<String>,
-    pub(super) fail: Vec<Failure>,
-    pub(super) seed: Option<u64>,
-    pub(super) steps: Vec<Step>,
-    pub(super) below: Vec<Below>,
-    pub(super) capture_state: bool,
-    pub(super) advance: Duration,
-    pub(super) timeout: Option<Duration>,
-    pub(super) memory: Option<u64>,
-    pub(super) time: Option<Time>,
-    pub(super) races: bool,
-    pub(super) stacks: bool,
-    pub(super) device: bool,
-    pub(super) debug_output: bool,
-    pub(super) etl: Option<PathBuf>,
-    pub(super) json: bool,
-    /// Not about a driver: everything.
-    pub(super) all: bool,
+/// The options that are steps. Their order on the command line is kept by [`Steps`].
+#[derive(Args)]
+#[command(next_help_heading = "What clients do, in the order of the command line")]
+struct StepOptions {
+    /// Open a device by its name or symbolic link: \\.\Name, \Device\Name
+    #[arg(long, value_name = "NAME", value_parser = StringValueParser::new().map(Step::Open))]
+    open: Vec<Step>,
+    /// What follows goes to the N-th device that was opened; without it, to the last one
+    #[arg(long, value_name = "N", value_parser = handle)]
+    handle: Vec<Step>,
+    /// Close it
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = StringValueParser::new().map(|_| Step::Close))]
+    close: Vec<Step>,
+    /// Send a control request; without an open device, one is opened for each request
+    #[arg(long, value_name = "CODE[:HEX]", value_parser = |text: &str| control(RequestKind::DEVICE_CONTROL, text))]
+    ioctl: Vec<Step>,
+    /// Send an internal control request
+    #[arg(long, value_name = "CODE[:HEX]", value_parser = |text: &str| control(RequestKind::INTERNAL_DEVICE_CONTROL, text))]
+    internal_ioctl: Vec<Step>,
+    /// Send a read request
+    #[arg(long, value_name = "BYTES", value_parser = read)]
+    read: Vec<Step>,
+    /// Send a write request
+    #[arg(long, value_name = "HEX", value_parser = write)]
+    write: Vec<Step>,
+    /// Let time pass
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::Wait))]
+    wait: Vec<Step>,
 }
 
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Command {
-    Help,
-    Run(Options),
-    List(PathBuf, Os),
-    ListAll(Os),
-    Matrix(Options),
-}
+/// What clients do, in the order of the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steps(pub(super) Vec<Step>);
 
-pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let mut arguments = arguments.peekable();
-    let command = arguments.next().unwrap_or_default();
-    let command = text(&command)?;
-    if matches!(command, "" | "help" | "-h" | "--help") || arguments.peek().is_some_and(|next| next == "--help") {
-        return Ok(Command::Help);
+impl Args for Steps {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        StepOptions::augment_args(command)
     }
-    if !matches!(command, "run" | "list" | "matrix") {
-        return Err(format!("unknown command `{command}`"));
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        StepOptions::augment_args_for_update(command)
     }
-    let options = options(arguments)?;
-    if options.all && command != "list" {
-        return Err("`--all` is for `nt-host list`".into());
-    }
-    Ok(match command {
-        "run" => Command::Run(options),
-        "matrix" => Command::Matrix(options),
-        _ if options.all => Command::ListAll(options.os),
-        _ => Command::List(options.path, options.os),
-    })
 }
 
-fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
-    let mut options = Options {
-        path: PathBuf::new(),
-        os: Os::default(),
-        hide: Vec::new(),
-        fail: Vec::new(),
-        seed: None,
-        steps: Vec::new(),
-        below: Vec::new(),
-        capture_state: false,
-        advance: Duration::from_millis(2500),
-        timeout: None,
-        memory: None,
-        time: None,
-        races: false,
-        stacks: false,
-        device: true,
-        debug_output: true,
-        etl: None,
-        json: false,
-        all: false,
-    };
-    while let Some(argument) = arguments.next() {
-        let word = argument.to_string_lossy();
-        let mut path = || arguments.next().ok_or_else(|| format!("`{word}` needs a value"));
-        let mut value = || path().and_then(|value| text(&value).map(String::from));
-        match word.as_ref() {
-            "--os" => options.os = os(&value()?)?,
-            "--hide" => options.hide.push(value()?),
-            "--fail" => options.fail.push(failure(&value()?)?),
-            "--seed" => options.seed = Some(number(&value()?)?),
-            "--below" => options.below.push(below(&value()?)?),
-            "--open" => options.steps.push(Step::Open(value()?)),
-            "--handle" => options.steps.push(Step::Handle(handle(&value()?)?)),
-            "--close" => options.steps.push(Step::Close),
-            "--ioctl" => options.steps.push(control(RequestKind::DEVICE_CONTROL, &value()?)?),
-            "--internal-ioctl" => options.steps.push(control(RequestKind::INTERNAL_DEVICE_CONTROL, &value()?)?),
-            "--read" => options.steps.push(read(&value()?)?),
-            "--write" => options.steps.push(write(&value()?)?),
-            "--wait" => options.steps.push(Step::Wait(Duration::from_millis(number(&value()?)?))),
-            "--advance" => options.advance = Duration::from_millis(number(&value()?)?),
-            "--memory" => options.memory = Some(number(&value()?)?.saturating_mul(1 << 20)),
-            "--timeout" => options.timeout = Some(Duration::from_secs(number(&value()?)?)),
-            "--capture-state" => options.capture_state = true,
-            "--real-time" => options.time = Some(Time::Real),
-            "--virtual-time" => options.time = Some(Time::Virtual),
-            "--races" => options.races = true,
-            "--stacks" => options.stacks = true,
-            "--no-device" => options.device = false,
-            "--no-debug-output" => options.debug_output = false,
-            "--etl" => options.etl = Some(path()?.into()),
-            "--json" => options.json = true,
-            "--all" => options.all = true,
-            option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
-            _ if options.path.as_os_str().is_empty() => options.path = PathBuf::from(&argument),
-            _ => return Err(format!("`{word}` is one file too many")),
-        }
+impl FromArgMatches for Steps {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let names = StepOptions::augment_args(clap::Command::new(""));
+        let steps = names.get_arguments().filter_map(|argument| {
+            let id = argument.get_id().as_str();
+            Some(matches.indices_of(id)?.zip(matches.get_many::<Step>(id)?))
+        });
+        let mut steps: Vec<(usize, &Step)> = steps.flatten().collect();
+        steps.sort_by_key(|(index, _)| *index);
+        Ok(Self(steps.into_iter().map(|(_, step)| step.clone()).collect()))
     }
-    if options.path.as_os_str().is_empty() && !options.all { Err("no file given".into()) } else { Ok(options) }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
-/// What is no name of a file has to be text.
-fn text(word: &OsStr) -> Result<&str, String> {
-    word.to_str().ok_or_else(|| format!("`{}` is not valid UTF-8", word.as_encoded_bytes().escape_ascii()))
-}
-
-fn os(text: &str) -> Result<Os, String> {
-    text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string())
+fn releases() -> Words<Os> {
+    Words::new(Os::NAMES, |text| text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string()))
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -245,15 +263,15 @@ fn write(text: &str) -> Result<Step, String> {
     Ok(Step::Request(IoRequest { kind: RequestKind::WRITE, input: bytes(text)?, ..IoRequest::default() }))
 }
 
-fn handle(text: &str) -> Result<usize, String> {
+fn handle(text: &str) -> Result<Step, String> {
     let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
-    number.ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
+    number.map(Step::Handle).ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
 }
 
-/// `KIND[:CODE]=STATUS[:HEX][@MILLISECONDS]`.
+/// `KIND[:CODE]=STATUS[:HEX][@TIME]`.
 fn below(text: &str) -> Result<Below, String> {
     let bad =
-        || format!("`{text}` does not say what the device below does: expected for example ioctl:222000=0:0102@10");
+        || format!("`{text}` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms");
     let (wanted, response) = text.split_once('=').ok_or_else(bad)?;
     let (kind, code) = wanted.split_once(':').map_or((wanted, None), |(kind, code)| (kind, Some(code)));
     let kind = match kind {
@@ -272,7 +290,7 @@ fn below(text: &str) -> Result<Below, String> {
         code: code.map(hexadecimal).transpose()?,
         status: NtStatus::from_int(hexadecimal(status)?),
         output: bytes(output)?,
-        delay: Duration::from_millis(number(delay)?),
+        delay: duration(delay)?,
     })
 }
 
@@ -287,50 +305,71 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, OUTPUT, Step, parse};
+    use super::{Arguments, Command, OUTPUT, Options, Step};
     use crate::Failure;
+    use clap::{CommandFactory as _, Parser as _};
     use etw_types::NtStatus;
-    use nt_machine::{IoRequest, RequestKind};
+    use nt_machine::{IoRequest, RequestKind, Time};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
-    fn words(line: &str) -> impl Iterator<Item = OsString> {
-        line.split_whitespace().map(OsString::from).collect::<Vec<_>>().into_iter()
+    fn parse(line: &str, last: &[OsString]) -> Result<Command, String> {
+        let words =
+            ["nt-host"].into_iter().chain(line.split_whitespace()).map(OsString::from).chain(last.iter().cloned());
+        Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| error.to_string())
+    }
+
+    fn run(line: &str, last: &[OsString]) -> Options {
+        let Ok(Command::Run(options)) = parse(line, last) else { panic!("a run") };
+        *options
+    }
+
+    #[test]
+    fn the_description_is_consistent() {
+        Arguments::command().debug_assert();
     }
 
     #[test]
     fn files_may_have_names_that_are_no_text() {
         let odd = |name: &[u8]| OsString::from_vec(name.to_vec());
-        let line = words("run").chain([odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
-        let Ok(Command::Run(options)) = parse(line) else { panic!("a run") };
+        let options = run("run", &[odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
         assert_eq!(options.path.as_os_str(), odd(b"a\xFF.sys"));
         assert_eq!(options.etl.unwrap_or_default().as_os_str(), odd(b"b\xFF.etl"));
-        for line in [words("run a --hide"), words("")] {
-            assert_eq!(parse(line.chain([odd(b"X\xFF")])), Err("`X\\xff` is not valid UTF-8".into()));
-        }
+        let error = parse("run a --hide", &[odd(b"X\xFF")]).unwrap_err();
+        assert!(error.contains("invalid UTF-8"), "{error}");
     }
 
     #[test]
     fn a_run_is_described() {
-        let line = "run a.sys --os win7 --hide X --fail Y=C000009A@2 --ioctl 222000:0aff --seed 0x10 --json";
-        let Ok(Command::Run(options)) = parse(words(line)) else { panic!("a run") };
+        let line =
+            "run a.sys --os win7 --hide X --fail Y=C000009A@2 --ioctl 222000:0aff --seed 0x10 --json --no-device";
+        let options = run(line, &[]);
         assert_eq!(options.os.name(), "win7");
         let kind = RequestKind::DEVICE_CONTROL;
         let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT };
-        assert_eq!(options.steps, [Step::Request(request)]);
+        assert_eq!(options.steps.0, [Step::Request(request)]);
         let status = Some(NtStatus::InsufficientResources);
         assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
         assert_eq!((options.seed, options.json), (Some(16), true));
+        assert_eq!((options.device, options.debug_output, options.time()), (false, true, None));
+        assert_eq!(run("run a.sys --virtual-time", &[]).time(), Some(Time::Virtual));
     }
 
     #[test]
     fn what_clients_do_keeps_its_order() {
-        let line = r"run a.sys --open \\.\A --read 16 --wait 5 --open \\.\B --write 01 --handle 1 --close";
-        let Ok(Command::Run(options)) = parse(words(line)) else { panic!("a run") };
-        let [Step::Open(_), Step::Request(read), Step::Wait(_), Step::Open(name), Step::Request(write), rest @ ..] =
-            options.steps.as_slice()
+        let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
+        let steps = run(line, &[]).steps.0;
+        let [
+            Step::Open(_),
+            Step::Close,
+            Step::Request(read),
+            Step::Wait(_),
+            Step::Open(name),
+            Step::Request(write),
+            rest @ ..,
+        ] = steps.as_slice()
         else {
-            panic!("{:?}", options.steps)
+            panic!("{steps:?}")
         };
         assert_eq!((read.kind, read.output, write.input.as_slice()), (RequestKind::READ, 16, [1].as_slice()));
         assert_eq!((name.as_str(), rest), (r"\\.\B", [Step::Handle(1), Step::Close].as_slice()));
@@ -339,13 +378,17 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_its_reason() {
         for (line, reason) in [
-            ("fly", "unknown command `fly`"),
-            ("run", "no file given"),
-            ("run a b", "`b` is one file too many"),
-            ("run --all", "`--all` is for `nt-host list`"),
+            ("fly", "unrecognized subcommand 'fly'"),
+            ("rum a", "a similar subcommand exists: 'run'"),
+            ("run", "<FILE.sys>"),
+            ("list", "<FILE.sys>"),
+            ("list a --all", "cannot be used with"),
+            ("run a b", "unexpected argument 'b' found"),
+            ("run --all", "unexpected argument '--all' found"),
+            ("run a --real-time --virtual-time", "cannot be used with"),
             (
                 "run a --below ioctl",
-                "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10",
+                "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms",
             ),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
@@ -353,14 +396,16 @@ mod tests {
             ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
             ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
             ("run a --fail X@0", "`X@0` names no call"),
-            ("run a --fail", "`--fail` needs a value"),
+            ("run a --fail", "a value is required for '--fail <ROUTINE[=STATUS][@N]>'"),
             ("run a --fail X=0", "`0` is no status of a failure"),
             ("run a --fail X=maybe", "`maybe` is no status"),
             ("run a --fail X@two", "`two` is no number"),
             ("run a --seed many", "`many` is no number"),
-            ("run a --wings", "unknown option `--wings`"),
+            ("run a --advance 2500", "expected a number with a unit, for example 2s, 20ms or 1m30s"),
+            ("run a --stack", "a similar argument exists: '--stacks'"),
         ] {
-            assert_eq!(parse(words(line)), Err(reason.into()), "{line}");
+            let error = parse(line, &[]).unwrap_err();
+            assert!(error.contains(reason), "{line}: {error}");
         }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use command_line::exit::{SUCCESS, USAGE};
+use command_line::print;
 use nt_machine::{Layout, Listed, component, everything, is_modelled};
 use pe_image::framework_calls;
 
-use super::{CLEAN, USAGE, print};
 use crate::{ImportName, Known, Os, known, plan};
 
 pub(super) fn list(path: &Path, os: Os) -> u8 {
@@ -63,7 +64,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         let _ = writeln!(text, "not modelled: {component}, {count} routine{}", if count == 1 { "" } else { "s" });
     }
     print(&text);
-    CLEAN
+    SUCCESS
 }
 
 /// The functions of the framework that the driver calls, a line each.
@@ -102,5 +103,5 @@ pub(super) fn list_all(os: Os) -> u8 {
     }
     let _ = writeln!(text, "{full} in full, {fixed} with a fixed answer, {missing} missing on {os}");
     print(&text);
-    CLEAN
+    SUCCESS
 }

@@ -1,8 +1,10 @@
 //! `nt-host matrix`: every call that can fail is made to fail, one at a time, and then some at random.
 
+use command_line::exit::{FINDINGS, SUCCESS, USAGE};
+use command_line::print;
+
 use super::args::Options;
 use super::run::{Progress, builder, drive};
-use super::{CLEAN, FINDINGS, USAGE, print};
 use crate::Matrix;
 
 /// Runs with failures at random, unless the command says otherwise.
@@ -13,7 +15,7 @@ pub(super) fn matrix(options: &Options) -> u8 {
     match matrix.run(|host| drive(host, options, &mut Progress::silent())) {
         Ok(survey) => {
             print(&format!("{survey}\n{}\n", options.path.display()));
-            if survey.broken.is_empty() { CLEAN } else { FINDINGS }
+            if survey.broken.is_empty() { SUCCESS } else { FINDINGS }
         }
         Err(error) => {
             eprintln!("error: {error}");

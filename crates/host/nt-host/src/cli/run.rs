@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
+use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
+use command_line::print;
+use etw_etl::NewFile;
 use etw_types::Guid;
 use nt_machine::Time;
 
 use super::args::Options;
 use super::clients::Clients;
-use super::{CLEAN, ENTRY_FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, interrupt, print};
+use super::interrupt;
 use crate::report::Sent;
 use crate::{Builder, Error, Failure, NtHost, Report, report};
 
@@ -34,13 +37,13 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }
-    if let Some(memory) = options.memory {
+    if let Some(memory) = options.memory() {
         builder = builder.memory(memory);
     }
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
-    builder = match options.time {
+    builder = match options.time() {
         Some(Time::Real) => builder.real_time(),
         // Somebody looks at the trace; a run with a seed is to be the same each time.
         None if measured && options.seed.is_none() => builder.measured_time(),
@@ -57,6 +60,11 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
 
 pub(super) fn run(options: &Options) -> u8 {
     let started = Instant::now();
+    // Taken back at once: a run whose trace cannot be written is not begun.
+    if let Some(Err(error)) = options.etl.as_ref().map(NewFile::create) {
+        eprintln!("error: {error}");
+        return USAGE;
+    }
     let host = match builder(options, true).prepare() {
         Ok(host) => host,
         Err(error) => {
@@ -120,7 +128,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
             Err(error) => return Err(error),
         }
     }
-    Clients::new(host, device.as_ref()).run(&options.steps, progress)?;
+    Clients::new(host, device.as_ref()).run(&options.steps.0, progress)?;
     if options.capture_state {
         progress.step("capture state");
         capture_state(host)?;
@@ -169,9 +177,9 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
 fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
     match result {
         Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
-        Err(error @ Error::NotLoaded(..)) => Outcome { code: ENTRY_FAILED, text: error.to_string() },
+        Err(error @ Error::NotLoaded(..)) => Outcome { code: FAILED, text: error.to_string() },
         Err(Error::DriverEntry(status, _)) if report.is_clean() => {
-            Outcome { code: ENTRY_FAILED, text: format!("DriverEntry returned {status}") }
+            Outcome { code: FAILED, text: format!("DriverEntry returned {status}") }
         }
         Err(error @ (Error::Process(_) | Error::Host(_))) => {
             Outcome { code: INCOMPLETE, text: format!("the run ended early: {error}") }
@@ -185,7 +193,7 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
             let plural = if unsent == 1 { " was" } else { "s were" };
             Outcome { code: FINDINGS, text: format!("{unsent} request{plural} not sent") }
         }
-        _ if report.is_clean() => Outcome { code: CLEAN, text: "clean".into() },
+        _ if report.is_clean() => Outcome { code: SUCCESS, text: "clean".into() },
         _ => {
             let count = report.findings().len();
             Outcome { code: FINDINGS, text: format!("{count} finding{}", if count == 1 { "" } else { "s" }) }

@@ -29,6 +29,10 @@ const ORDER: [usize; 16] = [
     libc::REG_R15 as usize,
 ];
 
+#[expect(
+    clippy::indexing_slicing,
+    reason = "constants of the C library, below the array's length; a register has 4 bits"
+)]
 impl<'a> Context<'a> {
     pub(crate) const fn new(registers: &'a mut [i64; 23], vectors: [u128; 16]) -> Self {
         Self { registers, vectors }

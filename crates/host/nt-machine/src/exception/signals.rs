@@ -36,6 +36,7 @@ fn set_handler(signal: i32, handler: Handler) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+#[expect(clippy::indexing_slicing, reason = "constants of the C library, below the array's length")]
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes this structure to handlers of this form, for the time of the call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };

@@ -55,9 +55,9 @@ impl Module {
         let image = PAGE + sizes.iter().sum::<u64>();
         let region = Region::new(image + TABLES * PAGE, Protection::ReadWrite, false)?;
         let places = [PAGE, PAGE + sizes[0], PAGE + sizes[0] + sizes[1]];
-        let part = |index: usize| Region { base: region.base + places[index], size: sizes[index] };
-        let stubs = Stubs::new(part(1), count);
-        let variables = Variables::new(config, GuestPtr::new(part(2).base));
+        let [_, code, data] = places.map(|place| region.base + place);
+        let stubs = Stubs::new(Region { base: code, size: sizes[1] }, count);
+        let variables = Variables::new(config, GuestPtr::new(data));
         let module = Self { region, stubs, variables };
         module.write_headers(config, places, sizes).or_stop();
         module.write_exports(places[0], names).or_stop();
@@ -122,13 +122,13 @@ impl Module {
         exports.VirtualAddress().write(places[0] as u32)?;
         exports.Size().write(sizes[0] as u32)?;
         let sections = headers.after::<IMAGE_SECTION_HEADER>();
-        for (index, (name, rights)) in SECTIONS.into_iter().enumerate() {
-            let section = sections.at(index as u64);
+        for (index, (((name, rights), place), size)) in (0..).zip(SECTIONS.into_iter().zip(places).zip(sizes)) {
+            let section = sections.at(index);
             section.Name().write(*name)?;
-            section.VirtualSize().write(sizes[index] as u32)?;
-            section.VirtualAddress().write(places[index] as u32)?;
-            section.SizeOfRawData().write(sizes[index] as u32)?;
-            section.PointerToRawData().write(places[index] as u32)?;
+            section.VirtualSize().write(size as u32)?;
+            section.VirtualAddress().write(place as u32)?;
+            section.SizeOfRawData().write(size as u32)?;
+            section.PointerToRawData().write(place as u32)?;
             section.Characteristics().write(rights)?;
         }
         Ok(())

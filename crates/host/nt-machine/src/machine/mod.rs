@@ -116,6 +116,7 @@ impl Machine {
     }
 }
 
+#[expect(clippy::expect_used, reason = "a `Machine` exists only after it was started")]
 fn parts() -> &'static Parts {
     MACHINE.get().expect("a machine was started")
 }

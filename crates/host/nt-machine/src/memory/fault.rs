@@ -72,6 +72,7 @@ pub(crate) trait OrStop<T> {
 }
 
 impl<T> OrStop<T> for Result<T, Fault> {
+    #[expect(clippy::panic, reason = "a fault before a machine was started is a mistake of the host")]
     fn or_stop(self) -> T {
         self.unwrap_or_else(|fault| match STOP.find() {
             Some(Unhandled(stop)) => stop(fault),

@@ -62,8 +62,8 @@ impl<T: Plain> GuestSlice<T> {
 
     /// Stores values from the start on, as many as there is room for.
     pub(crate) fn write(self, values: &[T]) -> Result<(), Fault> {
-        let count = usize::try_from(self.length).map_or(values.len(), |room| values.len().min(room));
-        access::copy_out(self.start.address(), bytes_of(&values[..count]))
+        let fitting = usize::try_from(self.length).ok().and_then(|room| values.get(..room)).unwrap_or(values);
+        access::copy_out(self.start.address(), bytes_of(fitting))
     }
 }
 

@@ -61,9 +61,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         let config = with_list(list, |list| list.config);
         if let Some(index) = find(list, identification, GuestPtr::NULL)? {
             let (address, was_present) = with_list(list, |list| {
-                let child = &mut list.children[index];
-                child.seen = true;
-                (child.address, std::mem::replace(&mut child.is_present, true))
+                list.children.get_mut(index).map_or((GuestPtr::NULL, false), |child| {
+                    child.seen = true;
+                    (child.address, std::mem::replace(&mut child.is_present, true))
+                })
             });
             if let Some(given) = call.ptr::<u8>(3).non_null() {
                 address.array(config.AddressDescriptionSize.into()).copy_from(given)?;
@@ -88,7 +89,11 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfChildListUpdateChildDescriptionAsMissing", DISPATCH, |call| {
         let list = call.handle(1);
         let Some(index) = find(list, call.ptr(2), GuestPtr::NULL)? else { return fail(NtStatus::NoSuchDevice) };
-        with_list(list, |list| list.children[index].is_present = false);
+        with_list(list, |list| {
+            if let Some(child) = list.children.get_mut(index) {
+                child.is_present = false;
+            }
+        });
         later(list);
         done(())
     }),

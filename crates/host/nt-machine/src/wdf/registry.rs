@@ -186,7 +186,7 @@ fn assign(call: &Call, kind: u32, data: Vec<u8>) -> Outcome {
 
 /// Text without its end.
 fn units(data: &[u8]) -> Vec<u16> {
-    let all = data.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let all = data.as_chunks().0.iter().copied().map(u16::from_le_bytes);
     all.take_while(|unit| *unit != 0).collect()
 }
 
@@ -211,7 +211,7 @@ fn query_text(call: &Call, units: &[u16]) -> Outcome {
 
 fn query_texts(call: &Call, data: &[u8]) -> Outcome {
     let attributes = Attributes::read(call.ptr(3))?;
-    let all: Vec<u16> = data.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    let all: Vec<u16> = data.as_chunks().0.iter().copied().map(u16::from_le_bytes).collect();
     for text in all.split(|unit| *unit == 0).filter(|text| !text.is_empty()) {
         misc::add_item(call.handle(4), misc::new_string(call.from, &attributes, text)?);
     }

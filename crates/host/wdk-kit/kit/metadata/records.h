@@ -1,4 +1,4 @@
-/* Records of 64-bit systems that differ from those of 32-bit ones, whose fields the metadata has. Only bodies: names and
+/* Records that differ from those of 32-bit systems or of programs, whose fields the metadata has. Only bodies: names and
  * pointers are generated as for every other record. */
 
 struct _KDEVICE_QUEUE {
@@ -16,3 +16,25 @@ struct _KDEVICE_QUEUE {
 #endif
 };
 
+struct _VHF_CONFIG {
+    ULONG Size;
+    PVOID VhfClientContext;
+    ULONG OperationContextSize;
+    PDEVICE_OBJECT DeviceObject;
+    USHORT VendorID;
+    USHORT ProductID;
+    USHORT VersionNumber;
+    GUID ContainerID;
+    USHORT InstanceIDLength;
+    PWSTR InstanceID;
+    USHORT ReportDescriptorLength;
+    PUCHAR ReportDescriptor;
+    PEVT_VHF_READY_FOR_NEXT_READ_REPORT EvtVhfReadyForNextReadReport;
+    PEVT_VHF_ASYNC_OPERATION EvtVhfAsyncOperationGetFeature;
+    PEVT_VHF_ASYNC_OPERATION EvtVhfAsyncOperationSetFeature;
+    PEVT_VHF_ASYNC_OPERATION EvtVhfAsyncOperationWriteReport;
+    PEVT_VHF_ASYNC_OPERATION EvtVhfAsyncOperationGetInputReport;
+    PEVT_VHF_CLEANUP EvtVhfCleanup;
+    USHORT HardwareIDsLength;
+    PWSTR HardwareIDs;
+};

@@ -50,6 +50,8 @@ pub(crate) struct Generated {
     pub(crate) data: BTreeMap<String, BTreeSet<String>>,
     /// Import libraries by the names of their files: module and routines.
     pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
+    /// The libraries of programs, by the names of their files.
+    pub(crate) programs: BTreeSet<String>,
 }
 
 impl Generated {
@@ -113,6 +115,7 @@ pub(crate) fn generate(
         for (module, names) in part.exports {
             generated.exports.entry(module).or_default().extend(names);
         }
+        generated.programs.extend(part.programs);
         for (file, (module, names)) in part.libraries {
             generated.libraries.entry(file).or_insert_with(|| (module, BTreeSet::new())).1.extend(names);
         }
@@ -139,7 +142,8 @@ fn for_processor(
     let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
     let index = Index::new_for_architecture(files, processor.bit);
     let speller = &Speller::new(&index, table);
-    let mut generated = Generated { libraries: libraries(&index, table), ..Generated::default() };
+    let mut generated =
+        Generated { libraries: libraries(&index, table), programs: programs(&index), ..Generated::default() };
     let headers = select::select(speller, declared, constants);
     let mut names = declared.clone();
     // Names of the metadata are not given to pointers, wherever they are.
@@ -176,4 +180,13 @@ fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet
         }
     }
     libraries
+}
+
+/// The modules of programs, without their ends.
+fn programs(index: &Index) -> BTreeSet<String> {
+    let modules = index.items().filter_map(|item| match item {
+        Item::Fn(method) => method.impl_map().map(|map| map.import_scope().name().to_ascii_lowercase()),
+        _ => None,
+    });
+    modules.filter_map(|module| module.strip_suffix(".dll").map(str::to_owned)).collect()
 }

@@ -74,7 +74,11 @@ impl<'a> Selection<'a, '_> {
         }
         self.types(&mut chosen, pending);
         for (prefixes, field) in group_members(index, table, header) {
-            if prefixes.iter().any(|prefix| field.name().starts_with(prefix.as_str())) {
+            let Some(prefix) = prefixes.iter().find(|prefix| field.name().starts_with(prefix.as_str())) else {
+                continue;
+            };
+            // What other headers leave out by a pattern can be all that one is about.
+            if table.without.contains(&format!("{prefix}*")) || !table.is_left_out(field.name()) {
                 self.constant(&mut chosen, field);
             }
         }
@@ -130,7 +134,7 @@ impl<'a> Selection<'a, '_> {
 
     fn constant(&mut self, chosen: &mut Header<'a>, field: Field<'a>) {
         let name = field.name();
-        if self.speller.table.is_left_out(name) || self.taken.contains(name) {
+        if self.taken.contains(name) {
             return;
         }
         if let Some(value) = field.constant() {
@@ -206,15 +210,18 @@ fn visit<'a>(
     ordered: &mut Vec<TypeDef<'a>>,
     at: usize,
 ) {
-    if std::mem::replace(&mut seen[at], true) {
+    let (Some(of), Some(seen_before)) = (types.get(at), seen.get_mut(at)) else {
+        return;
+    };
+    if std::mem::replace(seen_before, true) {
         return;
     }
-    for name in records::contained(speller, types[at]) {
+    for name in records::contained(speller, *of) {
         if let Some(inner) = position.get(name.as_str()) {
             visit(speller, types, position, seen, ordered, *inner);
         }
     }
-    ordered.push(types[at]);
+    ordered.push(*of);
 }
 
 /// A number or a text as a macro's value.

@@ -257,7 +257,11 @@ impl Config {
         };
         let framework = framework.iter().filter(|_| is_kmdf);
         let folders = self.include_folders()?;
-        let exists = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
+        // A WDK's folder has every name in lower case.
+        let exists = |name: &str| {
+            let lower = name.to_ascii_lowercase();
+            folders.iter().any(|folder| folder.join(name).is_file() || folder.join(&lower).is_file())
+        };
         let mut headers = Vec::new();
         for name in always.iter().chain(framework) {
             // Of a subset's headers the kit has one that declares all, and a WDK can lack some.
@@ -265,9 +269,9 @@ impl Config {
                 headers.push((*name).to_owned());
             }
         }
-        if headers.is_empty() && !always.is_empty() {
+        if let Some(first) = always.first().filter(|_| headers.is_empty()) {
             let subset = format!("{subset:?}");
-            return Err(ConfigError::HeaderNotInKit { header: always[0].to_owned(), subset });
+            return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
         }
         Ok(headers)
     }

@@ -26,6 +26,7 @@ impl DriverConfig {
     }
 
     /// Reads the table, written as JSON.
+    #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         let wrong = |reason: String| TryFromCargoMetadataError::WdkMetadataDeserialization { reason };
         let table: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;

@@ -44,5 +44,9 @@ pub fn version() -> Result<String, ConfigError> {
 /// The folder, if the kit has it.
 pub(crate) fn folder(inside: &str) -> Result<PathBuf, ConfigError> {
     let path = root()?.join(inside);
-    if path.is_dir() { Ok(path) } else { Err(ConfigError::DirectoryNotFound { directory: path.display().to_string() }) }
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err(ConfigError::DirectoryNotFound { directory: path.display().to_string() })
+    }
 }

@@ -87,6 +87,7 @@ pub fn detect_wdk_build_number() -> Result<u32, ConfigError> {
 ///
 /// Outside of a build script of a driver.
 #[must_use]
+#[expect(clippy::expect_used, reason = "the signature is that of `wdk-build`, which has no error")]
 pub fn find_top_level_cargo_manifest() -> PathBuf {
     let given = env::var_os("WDK_KIT_MANIFEST").or_else(|| {
         env::var_os("CARGO_MANIFEST_DIR").map(|folder| PathBuf::from(folder).join("Cargo.toml").into_os_string())

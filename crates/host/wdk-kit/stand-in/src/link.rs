@@ -32,11 +32,13 @@ impl Config {
     /// The `#[link]` attributes that generated bindings carry.
     #[must_use]
     pub fn bindgen_library_link_raw_lines(&self, subset: ApiSubset) -> Option<String> {
-        if subset != ApiSubset::Base {
-            return None;
-        }
+        let libraries = match subset {
+            ApiSubset::Base => self.libraries(),
+            ApiSubset::Hid => vec!["VhfKm"],
+            _ => return None,
+        };
         let mut text = String::new();
-        for name in self.libraries() {
+        for name in libraries {
             let _ = writeln!(
                 text,
                 "#[cfg(not(any(test, feature = \"suppress-wdk-linking\")))]\n\

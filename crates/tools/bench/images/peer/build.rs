@@ -1,4 +1,5 @@
 //! Link arguments of a driver, and a library that the crate asks for and that drivers do not have.
+#![expect(clippy::expect_used, reason = "a build script fails by a panic")]
 
 use std::path::PathBuf;
 use std::{env, fs};

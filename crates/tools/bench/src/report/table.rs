@@ -16,8 +16,9 @@ pub fn text(report: &Report) -> String {
 }
 
 fn table(section: &Section) -> String {
-    let mut lines: Vec<Vec<String>> = vec![section.columns.clone()];
-    lines[0].push(String::from("how"));
+    let mut head = section.columns.clone();
+    head.push(String::from("how"));
+    let mut lines = vec![head];
     for row in &section.rows {
         let mut line: Vec<String> = row.cells.iter().map(Cell::show).collect();
         line.resize(section.columns.len(), String::new());

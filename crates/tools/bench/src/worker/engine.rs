@@ -82,6 +82,7 @@ impl Writer {
 }
 
 /// Writes events from several threads, each as many.
+#[expect(clippy::indexing_slicing, reason = "assigning to a key of a JSON object adds it")]
 pub(super) fn write(events: u64, threads: u64, file: &Path) -> Result<Value, String> {
     let writer = Writer::new(file, Overflow::Lose)?;
     writer.write(100);
@@ -110,6 +111,7 @@ pub(super) fn stepped(events: u64, file: &Path) -> Result<Value, String> {
 }
 
 /// Makes a file of about as many bytes.
+#[expect(clippy::indexing_slicing, reason = "assigning to a key of a JSON object adds it")]
 pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     const AT_ONCE: u64 = 10_000;
     let writer = Writer::new(file, Overflow::Wait)?;

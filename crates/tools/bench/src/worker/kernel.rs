@@ -78,8 +78,7 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
             record.extend(data);
             if hook_id == HOOK_STACK {
                 // The stack of the sample before.
-                let place = PERFINFO_SIZE..PERFINFO_SIZE + 8;
-                record[place].copy_from_slice(&sampled.to_le_bytes());
+                record.splice(PERFINFO_SIZE..PERFINFO_SIZE + 8, sampled.to_le_bytes());
             } else if hook_id == HOOK_SAMPLE {
                 sampled = stamp;
             }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Outcome, print};
+use command_line::{exit, print};
+
+use super::Outcome;
 use crate::package::{Adopted, Adoption};
 
 /// Add scripts and a description to a package that the WDK made
@@ -52,11 +54,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             for warning in &adopted.warnings {
                 eprintln!("{warning}");
             }
-            print(&summary(&adopted))
+            print(&summary(&adopted));
+            exit::SUCCESS
         }
         Err(problems) => {
             eprintln!("{problems}");
-            1
+            exit::FAILED
         }
     })
 }

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use windows_releases::Release;
 
-use super::{Outcome, print};
+use command_line::{exit, print};
+
+use super::Outcome;
 use crate::pe::LinkerMap;
 use crate::report::{json, table};
 use crate::rules::SIGNATURE_DIGEST;
@@ -46,7 +48,8 @@ const LARGEST_FILE: u64 = 256 << 20;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rules {
-        return Ok(print(&table::rule_list()));
+        print(&table::rule_list());
+        return Ok(exit::SUCCESS);
     }
     if arguments.map.is_some() && arguments.files.len() > 1 {
         return Err("--map goes with a single file".into());
@@ -80,11 +83,12 @@ fn inspect(options: &Arguments) -> u8 {
             }
             Err(reason) => {
                 eprintln!("error: {name}: {reason}");
-                worst = 2;
+                worst = exit::USAGE;
             }
         }
     }
-    print(&if options.json { json::list_of(&reports) + "\n" } else { reports.join("\n") }).max(worst)
+    print(&if options.json { json::list_of(&reports) + "\n" } else { reports.join("\n") });
+    worst
 }
 
 fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), String> {

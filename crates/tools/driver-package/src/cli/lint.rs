@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Outcome, print};
+use command_line::{exit, print};
+
+use super::Outcome;
 use crate::inf::lint::{RULES, Rule, lint};
 use crate::inf::{Arch, Fault, Inf, Text};
 use crate::{Level, Problem};
@@ -34,7 +36,8 @@ pub(super) struct Arguments {
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rules {
-        return Ok(print(&rules()));
+        print(&rules());
+        return Ok(exit::SUCCESS);
     }
     let mut worst = 0;
     let mut text = String::new();
@@ -48,11 +51,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
             Err(error) => {
                 eprintln!("error: {}: {error}", file.display());
-                worst = 2;
+                worst = exit::USAGE;
             }
         }
     }
-    Ok(print(&text).max(worst))
+    print(&text);
+    Ok(worst)
 }
 
 fn problems(file: &Path, bytes: &[u8], arch: Arch) -> Vec<Problem> {

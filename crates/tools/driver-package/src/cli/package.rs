@@ -9,7 +9,9 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use super::{Outcome, print};
+use command_line::{exit, print};
+
+use super::Outcome;
 use crate::catalog::Version;
 use crate::inf::Arch;
 use crate::package::{Clock, Package, Request, Scripts};
@@ -68,11 +70,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             for warning in &package.warnings {
                 eprintln!("{warning}");
             }
-            print(&summary(&package, &arguments.out))
+            print(&summary(&package, &arguments.out));
+            exit::SUCCESS
         }
         Err(problems) => {
             eprintln!("{problems}");
-            1
+            exit::FAILED
         }
     })
 }

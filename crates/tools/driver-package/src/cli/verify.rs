@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Outcome, print};
+use command_line::{exit, print};
+
+use super::Outcome;
 use crate::sign::Signer;
 use crate::verify::{self, Account, Context};
 
@@ -67,9 +69,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
     }
-    let code = print(&if arguments.json { to_json(&accounts) } else { to_text(&accounts) });
+    print(&if arguments.json { to_json(&accounts) } else { to_text(&accounts) });
     let is_valid = accounts.iter().all(Account::is_valid);
-    Ok(if unreadable { 2 } else { code.max(u8::from(!is_valid)) })
+    Ok(if unreadable {
+        exit::USAGE
+    } else if is_valid {
+        exit::SUCCESS
+    } else {
+        exit::FAILED
+    })
 }
 
 fn verify_path(path: &Path, catalog: Option<&(PathBuf, Vec<u8>)>, context: &Context) -> Result<Vec<Account>, String> {

@@ -5,7 +5,6 @@
 
 mod session;
 mod trace;
-mod words;
 
 pub(crate) use session::{
     Capture, Disable, Enable, InfoGet, InfoSet, Listed, Named, Providers, Record, Requested, Start, Update,
@@ -16,16 +15,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
+use command_line::{VERSION, exit};
 use etw_session::Machine;
-
-/// What the explanation ends with.
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 the trace is damaged, 4 not supported here, \
-                          5 a driver that was run did something wrong";
 
 /// ETW sessions, providers, information classes and traces.
 #[derive(Debug, Parser)]
-#[command(name = "etwctl", version, max_term_width = 120)]
+#[command(name = "etwctl", version = VERSION, max_term_width = 120)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -91,11 +86,6 @@ pub(crate) enum Command {
     /// Run commands of a file, or of standard input, in one process
     #[command(after_help = "Without Windows this is how several commands act on the same sessions.")]
     Batch(Batch),
-    /// Write completions for a shell
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
 }
 
 /// What to do with information classes.
@@ -129,7 +119,7 @@ pub(crate) fn parse(machine: &Machine, words: impl IntoIterator<Item = OsString>
 
 /// The command line's description, with what is to be known about sessions here.
 pub(crate) fn command(machine: &Machine) -> clap::Command {
-    let mut notes = format!("{EXIT_CODES}\n\nSessions are those of {}.", machine.description());
+    let mut notes = format!("{}\n\nSessions are those of {}.", exit::HELP, machine.description());
     if let Some(caveat) = machine.caveat() {
         notes.extend(["\n", caveat, "\nUse `batch` for several commands in one process. "]);
         notes.push_str("Traces of any system can be read everywhere.");
@@ -180,7 +170,7 @@ mod tests {
             ("stop", "<SESSION>"),
             ("stop A B", "unexpected argument 'B' found"),
             ("start A --etl", "a value is required for '--etl <FILE>' but none was supplied"),
-            ("start A --buffer-kib abc", "invalid value 'abc' for '--buffer-kib <KIB>'"),
+            ("start A --buffer abc", "invalid value 'abc' for '--buffer <SIZE>'"),
         ] {
             let error = parsed(line).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{line}");

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use etw_types::Level;
 
-use super::words::Words;
 use crate::select::Condition;
 use crate::values::{self, LEVELS, Moment, Provider};
+use command_line::Words;
 
 const TWICE: &str = "A trace is read twice, first for the order of its buffers and for schemas, which may be at its end, then for its \
                      events; standard input is copied to a temporary file for it.";

@@ -23,7 +23,7 @@ pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> 
             break;
         }
     }
-    worst.map_or(Ok(()), |code| Err(Failure::Batch(code)))
+    worst.map_or(Ok(()), |code| Err(Failure::Reported(code)))
 }
 
 fn run(context: &Context<'_>, text: &str) -> Result<(), Failure> {

@@ -108,7 +108,7 @@ fn sink(
     let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
     let out = Output::of(line.output.as_deref(), &inputs)?;
     if line.formats.pcapng {
-        return Ok(Sink::Packets(Pcapng::new(out)?));
+        return Ok(Sink::Packets(Box::new(Pcapng::new(out)?)));
     }
     let mut exporter = Exporter::new(out, format)?.since(origin);
     if context.has_colour && line.output.is_none() {

@@ -16,11 +16,7 @@ mod start;
 mod stats;
 mod unnamed;
 
-use std::io::{self, Write};
-
-use clap_complete::generate;
-
-use crate::cli::{self, Command, Info};
+use crate::cli::{Command, Info};
 use crate::context::{Context, Failure};
 
 /// Runs a command.
@@ -45,10 +41,5 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Stacks(line) => stacks::stacks(context, line),
         Command::Schema(line) => schema::schema(context, line),
         Command::Batch(line) => batch::batch(context, line),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            generate(*shell, &mut cli::command(context.machine), "etwctl", &mut script);
-            Ok(io::stdout().write_all(&script)?)
-        }
     }
 }

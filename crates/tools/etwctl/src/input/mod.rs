@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use etw_etl::{Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report};
-use etw_manifest::mof::Kernel;
+use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
 
 use crate::context::Failure;
@@ -79,7 +79,7 @@ impl Traces {
                 layers.push(Arc::clone(schema) as Arc<dyn Schema>);
             }
             files.layers.iter().for_each(|files| layers.push(Arc::clone(files)));
-            layers.push(Arc::new(Kernel));
+            layers.push(Arc::new(BuiltIn));
             let frames = Frames { images: reader.images(), pdbs: Arc::clone(&files.pdbs) };
             let decoder = Decoder::new(layers);
             let decoder = if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) };

@@ -84,7 +84,8 @@ fn line(shown: Option<u64>, status: &SessionStatus, has_colour: bool) -> String 
     }
 }
 
-#[cfg(all(test, not(windows)))]
+#[cfg(test)]
+#[cfg(not(windows))]
 mod tests {
     use etw_engine::{Block, EventWrite};
     use etw_session::platform::local_engine;

@@ -14,7 +14,7 @@ pub(crate) enum Sink {
     /// Text.
     Export(Box<Exporter<Output>>),
     /// Packets.
-    Packets(Pcapng<Output>),
+    Packets(Box<Pcapng<Output>>),
     /// A folder.
     #[cfg(feature = "parquet")]
     Parquet(Box<etw_parquet::Folder>),

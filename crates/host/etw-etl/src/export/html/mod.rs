@@ -33,9 +33,9 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// What the page's policy calls [`SCRIPT`]; a test compares.
-const SCRIPT_HASH: &str = "sha256-Smi44C4RNq8PmuxDeCbqjEAQNLbg85r86yOv++bYvOc=";
+const SCRIPT_HASH: &str = "sha256-d/svPRMChn5PBx2cJqh0qeGajN6s5plgou4iW2p4XFg=";
 /// What the page's policy calls [`STYLE`]; a test compares.
-const STYLE_HASH: &str = "sha256-xClw8g3ix0XDu/8kvkhdci0hn3b6Ym1Rtza7xtMLiz0=";
+const STYLE_HASH: &str = "sha256-mdsKKQtMCgousvhU/Woo+MlitPUCoCbI8SsOLwUM5AM=";
 
 /// Texts that many events have in common, each written once.
 #[derive(Debug, Default)]

@@ -28,9 +28,9 @@ function createTimeline(trace, choose, changed) {
     top += lane.height;
     const item = document.createElement("li");
     const name = document.createElement("b");
-    name.textContent = lane.thread === null ? "other threads" : lane.thread.replace(/^.*:/, "thread ");
+    name.textContent = lane.thread === null ? "other threads" : lane.thread.replace(/^.*:4294967295$/, "no thread").replace(/^.*:/, "thread ");
     const about = document.createElement("span");
-    if (lane.thread?.includes(":")) about.textContent = `pid ${lane.thread.replace(/:.*$/, "")}`;
+    if (lane.thread?.includes(":")) about.textContent = `pid ${lane.thread.replace(/:.*$/, "").replace("4294967295", "–")}`;
     const count = document.createElement("span");
     count.className = "wide";
     count.textContent = `${about.textContent ? ", " : ""}${lane.events} ${lane.events === 1 ? "event" : "events"}`;
@@ -152,7 +152,8 @@ function createTimeline(trace, choose, changed) {
   }
 
   function drawMarks() {
-    let last = "";
+    /** The pixel of the last mark in a row, and of the last one of each level. */
+    const drawn = new Map();
     for (const event of trace.events) {
       const left = x(event.time);
       if (left < -8 || left > width + 8 || !shown.has(event)) continue;
@@ -160,18 +161,20 @@ function createTimeline(trace, choose, changed) {
       // The ends of a short bar are seen as they are.
       if (event.span?.stop && event.bar && x(event.span.to) - x(event.span.from) < 36) continue;
       // What would cover the same pixels again is left out: a large trace is drawn as fast as a small one.
-      const place = `${Math.round(left)} ${y} ${event.level}`;
-      if (place === last && event !== chosen) continue;
-      last = place;
+      const [row, kind] = [`${y}`, `${y} ${event.level}`];
+      if (drawn.get(kind) === Math.round(left) && event !== chosen) continue;
+      // An outline would cover the neighbours of a mark in a crowded row.
+      const crowded = left - (drawn.get(row) ?? -Infinity) < 6;
+      drawn.set(row, left).set(kind, Math.round(left));
       const kin = isKin(event.activity);
       context.globalAlpha = chosen?.activity && !kin && event !== chosen ? 0.4 : 1;
-      mark(left, y, event.level, colours.levels[levelClass(event.level)]);
+      mark(left, y, event.level, colours.levels[levelClass(event.level)], crowded);
       context.globalAlpha = 1;
     }
   }
 
   /** The sign of a level: as in the legend. */
-  function mark(left, y, level, colour) {
+  function mark(left, y, level, colour, crowded) {
     context.fillStyle = colour;
     context.strokeStyle = colours.panel;
     context.lineWidth = 1.5;
@@ -188,7 +191,7 @@ function createTimeline(trace, choose, changed) {
       context.arc(left, y, 4.2, 0, 2 * Math.PI);
     }
     context.closePath();
-    context.stroke();
+    if (!crowded) context.stroke();
     context.fill();
   }
 

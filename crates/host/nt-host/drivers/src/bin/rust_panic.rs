@@ -10,6 +10,7 @@ use drivers::sys::DriverObject;
 
 drivers::driver!(load, unload);
 
+#[expect(clippy::indexing_slicing, reason = "the mistake that the test is about")]
 fn load(_: *mut DriverObject) -> u32 {
     let table = [0, 0, 0];
     let index = black_box(if buggy() { 3 } else { 2 });

@@ -90,6 +90,13 @@ fn store(information: &[u8], place: GuestPtr<u8>, room: u32, length: GuestPtr<u3
     Ok(())
 }
 
+/// Writes bytes into a structure, if it has room for them.
+fn put(structure: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = structure.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
 /// `SYSTEM_BASIC_INFORMATION`: 2 GiB of memory and two processors.
 fn basic() -> Vec<u8> {
     let longs = [0_u32, 156_250, 0x1000, 0x8_0000, 1, 0x8_0000, 0x1_0000, 0];
@@ -103,11 +110,11 @@ fn processes(buffer: u64) -> Vec<u8> {
     let name: Vec<u8> = "System\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut entry = vec![0; PROCESS];
     let length = name.len() as u16;
-    entry[0x38..0x3A].copy_from_slice(&(length - 2).to_le_bytes());
-    entry[0x3A..0x3C].copy_from_slice(&length.to_le_bytes());
-    entry[0x40..0x48].copy_from_slice(&buffer.wrapping_add(PROCESS as u64).to_le_bytes());
-    entry[0x48] = 8;
-    entry[0x50..0x58].copy_from_slice(&SYSTEM.to_le_bytes());
+    put(&mut entry, 0x38, &(length - 2).to_le_bytes());
+    put(&mut entry, 0x3A, &length.to_le_bytes());
+    put(&mut entry, 0x40, &buffer.wrapping_add(PROCESS as u64).to_le_bytes());
+    put(&mut entry, 0x48, &[8]);
+    put(&mut entry, 0x50, &SYSTEM.to_le_bytes());
     entry.extend(name);
     entry
 }
@@ -123,14 +130,13 @@ fn modules() -> Outcome<Vec<u8>> {
     let mut information = (modules.len() as u64).to_le_bytes().to_vec();
     for (index, (base, size, path)) in (0_u16..).zip(modules) {
         let mut module = vec![0; MODULE];
-        module[0x10..0x18].copy_from_slice(&base.to_le_bytes());
-        module[0x18..0x1C].copy_from_slice(&size.to_le_bytes());
-        module[0x20..0x22].copy_from_slice(&index.to_le_bytes());
-        module[0x24] = 1;
+        put(&mut module, 0x10, &base.to_le_bytes());
+        put(&mut module, 0x18, &size.to_le_bytes());
+        put(&mut module, 0x20, &index.to_le_bytes());
+        put(&mut module, 0x24, &[1]);
         let name = path.rfind('\\').map_or(0, |position| position + 1);
-        module[0x26..0x28].copy_from_slice(&(name as u16).to_le_bytes());
-        let path = &path.as_bytes()[..path.len().min(PATH - 1)];
-        module[0x28..0x28 + path.len()].copy_from_slice(path);
+        put(&mut module, 0x26, &(name as u16).to_le_bytes());
+        put(&mut module, 0x28, path.as_bytes().get(..PATH - 1).unwrap_or(path.as_bytes()));
         information.extend(module);
     }
     Ok(information)

@@ -296,19 +296,20 @@ impl Parts {
 
     /// The descriptor in one piece.
     pub(crate) fn self_relative(&self) -> Result<Vec<u8>, Fault> {
-        let mut image = vec![0; size_of::<SECURITY_DESCRIPTOR_RELATIVE>()];
-        image[0] = REVISION;
-        image[2..4].copy_from_slice(&(self.control | SELF_RELATIVE).to_le_bytes());
-        // Where the head has the offset of each part.
-        let places = [12, 16, 4, 8];
-        for (part, place) in self.contents()?.into_iter().zip(places) {
+        let mut offsets = [0_u32; 4];
+        let mut parts = Vec::new();
+        for (part, offset) in self.contents()?.into_iter().zip(&mut offsets) {
             if !part.is_empty() {
-                let offset = image.len() as u32;
-                image[place..place + 4].copy_from_slice(&offset.to_le_bytes());
-                image.extend(part);
-                image.resize(image.len().next_multiple_of(4), 0);
+                *offset = (size_of::<SECURITY_DESCRIPTOR_RELATIVE>() + parts.len()) as u32;
+                parts.extend(part);
+                parts.resize(parts.len().next_multiple_of(4), 0);
             }
         }
+        let [sacl, dacl, owner, group] = offsets;
+        let [low, high] = (self.control | SELF_RELATIVE).to_le_bytes();
+        let head = [REVISION, 0, low, high].into_iter();
+        let offsets = [owner, group, sacl, dacl].into_iter().flat_map(u32::to_le_bytes);
+        let image = head.chain(offsets).chain(parts).collect();
         Ok(image)
     }
 }

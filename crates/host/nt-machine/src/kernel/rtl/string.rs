@@ -98,7 +98,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlCopyString", ANY, |call| {
         let (target, source) = (call.ptr::<STRING>(0), call.ptr::<STRING>(1).units()?);
         let room = usize::from(target.MaximumLength().read()?).min(source.len());
-        target.Buffer().read()?.write_all(&source[..room])?;
+        target.Buffer().read()?.array(room as u64).write(&source)?;
         target.Length().write(room as u16)
     }),
     // Bytes with the end, of a string in the other format.
@@ -111,7 +111,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let source = call.ptr::<u16>(3).array(u64::from(call.u32(4)) / 2).read()?;
         let bytes: Vec<u8> = source.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?')).collect();
         let count = bytes.len().min(call.u32(1) as usize);
-        call.ptr(0).write_all(&bytes[..count])?;
+        call.ptr(0).array(count as u64).write(&bytes)?;
         call.ptr(2).write_if(count as u32)?;
         done(())
     }),
@@ -119,7 +119,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let source = call.ptr::<u8>(3).array(call.u32(4).into()).read()?;
         let wide = super::print::widen(&source);
         let count = wide.len().min(call.u32(1) as usize / 2);
-        call.ptr(0).write_all(&wide[..count])?;
+        call.ptr(0).array(count as u64).write(&wide)?;
         call.ptr(2).write_if(count as u32 * 2)?;
         done(())
     }),
@@ -186,7 +186,7 @@ fn fill<T: crate::memory::Plain>(call: &Call, values: &[T]) -> Outcome {
     call.ptr(2).write_if(size)?;
     let Some(target) = call.ptr::<T>(0).non_null() else { return Ok(()) };
     if size > call.u32(1) {
-        target.write_all(&values[..call.u32(1) as usize / size_of::<T>()])?;
+        target.array(u64::from(call.u32(1)) / size_of::<T>() as u64).write(values)?;
         return fail(NtStatus::BufferTooSmall);
     }
     target.write_all(values)?;

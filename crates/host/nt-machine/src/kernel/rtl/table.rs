@@ -110,6 +110,11 @@ fn elements(table: u64) -> Vec<u64> {
     lock(&kernel().tables).get(&table).cloned().unwrap_or_default()
 }
 
+/// The node at a position that a search returned.
+fn at(nodes: &[u64], position: usize) -> u64 {
+    nodes.get(position).copied().unwrap_or_default()
+}
+
 fn element(node: u64, links: u64) -> GuestPtr<u8> {
     GuestPtr::<u8>::new(node).at(links)
 }
@@ -153,7 +158,7 @@ fn insert(call: &Call, table: Table) -> Outcome<GuestPtr<u8>> {
     match found {
         Ok(position) => {
             is_new.write_if(0)?;
-            Ok(element(nodes[position], table.links))
+            Ok(element(at(&nodes, position), table.links))
         }
         Err(position) => {
             let node = run("AllocateRoutine", table.allocate, &[table.address, size + table.links]);
@@ -173,7 +178,7 @@ fn insert(call: &Call, table: Table) -> Outcome<GuestPtr<u8>> {
 
 fn delete(call: &Call, table: Table) -> Outcome<bool> {
     let (nodes, Ok(position)) = table.search(call.ptr(1)) else { return Ok(false) };
-    let node = nodes[position];
+    let node = at(&nodes, position);
     table.counted(|nodes| nodes.retain(|known| *known != node))?;
     run("FreeRoutine", table.free, &[table.address, node]);
     Ok(true)
@@ -181,7 +186,7 @@ fn delete(call: &Call, table: Table) -> Outcome<bool> {
 
 fn look_up(call: &Call, table: Table) -> Option<GuestPtr<u8>> {
     let (nodes, found) = table.search(call.ptr(1));
-    found.ok().map(|position| element(nodes[position], table.links))
+    found.ok().map(|position| element(at(&nodes, position), table.links))
 }
 
 fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
@@ -194,7 +199,7 @@ fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
         Err(_) => RIGHT,
     };
     call.ptr(3).write(result)?;
-    Ok(found.ok().map(|position| element(nodes[position], table.links)))
+    Ok(found.ok().map(|position| element(at(&nodes, position), table.links)))
 }
 
 /// Arguments: table, whether to begin again. The position is in the table's own member for it.

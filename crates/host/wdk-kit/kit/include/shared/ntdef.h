@@ -11,6 +11,7 @@
 #define NTSYSAPI
 #define NTHALAPI
 #define FORCEINLINE static __inline
+#define DECLSPEC_IMPORT __declspec(dllimport)
 #define DECLSPEC_ALIGN(x) __declspec(align(x))
 #define DECLSPEC_SELECTANY __declspec(selectany)
 #define MEMORY_ALLOCATION_ALIGNMENT 16

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use bindgen::Builder;
 
-use crate::{ApiSubset, Config, ConfigError, builder};
+use crate::{builder, ApiSubset, Config, ConfigError};
 
 /// Libraries are named by the bindings.
 pub(crate) const LINKS_IN_BINDINGS: bool = true;

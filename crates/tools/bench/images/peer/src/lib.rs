@@ -19,15 +19,3 @@ mod api {
 pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
     0
 }
-
-/// The crate declares these without saying where they are: a WDK's import library would say it, and says the same.
-mod kernel {
-    #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
-    unsafe extern "C" {
-        pub fn EtwRegister();
-        pub fn EtwUnregister();
-        pub fn EtwSetInformation();
-        pub fn EtwWriteTransfer();
-    }
-}
-pub use kernel::*;

@@ -20,6 +20,15 @@ unsafe extern "C" {
     pub fn __chkstk();
 }
 
+// `tracelogging` declares these without saying where they are: a WDK's import library would say it, and says the same.
+#[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
+unsafe extern "C" {
+    pub fn EtwRegister();
+    pub fn EtwUnregister();
+    pub fn EtwSetInformation();
+    pub fn EtwWriteTransfer();
+}
+
 /// The linker wants this symbol from code that uses floating point.
 #[unsafe(no_mangle)]
 pub static _fltused: i32 = 0;

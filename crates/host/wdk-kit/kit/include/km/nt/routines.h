@@ -1,6 +1,7 @@
 /* Routines that the metadata does not have, and variables that ntoskrnl.exe exports.
  *
- * A variable is imported as the address of it, so each has one star more than what the kernel has behind the name. */
+ * A variable that is not declared with DECLSPEC_IMPORT is the place that the loader writes its address to, so it has one star more
+ * than the kernel's. The import libraries have the name of such a variable; of the others they have `__imp_` only, as the WDK's do. */
 #pragma once
 
 #ifndef WDK_KIT_NO_ROUTINES
@@ -36,27 +37,27 @@ extern POBJECT_TYPE *TmEnlistmentObjectType;
 extern POBJECT_TYPE *TmResourceManagerObjectType;
 extern POBJECT_TYPE *TmTransactionManagerObjectType;
 extern POBJECT_TYPE *TmTransactionObjectType;
-extern PEPROCESS PsInitialSystemProcess;
-extern PSE_EXPORTS SeExports;
+extern DECLSPEC_IMPORT PEPROCESS PsInitialSystemProcess;
+extern DECLSPEC_IMPORT PSE_EXPORTS SeExports;
 extern PUSHORT NtBuildNumber;
-extern CCHAR KeNumberProcessors;
+extern DECLSPEC_IMPORT CCHAR KeNumberProcessors;
 extern PBOOLEAN KdDebuggerEnabled;
 extern PBOOLEAN KdDebuggerNotPresent;
 extern PULONG InitSafeBootMode;
-extern const PVOID MmHighestUserAddress;
-extern const PVOID MmSystemRangeStart;
-extern const ULONG64 MmUserProbeAddress;
-extern PVOID MmBadPointer;
+extern DECLSPEC_IMPORT const PVOID MmHighestUserAddress;
+extern DECLSPEC_IMPORT const PVOID MmSystemRangeStart;
+extern DECLSPEC_IMPORT const ULONG64 MmUserProbeAddress;
+extern DECLSPEC_IMPORT PVOID MmBadPointer;
 extern PBOOLEAN Mm64BitPhysicalAddress;
 extern const UCHAR *const *FsRtlLegalAnsiCharacterArray;
 extern PUSHORT *NlsOemLeadByteInfo;
 extern BOOLEAN *NlsMbCodePageTag;
 extern BOOLEAN *NlsMbOemCodePageTag;
-extern KSPIN_LOCK IoStatisticsLock;
-extern ULONG IoReadOperationCount;
-extern ULONG IoWriteOperationCount;
-extern ULONG IoOtherOperationCount;
-extern LARGE_INTEGER IoReadTransferCount;
-extern LARGE_INTEGER IoWriteTransferCount;
-extern LARGE_INTEGER IoOtherTransferCount;
-extern ULONG CcFastMdlReadWait;
+extern DECLSPEC_IMPORT KSPIN_LOCK IoStatisticsLock;
+extern DECLSPEC_IMPORT ULONG IoReadOperationCount;
+extern DECLSPEC_IMPORT ULONG IoWriteOperationCount;
+extern DECLSPEC_IMPORT ULONG IoOtherOperationCount;
+extern DECLSPEC_IMPORT LARGE_INTEGER IoReadTransferCount;
+extern DECLSPEC_IMPORT LARGE_INTEGER IoWriteTransferCount;
+extern DECLSPEC_IMPORT LARGE_INTEGER IoOtherTransferCount;
+extern DECLSPEC_IMPORT ULONG CcFastMdlReadWait;

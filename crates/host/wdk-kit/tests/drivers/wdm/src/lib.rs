@@ -14,15 +14,16 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use wdk_alloc::WdkAllocator;
 use wdk_sys::ntddk::{
     IoAllocateWorkItem, IoCreateDevice, IoCreateSymbolicLink, IoDeleteDevice, IoDeleteSymbolicLink, IoFreeWorkItem,
-    IoQueueWorkItem, IofCompleteRequest, KeCancelTimer, KeFlushQueuedDpcs, KeInitializeDpc, KeInitializeTimer,
-    KeQuerySystemTimePrecise, KeSetTimerEx, RtlInitUnicodeString,
+    IoGetCurrentProcess, IoQueueWorkItem, IofCompleteRequest, KeCancelTimer, KeFlushQueuedDpcs, KeInitializeDpc,
+    KeInitializeTimer, KeQueryActiveProcessorCount, KeQuerySystemTimePrecise, KeSetTimerEx, RtlInitUnicodeString,
 };
 use wdk_sys::{
     _WORK_QUEUE_TYPE, CCHAR, DEVICE_OBJECT, DO_DEVICE_INITIALIZING, DRIVER_OBJECT, FILE_ANY_ACCESS,
     FILE_DEVICE_SECURE_OPEN, FILE_DEVICE_UNKNOWN, IO_NO_INCREMENT, IRP, IRP_MJ_CLOSE, IRP_MJ_CREATE,
     IRP_MJ_DEVICE_CONTROL, KDPC, KTIMER, LARGE_INTEGER, METHOD_BUFFERED, NT_SUCCESS, NTSTATUS, PCUNICODE_STRING,
-    PDEVICE_OBJECT, PIO_WORKITEM, PVOID, STATUS_BUFFER_TOO_SMALL, STATUS_INSUFFICIENT_RESOURCES,
-    STATUS_INVALID_DEVICE_REQUEST, STATUS_SUCCESS, ULONG, ULONG_PTR, UNICODE_STRING,
+    PDEVICE_OBJECT, PEPROCESS, PIO_WORKITEM, PVOID, PsProcessType, STATUS_BUFFER_TOO_SMALL,
+    STATUS_INSUFFICIENT_RESOURCES, STATUS_INTERNAL_ERROR, STATUS_INVALID_DEVICE_REQUEST, STATUS_SUCCESS, ULONG,
+    ULONG_PTR, UNICODE_STRING,
 };
 
 #[global_allocator]
@@ -71,6 +72,27 @@ fn string(units: &'static [u16]) -> UNICODE_STRING {
     string
 }
 
+#[link(name = "ntoskrnl")]
+unsafe extern "C" {
+    static KeNumberProcessors: CCHAR;
+    static PsInitialSystemProcess: PEPROCESS;
+}
+
+/// Whether variables of the kernel can be read, those that are imported and those that wdk-sys declares.
+fn can_read_variables() -> bool {
+    // SAFETY: it has its value before drivers are loaded.
+    let processors = unsafe { KeNumberProcessors };
+    // SAFETY: no pointer is passed.
+    let active = unsafe { KeQueryActiveProcessorCount(ptr::null_mut()) };
+    // SAFETY: as before; a driver is started by the system's process.
+    let is_system = unsafe { PsInitialSystemProcess } == unsafe { IoGetCurrentProcess() };
+    // SAFETY: the place that the loader wrote the variable's address to.
+    let place = unsafe { PsProcessType };
+    // SAFETY: the kernel's variable.
+    let kind = unsafe { place.read() };
+    u32::try_from(processors) == Ok(active) && is_system && !kind.is_null()
+}
+
 /// The driver's entry point.
 ///
 /// # Safety
@@ -78,6 +100,9 @@ fn string(units: &'static [u16]) -> UNICODE_STRING {
 /// Called by the system.
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS {
+    if !can_read_variables() {
+        return STATUS_INTERNAL_ERROR;
+    }
     driver.DriverUnload = Some(unload);
     driver.MajorFunction[IRP_MJ_CREATE as usize] = Some(open_or_close);
     driver.MajorFunction[IRP_MJ_CLOSE as usize] = Some(open_or_close);

@@ -1,10 +1,10 @@
-//! Calls a routine that no import library has.
+//! Calls a routine that no import library has, and reads a variable without importing it.
 
 #![no_std]
 
 extern crate wdk_panic;
 
-use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
+use wdk_sys::{DRIVER_OBJECT, KeNumberProcessors, NTSTATUS, PCUNICODE_STRING};
 
 unsafe extern "C" {
     fn KeNoSuchRoutine() -> NTSTATUS;
@@ -18,5 +18,7 @@ unsafe extern "C" {
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: never linked.
-    unsafe { KeNoSuchRoutine() }
+    let processors = unsafe { KeNumberProcessors };
+    // SAFETY: as before.
+    unsafe { KeNoSuchRoutine() + NTSTATUS::from(processors) }
 }

@@ -8,17 +8,14 @@ use clap::{Arg, Command};
 
 /// Parses a value with a function, and knows the names that it can have.
 #[derive(Clone)]
-pub(crate) struct Words<T> {
+pub struct Words<T> {
     names: Vec<String>,
     parse: fn(&str) -> Result<T, String>,
 }
 
 impl<T> Words<T> {
-    /// The names are for the explanation; the function decides.
-    pub(crate) fn new<S: Into<String>>(
-        names: impl IntoIterator<Item = S>,
-        parse: fn(&str) -> Result<T, String>,
-    ) -> Self {
+    /// The names are for the help and the completions; the function decides.
+    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>, parse: fn(&str) -> Result<T, String>) -> Self {
         Self { names: names.into_iter().map(Into::into).collect(), parse }
     }
 }

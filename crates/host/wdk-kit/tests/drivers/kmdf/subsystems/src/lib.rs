@@ -1,0 +1,63 @@
+//! A test driver that uses something of every part of wdk-sys that the kit has headers for, and of the filter manager.
+
+#![no_std]
+
+extern crate wdk_panic;
+
+use core::ffi::c_void;
+use core::mem::size_of;
+use core::ptr;
+
+use wdk_sys::hid::VhfDelete;
+use wdk_sys::{
+    DRIVER_OBJECT, HID_XFER_PACKET, IOCTL_SERIAL_SET_BAUD_RATE, IOCTL_STORAGE_QUERY_PROPERTY, NTSTATUS,
+    PCUNICODE_STRING, PDRIVER_OBJECT, SERIAL_BAUD_RATE, STATUS_SUCCESS, STORAGE_PROPERTY_QUERY, ULONG,
+    USB_DEVICE_DESCRIPTOR, WDF_DRIVER_CONFIG, WDF_NO_HANDLE, WDF_NO_OBJECT_ATTRIBUTES, WDF_USB_DEVICE_INFORMATION,
+    call_unsafe_wdf_function_binding,
+};
+
+// Sizes and codes are those of the public documentation.
+const _: () = assert!(size_of::<HID_XFER_PACKET>() == 16);
+const _: () = assert!(size_of::<SERIAL_BAUD_RATE>() == 4 && IOCTL_SERIAL_SET_BAUD_RATE == 0x001B_0004);
+const _: () = assert!(size_of::<STORAGE_PROPERTY_QUERY>() == 12 && IOCTL_STORAGE_QUERY_PROPERTY == 0x002D_1400);
+const _: () = assert!(size_of::<USB_DEVICE_DESCRIPTOR>() == 18);
+
+#[link(name = "fltMgr")]
+unsafe extern "system" {
+    fn FltUnregisterFilter(filter: *mut c_void);
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "structures of the framework are small")]
+const fn size<T>() -> ULONG {
+    size_of::<T>() as ULONG
+}
+
+/// The driver's entry point.
+///
+/// # Safety
+///
+/// Called by the system.
+#[unsafe(export_name = "DriverEntry")]
+pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
+    let information = WDF_USB_DEVICE_INFORMATION { Size: size::<WDF_USB_DEVICE_INFORMATION>(), ..Default::default() };
+    if core::hint::black_box(information.Size) == 0 {
+        // SAFETY: never reached; the linker does not know that.
+        unsafe { FltUnregisterFilter(ptr::null_mut()) };
+        // SAFETY: as before.
+        unsafe { VhfDelete(ptr::null_mut(), 1) };
+        return STATUS_SUCCESS;
+    }
+    let mut config = WDF_DRIVER_CONFIG { Size: size::<WDF_DRIVER_CONFIG>(), ..Default::default() };
+    let driver: PDRIVER_OBJECT = driver;
+    // SAFETY: all pointers are valid for the call.
+    unsafe {
+        call_unsafe_wdf_function_binding!(
+            WdfDriverCreate,
+            driver,
+            path,
+            WDF_NO_OBJECT_ATTRIBUTES,
+            &raw mut config,
+            WDF_NO_HANDLE.cast()
+        )
+    }
+}

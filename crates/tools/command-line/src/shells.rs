@@ -1,0 +1,66 @@
+//! Completions for shells and manual pages, from the description of the command line. Every program has these two commands.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
+use clap_complete::Shell;
+
+use crate::{exit, print};
+
+#[derive(Subcommand)]
+pub(crate) enum Shells {
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages into a folder
+    Man {
+        /// The folder, such as ~/.local/share/man/man1
+        folder: PathBuf,
+    },
+}
+
+/// Adds the commands to those of a program, or to a program that has none.
+pub(crate) fn added_to(command: Command) -> Command {
+    let is_alone = !command.has_subcommands();
+    let command = Shells::augment_subcommands(command);
+    if is_alone {
+        command.subcommand_required(false).subcommand_negates_reqs(true).args_conflicts_with_subcommands(true)
+    } else {
+        command
+    }
+}
+
+impl Shells {
+    /// The command that was given, if it is one of these.
+    pub(crate) fn of(matches: &ArgMatches) -> Option<Self> {
+        matches.subcommand_name().filter(|name| Self::has_subcommand(name))?;
+        Self::from_arg_matches(matches).ok()
+    }
+
+    /// Does it for a program and returns its exit code.
+    pub(crate) fn run(&self, mut command: Command) -> u8 {
+        // The name of the file that cargo and shells look for.
+        let name = command.get_name().replace(' ', "-");
+        match self {
+            Self::Completions { shell } => {
+                let mut script = Vec::new();
+                clap_complete::generate(*shell, &mut command, name, &mut script);
+                print(&String::from_utf8_lossy(&script));
+                exit::SUCCESS
+            }
+            Self::Man { folder } => {
+                let written = fs::create_dir_all(folder);
+                match written.and_then(|()| clap_mangen::generate_to(command.name(name), folder)) {
+                    Ok(()) => exit::SUCCESS,
+                    Err(error) => {
+                        eprintln!("error: {}: {error}", folder.display());
+                        exit::USAGE
+                    }
+                }
+            }
+        }
+    }
+}

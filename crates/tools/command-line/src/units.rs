@@ -1,0 +1,64 @@
+//! Durations and sizes, which always have a unit: `2s`, `20ms`, `64KiB`.
+
+use std::time::Duration;
+
+/// A duration: `2s`, `20ms`, `1m30s`, `2.5s`; and `0`.
+///
+/// # Errors
+///
+/// The text is not a duration.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; expected a number with a unit, for example 2s, 20ms or 1m30s"))
+}
+
+const SIZES: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
+
+/// A size in bytes: `512B`, `64KiB`, `16MiB`, `2GiB`; and `0`.
+///
+/// # Errors
+///
+/// The text is not a size, or it is larger than a `u64`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let bad = || {
+        format!("'{text}' is not a size: expected a whole number with a unit, for example 512B, 64KiB, 16MiB or 2GiB")
+    };
+    if text == "0" {
+        return Ok(0);
+    }
+    let (digits, scale) =
+        SIZES.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?.trim_end(), *scale))).ok_or_else(bad)?;
+    let count: Option<u64> = if digits.starts_with('+') { None } else { digits.parse().ok() };
+    count.and_then(|count| count.checked_mul(scale)).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{duration, size};
+
+    #[test]
+    fn a_duration_has_a_unit() {
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("20ms"), Ok(Duration::from_millis(20)));
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("2.5s"), Ok(Duration::from_millis(2500)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        for text in ["", "2", "s", "-1s", "1 parsec", "nan", "99999999999999999999s"] {
+            assert!(duration(text).is_err_and(|reason| reason.ends_with("1m30s")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_size_has_a_unit() {
+        assert_eq!(size("0"), Ok(0));
+        assert_eq!(size("512B"), Ok(512));
+        assert_eq!(size("64KiB"), Ok(64 << 10));
+        assert_eq!(size("16 MiB"), Ok(16 << 20));
+        assert_eq!(size("2GiB"), Ok(2 << 30));
+        for text in ["", "64", "64K", "64KB", "KiB", "-1B", "+1B", "1.5MiB", "18446744073709551615KiB"] {
+            assert!(size(text).is_err_and(|reason| reason.ends_with("or 2GiB")), "{text}");
+        }
+    }
+}
