@@ -1,4 +1,5 @@
 //! A bus driver: its children come, are listed, and go, and go before it.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;

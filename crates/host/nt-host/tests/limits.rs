@@ -1,4 +1,5 @@
 //! Drivers that do too much of something, or what no driver may: each is named, and the host lives.
+#![cfg(test)]
 
 #[path = "common/c.rs"]
 mod c;
