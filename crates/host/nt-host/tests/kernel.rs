@@ -47,6 +47,18 @@ const OBJECTS: [&str; 9] = [
     "the service's key",
 ];
 
+/// What the driver of the system's larger parts checks, in its order.
+const SYSTEM: [&str; 8] = [
+    "the kernel's image",
+    "modules",
+    "security descriptors",
+    "generic tables",
+    "cancel-safe queues",
+    "the run-time library",
+    "buses and ports",
+    "names of objects",
+];
+
 /// Has a driver take its steps. Each returns a status.
 fn every_step(driver: &str, steps: &[&str]) {
     let host = plain(driver).start().expect("DriverEntry");
@@ -73,6 +85,29 @@ fn every_part_of_the_kernel_does_what_a_driver_checks() {
 #[test]
 fn objects_data_threads_and_files_are_as_on_windows() {
     every_step("wdm_objects", &OBJECTS);
+}
+
+#[test]
+fn what_older_and_larger_drivers_use_is_as_on_windows() {
+    every_step("wdm_system", &SYSTEM);
+}
+
+#[test]
+fn a_packet_in_a_cancel_safe_queue_is_taken_once_or_canceled() {
+    let host = plain("wdm_system").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    device.ioctl(0x0022_2000, &[], 256).expect("the queue is initialised");
+    let file = device.open().expect("a file");
+    let waiting = file.begin_read(1).expect("a request");
+    assert_eq!(file.write(&[0]).expect("an answer").status, NtStatus::Success);
+    assert_eq!(waiting.wait().expect("an answer").information, 1);
+    let waiting = file.begin_read(1).expect("a request");
+    waiting.cancel().expect("a cancellation");
+    assert_eq!(waiting.wait().expect("an answer").status, NtStatus::Cancelled);
+    let late = file.write(&[0]).expect("an answer");
+    assert_eq!((late.status, late.information), (NtStatus::Unsuccessful, 1));
+    file.close().expect("closed");
+    host.unload().expect("unload").assert_clean();
 }
 
 #[test]

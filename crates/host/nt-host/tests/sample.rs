@@ -121,6 +121,28 @@ fn capture_state_gives_a_rundown_of_the_devices() {
 }
 
 #[test]
+fn an_event_of_the_manifest_is_decoded_by_the_image_and_its_stack_has_names() {
+    let host = sample().trace_all().stacks().start().expect("DriverEntry");
+    let events = host.trace().events().expect("a trace");
+    let event = events.iter().find(|event| event.header.provider == Some(ADMIN)).expect("an event of the manifest");
+    let decoded = host.decoder().decode(&event.as_ref());
+    assert!(decoded.event.is_some() && decoded.raw.is_none(), "{decoded:?}");
+    assert!(decoded.frames.iter().any(|frame| frame.contains("DriverEntry") || frame.contains(".rs:")), "{decoded:?}");
+    host.unload().expect("unload").assert_clean();
+    let run = |json: &[&str]| {
+        let image = common::built("driver_sample.sys");
+        let arguments = ["run".as_ref(), image.as_os_str(), "--no-device".as_ref(), "--stacks".as_ref()];
+        let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(arguments).args(json).output().expect("nt-host");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = run(&[]);
+    assert!(!text.contains("raw=") && text.contains("\nstacks\n  event 1\n"), "{text}");
+    assert!(text.contains("(src/") || text.contains(".rs:"), "{text}");
+    let json = run(&["--json"]);
+    assert!(json.contains("\"frames\":["), "{json}");
+}
+
+#[test]
 fn the_trace_file_holds_the_events_that_were_shown() {
     let path = std::env::temp_dir().join(format!("nt-host-{}.etl", std::process::id()));
     let output = Command::new(env!("CARGO_BIN_EXE_nt-host"))

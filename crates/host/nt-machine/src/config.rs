@@ -82,6 +82,8 @@ pub struct Config {
     pub races: bool,
     /// How long the driver may take for one request, on the wall.
     pub patience: Option<std::time::Duration>,
+    /// Bytes that the driver's pool and objects may take together; allocations beyond fail.
+    pub memory: Option<u64>,
     /// Values under the driver's `Parameters` key.
     pub parameters: Vec<(String, RegistryValue)>,
     /// The driver's name: file name without extension.

@@ -1,5 +1,8 @@
 //! First availability of the kernel's routines.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::Release;
 
 /// Routines of ntoskrnl.exe and fltmgr.sys that came after Windows 7, by the first release that has them according to
@@ -107,5 +110,7 @@ pub fn routines() -> impl Iterator<Item = (&'static str, Release)> {
 /// The first release that has a routine; none for a routine that every release has, or that the table does not know.
 #[must_use]
 pub fn first_with_routine(name: &str) -> Option<Release> {
-    routines().find(|(routine, _)| *routine == name).map(|(_, release)| release)
+    // Asked for every import and every export: the text is taken apart once.
+    static BY_NAME: LazyLock<HashMap<&str, Release>> = LazyLock::new(|| routines().collect());
+    BY_NAME.get(name).copied()
 }

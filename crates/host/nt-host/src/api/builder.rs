@@ -106,6 +106,13 @@ impl Builder {
         self
     }
 
+    /// How many bytes the driver's allocations may take together: 4 GiB unless this says otherwise. Those beyond fail.
+    #[must_use]
+    pub const fn memory(mut self, bytes: u64) -> Self {
+        self.config.memory = Some(bytes);
+        self
+    }
+
     /// How long the driver may take for one request, on the wall: 20 seconds unless this says otherwise. A driver that
     /// only waits, and for nothing, is found out at once.
     #[must_use]
@@ -154,6 +161,7 @@ impl Builder {
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, traces: self.config.trace_all, notes, size })))
+        let (path, traces) = (self.path, self.config.trace_all);
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size })))
     }
 }

@@ -1,9 +1,12 @@
 //! A host with one driver.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use etw_etl::{Decoder, FrameNames};
+use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
 use nt_machine::{Notification, Record, Told};
 use pe_image::Symbols;
@@ -18,6 +21,8 @@ use crate::wire::{Reply, Request, StormPlan};
 pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
+    /// The driver's file.
+    pub(crate) path: PathBuf,
     /// There is a session that takes everything.
     pub(crate) traces: bool,
     /// What is worth knowing about the image and no mistake.
@@ -204,6 +209,18 @@ impl NtHost {
         Report::new(findings, self.inner.process.output()).with_losses(losses)
     }
 
+    /// Decodes the driver's events: those of a manifest by the schemas in its image, and stacks with functions, files and lines.
+    #[must_use]
+    pub fn decoder(&self) -> Decoder {
+        let mut decoder = Decoder::default().with_names(Arc::new(Names(self.clone())));
+        let mut files = SchemaFiles::default();
+        // Most images have no schemas; their events describe themselves.
+        if files.add(&self.inner.path).is_ok() {
+            decoder.push(Arc::new(files));
+        }
+        decoder
+    }
+
     /// What is worth knowing about the image, and breaks no rule of this run: that memory integrity would refuse it.
     #[must_use]
     pub fn notes(&self) -> &[String] {
@@ -305,5 +322,29 @@ impl NtHost {
 impl fmt::Debug for NtHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NtHost").field("process", &self.inner.process).finish_non_exhaustive()
+    }
+}
+
+/// Names the frames of events' stacks.
+struct Names(NtHost);
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Names")
+    }
+}
+
+impl FrameNames for Names {
+    fn names(&self, _: u32, address: u64) -> Vec<String> {
+        let name = |place: Place| {
+            let offset = place.offset.filter(|offset| *offset != 0).map(|offset| format!("+{offset:#x}"));
+            let function = place.symbol.map(|symbol| format!("{symbol}{}", offset.unwrap_or_default()));
+            let function = function.unwrap_or_else(|| format!("image+{:#x}", place.rva));
+            match place.file.zip(place.line) {
+                Some((file, line)) => format!("{function} ({file}:{line})"),
+                None => function,
+            }
+        };
+        self.0.locate_all(address).into_iter().map(name).collect()
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Process {
     /// The file with the records of events.
     trace: File,
     findings: Findings,
+    /// How long the driver may take for a request.
+    limit: Duration,
 }
 
 impl Process {
@@ -62,7 +64,8 @@ impl Process {
                 for stream in [&ours, &our_control] {
                     stream.set_read_timeout(Some(PATIENCE))?;
                 }
-                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings })
+                let limit = config.patience.unwrap_or(server::LIMIT);
+                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings, limit })
             }
         }
     }
@@ -74,7 +77,7 @@ impl Process {
 
     /// Asks and waits for the answer.
     pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
-        let patience = PATIENCE.saturating_mul(request.rounds());
+        let patience = (PATIENCE + self.limit).saturating_mul(request.rounds());
         if let Ok(stream) = self.stream.lock() {
             stream.set_read_timeout(Some(patience))?;
         }

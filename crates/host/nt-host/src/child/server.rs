@@ -15,7 +15,7 @@ use crate::wire::spill::Spill;
 use crate::wire::{self, Reply, Request};
 
 /// How long the driver may take for one request, unless the run says otherwise.
-const LIMIT: Duration = Duration::from_secs(20);
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
 /// How often the worker is looked after.
 const INTERVAL: Duration = Duration::from_millis(25);
 
@@ -109,8 +109,8 @@ impl Server {
     fn run(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
         let limit = self.limit.saturating_mul(request.rounds());
         self.worker.give(request, Arc::clone(&self.sessions));
-        let started = Instant::now();
-        let mut stuck = 0;
+        let (started, times) = (Instant::now(), self.machine.processor_times());
+        let (mut stuck, mut asked) = (0, false);
         loop {
             match self.machine.listen(INTERVAL) {
                 News::Done => return Some(self.worker.take()),
@@ -123,10 +123,13 @@ impl Server {
                 News::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
-                    if stuck == 3 || started.elapsed() > limit {
-                        // It says where it is, which ends the run.
+                    // A thread says where it is, which ends the run.
+                    if stuck == 3 {
                         self.worker.ask();
                         stuck = i32::MIN;
+                    } else if started.elapsed() > limit && !asked {
+                        self.worker.ask_busiest(&times);
+                        asked = true;
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! The thread that runs the driver.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread as std_thread;
@@ -50,9 +51,14 @@ impl Worker {
         reply.unwrap_or_else(|| Reply::Failed { reason: "the worker has ended".into() })
     }
 
-    /// Has the worker say where it is.
+    /// Has the worker say where it is: every thread waits, and it waits for the others.
     pub(super) fn ask(&self) {
         self.machine.interrogate(self.thread);
+    }
+
+    /// Has the thread say where it is that keeps the others waiting.
+    pub(super) fn ask_busiest(&self, before: &BTreeMap<i32, u64>) {
+        self.machine.interrogate_busiest(before, self.thread);
     }
 }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use command_line::exit::{SUCCESS, USAGE};
 use command_line::print;
-use nt_machine::{Listed, component, everything, is_modelled};
+use nt_machine::{Layout, Listed, component, everything, is_modelled};
+use pe_image::framework_calls;
 
 use crate::{ImportName, Known, Os, known, plan};
 
@@ -51,7 +52,9 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         let about = component(&import.module).map(|component| format!(" ({component})")).unwrap_or_default();
         let _ = writeln!(text, "{word:<16} {}!{}{about}", import.module, import.name);
     }
+    let functions = framework_functions(&layout, os, &mut counts);
     let [here, fixed, trapped, foreign] = counts;
+    text += &functions;
     let _ = writeln!(
         text,
         "{here} implemented, {fixed} with a fixed result, {trapped} trapped or missing on {os}, \
@@ -62,6 +65,25 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
     }
     print(&text);
     SUCCESS
+}
+
+/// The functions of the framework that the driver calls, a line each.
+fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> String {
+    let all: Vec<Listed> = everything(os).into_iter().filter(|listed| listed.of == "framework").collect();
+    let calls = framework_calls(layout).into_iter().filter_map(|index| all.get(index as usize));
+    let mut text = String::new();
+    for function in calls {
+        let (word, index) = match function.known {
+            Known::Implemented | Known::Data => ("implemented", 0),
+            Known::Fixed => ("fixed", 1),
+            Known::Newer(_) | Known::Trapped => ("trapped", 2),
+        };
+        if let Some(count) = counts.get_mut(index) {
+            *count += 1;
+        }
+        let _ = writeln!(text, "{word:<16} framework!{}", function.name);
+    }
+    text
 }
 
 /// `list --all`: everything that this host has, with how far it goes, and what it lacks of the framework.

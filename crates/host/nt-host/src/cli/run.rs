@@ -37,6 +37,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }
+    if let Some(memory) = options.memory() {
+        builder = builder.memory(memory);
+    }
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
@@ -86,12 +89,15 @@ pub(super) fn run(options: &Options) -> u8 {
     let written =
         options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
-        print(&(report::json(&outcome.text, &progress.requests, host.notes(), &report, &events, lost) + "\n"));
+        print(
+            &(report::json(&outcome.text, &progress.requests, host.notes(), &report, (&events, host.decoder()), lost)
+                + "\n"),
+        );
     } else {
         for note in host.notes() {
             print(&format!("note: {note}\n"));
         }
-        print(&report::text(&report, &events, lost, options.debug_output));
+        print(&report::text(&report, &events, || host.decoder(), lost, options.debug_output));
         for note in scripted(&host, options, loaded) {
             print(&format!("{note}\n"));
         }

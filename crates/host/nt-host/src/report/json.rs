@@ -1,6 +1,6 @@
 //! A report for programs.
 
-use etw_etl::{Event, Format};
+use etw_etl::{Decoder, Event, Format};
 use serde_json::{Value, json};
 
 use super::text::export;
@@ -15,11 +15,11 @@ pub(crate) fn json(
     requests: &[Sent],
     notes: &[String],
     report: &Report,
-    events: &[Event],
+    (events, decoder): (&[Event], Decoder),
     lost: u64,
 ) -> String {
     // One object for each event, as trace files are exported.
-    let events = export(events, Format::JsonLines);
+    let events = export(events, decoder, Format::JsonLines);
     let events: Vec<Value> = events.lines().map(|line| line.parse().unwrap_or_else(|_| line.into())).collect();
     let value = json!({
         "schema_version": SCHEMA,
@@ -93,7 +93,7 @@ mod tests {
         let (what, status) = ("ioctl", NtStatus::Success);
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         assert_eq!(
-            json("clean", &[sent], &["note".into()], &report, &[], 0),
+            json("clean", &[sent], &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0),
             "{\"schema_version\":1,\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\

@@ -3,16 +3,23 @@
 use std::fmt::Write as _;
 use std::io;
 
-use etw_etl::{Event, Exporter, Format};
+use etw_etl::{Decoder, Event, Exporter, Format};
 
 use super::Report;
 
 /// Events, output and findings, one line each.
-pub(crate) fn text(report: &Report, events: &[Event], lost: u64, debug_output: bool) -> String {
+pub(crate) fn text(
+    report: &Report,
+    events: &[Event],
+    decoder: impl Fn() -> Decoder,
+    lost: u64,
+    debug_output: bool,
+) -> String {
     let mut out = String::new();
     if !events.is_empty() {
         let _ = writeln!(out, "events ({})", events.len());
-        out.push_str(&export(events, Format::Table));
+        out.push_str(&export(events, decoder(), Format::Table));
+        out.push_str(&stacks(events, &decoder()));
     }
     if lost != 0 {
         let _ = writeln!(out, "{lost} events were lost");
@@ -51,10 +58,29 @@ pub(crate) fn text(report: &Report, events: &[Event], lost: u64, debug_output: b
     out
 }
 
+/// The stacks of the events that have one, by the numbers of the events in the table.
+fn stacks(events: &[Event], decoder: &Decoder) -> String {
+    let mut out = String::new();
+    for (number, event) in (1..).zip(events) {
+        let frames = decoder.frames(&event.as_ref());
+        if frames.is_empty() {
+            continue;
+        }
+        if out.is_empty() {
+            out.push_str("stacks\n");
+        }
+        let _ = writeln!(out, "  event {number}");
+        for frame in frames {
+            let _ = writeln!(out, "    {frame}");
+        }
+    }
+    out
+}
+
 /// Events in one of the formats of traces.
-pub(super) fn export(events: &[Event], format: Format) -> String {
+pub(super) fn export(events: &[Event], decoder: Decoder, format: Format) -> String {
     let write = || -> io::Result<Vec<u8>> {
-        let mut exporter = Exporter::new(Vec::new(), format)?;
+        let mut exporter = Exporter::new(Vec::new(), format)?.with_decoder(decoder);
         events.iter().try_for_each(|event| exporter.event(event))?;
         exporter.finish()
     };

@@ -13,7 +13,15 @@ pub(crate) enum Instruction {
     Assert,
     /// `int 2Dh` or another interrupt.
     Interrupt(u8),
-    /// `cli`, `sti`, `hlt`, a model-specific register, a port and the like.
+    /// `in`: reads a port into the accumulator, this many bytes.
+    ReadPort { width: u8, length: u8 },
+    /// `rdmsr` or `rdpmc`: reads a register of the processor's model into edx and eax.
+    ReadModelRegister { length: u8 },
+    /// `mov r64, cr`: reads a control register that is not the IRQL.
+    ReadControl { control: u8, register: u8, length: u8 },
+    /// `out`, `wrmsr`, `cli`, `sti`, `wbinvd`: changes something that is not there.
+    Ignored { length: u8 },
+    /// `hlt`, a system table and the like.
     Privileged(&'static str),
     /// Nothing that is known here.
     Other,
@@ -35,20 +43,52 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
                 Instruction::WriteIrql { register, length }
             }
         }
-        [0x0F, 0x20..=0x23, ..] => Instruction::Privileged("mov of a control or debug register"),
-        [0x0F, 0x30, ..] => Instruction::Privileged("wrmsr"),
-        [0x0F, 0x32, ..] => Instruction::Privileged("rdmsr"),
+        [0x0F, 0x20, modrm, ..] => Instruction::ReadControl {
+            control: modrm >> 3 & 7,
+            register: (modrm & 7) | ((rex & 1) << 3),
+            length: prefix + 3,
+        },
+        [0x0F, 0x21..=0x23, ..] => Instruction::Privileged("mov of a control or debug register"),
+        // wrmsr and wbinvd; out of a word, and out with the port in the instruction
+        [0x0F, 0x30 | 0x09, ..] | [0x66, 0xEF, ..] | [0xE6 | 0xE7, ..] => Instruction::Ignored { length: prefix + 2 },
+        [0x0F, 0x32 | 0x33, ..] => Instruction::ReadModelRegister { length: prefix + 2 },
+        // invlpg: the translation of an address that it forgets is kept nowhere.
+        [0x0F, 0x01, modrm, tail @ ..] if modrm >> 6 != 3 && modrm >> 3 & 7 == 7 => {
+            Instruction::Ignored { length: prefix + 3 + operand_length(*modrm, tail) }
+        }
         [0x0F, 0x01 | 0x00, ..] => Instruction::Privileged("system instruction"),
-        [0x0F, 0x06 | 0x08 | 0x09, ..] => Instruction::Privileged("cache or task instruction"),
+        [0x0F, 0x06 | 0x08, ..] => Instruction::Privileged("cache or task instruction"),
         [0xCD, 0x29, ..] => Instruction::FastFail,
         [0xCD, 0x2C, ..] => Instruction::Assert,
         [0xCD, number, ..] => Instruction::Interrupt(*number),
-        [0xFA, ..] => Instruction::Privileged("cli"),
-        [0xFB, ..] => Instruction::Privileged("sti"),
         [0xF4, ..] => Instruction::Privileged("hlt"),
-        [0xE4..=0xE7 | 0xEC..=0xEF, ..] => Instruction::Privileged("port access"),
+        // A prefix makes words of the forms for 32 bits.
+        [0x66, 0xED, ..] => Instruction::ReadPort { width: 2, length: prefix + 2 },
+        [0x66, 0xE5, ..] => Instruction::ReadPort { width: 2, length: prefix + 3 },
+        [0x66, 0xE7, ..] => Instruction::Ignored { length: prefix + 3 },
+        [op @ (0xE4 | 0xE5), ..] => {
+            Instruction::ReadPort { width: if *op == 0xE4 { 1 } else { 4 }, length: prefix + 2 }
+        }
+        [op @ (0xEC | 0xED), ..] => {
+            Instruction::ReadPort { width: if *op == 0xEC { 1 } else { 4 }, length: prefix + 1 }
+        }
+        // out, cli, sti
+        [0xEE | 0xEF | 0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
         _ => Instruction::Other,
     }
+}
+
+/// Bytes that a memory operand has behind its first: scale, index and base, and a displacement.
+fn operand_length(modrm: u8, tail: &[u8]) -> u8 {
+    let (mode, low) = (modrm >> 6, modrm & 7);
+    let index = u8::from(low == 4);
+    let base = if low == 4 { tail.first().map_or(0, |byte| byte & 7) } else { low };
+    index
+        + match (mode, base) {
+            (1, _) => 1,
+            (2, _) | (0, 5) => 4,
+            _ => 0,
+        }
 }
 
 #[cfg(test)]
@@ -64,8 +104,31 @@ mod tests {
 
     #[test]
     fn other_control_registers_are_privileged() {
-        assert!(matches!(decode(&[0x0F, 0x20, 0xD8]), Instruction::Privileged(_)));
-        assert_eq!(decode(&[0xFA]), Instruction::Privileged("cli"));
+        assert!(matches!(decode(&[0x0F, 0x22, 0xD8]), Instruction::Privileged(_)));
+        assert_eq!(decode(&[0x0F, 0x20, 0xD9]), Instruction::ReadControl { control: 3, register: 1, length: 3 });
+        assert_eq!(decode(&[0xF4]), Instruction::Privileged("hlt"));
+    }
+
+    #[test]
+    fn ports_are_read_with_the_width_of_the_instruction() {
+        assert_eq!(decode(&[0xEC]), Instruction::ReadPort { width: 1, length: 1 });
+        assert_eq!(decode(&[0x66, 0xED]), Instruction::ReadPort { width: 2, length: 2 });
+        assert_eq!(decode(&[0xED]), Instruction::ReadPort { width: 4, length: 1 });
+        assert_eq!(decode(&[0xE5, 0x60]), Instruction::ReadPort { width: 4, length: 2 });
+        assert_eq!(decode(&[0xEE]), Instruction::Ignored { length: 1 });
+    }
+
+    #[test]
+    fn a_forgotten_translation_is_skipped_with_its_operand() {
+        for (code, length) in [
+            (&[0x0F, 0x01, 0x39][..], 3),
+            (&[0x0F, 0x01, 0x78, 0x10], 4),
+            (&[0x0F, 0x01, 0x3C, 0x24], 4),
+            (&[0x0F, 0x01, 0x3D, 0, 0, 0, 0], 7),
+            (&[0x41, 0x0F, 0x01, 0xBA, 0, 0, 0, 0], 8),
+        ] {
+            assert_eq!(decode(code), Instruction::Ignored { length }, "{code:x?}");
+        }
     }
 
     #[test]

@@ -3,9 +3,7 @@
 //! Each is a few bytes of code that load the routine's number and go on to the common entry. They lie in pages of their
 //! own, so that an address says which routine it is.
 
-use std::io;
-
-use super::switch::import_entry;
+use super::switch::{check_stack, import_entry};
 use crate::memory::{GuestPtr, OrStop as _, Protection, Region, protect};
 
 /// Bytes of a stub.
@@ -19,9 +17,14 @@ pub(crate) struct Stubs {
 }
 
 impl Stubs {
-    /// Writes the stubs of `count` routines.
-    pub(crate) fn new(count: u32) -> io::Result<Self> {
-        let region = Region::new(u64::from(count) * SIZE, Protection::ReadWrite, false)?;
+    /// Bytes for the stubs of `count` routines and the one of `__chkstk`.
+    pub(crate) const fn size(count: u32) -> u64 {
+        (count as u64 + 1) * SIZE
+    }
+
+    /// Writes the stubs of `count` routines into pages that have room for them.
+    pub(crate) fn new(region: Region, count: u32) -> Self {
+        let stubs = Self { region, count };
         let entry = (import_entry as *const ()).expose_provenance() as u64;
         for index in 0..count {
             let mut code = [0xCC_u8; SIZE as usize];
@@ -31,15 +34,29 @@ impl Stubs {
             code[6..8].copy_from_slice(&[0x49, 0xBA]);
             code[8..16].copy_from_slice(&entry.to_le_bytes());
             code[16..19].copy_from_slice(&[0x41, 0xFF, 0xE2]);
-            GuestPtr::<[u8; SIZE as usize]>::new(region.base).at(index.into()).write(code).or_stop();
+            stubs.place(index).write(code).or_stop();
         }
+        let mut code = [0xCC_u8; SIZE as usize];
+        // jmp [rip]: every register counts
+        code[..6].copy_from_slice(&[0xFF, 0x25, 0, 0, 0, 0]);
+        code[6..14].copy_from_slice(&((check_stack as *const ()).expose_provenance() as u64).to_le_bytes());
+        stubs.place(count).write(code).or_stop();
         protect(region.base, region.size, Protection::ReadExecute);
-        Ok(Self { region, count })
+        stubs
+    }
+
+    const fn place(&self, index: u32) -> GuestPtr<[u8; SIZE as usize]> {
+        GuestPtr::new(self.region.base).at(index as u64)
     }
 
     /// The address for a routine.
     pub(crate) fn address(&self, index: u32) -> u64 {
         debug_assert!(index < self.count, "a routine of the table");
-        self.region.base + u64::from(index) * SIZE
+        self.place(index).address()
+    }
+
+    /// The address of `__chkstk`, which is called in a convention of its own.
+    pub(crate) const fn check_stack(&self) -> u64 {
+        self.place(self.count).address()
     }
 }

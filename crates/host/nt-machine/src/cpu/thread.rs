@@ -40,6 +40,8 @@ thread_local! {
     static FAULT: Cell<Option<Registers>> = const { Cell::new(None) };
     static CHANGED: Cell<u64> = const { Cell::new(0) };
     static NUMBER: Cell<u32> = const { Cell::new(0) };
+    /// The innermost callback of the driver that this thread is in.
+    static CALLBACK: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// The threads of a machine.
@@ -51,6 +53,8 @@ pub(crate) struct Threads {
     spare: Mutex<Vec<(Block, Stack)>>,
     /// The objects of those that are there, by their numbers.
     objects: Mutex<BTreeMap<u32, GuestPtr<Opaque>>>,
+    /// What the system calls those that are there.
+    system: Mutex<BTreeMap<u32, i32>>,
 }
 
 static THREADS: Part<Threads> = Part::new();
@@ -95,6 +99,10 @@ pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Att
     if let Ok(mut objects) = threads.objects.lock() {
         objects.insert(number, object);
     }
+    if let Ok(mut system) = threads.system.lock() {
+        // SAFETY: returns a number.
+        system.insert(number, unsafe { libc::gettid() });
+    }
     Ok(Attached(()))
 }
 
@@ -113,6 +121,9 @@ impl Drop for Attached {
     fn drop(&mut self) {
         if let Ok(mut objects) = THREADS.get().objects.lock() {
             objects.remove(&NUMBER.get());
+        }
+        if let Ok(mut system) = THREADS.get().system.lock() {
+            system.remove(&NUMBER.get());
         }
         if let (block, Some(stack)) = (BLOCK.replace(GuestPtr::NULL), STACK.replace(None))
             && let Ok(mut spare) = THREADS.get().spare.lock()
@@ -141,6 +152,34 @@ pub(crate) fn call(target: u64, arguments: &[u64]) -> u64 {
     let result = unsafe { call_driver(target, &raw const all) };
     SITE.set(site);
     result
+}
+
+/// The same, for a callback with a name.
+pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> u64 {
+    let outer = CALLBACK.replace(Some(what));
+    let result = call(target, arguments);
+    CALLBACK.set(outer);
+    result
+}
+
+/// The innermost callback of the driver that this thread is in.
+pub(crate) fn callback() -> Option<&'static str> {
+    CALLBACK.get()
+}
+
+/// The processor time that each thread that can run driver code has used, in nanoseconds, by what the system calls it.
+pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
+    let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
+    threads.into_values().filter_map(|thread| Some((thread, processor_time(thread)?))).collect()
+}
+
+fn processor_time(thread: i32) -> Option<u64> {
+    /// What makes a clock of the number of a thread: its own time, as the scheduler counts it.
+    const OF_THREAD: i32 = 6;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for the time; a number that is no thread's is refused.
+    let result = unsafe { libc::clock_gettime(!thread << 3 | OF_THREAD, &raw mut time) };
+    (result == 0).then_some(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
 }
 
 /// Whether this thread can run driver code.

@@ -6,6 +6,7 @@ use super::site::FaultSite;
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::thread;
 use crate::image;
+use crate::memory::PAGE;
 use crate::verify::{self, Rule};
 use pe_image::unwind::Registers;
 
@@ -25,7 +26,8 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
             error if error & 2 != 0 => "writes to",
             _ => "reads",
         };
-        stop(Rule::AccessViolation, format_args!("{verb} {address:#x}"));
+        let null = if address < PAGE { ", through a NULL pointer" } else { "" };
+        stop(Rule::AccessViolation, format_args!("{verb} {address:#x}{null}"));
     }
     if image::is_loaded(registers.rip) {
         match decode(&code_at(registers.rip)) {
@@ -40,6 +42,10 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         }
     }
     match trap.signal {
+        libc::SIGSYS => {
+            let name = if code_at(registers.rip).starts_with(&[0x0F, 0x05]) { "syscall" } else { "int 0x80" };
+            stop(Rule::IllegalInstruction, format_args!("{name}: a driver calls no system by an instruction"))
+        }
         libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that the processor does not know")),
         libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero or an overflow of one")),
         libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint, with no debugger")),

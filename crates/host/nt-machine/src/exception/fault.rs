@@ -24,6 +24,13 @@ pub(super) const PAGE_FAULT: i64 = 14;
 /// The first address that no process in user mode has. A bad one from there on stops Windows and is no exception.
 const USER_END: u64 = 0x8000_0000_0000;
 
+/// Registers by their numbers.
+const RAX: u8 = 0;
+const RDX: u8 = 2;
+/// Control registers of x64 Windows: protection, paging and write protection; what the system enables.
+const CR0: u64 = 0x8005_0033;
+const CR4: u64 = 0x35_0EF8;
+
 /// What the system tells about a fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trap {
@@ -167,6 +174,38 @@ fn imitate(context: &mut Context<'_>) -> bool {
             context.skip(length);
             true
         }
+        // No device answers: the bus floats high, and what is written is lost.
+        Instruction::ReadPort { width, length } => {
+            let value = match width {
+                1 => context.get(RAX) | 0xFF,
+                2 => context.get(RAX) | 0xFFFF,
+                _ => 0xFFFF_FFFF,
+            };
+            context.set(RAX, value);
+            context.skip(length);
+            true
+        }
+        Instruction::ReadModelRegister { length } => {
+            context.set(RAX, 0);
+            context.set(RDX, 0);
+            context.skip(length);
+            true
+        }
+        Instruction::ReadControl { control, register, length } => {
+            let value = match control {
+                0 => CR0,
+                3 => HOOKS.find().map_or(0, |hooks| (hooks.page_table)()),
+                4 => CR4,
+                _ => 0,
+            };
+            context.set(register, value);
+            context.skip(length);
+            true
+        }
+        Instruction::Ignored { length } => {
+            context.skip(length);
+            true
+        }
         _ => false,
     }
 }
@@ -181,5 +220,11 @@ pub(super) fn code_at(address: u64) -> Vec<u8> {
 pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
-    verify::stop(Rule::Hang, site.routine, site.address, format_args!("does not come back"));
+    let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
+    verify::stop(
+        Rule::Hang,
+        site.routine,
+        site.address,
+        format_args!("{callback} does not come back (thread {number})"),
+    );
 }

@@ -20,6 +20,7 @@ mod resume;
 pub(crate) mod shared_data;
 pub(crate) mod signals;
 mod site;
+pub(crate) mod system_calls;
 
 pub(crate) use area::Exception;
 pub(crate) use site::FaultSite;
@@ -42,6 +43,8 @@ pub(crate) struct Hooks {
     pub(crate) shared_data: fn() -> Option<u64>,
     /// The driver changed the IRQL with an instruction of its own.
     pub(crate) change_irql: fn(u8),
+    /// The page table that the processor says it has.
+    pub(crate) page_table: fn() -> u64,
 }
 
 static HOOKS: Part<Hooks> = Part::new();

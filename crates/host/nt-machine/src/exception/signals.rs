@@ -7,9 +7,10 @@ use std::ptr;
 
 use super::fault::{self, Trap};
 use super::interrupted::Context;
+use super::system_calls;
 
 /// What a fault of a driver, or of the host on its behalf, arrives as.
-const SIGNALS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
+const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
 /// Sent to a thread that does not come back, so that it says where it is.
 pub(crate) const ASK: i32 = libc::SIGUSR2;
@@ -45,9 +46,14 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_
     let address = unsafe { info.si_addr() };
     let vectors = vectors(context);
     let registers = &mut context.uc_mcontext.gregs;
+    let is_system_call = signal == libc::SIGSYS;
+    if is_system_call {
+        // The system points behind the instruction, which has two bytes in either form.
+        registers[libc::REG_RIP as usize] -= 2;
+    }
     let trap = Trap {
         signal,
-        number: registers[libc::REG_TRAPNO as usize],
+        number: if is_system_call { system_calls::NUMBER } else { registers[libc::REG_TRAPNO as usize] },
         error: registers[libc::REG_ERR as usize],
         address: address.addr() as u64,
     };

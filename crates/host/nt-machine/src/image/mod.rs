@@ -68,6 +68,11 @@ fn former(address: u64) -> Option<Region> {
     unloaded.iter().find(|region| region.contains(address)).copied()
 }
 
+/// How many images were unloaded so far.
+pub(crate) fn count_unloaded() -> usize {
+    IMAGE.find().map_or(0, |image| image.unloaded.lock().unwrap_or_else(PoisonError::into_inner).len())
+}
+
 /// Whether an address is in the loaded image.
 pub(crate) fn is_loaded(address: u64) -> bool {
     region().is_some_and(|region| region.contains(address))

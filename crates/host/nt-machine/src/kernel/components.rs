@@ -63,6 +63,14 @@ mod tests {
     use super::{COMPONENTS, absence, component};
 
     #[test]
+    fn the_documentation_lists_every_component() {
+        let page = include_str!("../../../../../docs/testing-with-nt-host.md");
+        for (module, component) in COMPONENTS {
+            assert!(page.contains(&format!("| {component} | `{module}` |")), "{module}");
+        }
+    }
+
+    #[test]
     fn modules_are_found_in_any_case_and_are_listed_in_order() {
         assert_eq!(component("NDIS.SYS"), Some("NDIS"));
         assert_eq!(component("ntoskrnl.exe"), None);

@@ -3,12 +3,11 @@
 //! An import of one is the address of a variable. `MmGetSystemRoutineAddress` finds them too.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use super::sync::timer::TICK;
 use crate::config::Config;
-use crate::layout::THREAD;
-use crate::memory::{Fault, GuestPtr, Opaque, Protection, Region};
+use crate::layout::{SID, THREAD};
+use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _};
 
 /// What a variable holds when the driver is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +23,11 @@ enum Value {
     Process,
     /// A table; drivers only take its address.
     Table,
+    /// The address of `SE_EXPORTS`.
+    Security,
 }
 
-use Value::{Build, Byte, Long, ObjectType, Process, Quad, Table};
+use Value::{Build, Byte, Long, ObjectType, Process, Quad, Security, Table};
 
 /// The variables, and their values on x64 with two processors and no debugger.
 const VARIABLES: [(&str, Value); 46] = [
@@ -74,7 +75,7 @@ const VARIABLES: [(&str, Value); 46] = [
     ("NtBuildNumber", Build),
     ("NtGlobalFlag", Long(0)),
     ("FsRtlLegalAnsiCharacterArray", Quad(0)),
-    ("SeExports", Quad(0)),
+    ("SeExports", Security),
     ("PsInitialSystemProcess", Process),
 ];
 
@@ -102,9 +103,12 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    /// Makes them. A machine without memory for them has none.
-    pub(crate) fn new(config: &Config) -> Self {
-        make(config).unwrap_or_default()
+    /// Bytes that they take.
+    pub(crate) const SIZE: u64 = VARIABLES.len() as u64 * (VARIABLE + OBJECT);
+
+    /// Makes them in pages that have room for them.
+    pub(crate) fn new(config: &Config, start: GuestPtr<u8>) -> Self {
+        make(config, start).or_stop()
     }
 
     /// The address of a variable.
@@ -126,21 +130,20 @@ impl Variables {
     }
 }
 
-fn make(config: &Config) -> io::Result<Variables> {
-    let fault = |fault: Fault| io::Error::other(fault.to_string());
+fn make(config: &Config, start: GuestPtr<u8>) -> Result<Variables, Fault> {
     let count = VARIABLES.len() as u64;
-    let region = Region::new(count * (VARIABLE + OBJECT), Protection::ReadWrite, false)?;
-    let start = GuestPtr::<u8>::new(region.base);
     let mut variables = Variables::default();
     for (index, (name, value)) in (0..).zip(VARIABLES) {
         let variable = start.at(index * VARIABLE).cast::<u64>();
         let object = start.at(count * VARIABLE + index * OBJECT);
         if matches!(value, Process) {
             variables.process = object.cast();
-            variables.process.Header().initialize(PROCESS, 0).map_err(fault)?;
+            variables.process.Header().initialize(PROCESS, 0)?;
+            // Where the name of the process is, for those who ask.
+            variables.process.after::<u8>().write_all(b"System\0")?;
         }
         let variable = if matches!(value, Table) { object.cast() } else { variable };
-        write(variable, value, object, config).map_err(fault)?;
+        write(variable, value, object, config)?;
         variables.addresses.insert(name, variable);
     }
     Ok(variables)
@@ -153,6 +156,120 @@ fn write(place: GuestPtr<u64>, value: Value, object: GuestPtr<u8>, config: &Conf
         Quad(value) => place.write(value),
         Build => place.cast().write(config.os.build() | 0xF000_0000),
         ObjectType | Process => place.write(object.address()),
+        Security => {
+            write_security(object)?;
+            place.write(object.address())
+        }
         Table => Ok(()),
     }
+}
+
+/// A member of `SE_EXPORTS`: the number of a privilege, or an identifier's authority and its parts.
+#[derive(Clone, Copy)]
+enum Exported {
+    Privilege(u64),
+    Identifier(u8, &'static [u32]),
+}
+
+use Exported::{Identifier, Privilege};
+
+/// `SE_EXPORTS` up to the identifier of all application packages, in the order of ntifs.h.
+const SECURITY: [Exported; 66] = [
+    Privilege(2),
+    Privilege(3),
+    Privilege(4),
+    Privilege(5),
+    Privilege(6),
+    Privilege(7),
+    Privilege(8),
+    Privilege(9),
+    Privilege(10),
+    Privilege(15),
+    Privilege(14),
+    Privilege(11),
+    Privilege(12),
+    Privilege(13),
+    Privilege(16),
+    Privilege(17),
+    Privilege(18),
+    Privilege(19),
+    Privilege(20),
+    Privilege(21),
+    Privilege(22),
+    Privilege(23),
+    Privilege(24),
+    // Nobody, everyone, local, creator owner and group.
+    Identifier(0, &[0]),
+    Identifier(1, &[0]),
+    Identifier(2, &[0]),
+    Identifier(3, &[0]),
+    Identifier(3, &[1]),
+    // NT authority, dial-up, network, batch, interactive, local system.
+    Identifier(5, &[]),
+    Identifier(5, &[1]),
+    Identifier(5, &[2]),
+    Identifier(5, &[3]),
+    Identifier(5, &[4]),
+    Identifier(5, &[18]),
+    // Administrators, users, guests, power users; operators of accounts, systems, printers and backups.
+    Identifier(5, &[32, 544]),
+    Identifier(5, &[32, 545]),
+    Identifier(5, &[32, 546]),
+    Identifier(5, &[32, 547]),
+    Identifier(5, &[32, 548]),
+    Identifier(5, &[32, 549]),
+    Identifier(5, &[32, 550]),
+    Identifier(5, &[32, 551]),
+    // Authenticated users, restricted code, anonymous.
+    Identifier(5, &[11]),
+    Identifier(5, &[12]),
+    Identifier(5, &[7]),
+    Privilege(25),
+    Privilege(26),
+    Privilege(27),
+    // Local service, network service.
+    Identifier(5, &[19]),
+    Identifier(5, &[20]),
+    Privilege(28),
+    Privilege(29),
+    Privilege(30),
+    Privilege(31),
+    Privilege(32),
+    Privilege(33),
+    Privilege(34),
+    Privilege(35),
+    // The Internet user; labels from untrusted to system; owner rights; all application packages.
+    Identifier(5, &[17]),
+    Identifier(16, &[0]),
+    Identifier(16, &[0x1000]),
+    Identifier(16, &[0x2000]),
+    Identifier(16, &[0x3000]),
+    Identifier(16, &[0x4000]),
+    Identifier(3, &[4]),
+    Identifier(15, &[2, 1]),
+];
+
+/// Writes `SE_EXPORTS` and behind it the identifiers.
+fn write_security(start: GuestPtr<u8>) -> Result<(), Fault> {
+    let members = start.cast::<u64>();
+    let mut identifier = members.at(SECURITY.len() as u64).cast::<u8>();
+    for (index, exported) in (0..).zip(SECURITY) {
+        let value = match exported {
+            Privilege(number) => number,
+            Identifier(authority, parts) => {
+                let head = SID {
+                    Revision: 1,
+                    SubAuthorityCount: parts.len() as u8,
+                    IdentifierAuthority: [0, 0, 0, 0, 0, authority],
+                };
+                let sid = identifier.cast::<SID>();
+                sid.write(head)?;
+                sid.after::<u32>().write_all(parts)?;
+                identifier = identifier.at(sid.size()?);
+                sid.address()
+            }
+        };
+        members.at(index).write(value)?;
+    }
+    Ok(())
 }

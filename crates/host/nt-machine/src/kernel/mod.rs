@@ -8,6 +8,7 @@ pub(crate) mod data;
 pub(crate) mod etw;
 pub(crate) mod ex;
 pub(crate) mod io;
+mod module;
 pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod rtl;
@@ -126,6 +127,7 @@ pub(crate) struct Kernel {
     pub(crate) callbacks: Mutex<ex::Callbacks>,
     pub(crate) notifications: Mutex<ex::Notifications>,
     pub(crate) io: Mutex<io::request::Io>,
+    pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
@@ -149,6 +151,7 @@ const HOOKS: Hooks = Hooks {
     explain: explain_address,
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
+    page_table: || kernel().table.page_table(),
 };
 
 /// Makes the kernel of a machine that of this process; a second one is refused.
@@ -180,7 +183,7 @@ impl Kernel {
         engine.set_system_threads(true);
         Self {
             table,
-            pool: Mutex::new(pool::Pool::new()),
+            pool: Mutex::new(pool::Pool::new(config.memory)),
             paging: pool::paging::Paging::default(),
             scheduler: Scheduler::new(config.time),
             threads: Mutex::default(),
@@ -188,6 +191,7 @@ impl Kernel {
             callbacks: Mutex::default(),
             notifications: Mutex::default(),
             io: Mutex::default(),
+            tables: Mutex::default(),
             interfaces: Mutex::default(),
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
@@ -301,7 +305,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     let before = thread::set_irql(irql);
     sync::irql::noticed(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
-    let value = thread::call(target, arguments);
+    let value = thread::call_back(what, target, arguments);
     let changed_by = thread::irql_changed_by();
     let after = thread::set_irql(before);
     if after != irql {

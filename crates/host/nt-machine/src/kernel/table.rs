@@ -1,16 +1,17 @@
 //! All routines under their numbers, and the stubs that lead to them.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::components::is_modelled;
 use super::data::Variables;
 use super::lock;
+use super::module::Module;
 use crate::Os;
 use crate::config::Config;
-use crate::cpu::stubs::Stubs;
-use crate::cpu::switch;
+use crate::memory::Region;
 use crate::routine::{Fails, Routine};
 
 /// Room for imports that nobody has.
@@ -30,9 +31,8 @@ pub(crate) struct Entry {
 pub(crate) struct Table {
     entries: Vec<Entry>,
     numbers: HashMap<&'static str, u32>,
-    stubs: Option<Stubs>,
+    module: Module,
     calls: Vec<AtomicU64>,
-    variables: Variables,
     /// Module and name of each import that nobody has.
     unknown: Mutex<Vec<(&'static str, &'static str)>>,
     first_unknown: u32,
@@ -47,25 +47,29 @@ impl Table {
         config: &Config,
         routines: impl Iterator<Item = &'static Routine>,
         functions: impl Iterator<Item = Entry>,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let mut entries: Vec<Entry> =
             routines.map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
-        let numbers = (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
+        let numbers: HashMap<&'static str, u32> =
+            (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
         entries.extend(functions);
         let first_unknown = entries.len() as u32;
         entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
-        Self {
+        let is_exported =
+            |(name, _): &(&str, u32)| !name.starts_with('(') && !is_hidden(config.os, &config.hidden, name);
+        let exports: Vec<(&'static str, u32)> =
+            numbers.iter().map(|(name, number)| (*name, *number)).filter(is_exported).collect();
+        Ok(Self {
+            module: Module::new(config, entries.len() as u32, &exports)?,
             numbers,
-            stubs: Stubs::new(entries.len() as u32).ok(),
             calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
             entries,
-            variables: Variables::new(config),
             unknown: Mutex::default(),
             first_unknown,
             os: config.os,
             hidden: config.hidden.clone(),
             random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
-        }
+        })
     }
 
     pub(crate) fn entry(&self, number: u32) -> Entry {
@@ -87,12 +91,22 @@ impl Table {
 
     /// Whether this Windows is to lack a routine.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
-        !self.os.has_routine(name) || self.hidden.iter().any(|hidden| hidden == name)
+        is_hidden(self.os, &self.hidden, name)
     }
 
     /// The data that the kernel exports.
     pub(crate) const fn variables(&self) -> &Variables {
-        &self.variables
+        &self.module.variables
+    }
+
+    /// What the register for it says the page table is.
+    pub(crate) const fn page_table(&self) -> u64 {
+        self.module.page_table()
+    }
+
+    /// Where the kernel's image is.
+    pub(crate) const fn image(&self) -> Region {
+        self.module.region()
     }
 
     /// The address of a routine or of data, as a lookup finds it.
@@ -101,11 +115,11 @@ impl Table {
             return None;
         }
         if name == "__chkstk" {
-            return Some((switch::check_stack as *const ()).expose_provenance() as u64);
+            return Some(self.module.stubs.check_stack());
         }
         match self.numbers.get(name) {
-            Some(number) => Some(self.stubs?.address(*number)),
-            None => self.variables.address(name),
+            Some(number) => Some(self.module.stubs.address(*number)),
+            None => self.module.variables.address(name),
         }
     }
 
@@ -122,7 +136,7 @@ impl Table {
             unknown.len() - 1
         });
         let number = self.first_unknown + (index as u32).min(MOST_UNKNOWN - 1);
-        self.stubs.map_or(0, |stubs| stubs.address(number))
+        self.module.stubs.address(number)
     }
 
     /// How many functions the framework has.
@@ -139,7 +153,7 @@ impl Table {
     /// The address of the framework's function with this index.
     pub(crate) fn framework(&self, index: u32) -> u64 {
         let first = self.first_of_framework();
-        self.stubs.map_or(0, |stubs| stubs.address(first + index))
+        self.module.stubs.address(first + index)
     }
 
     /// The number of the framework's first function: they stand behind the kernel's routines.
@@ -189,4 +203,8 @@ impl Table {
             .filter(|(_, count)| *count != 0)
             .collect()
     }
+}
+
+fn is_hidden(os: Os, hidden: &[String], name: &str) -> bool {
+    !os.has_routine(name) || hidden.iter().any(|hidden| hidden == name)
 }

@@ -40,6 +40,54 @@ layout! {
         Buffer: GuestPtr<u32>,
     }
 
+    RTL_AVL_TABLE: 0x68 {
+        BalancedRoot: [u64; 4],
+        OrderedPointer: u64,
+        WhichOrderedElement: u32,
+        NumberGenericTableElements: u32,
+        DepthOfTree: u32,
+        Padding1: u32,
+        RestartKey: u64,
+        DeleteCount: u32,
+        Padding2: u32,
+        CompareRoutine: GuestPtr<Code>,
+        AllocateRoutine: GuestPtr<Code>,
+        FreeRoutine: GuestPtr<Code>,
+        TableContext: u64,
+    }
+
+    RTL_GENERIC_TABLE: 0x48 {
+        TableRoot: u64,
+        InsertOrderList: LIST_ENTRY,
+        OrderedPointer: u64,
+        WhichOrderedElement: u32,
+        NumberGenericTableElements: u32,
+        CompareRoutine: GuestPtr<Code>,
+        AllocateRoutine: GuestPtr<Code>,
+        FreeRoutine: GuestPtr<Code>,
+        TableContext: u64,
+    }
+
+    /// A queue that drivers fill through routines of their own.
+    IO_CSQ: 0x40 {
+        Type: u32,
+        Padding: u32,
+        CsqInsertIrp: GuestPtr<Code>,
+        CsqRemoveIrp: GuestPtr<Code>,
+        CsqPeekNextIrp: GuestPtr<Code>,
+        CsqAcquireLock: GuestPtr<Code>,
+        CsqReleaseLock: GuestPtr<Code>,
+        CsqCompleteCanceledIrp: GuestPtr<Code>,
+        ReservePointer: u64,
+    }
+
+    IO_CSQ_IRP_CONTEXT: 0x18 {
+        Type: u32,
+        Padding: u32,
+        Irp: u64,
+        Csq: GuestPtr<IO_CSQ>,
+    }
+
     WORK_QUEUE_ITEM: 0x20 {
         List: LIST_ENTRY,
         WorkerRoutine: GuestPtr<Code>,

@@ -88,6 +88,39 @@ layout! {
         FileObjectClass: u32,
     }
 
+    WDF_CHILD_LIST_CONFIG: 96 {
+        Size: u32,
+        IdentificationDescriptionSize: u32,
+        AddressDescriptionSize: u32,
+        Padding: u32,
+        EvtChildListCreateDevice: GuestPtr<Code>,
+        EvtChildListScanForChildren: GuestPtr<Code>,
+        EvtChildListIdentificationDescriptionCopy: GuestPtr<Code>,
+        EvtChildListIdentificationDescriptionDuplicate: GuestPtr<Code>,
+        EvtChildListIdentificationDescriptionCleanup: GuestPtr<Code>,
+        EvtChildListIdentificationDescriptionCompare: GuestPtr<Code>,
+        EvtChildListAddressDescriptionCopy: GuestPtr<Code>,
+        EvtChildListAddressDescriptionDuplicate: GuestPtr<Code>,
+        EvtChildListAddressDescriptionCleanup: GuestPtr<Code>,
+        EvtChildListDeviceReenumerated: GuestPtr<Code>,
+    }
+
+    WDF_CHILD_LIST_ITERATOR: 40 {
+        Size: u32,
+        Flags: u32,
+        Reserved: [u64; 4],
+    }
+
+    WDF_CHILD_RETRIEVE_INFO: 40 {
+        Size: u32,
+        Padding1: u32,
+        IdentificationDescription: GuestPtr<u8>,
+        AddressDescription: GuestPtr<u8>,
+        Status: u32,
+        Padding2: u32,
+        EvtChildListIdentificationDescriptionCompare: GuestPtr<Code>,
+    }
+
     /// The first members of `WDF_IO_TYPE_CONFIG`.
     WDF_IO_TYPE_CONFIG: 12 {
         Size: u32,

@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 
 use super::{Machine, parts, plug};
 use crate::cpu::switch;
+use crate::exception::system_calls;
 use crate::image;
 use crate::kernel::io::{device, registration};
 use crate::kernel::pool::paging;
@@ -84,6 +85,7 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     verify::calls::forget();
     *lock(&parts().mapped) = Some(mapped.clone());
     image::loaded(region, layout);
+    system_calls::forbid(region);
     parts().verifier.findings().set_base(region.base);
     let config = &kernel().config;
     let made =

@@ -56,7 +56,7 @@ impl Machine {
     ///
     /// If there is a machine already, or the system has no pipe or handler for it.
     pub fn start(config: Config, findings: Findings) -> io::Result<Self> {
-        let table = Table::new(&config, routines::all(), wdf::functions());
+        let table = Table::new(&config, routines::all(), wdf::functions())?;
         let parts = Parts {
             verifier: Verifier::new(findings)?,
             threads: Threads::default(),

@@ -160,7 +160,7 @@ impl Machine {
     ///
     /// With the driver's status if it does not take the device.
     pub fn add_device(self) -> Result<DeviceId, NtStatus> {
-        let device = if wdf::is_bound() {
+        let device = if wdf::has_driver() {
             // A driver of the framework's may have made its devices without it.
             let own = device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
             wdf::add_device().map(Handle::as_int).or_else(|failure| match failure {
@@ -297,8 +297,8 @@ fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
 /// Takes every device away, as before a driver is unloaded. A driver that keeps one loses it all the same. Clients close
 /// what they have open: Windows unloads no driver that is in use.
 pub(super) fn remove_all() {
-    let framework = if wdf::is_bound() { wdf::devices() } else { Vec::new() };
-    let packets = if wdf::is_bound() { Vec::new() } else { pnp::stacks().or_stop() };
+    let framework = if wdf::has_driver() { wdf::devices() } else { Vec::new() };
+    let packets = if wdf::has_driver() { Vec::new() } else { pnp::stacks().or_stop() };
     for device in framework.into_iter().map(Device::Framework).chain(packets.into_iter().map(Device::Packets)) {
         if remove_device(device, false).is_err() {
             let _ = remove_device(device, true);

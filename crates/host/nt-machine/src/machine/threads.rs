@@ -1,5 +1,6 @@
 //! Threads that run the driver, and the passing of time.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ use crate::exception::signals;
 use crate::kernel;
 use crate::memory::GuestPtr;
 use crate::verify::{self, News};
+
+/// Processor time after which a thread did more than wait: 100 ms.
+const BUSY: u64 = 100_000_000;
 
 impl Machine {
     /// Makes the calling thread one that serves requests: `body` gets a function that serves one. The machine counts the
@@ -71,6 +75,21 @@ impl Machine {
     #[must_use]
     pub fn is_stuck(self) -> bool {
         self.parts.kernel.scheduler.is_stuck()
+    }
+
+    /// The processor time that the driver's threads have used so far, by what the system calls them.
+    #[must_use]
+    pub fn processor_times(self) -> BTreeMap<i32, u64> {
+        thread::processor_times()
+    }
+
+    /// Has the thread that used most of the processor since `before` say where it is, as a finding that ends the run. If all
+    /// of them wait, that is `waiting`: the thread that serves the request.
+    pub fn interrogate_busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) {
+        let used =
+            |(thread, time): (i32, u64)| (time - before.get(&thread).copied().unwrap_or_default().min(time), thread);
+        let busiest = thread::processor_times().into_iter().map(used).max();
+        self.interrogate(busiest.filter(|(time, _)| *time > BUSY).map_or(waiting, |(_, thread)| thread));
     }
 
     /// Has a thread of the system with this number say where it is, as a finding that ends the run.

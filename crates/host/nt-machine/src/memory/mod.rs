@@ -19,5 +19,5 @@ pub(crate) use access::recover;
 pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, on_unhandled};
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
-pub(crate) use region::{PAGE, Protection, Region, protect};
+pub(crate) use region::{PAGE, Protection, Region, give_back, protect};
 pub(crate) use slice::GuestSlice;

@@ -71,3 +71,10 @@ pub(crate) fn protect(start: u64, size: u64, protection: Protection) -> bool {
     let result = unsafe { libc::mprotect(address, size as usize, protection.bits()) };
     result == 0
 }
+
+/// Gives the memory of pages back to the system. They stay where they are, and are zero if they are used again.
+pub(crate) fn give_back(start: u64, size: u64) {
+    let address = ptr::with_exposed_provenance_mut(start as usize);
+    // SAFETY: callers pass ranges of regions that hold driver memory that was freed.
+    unsafe { libc::madvise(address, size as usize, libc::MADV_DONTNEED) };
+}

@@ -2,6 +2,7 @@
 
 use super::Handle;
 use super::attributes::Attributes;
+use super::children::ChildList;
 use super::device::Device;
 use super::driver::Driver;
 use super::file::File;
@@ -51,6 +52,7 @@ pub(super) enum Data {
         units: GuestSlice<u16>,
     },
     Collection(Vec<Handle>),
+    ChildList(Box<ChildList>),
     Key {
         handle: KernelHandle,
     },
@@ -76,6 +78,7 @@ impl Data {
             Self::Lookaside { .. } => "lookaside list",
             Self::String { .. } => "string",
             Self::Collection(_) => "collection",
+            Self::ChildList(_) => "child list",
             Self::Key { .. } => "key",
         }
     }

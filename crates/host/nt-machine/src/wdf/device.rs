@@ -4,14 +4,15 @@ use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::init::Init;
+use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
 use super::{Handle, driver, life, power, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::{device as wdm, names, stack};
 use crate::kernel::{self, call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, UNICODE_STRING};
+use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -57,6 +58,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             .find(|device| with_device(*device, |device| device.wdm) == call.ptr(1))
             .unwrap_or_default()
     }),
+    fixed("WdfDeviceGetSystemPowerAction", DISPATCH, 0),
+    // Arguments: device, class, reference string, string object.
+    routine!("WdfDeviceRetrieveDeviceInterfaceString", PASSIVE, |call| {
+        with_device(call.handle(1), |_| ());
+        let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{}}}", call.ptr::<GUID>(2).id()?);
+        if let Some(reference) = call.ptr::<UNICODE_STRING>(3).non_null() {
+            text = format!("{text}\\{}", reference.text()?);
+        }
+        set_string(call.handle(4), &text.encode_utf16().collect::<Vec<u16>>())?;
+        done(())
+    })
+    .fails(NtStatus::InsufficientResources),
     routine!("WdfDeviceSetPnpCapabilities", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetPowerCapabilities", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetCharacteristics", DISPATCH, ignore).fixed(),
@@ -115,6 +128,9 @@ pub(super) struct Device {
     /// `EvtDeviceSelfManagedIoInit` ran.
     pub(super) io_begun: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
+    /// Its lists of children, the default one first, and children without a list.
+    pub(super) lists: Vec<Handle>,
+    pub(super) static_children: Vec<Handle>,
     /// What stands for the device below.
     pub(super) target: Handle,
 }
@@ -150,8 +166,12 @@ fn create_device(call: &Call) -> Outcome {
     }
     let driver = kernel::lock(&kernel().io).driver;
     let wdm = wdm::new_device(driver, 0)?;
-    let device = Device { init, wdm, ..Device::default() };
+    let mut device = Device { init, wdm, ..Device::default() };
+    if !device.init.parent.is_null() {
+        device.init.physical = wdm;
+    }
     let device = create(call, call.ptr(2), None, Data::Device(Box::new(device)))?;
+    super::children::device_created(device, call.from)?;
     // The description belongs to the framework again, and the driver has no pointer to it any more.
     life::delete(handle);
     call.ptr(1).write(Handle::NULL)?;
@@ -224,6 +244,8 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if !object::exists(device) || with_device(device, |device| device.init.control) {
         return Ok(());
     }
+    // Plug and play asks the children first, and they cannot refuse here.
+    super::children::parent_goes(device);
     power::remove(device, surprise)?;
     // Clients close what they have open; their requests have ended.
     super::close_clients(device);

@@ -15,6 +15,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDriverGetRegistryPath", PASSIVE, |call| with_driver(call.handle(1), |driver| driver.registry_path)),
     routine!("WdfDriverWdmGetDriverObject", DISPATCH, |call| with_driver(call.handle(1), |driver| driver.object)),
     routine!("WdfWdmDriverGetWdfDriverHandle", DISPATCH, |_| with(|framework| framework.driver())),
+    // What a port driver's client calls at its unload: the framework leaves the driver's dispatch table alone.
+    routine!("WdfDriverMiniportUnload", PASSIVE, |_| unload()),
     routine!("WdfDriverRegisterTraceInfo", PASSIVE, |_| NtStatus::Success).fixed(),
     routine!("WdfDriverIsVersionAvailable", PASSIVE, |call| {
         let wanted = call.ptr::<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>(2).read()?;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request, sync, target,
-    timer, work,
+    cancel, children, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request,
+    sync, target, timer, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,8 +12,9 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 17] = [
+static FAMILIES: [&[Routine]; 18] = [
     cancel::FUNCTIONS,
+    children::FUNCTIONS,
     device::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,

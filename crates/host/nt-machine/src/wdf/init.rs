@@ -5,9 +5,10 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::life;
 use super::object::{self, Data};
-use super::{structures, with};
+use super::{Handle, structures, with};
 use crate::layout::{
-    DEVICE_OBJECT, UNICODE_STRING, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG, WDF_IO_TYPE_CONFIG,
+    DEVICE_OBJECT, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
+    WDF_IO_TYPE_CONFIG,
 };
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Failure, PASSIVE, Routine, done, routine};
@@ -114,6 +115,10 @@ pub(super) struct Init {
     pub(super) exclusive: bool,
     /// `EvtIoInCallerContext`.
     pub(super) in_caller_context: GuestPtr<Code>,
+    /// The list of children that the device is to have.
+    pub(super) children: Option<(WDF_CHILD_LIST_CONFIG, Attributes)>,
+    /// The device of the bus driver, for that of a child.
+    pub(super) parent: Handle,
     /// The device of the bus below.
     pub(super) physical: GuestPtr<DEVICE_OBJECT>,
 }

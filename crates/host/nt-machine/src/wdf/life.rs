@@ -5,7 +5,7 @@
 //! of their creation.
 
 use super::object::{self, Data, Farewell, Object, change};
-use super::{Handle, queue_state, timer, with};
+use super::{Handle, children, queue_state, timer, with};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
 use crate::routine::PASSIVE;
@@ -39,6 +39,7 @@ fn clean(handle: Handle) {
     }
     timer::cancel_before_delete(handle);
     queue_state::purge_before_delete(handle);
+    children::before_delete(handle);
     let children = object::lookup(handle, |object| object.children.clone());
     for child in children.into_iter().rev().filter(|child| object::exists(*child)) {
         clean(child);

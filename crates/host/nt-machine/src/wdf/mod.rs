@@ -8,6 +8,7 @@
 
 mod attributes;
 mod cancel;
+mod children;
 mod client;
 mod data;
 mod deliver;
@@ -95,9 +96,9 @@ fn close_clients(device: Handle) {
     (FRAMEWORK.get().close_clients)(device);
 }
 
-/// Whether the driver is one of the framework's.
-pub(crate) fn is_bound() -> bool {
-    with(|framework| framework.bound.is_some())
+/// Whether the driver created its object with the framework. One that only bound takes IRPs by itself.
+pub(crate) fn has_driver() -> bool {
+    with(|framework| !framework.driver().is_null())
 }
 
 /// Reports objects that are left, and forgets everything.

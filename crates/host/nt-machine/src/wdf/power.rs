@@ -7,7 +7,7 @@ use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
     IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
-use super::{Handle, queue_state};
+use super::{Handle, children, queue_state};
 use crate::kernel::call_back;
 use crate::routine::PASSIVE;
 
@@ -41,6 +41,7 @@ pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
         return result;
     }
     with_device(device, |device| device.started = true);
+    children::parent_started(device);
     result
 }
 

@@ -1,4 +1,4 @@
-//! Disables interrupts by itself.
+//! Stops the processor by itself.
 
 #![no_std]
 #![no_main]
@@ -13,7 +13,7 @@ drivers::driver!(load, unload);
 fn load(_: *mut DriverObject) -> u32 {
     if buggy() {
         // SAFETY: the mistake: nobody may do this here.
-        unsafe { asm!("cli") }; // BUG
+        unsafe { asm!("hlt") }; // BUG
     }
     0
 }

@@ -12,10 +12,21 @@ const LONGEST_NAME: u64 = 1024;
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("KeBugCheckEx", ANY, |call| bug_check(call, [call.arg(1), call.arg(2), call.arg(3), call.arg(4)])),
     routine!("KeBugCheck", ANY, |call| bug_check(call, [0; 4])),
+    fixed("KeRegisterBugCheckCallback", ANY, 1),
+    fixed("KeDeregisterBugCheckCallback", ANY, 1),
     fixed("KeRegisterBugCheckReasonCallback", ANY, 1),
     fixed("KeDeregisterBugCheckReasonCallback", ANY, 1),
     routine!("__report_gsfailure", ANY, |call| fast_fail(call, "the stack cookie was overwritten")),
     routine!("__report_rangecheckfailure", ANY, |call| fast_fail(call, "a range check failed")),
+    // Arguments: condition, file, line, message.
+    routine!("RtlAssert", ANY, |call| {
+        let condition = call.ptr::<u8>(0).terminated()?;
+        let condition = String::from_utf8_lossy(&condition);
+        verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("an assertion failed: {condition}"));
+        #[expect(unreachable_code, reason = "the type of the closure")]
+        Ok::<(), Fault>(())
+    }),
+    routine!("_purecall", ANY, |call| fast_fail(call, "a pure virtual function was called")),
     routine!("RtlFailFast", ANY, |call| fast_fail(call, "RtlFailFast")),
 ];
 

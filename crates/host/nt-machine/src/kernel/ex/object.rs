@@ -6,7 +6,7 @@ use etw_types::NtStatus;
 
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
-use crate::layout::KEVENT;
+use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, KEVENT, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
     ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
@@ -55,7 +55,34 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwClose", PASSIVE, |call| close(call.kernel_handle(0))),
     routine!("NtClose", PASSIVE, |call| close(call.kernel_handle(0))),
     routine!("ObCloseHandle", PASSIVE, |call| close(call.kernel_handle(0))),
-    routine!("ObReferenceObjectByHandle", PASSIVE, by_handle_and_type).fails(NtStatus::InvalidHandle),
+    routine!("ObReferenceObjectByHandle", PASSIVE, |call| by_handle_and_type(call, 4)).fails(NtStatus::InvalidHandle),
+    // The same, and a tag before the place for the object.
+    routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
+        .fails(NtStatus::InvalidHandle),
+    // Arguments: object, place for the information, its room, place for the length.
+    routine!("ObQueryNameString", PASSIVE, query_name).fails(NtStatus::InvalidParameter),
+    // Arguments: name, attributes, access state, access, type, mode, context, place for the object.
+    routine!("ObReferenceObjectByName", PASSIVE, |call| {
+        let name = call.ptr::<UNICODE_STRING>(0).text()?;
+        let Some(object) = named(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
+        reference(object, call.from);
+        call.ptr(7).write(object)?;
+        done(())
+    })
+    .fails(NtStatus::ObjectNameNotFound),
+    routine!("ObIsKernelHandle", ANY, |call| call.arg(0) >= KernelHandle::FIRST & !0xFFF),
+    fixed("ObMakeTemporaryObject", APC, 0),
+    routine!("ObfReferenceObjectWithTag", DISPATCH, |call| reference(call.arg(0), call.from)),
+    routine!("ObfDereferenceObjectWithTag", DISPATCH, |call| dereference(call.arg(0))),
+    routine!("ObDereferenceObjectDeferDeleteWithTag", DISPATCH, |call| dereference(call.arg(0))),
+    routine!("ObReferenceObjectByPointerWithTag", DISPATCH, |call| {
+        reference(call.arg(0), call.from);
+    })
+    .fails(NtStatus::AccessDenied),
+    routine!("ObOpenObjectByPointerWithTag", PASSIVE, |call| {
+        call.ptr(7).write(open("object", call.arg(0), call.from))
+    })
+    .fails(NtStatus::AccessDenied),
     // Arguments: process, handle, process to copy into, place for the new handle, access, attributes, options.
     routine!("ZwDuplicateObject", PASSIVE, |call| {
         let known = lock(&kernel().objects).handles.get(&call.kernel_handle(1)).map(|known| (known.kind, known.object));
@@ -122,6 +149,10 @@ pub(crate) struct Objects {
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
     references: BTreeMap<u64, References>,
+    /// Security descriptors that drivers set, by object.
+    descriptors: BTreeMap<u64, Vec<u8>>,
+    /// The token of the local system, once somebody asked for it.
+    token: Option<u64>,
 }
 
 /// Opens a handle to an object.
@@ -173,7 +204,7 @@ pub(crate) fn reference(object: u64, from: u64) -> u64 {
     entry.count.cast_unsigned() + 1
 }
 
-fn dereference(object: u64) -> u64 {
+pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0 });
     entry.count -= 1;
@@ -208,8 +239,8 @@ fn type_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Arguments: handle, access, type or NULL, mode, place for the object, place for information about the handle.
-fn by_handle_and_type(call: &Call) -> Outcome {
+/// Arguments: handle, access, type or NULL, mode; `place` is the number of the place for the object.
+fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
     let known = lock(&kernel().objects).handles.get(&call.kernel_handle(0)).map(|known| (known.kind, known.object));
     let (kind, object) = match (known, call.arg(0)) {
         (Some(known), _) => known,
@@ -223,8 +254,59 @@ fn by_handle_and_type(call: &Call) -> Outcome {
     {
         return fail(NtStatus::ObjectTypeMismatch);
     }
-    call.ptr(4).write(object)?;
+    call.ptr(place).write(object)?;
     reference(object, call.from);
+    Ok(())
+}
+
+/// The object with a name in the object manager's directories: the driver, or a device.
+fn named(name: &str) -> Result<Option<u64>, Fault> {
+    let (driver, device) = {
+        let io = lock(&kernel().io);
+        let device = io.devices.iter().find(|device| !device.name.is_empty() && device.name.eq_ignore_ascii_case(name));
+        (io.driver, device.map(|device| device.object.address()))
+    };
+    let own = driver.DriverName().text()?;
+    Ok(if own.eq_ignore_ascii_case(name) { Some(driver.address()) } else { device })
+}
+
+/// The name of an object; empty if it has none.
+fn name_of(object: u64) -> Result<String, Fault> {
+    let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
+        let io = lock(&kernel().io);
+        (io.driver, io.devices.iter().map(|device| (device.object.address(), device.name.clone())).collect())
+    };
+    let device = |wanted: u64| devices.iter().find(|(object, _)| *object == wanted).map(|(_, name)| name.clone());
+    if object == driver.address() {
+        return driver.DriverName().text();
+    }
+    if let Some(name) = device(object) {
+        return Ok(name);
+    }
+    if lock(&kernel().objects).managed.contains_key(&object) {
+        let file = GuestPtr::<FILE_OBJECT>::new(object);
+        let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
+        return Ok(format!("{of}{}", file.FileName().text()?));
+    }
+    Ok(String::new())
+}
+
+fn query_name(call: &Call) -> Outcome {
+    let units: Vec<u16> = name_of(call.arg(0))?.encode_utf16().chain([0]).collect();
+    let (string, bytes) = (call.ptr::<UNICODE_STRING>(1), units.len() as u16 * 2);
+    // An object without a name has an empty string and no text.
+    let (text, needed) = if units.len() == 1 { (0, 16) } else { (bytes, 16 + u32::from(bytes)) };
+    call.ptr(3).write(needed)?;
+    if call.u32(2) < needed {
+        return fail(NtStatus::InfoLengthMismatch);
+    }
+    if text == 0 {
+        string.set(0, 0, GuestPtr::NULL)?;
+        return Ok(());
+    }
+    let place = string.after::<u16>();
+    place.write_all(&units)?;
+    string.set(text - 2, text, place)?;
     Ok(())
 }
 
@@ -264,6 +346,23 @@ fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
 }
 
 impl Objects {
+    /// The security descriptor that was set for an object.
+    pub(crate) fn descriptor(&self, object: u64) -> Option<Vec<u8>> {
+        self.descriptors.get(&object).cloned()
+    }
+
+    pub(crate) fn set_descriptor(&mut self, object: u64, descriptor: Vec<u8>) {
+        self.descriptors.insert(object, descriptor);
+    }
+
+    pub(crate) const fn token(&self) -> Option<u64> {
+        self.token
+    }
+
+    pub(crate) const fn set_token(&mut self, token: u64) {
+        self.token = Some(token);
+    }
+
     /// Reports what was not closed, and forgets it.
     pub(crate) fn report_leaks(&mut self) {
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {

@@ -22,8 +22,15 @@ const HAS_NAME: u32 = 0x40;
 const INITIALIZING: u32 = 0x80;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoCreateDevice", APC, create_device).fails(NO_RESOURCES),
-    routine!("IoCreateDeviceSecure", PASSIVE, create_device).fails(NO_RESOURCES),
+    routine!("IoCreateDevice", APC, |call| create_device(call, 6)).fails(NO_RESOURCES),
+    // What `IoCreateDeviceSecure` is called in wdmsec.lib: the place for the device comes after an SDDL string and a class.
+    routine!("WdmlibIoCreateDeviceSecure", PASSIVE, |call| {
+        if call.ptr::<UNICODE_STRING>(2).is_null() && call.ptr::<UNICODE_STRING>(6).is_null() {
+            return fail(NtStatus::InvalidParameter);
+        }
+        create_device(call, 8)
+    })
+    .fails(NO_RESOURCES),
     routine!("IoDeleteDevice", APC, |call| delete(call.ptr(0))),
     routine!("IoCreateSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
     routine!("IoCreateUnprotectedSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
@@ -124,8 +131,9 @@ pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Opti
     Ok(driver.DriverExtension().read()?.AddDevice().read()?.non_null())
 }
 
-/// Arguments: driver, size of the extension, name, type, characteristics, exclusive, place for the device.
-fn create_device(call: &Call) -> Outcome {
+/// Arguments: driver, size of the extension, name, type, characteristics, exclusive; `place` is the number of the place for
+/// the device.
+fn create_device(call: &Call, place: u64) -> Outcome {
     let (driver, name) = (call.ptr::<DRIVER_OBJECT>(0), call.ptr::<UNICODE_STRING>(2).text()?);
     if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
@@ -143,7 +151,7 @@ fn create_device(call: &Call) -> Outcome {
     device.DeviceType().write(call.u32(3))?;
     driver.DeviceObject().write(device)?;
     lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, of_host: false });
-    call.ptr(6).write(device)?;
+    call.ptr(place).write(device)?;
     Ok(())
 }
 

@@ -2,20 +2,24 @@
 
 use etw_types::NtStatus;
 
+use super::client::{Completion, Submission, send};
 use super::{names, open, pnp, stack};
 use crate::kernel::ex::object::{self, Lifetime};
 use crate::kernel::sync::event;
-use crate::kernel::{IoRequest, RequestKind};
+use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, OrStop as _};
-use crate::routine::{APC, Call, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{APC, Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
 /// `FILE_OPENED`: what `IO_STATUS_BLOCK.Information` says of a file that was opened.
 const OPENED: u64 = 1;
 
-const fn missing(name: &'static str, status: NtStatus) -> Routine {
-    fixed(name, PASSIVE, status.as_int() as u64).fails(status)
-}
+/// Major functions for information about a file.
+const QUERY_INFORMATION: u8 = 5;
+const SET_INFORMATION: u8 = 6;
+/// `FileStandardInformation` and its bytes; the end of the file is its second member.
+const STANDARD_INFORMATION: u32 = 5;
+const STANDARD_SIZE: u32 = 24;
 
 pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: place for the handle, access, attributes, status block.
@@ -58,9 +62,36 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::ObjectNameNotFound),
     routine!("IoGetRelatedDeviceObject", APC, |call| stack::top(call.ptr::<FILE_OBJECT>(0).DeviceObject().read()?)),
-    missing("ZwQueryInformationFile", NtStatus::InvalidHandle),
-    missing("ZwSetInformationFile", NtStatus::InvalidHandle),
-    missing("ZwOpenSection", NtStatus::ObjectNameNotFound),
+    // Arguments: handle, status block, buffer, its length, class.
+    routine!("ZwQueryInformationFile", PASSIVE, |call| {
+        let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
+        let (completion, information) = query(file, call.u32(4), call.u32(3))?;
+        call.ptr(2).write_all(&information)?;
+        let (status, count) = (completion.status, completion.information);
+        call.ptr(1).write(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: count })?;
+        done(status)
+    })
+    .fails(NtStatus::InvalidHandle),
+    routine!("ZwSetInformationFile", PASSIVE, |call| {
+        let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
+        let information = call.ptr::<u8>(2).array(call.u32(3).into()).read()?;
+        let completion = inform(file, SET_INFORMATION, call.u32(4), information.len() as u32, &information)?.0;
+        let (status, count) = (completion.status, completion.information);
+        call.ptr(1).write(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: count })?;
+        done(status)
+    })
+    .fails(NtStatus::InvalidHandle),
+    // Arguments: file, place for the size.
+    routine!("FsRtlGetFileSize", PASSIVE, |call| {
+        let (completion, information) = query(call.arg(0), STANDARD_INFORMATION, STANDARD_SIZE)?;
+        if !completion.status.is_success() {
+            return fail(completion.status);
+        }
+        let end = information.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+        call.ptr(1).write(end)?;
+        done(())
+    })
+    .fails(NtStatus::InvalidDeviceRequest),
 ];
 
 /// What becomes of a file that nobody has open, and that nobody refers to.
@@ -108,4 +139,22 @@ fn finished(call: &Call, status: NtStatus, information: u64) -> Result<(), Fault
         event::signal(GuestPtr::<KEVENT>::new(waitable).Header(), 1)?;
     }
     Ok(())
+}
+
+/// Asks the driver of a file for information, or gives it some: the buffer of the packet is the system's.
+fn inform(file: u64, major: u8, class: u32, room: u32, given: &[u8]) -> Outcome<(Completion, Vec<u8>)> {
+    let (device, file) = device_of(file);
+    let buffer = GuestPtr::<u8>::new(lock(&kernel().pool).object(u64::from(room).max(8)));
+    buffer.write_all(given)?;
+    let parameters = [room.into(), class.into(), 0, 0];
+    let submission = Submission { major, parameters, system_buffer: buffer, file, ..Submission::default() };
+    let completion = send(stack::top(device)?, &submission)?;
+    let count = if completion.status.is_success() { completion.information.min(room.into()) } else { 0 };
+    let information = buffer.array(count).read()?;
+    lock(&kernel().pool).free_object(buffer.address());
+    Ok((completion, information))
+}
+
+fn query(file: u64, class: u32, room: u32) -> Outcome<(Completion, Vec<u8>)> {
+    inform(file, QUERY_INFORMATION, class, room, &[])
 }

@@ -9,6 +9,9 @@ use crate::layout::{GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
+/// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
+const INCLUDE_NON_ACTIVE: u32 = 1;
+
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
 
@@ -37,6 +40,27 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
     })
     .fails(NtStatus::ObjectNameNotFound),
+    // Arguments: class, device, flags, place for the list of links, which the driver frees.
+    routine!("IoGetDeviceInterfaces", PASSIVE, |call| {
+        let class = format!("{{{}}}", call.ptr::<GUID>(0).id()?);
+        let wanted = |(link, enabled): &(&String, &bool)| {
+            (**enabled || call.u32(2) & INCLUDE_NON_ACTIVE != 0) && link.contains(&class)
+        };
+        let links: String = lock(&kernel().interfaces)
+            .enabled
+            .iter()
+            .filter(wanted)
+            .map(|(link, _)| format!("{link}\0"))
+            .chain(["\0".to_owned()])
+            .collect();
+        let units: Vec<u16> = links.encode_utf16().collect();
+        let memory = lock(&kernel().pool).allocate(units.len() as u64 * 2, *b"IfLs", true, call.from);
+        let Some(list) = memory.map(GuestPtr::<u16>::new) else { return fail(NO_RESOURCES) };
+        list.write_all(&units)?;
+        call.ptr(3).write(list)?;
+        done(())
+    })
+    .fails(NO_RESOURCES),
     routine!("IoGetDeviceProperty", PASSIVE, get_property).fails(NtStatus::ObjectNameNotFound),
     routine!("IoGetDevicePropertyData", PASSIVE, get_data).fails(NtStatus::ObjectNameNotFound),
     // Arguments: device, key, language, flags, type, size, data.

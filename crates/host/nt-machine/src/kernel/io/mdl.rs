@@ -1,10 +1,12 @@
 //! Memory descriptor lists. All memory is in the same address space here, so that mapping is remembering.
 
+use etw_types::NtStatus;
+
 use crate::kernel::pool::{self, paging};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
 use crate::memory::{Fault, GuestPtr, PAGE};
-use crate::routine::{APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
+use crate::routine::{APC, Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `MDL_MAPPED_TO_SYSTEM_VA`, `MDL_PAGES_LOCKED`, `MDL_SOURCE_IS_NONPAGED_POOL`, `MDL_PARTIAL`.
@@ -29,17 +31,19 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     routine!("IoBuildPartialMdl", DISPATCH, build_partial),
     routine!("MmSizeOfMdl", DISPATCH, |call| size(call.ptr(0), call.arg(1))),
-    // Arguments: lowest, highest, skip, bytes, cache type, flags. The pages are the list's own.
-    routine!("MmAllocatePagesForMdlEx", DISPATCH, |call| {
-        let Some(size) = call.arg(3).checked_next_multiple_of(PAGE) else { return done(None) };
-        let pages = GuestPtr::new(lock(&kernel().pool).object(size));
-        let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return done(None) };
-        list.zero()?;
-        set(list, pages, size as u32)?;
-        list.MdlFlags().write(LOCKED)?;
-        done(Some(list))
-    })
-    .fails_with_zero(),
+    routine!("MmAllocatePagesForMdlEx", DISPATCH, allocate_pages).fails_with_zero(),
+    routine!("MmAllocatePagesForMdl", DISPATCH, allocate_pages).fails_with_zero(),
+    // Pages of a list are the host's, and stay writable.
+    fixed("MmProtectMdlSystemAddress", APC, 0),
+    // Arguments: list, bytes to leave out at its start.
+    routine!("MmAdvanceMdl", DISPATCH, |call| {
+        let (list, skip) = (call.ptr::<MDL>(0), call.u32(1));
+        let Some(left) = list.ByteCount().read()?.checked_sub(skip) else { return fail(NtStatus::InvalidParameter) };
+        let begin = start(list)?.at(skip.into());
+        set(list, begin, left)?;
+        list.MappedSystemVa().write(begin)?;
+        done(())
+    }),
     routine!("MmFreePagesFromMdl", DISPATCH, |call| {
         let list = call.ptr::<MDL>(0);
         lock(&kernel().pool).free_object(start(list)?.address());
@@ -62,6 +66,17 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("MmResetDriverPaging", APC, 0),
     fixed("MmQuerySystemSize", DISPATCH, 2),
 ];
+
+/// Arguments: lowest, highest, skip, bytes. The pages are the list's own.
+fn allocate_pages(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
+    let Some(size) = call.arg(3).checked_next_multiple_of(PAGE) else { return done(None) };
+    let pages = GuestPtr::new(lock(&kernel().pool).object(size));
+    let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return done(None) };
+    list.zero()?;
+    set(list, pages, size as u32)?;
+    list.MdlFlags().write(LOCKED)?;
+    done(Some(list))
+}
 
 /// Bytes of a list with the numbers of its pages.
 fn size(address: GuestPtr<u8>, length: u64) -> u64 {

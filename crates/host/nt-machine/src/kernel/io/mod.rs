@@ -3,8 +3,11 @@
 pub(crate) mod below;
 pub(crate) mod build;
 pub(crate) mod client;
+mod csq;
 pub(crate) mod device;
 mod file;
+mod hardware;
+mod information;
 pub(crate) mod interface;
 mod irp;
 pub(crate) mod mdl;
@@ -13,6 +16,7 @@ pub(crate) mod open;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 pub(crate) mod request;
+mod security;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
@@ -20,14 +24,18 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 10] = [
+pub(super) const ROUTINES: [&[Routine]; 14] = [
     build::ROUTINES,
+    csq::ROUTINES,
     device::ROUTINES,
     file::ROUTINES,
+    hardware::ROUTINES,
+    information::ROUTINES,
     interface::ROUTINES,
     mdl::ROUTINES,
     registration::ROUTINES,
     request::ROUTINES,
+    security::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
     work::ROUTINES,

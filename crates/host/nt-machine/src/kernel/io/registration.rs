@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use crate::kernel::pool;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
 use crate::memory::{Code, GuestPtr};
@@ -44,6 +45,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoRegisterDriverReinitialization", PASSIVE, |call| {
         lock(&kernel().registrations).again.push((call.ptr(1), call.arg(2)));
     }),
+    routine!("IoRegisterBootDriverReinitialization", PASSIVE, |call| {
+        lock(&kernel().registrations).again.push((call.ptr(1), call.arg(2)));
+    }),
+    // Nobody listens to events of WMI: the kernel frees what it takes.
+    routine!("IoWMIWriteEvent", DISPATCH, |call| pool::free(call.arg(0), None)).fails(NO_RESOURCES),
     routine!("IoRegisterShutdownNotification", PASSIVE, |call| {
         lock(&kernel().io).register("shutdown notification", call.arg(0), call.from);
     })

@@ -1,20 +1,33 @@
 //! The pool's allocations: each on pages of its own, with its end at a page that nobody may touch.
 //!
-//! What is freed stays inaccessible, so that a later use faults and is named.
+//! What is freed stays inaccessible, so that a later use faults and is named; its memory goes back to the system. A system has
+//! a limit of ranges with rights of their own: a driver with very many allocations gets further ones side by side, with a
+//! gap that is checked when they are freed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::paging;
 use crate::memory::OrStop as _;
-use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, protect};
+use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, give_back, protect};
 use crate::verify::{self, Rule};
 
-/// Addresses for all allocations of a run.
-const ARENA: u64 = 64 << 30;
+/// Addresses for all allocations of a run: none is used twice.
+const ARENA: u64 = 8 << 40;
+/// Memory that allocations in use may take together, unless the run says otherwise.
+const MEMORY: u64 = 4 << 30;
+/// Allocations in use that have pages of their own. Linux lets a process have 65,530 ranges, and each takes two.
+const MOST_GUARDED: usize = 16_384;
+/// Memory for allocations side by side, and the gap behind each.
+const CHUNK: u64 = 1 << 20;
+const GAP: u64 = 16;
+/// Allocations that were freed and are remembered.
+const MOST_FREED: usize = 65_536;
 /// Alignment of pool on x64.
 const ALIGNMENT: u64 = 16;
 /// What new memory holds, so that nobody relies on zeroes.
 const FRESH: u8 = 0xC3;
+/// What an allocation holds that was freed and whose memory is shared with others.
+const FREED: u8 = 0xDD;
 /// What the bytes between the end of an allocation and the next page hold.
 const SLACK: u8 = 0x5A;
 
@@ -23,9 +36,11 @@ const SLACK: u8 = 0x5A;
 struct Block {
     address: u64,
     size: u64,
-    /// First page, and how many bytes of pages.
+    /// First page, and how many bytes of pages; of one without pages of its own, its first byte and its bytes with the gap.
     start: u64,
     pages: u64,
+    /// The memory that it shares with others.
+    chunk: Option<u64>,
     tag: [u8; 4],
     paged: bool,
     /// Allocated by the host on behalf of an object, so not the driver's to free.
@@ -40,39 +55,117 @@ pub(crate) struct Pool {
     next: u64,
     /// By their first page.
     blocks: BTreeMap<u64, Block>,
+    /// First pages of what was freed, the oldest first.
+    freed: VecDeque<u64>,
+    /// How many in use have pages of their own.
+    guarded: usize,
+    /// Bytes of pages in use, and how many there may be.
+    used: u64,
+    limit: u64,
+    /// Chunks by their first page: their sizes, and how many allocations in use they have.
+    chunks: BTreeMap<u64, (u64, usize)>,
+    /// The chunk that the next allocations come from: first page, next byte, end.
+    open: Option<(u64, u64, u64)>,
 }
 
 impl Pool {
-    pub(crate) fn new() -> Self {
+    /// A pool whose allocations in use take at most this many bytes; `None` for the usual limit.
+    pub(crate) fn new(limit: Option<u64>) -> Self {
         let arena = Region::new(ARENA, Protection::None, false).ok();
-        Self { next: arena.map_or(0, |arena| arena.base + PAGE), arena, blocks: BTreeMap::new() }
+        Self {
+            next: arena.map_or(0, |arena| arena.base + PAGE),
+            arena,
+            blocks: BTreeMap::new(),
+            freed: VecDeque::new(),
+            guarded: 0,
+            used: 0,
+            limit: limit.unwrap_or(MEMORY),
+            chunks: BTreeMap::new(),
+            open: None,
+        }
     }
 
     /// Allocates; `None` where there is no room.
     pub(crate) fn allocate(&mut self, size: u64, tag: [u8; 4], pageable: bool, from: u64) -> Option<u64> {
-        let arena = self.arena?;
         let wanted = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
-        let pages = wanted.checked_next_multiple_of(PAGE)?;
-        let end = self.next.checked_add(pages)?.checked_add(PAGE)?;
-        if end > arena.base + arena.size {
-            return None;
-        }
-        let start = self.next;
+        let of_host = from == 0;
+        let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
+        let (start, pages, chunk) = if is_guarded {
+            let pages = wanted.checked_next_multiple_of(PAGE)?;
+            (self.reserve(pages)?, pages, None)
+        } else {
+            let (start, chunk) = self.share(wanted + GAP)?;
+            (start, wanted + GAP, Some(chunk))
+        };
         // From a page on an allocation is page-aligned; smaller ones end where their page does.
-        let address = if size >= PAGE { start } else { start + pages - wanted };
-        if !protect(start, pages, Protection::ReadWrite) {
-            return None;
-        }
-        self.next = end;
+        let address = if size >= PAGE || !is_guarded { start } else { start + pages - wanted };
         bytes(address, size).fill(FRESH).or_stop();
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
-        let of_host = from == 0;
-        self.blocks
-            .insert(start, Block { address, size, start, pages, tag, paged: pageable, of_host, from, freed: None });
-        if pageable {
+        let may_go = pageable && is_guarded;
+        self.blocks.insert(
+            start,
+            Block { address, size, start, pages, chunk, tag, paged: may_go, of_host, from, freed: None },
+        );
+        self.guarded += usize::from(is_guarded);
+        if may_go {
             paging::add(start, pages);
         }
         Some(address)
+    }
+
+    /// New pages, with one behind them that nobody may touch; `None` where there is no memory.
+    fn reserve(&mut self, size: u64) -> Option<u64> {
+        let arena = self.arena?;
+        let end = self.next.checked_add(size)?.checked_add(PAGE)?;
+        let used = self.used.checked_add(size)?;
+        if end > arena.base + arena.size || used > self.limit || !protect(self.next, size, Protection::ReadWrite) {
+            return None;
+        }
+        self.used = used;
+        Some(std::mem::replace(&mut self.next, end))
+    }
+
+    /// Room in a chunk, and the chunk.
+    fn share(&mut self, size: u64) -> Option<(u64, u64)> {
+        let (chunk, next, end) = match self.open {
+            Some((chunk, next, end)) if end - next >= size => (chunk, next, end),
+            _ => {
+                let chunk = self.reserve(CHUNK)?;
+                self.chunks.insert(chunk, (CHUNK, 0));
+                (chunk, chunk, chunk + CHUNK)
+            }
+        };
+        self.open = Some((chunk, next + size, end));
+        if let Some((_, count)) = self.chunks.get_mut(&chunk) {
+            *count += 1;
+        }
+        Some((next, chunk))
+    }
+
+    /// Takes the pages of an allocation away, if no other one is on them, and gives their memory back to the system.
+    fn withdraw(&mut self, block: &Block) {
+        let (start, size) = match block.chunk {
+            None => {
+                self.guarded -= 1;
+                (block.start, block.pages)
+            }
+            Some(chunk) => {
+                let Some((size, count)) = self.chunks.get_mut(&chunk) else { return };
+                *count -= 1;
+                let is_open = self.open.is_some_and(|(open, ..)| open == chunk);
+                if *count != 0 || is_open {
+                    bytes(block.address, block.size).fill(FREED).or_stop();
+                    return;
+                }
+                (chunk, *size)
+            }
+        };
+        if block.chunk.is_some() {
+            self.chunks.remove(&start);
+        }
+        protect(start, size, Protection::None);
+        give_back(start, size);
+        self.used -= size;
     }
 
     /// Memory for an object of the host, zeroed. It is not counted as a leak.
@@ -97,7 +190,8 @@ impl Pool {
     fn find(&self, address: u64) -> Option<&Block> {
         let (_, block) = self.blocks.range(..=address).next_back()?;
         // The page behind belongs to the block as well.
-        (address < block.start + block.pages + PAGE).then_some(block)
+        let behind = if block.chunk.is_none() { PAGE } else { 0 };
+        (address < block.start + block.pages + behind).then_some(block)
     }
 
     /// Frees; mistakes are findings.
@@ -121,9 +215,15 @@ impl Pool {
         if block.paged {
             paging::remove(block.start);
         }
-        protect(block.start, block.pages, Protection::None);
+        self.withdraw(&block);
         if let Some(block) = self.blocks.get_mut(&block.start) {
             block.freed = Some(from);
+        }
+        self.freed.push_back(block.start);
+        if self.freed.len() > MOST_FREED
+            && let Some(oldest) = self.freed.pop_front()
+        {
+            self.blocks.remove(&oldest);
         }
     }
 

@@ -22,6 +22,16 @@ pub(super) const ROUTINES: &[Routine] = &[
         .fails_with_zero(),
     routine!("ExAllocatePoolWithQuotaTag", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
         .fails_with_zero(),
+    routine!("ExAllocatePoolWithQuota", DISPATCH, |call| allocate_by_type(call, *b"None", false)).fails_with_zero(),
+    // The fourth argument is a priority.
+    routine!("ExAllocatePoolWithTagPriority", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
+        .fails_with_zero(),
+    routine!("MmAllocateContiguousMemorySpecifyCache", DISPATCH, |call| allocate_special(call, *b"MmCo"))
+        .fails_with_zero(),
+    routine!("MmAllocateContiguousMemorySpecifyCacheNode", DISPATCH, |call| allocate_special(call, *b"MmCo"))
+        .fails_with_zero(),
+    routine!("MmAllocateContiguousNodeMemory", DISPATCH, |call| allocate_special(call, *b"MmCo")).fails_with_zero(),
+    routine!("MmFreeContiguousMemorySpecifyCache", DISPATCH, |call| free(call.arg(0), None)),
     routine!("ExFreePool", DISPATCH, |call| free(call.arg(0), None)),
     routine!("ExFreePoolWithTag", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
     routine!("ExFreePool2", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),

@@ -11,6 +11,14 @@ pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\S
 /// Keys of the one device that there is.
 const HARDWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Enum\ROOT\NTHOST\0000\Device Parameters";
 const SOFTWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Class\NTHOST\0000";
+/// Keys that every Windows has and drivers look into.
+const STANDARD: [&str; 5] = [
+    r"\Registry\Machine\Hardware\Description\System",
+    r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion",
+    r"\Registry\Machine\System\CurrentControlSet\Control\Session Manager",
+    r"\Registry\Machine\System\Setup",
+    r"\Registry\User\.Default",
+];
 /// `PLUGPLAY_REGKEY_DRIVER`.
 const DRIVER_KEY: u32 = 2;
 
@@ -64,7 +72,11 @@ impl Registry {
             let (_, data) = encode(&RegistryValue::Text(path));
             registry.set(key, "ImagePath", (EXPANDED, data));
         }
-        for path in [&parameters(config), HARDWARE, SOFTWARE] {
+        for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD) {
+            // A key is never there without those above it.
+            for (end, _) in path.match_indices('\\').filter(|(end, _)| *end > r"\Registry".len()) {
+                registry.key(&path[..end], true);
+            }
             registry.key(path, true);
         }
         registry

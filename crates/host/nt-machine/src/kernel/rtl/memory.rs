@@ -10,6 +10,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("memmove", ANY, copy).leavable(),
     routine!("RtlCopyMemory", ANY, copy).leavable(),
     routine!("RtlMoveMemory", ANY, copy).leavable(),
+    // Arguments: target, its room, source, length.
+    routine!("memcpy_s", ANY, safe_copy).leavable(),
+    routine!("memmove_s", ANY, safe_copy).leavable(),
     routine!("memset", ANY, |call| {
         call.ptr::<u8>(0).array(call.arg(2)).fill(call.u8(1))?;
         done(call.arg(0))
@@ -47,6 +50,23 @@ pub(super) const ROUTINES: &[Routine] = &[
 fn copy(call: &Call) -> Result<u64, Fault> {
     call.ptr::<u8>(0).array(call.arg(2)).copy_from(call.ptr(1))?;
     Ok(call.arg(0))
+}
+
+/// Copies if there is room; else clears the target and returns `ERANGE`, or `EINVAL` for a NULL address.
+fn safe_copy(call: &Call) -> Result<u32, Fault> {
+    let (target, room, length) = (call.ptr::<u8>(0), call.arg(1), call.arg(3));
+    if length == 0 {
+        return Ok(0);
+    }
+    if target.is_null() {
+        return Ok(22);
+    }
+    if call.ptr::<u8>(2).is_null() || room < length {
+        target.array(room).fill(0)?;
+        return Ok(if call.ptr::<u8>(2).is_null() { 22 } else { 34 });
+    }
+    target.array(length).copy_from(call.ptr(2))?;
+    Ok(0)
 }
 
 /// The first byte in which two ranges differ, and how.

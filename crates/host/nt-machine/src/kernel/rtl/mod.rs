@@ -6,9 +6,19 @@ mod debug;
 mod list;
 mod memory;
 mod print;
+pub(crate) mod security;
 mod string;
+pub(crate) mod table;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 6] =
-    [bitmap::ROUTINES, crt::ROUTINES, debug::ROUTINES, list::ROUTINES, memory::ROUTINES, string::ROUTINES];
+pub(super) const ROUTINES: [&[Routine]; 8] = [
+    bitmap::ROUTINES,
+    crt::ROUTINES,
+    debug::ROUTINES,
+    list::ROUTINES,
+    memory::ROUTINES,
+    security::ROUTINES,
+    string::ROUTINES,
+    table::ROUTINES,
+];

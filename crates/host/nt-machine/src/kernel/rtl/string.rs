@@ -77,6 +77,61 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr(2).write(number)?;
         done(())
     }),
+    routine!("RtlInt64ToUnicodeString", PASSIVE, |call| {
+        let text = match call.u32(1) {
+            0 | 10 => call.arg(0).to_string(),
+            16 => format!("{:X}", call.arg(0)),
+            8 => format!("{:o}", call.arg(0)),
+            2 => format!("{:b}", call.arg(0)),
+            _ => return fail(NtStatus::InvalidParameter),
+        };
+        store_text(call, call.ptr(2), &text, false)
+    }),
+    // Arguments: suffix, string, whether case does not matter.
+    routine!("RtlSuffixUnicodeString", PASSIVE, |call| {
+        let (suffix, text) = (folded(call, 0)?, folded(call, 1)?);
+        done(text.ends_with(&suffix))
+    }),
+    routine!("RtlCompareString", PASSIVE, |call| done(ansi_folded(call, 0)?.cmp(&ansi_folded(call, 1)?))),
+    routine!("RtlEqualString", PASSIVE, |call| done(ansi_folded(call, 0)? == ansi_folded(call, 1)?)),
+    routine!("RtlUpperChar", PASSIVE, |call| call.u8(0).to_ascii_uppercase()),
+    routine!("RtlCopyString", ANY, |call| {
+        let (target, source) = (call.ptr::<STRING>(0), call.ptr::<STRING>(1).units()?);
+        let room = usize::from(target.MaximumLength().read()?).min(source.len());
+        target.Buffer().read()?.array(room as u64).write(&source)?;
+        target.Length().write(room as u16)
+    }),
+    // Bytes with the end, of a string in the other format.
+    routine!("RtlxUnicodeStringToAnsiSize", PASSIVE, |call| done(units(call, 0)?.len() as u32 + 1)),
+    routine!("RtlxAnsiStringToUnicodeSize", PASSIVE, |call| {
+        done((u32::from(call.ptr::<STRING>(0).Length().read()?) + 1) * 2)
+    }),
+    // Arguments: target, its room in bytes, place for the length, source, its bytes.
+    routine!("RtlUnicodeToMultiByteN", PASSIVE, |call| {
+        let source = call.ptr::<u16>(3).array(u64::from(call.u32(4)) / 2).read()?;
+        let bytes: Vec<u8> = source.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?')).collect();
+        let count = bytes.len().min(call.u32(1) as usize);
+        call.ptr(0).array(count as u64).write(&bytes)?;
+        call.ptr(2).write_if(count as u32)?;
+        done(())
+    }),
+    routine!("RtlMultiByteToUnicodeN", PASSIVE, |call| {
+        let source = call.ptr::<u8>(3).array(call.u32(4).into()).read()?;
+        let wide = super::print::widen(&source);
+        let count = wide.len().min(call.u32(1) as usize / 2);
+        call.ptr(0).array(count as u64).write(&wide)?;
+        call.ptr(2).write_if(count as u32 * 2)?;
+        done(())
+    }),
+    routine!("RtlUTF8ToUnicodeN", PASSIVE, |call| {
+        let source = call.ptr::<u8>(3).array(call.u32(4).into()).read()?;
+        let wide: Vec<u16> = String::from_utf8_lossy(&source).encode_utf16().collect();
+        fill(call, &wide)
+    }),
+    routine!("RtlUnicodeToUTF8N", PASSIVE, |call| {
+        let source = call.ptr::<u16>(3).array(u64::from(call.u32(4)) / 2).read()?;
+        fill(call, String::from_utf16_lossy(&source).as_bytes())
+    }),
     routine!("RtlStringFromGUID", PASSIVE, |call| {
         let text = format!("{{{}}}", call.ptr::<GUID>(0).id()?).to_uppercase();
         store_text(call, call.ptr(1), &text, true)
@@ -117,6 +172,25 @@ fn units(call: &Call, index: u64) -> Result<Vec<u16>, Fault> {
 fn folded(call: &Call, index: u64) -> Result<Vec<u16>, Fault> {
     let units = units(call, index)?;
     Ok(if call.is(2) { units.into_iter().map(upcase).collect() } else { units })
+}
+
+/// The bytes of a narrow string, in upper case if the third argument is set.
+fn ansi_folded(call: &Call, index: u64) -> Result<Vec<u8>, Fault> {
+    let bytes = call.ptr::<STRING>(index).units()?;
+    Ok(if call.is(2) { bytes.to_ascii_uppercase() } else { bytes })
+}
+
+/// Arguments: target or NULL, its room in bytes, place for the length. The length is told in any case.
+fn fill<T: crate::memory::Plain>(call: &Call, values: &[T]) -> Outcome {
+    let size = size_of_val(values) as u32;
+    call.ptr(2).write_if(size)?;
+    let Some(target) = call.ptr::<T>(0).non_null() else { return Ok(()) };
+    if size > call.u32(1) {
+        target.array(u64::from(call.u32(1)) / size_of::<T>() as u64).write(values)?;
+        return fail(NtStatus::BufferTooSmall);
+    }
+    target.write_all(values)?;
+    Ok(())
 }
 
 fn compare(call: &Call) -> Result<Ordering, Fault> {
@@ -164,7 +238,7 @@ fn append(string: Unicode, tail: &[u16]) -> Outcome {
 }
 
 /// Stores text in a string, whose buffer is allocated on demand.
-fn store(call: &Call, string: Unicode, units: &[u16], allocate: bool) -> Outcome {
+pub(super) fn store(call: &Call, string: Unicode, units: &[u16], allocate: bool) -> Outcome {
     let size = units.len() * 2;
     if size + 2 > MOST {
         return fail(NtStatus::InvalidParameter);
@@ -180,7 +254,7 @@ fn store(call: &Call, string: Unicode, units: &[u16], allocate: bool) -> Outcome
     done(())
 }
 
-fn store_text(call: &Call, string: Unicode, text: &str, allocate: bool) -> Outcome {
+pub(super) fn store_text(call: &Call, string: Unicode, text: &str, allocate: bool) -> Outcome {
     store(call, string, &text.encode_utf16().collect::<Vec<u16>>(), allocate)
 }
 

@@ -30,6 +30,16 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
+/// `KeEnterCriticalRegion`.
+pub(super) fn enter_critical() {
+    enter(&CRITICAL);
+}
+
+/// `KeLeaveCriticalRegion`.
+pub(super) fn leave_critical() {
+    leave(&CRITICAL);
+}
+
 fn enter(region: &'static LocalKey<Cell<u32>>) {
     region.set(region.get() + 1);
 }

@@ -32,6 +32,14 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("PsIsSystemThread", ANY, |_| true),
     fixed("PsIsSystemProcess", ANY, 1),
     fixed("PsIsThreadTerminating", ANY, 0),
+    routine!("PsGetProcessImageFileName", ANY, |_| process().after::<u8>()),
+    fixed("PsGetProcessPeb", ANY, 0),
+    fixed("PsGetProcessWow64Process", ANY, 0),
+    fixed("PsGetProcessInheritedFromUniqueProcessId", ANY, 0),
+    fixed("PsGetProcessCreateTimeQuadPart", ANY, 0),
+    fixed("PsIsProtectedProcess", ANY, 1),
+    fixed("PsGetThreadTeb", ANY, 0),
+    fixed("IoIsSystemThread", DISPATCH, 1),
     fixed("PsGetProcessExitStatus", ANY, NtStatus::Pending.as_int() as u64),
     fixed("PsGetProcessSessionId", ANY, 0),
     fixed("PsGetCurrentProcessSessionId", ANY, 0),
@@ -46,9 +54,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::InvalidCid),
     routine!("PsLookupProcessByProcessId", APC, |call| {
-        let other = || lock(&kernel().threads).processes.get(&call.arg(0)).copied();
-        let found = if call.arg(0) == SYSTEM { Some(process()) } else { other() };
-        let Some(found) = found else { return fail(NtStatus::InvalidCid) };
+        let Some(found) = by_id(call.arg(0)) else { return fail(NtStatus::InvalidCid) };
         object::reference(found.address(), call.from);
         call.ptr(1).write(found)?;
         done(())
@@ -76,6 +82,23 @@ pub(super) const ROUTINES: &[Routine] = &[
         AFFINITY.set(call.ptr::<[u64; 2]>(0).read()?[0] & PROCESSORS);
         done(())
     }),
+    routine!("KeSetAffinityThread", APC, |call| AFFINITY.replace(call.arg(1) & PROCESSORS)),
+    routine!("KeQueryGroupAffinity", ANY, |call| if call.u16(0) == 0 { PROCESSORS } else { 0 }),
+    fixed("KeQueryHighestNodeNumber", ANY, 0),
+    fixed("KeGetCurrentNodeNumber", ANY, 0),
+    fixed("KeGetRecommendedSharedDataAlignment", ANY, 64),
+    // Arguments: number, place for `PROCESSOR_NUMBER`: group, number, reserved.
+    routine!("KeGetProcessorNumberFromIndex", ANY, |call| {
+        if call.u32(0) >= PROCESSORS.count_ones() {
+            return fail(NtStatus::InvalidParameter);
+        }
+        call.ptr(1).write(call.u32(0) << 16)?;
+        done(())
+    }),
+    routine!("KeGetProcessorIndexFromNumber", ANY, |call| {
+        let number = call.ptr::<u32>(0).read()? >> 16 & 0xFF;
+        done(if number < PROCESSORS.count_ones() { number } else { u32::MAX })
+    }),
     routine!("KeQueryActiveProcessorCountEx", ANY, |call| processors(call.u16(0))),
     routine!("KeQueryMaximumProcessorCountEx", ANY, |call| processors(call.u16(0))),
 ];
@@ -95,8 +118,13 @@ pub(crate) fn process() -> GuestPtr<THREAD> {
     kernel().table.variables().process()
 }
 
+/// The object of the process with a number.
+pub(crate) fn by_id(id: u64) -> Option<GuestPtr<THREAD>> {
+    if id == SYSTEM { Some(process()) } else { lock(&kernel().threads).processes.get(&id).copied() }
+}
+
 /// The number of a process.
-fn process_id(wanted: GuestPtr<THREAD>) -> u64 {
+pub(crate) fn process_id(wanted: GuestPtr<THREAD>) -> u64 {
     let threads = lock(&kernel().threads);
     let other = threads.processes.iter().find(|(_, object)| **object == wanted).map(|(number, _)| *number);
     if wanted == process() { SYSTEM } else { other.unwrap_or_default() }

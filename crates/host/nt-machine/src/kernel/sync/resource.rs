@@ -2,7 +2,9 @@
 
 use etw_types::NtStatus;
 
+use super::irql;
 use crate::cpu::thread;
+use crate::kernel::pool;
 use crate::kernel::{kernel, lock};
 use crate::layout::{ERESOURCE, IO_REMOVE_LOCK};
 use crate::memory::{Fault, GuestPtr};
@@ -31,50 +33,59 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExAcquireResourceSharedLite", APC, |call| acquire(call.ptr(0), false, call.is(1))).keeps(),
     routine!("ExAcquireSharedStarveExclusive", APC, |call| acquire(call.ptr(0), false, call.is(1))).keeps(),
     routine!("ExEnterCriticalRegionAndAcquireResourceExclusive", APC, |call| {
+        irql::enter_critical();
         acquire(call.ptr(0), true, true)?;
         done(thread::object())
-    }),
+    })
+    .keeps(),
+    routine!("ExEnterCriticalRegionAndAcquireResourceShared", APC, |call| {
+        irql::enter_critical();
+        acquire(call.ptr(0), false, true)?;
+        done(thread::object())
+    })
+    .keeps(),
     routine!("ExReleaseResourceLite", DISPATCH, release),
-    routine!("ExReleaseResourceAndLeaveCriticalRegion", DISPATCH, release),
+    // The second argument is the thread for which it was acquired.
+    routine!("ExReleaseResourceForThreadLite", DISPATCH, release),
+    routine!("ExReleaseResourceAndLeaveCriticalRegion", DISPATCH, |call| {
+        release(call)?;
+        irql::leave_critical();
+        done(())
+    }),
+    routine!("ExConvertExclusiveToSharedLite", DISPATCH, |call| {
+        release(call)?;
+        acquire(call.ptr(0), false, true)?;
+        done(())
+    }),
+    // Arguments: pool type, tag. The protection is opaque: one word, in pool of the driver's.
+    routine!("ExAllocateCacheAwareRundownProtection", APC, |call| {
+        let memory = lock(&kernel().pool).allocate(8, call.u32(1).to_le_bytes(), false, call.from);
+        let Some(word) = memory.map(GuestPtr::<u64>::new) else { return done(GuestPtr::NULL) };
+        word.write(0)?;
+        done(word)
+    })
+    .fails_with_zero(),
+    routine!("ExFreeCacheAwareRundownProtection", APC, |call| pool::free(call.arg(0), None)),
     routine!("ExIsResourceAcquiredExclusiveLite", DISPATCH, |call| {
         done(call.ptr::<ERESOURCE>(0).Writer().read()? == thread::object())
     }),
     routine!("ExIsResourceAcquiredSharedLite", DISPATCH, |call| call.ptr::<ERESOURCE>(0).Readers().read()),
     routine!("ExInitializeRundownProtection", ANY, |call| call.ptr::<u64>(0).write(0)),
-    // Two for each holder; the lowest bit says that rundown has begun.
-    routine!("ExAcquireRundownProtection", ANY, |call| {
-        let word = call.ptr::<u64>(0);
-        loop {
-            let old = word.read()?;
-            if old & 1 != 0 {
-                return done(false);
-            }
-            if word.compare_exchange(old, old + 2)? {
-                return done(true);
-            }
-        }
-    })
-    .keeps(),
-    routine!("ExReleaseRundownProtection", ANY, |call| {
-        let old = call.ptr::<u64>(0).fetch_sub(2)?;
-        if old < 2 {
-            verify::find(Rule::LockMisuse, format_args!("rundown protection is released that nobody holds"));
-        }
-        kernel().scheduler.change(|_| ());
-        done(())
-    }),
-    routine!("ExWaitForRundownProtectionRelease", APC, |call| {
-        let word = call.ptr::<u64>(0);
-        loop {
-            let old = word.read()?;
-            if word.compare_exchange(old, old | 1)? {
-                break;
-            }
-        }
-        until(|| Ok(word.read()? == 1))
-    }),
+    routine!("ExAcquireRundownProtection", ANY, |call| protect(call, 1)).keeps(),
+    routine!("ExAcquireRundownProtectionCacheAware", ANY, |call| protect(call, 1)).keeps(),
+    // The second argument of both is how many holders come or go.
+    routine!("ExAcquireRundownProtectionEx", ANY, |call| protect(call, call.u32(1))).keeps(),
+    routine!("ExAcquireRundownProtectionCacheAwareEx", ANY, |call| protect(call, call.u32(1))).keeps(),
+    routine!("ExReleaseRundownProtection", ANY, |call| unprotect(call, 1)),
+    routine!("ExReleaseRundownProtectionCacheAware", ANY, |call| unprotect(call, 1)),
+    routine!("ExReleaseRundownProtectionEx", ANY, |call| unprotect(call, call.u32(1))),
+    routine!("ExReleaseRundownProtectionCacheAwareEx", ANY, |call| unprotect(call, call.u32(1))),
+    routine!("ExWaitForRundownProtectionRelease", APC, run_down),
+    routine!("ExWaitForRundownProtectionReleaseCacheAware", APC, run_down),
     routine!("ExReInitializeRundownProtection", APC, |call| call.ptr::<u64>(0).write(0)),
+    routine!("ExReInitializeRundownProtectionCacheAware", APC, |call| call.ptr::<u64>(0).write(0)),
     routine!("ExRundownCompleted", APC, |call| call.ptr::<u64>(0).write(1)),
+    routine!("ExRundownCompletedCacheAware", APC, |call| call.ptr::<u64>(0).write(1)),
     // The routines for remove locks take the size of the structure last.
     routine!("IoInitializeRemoveLockEx", PASSIVE, |call| {
         call.ptr::<IO_REMOVE_LOCK>(0).zero()?;
@@ -150,4 +161,39 @@ fn release(call: &Call) -> Outcome {
         verify::find(Rule::LockMisuse, format_args!("a resource is released that the thread does not hold"));
     }
     Ok(())
+}
+
+/// Takes rundown protection: two for each holder; the lowest bit says that rundown has begun.
+fn protect(call: &Call, count: u32) -> Result<bool, Fault> {
+    let word = call.ptr::<u64>(0);
+    loop {
+        let old = word.read()?;
+        if old & 1 != 0 {
+            return Ok(false);
+        }
+        if word.compare_exchange(old, old.wrapping_add(2 * u64::from(count)))? {
+            return Ok(true);
+        }
+    }
+}
+
+fn unprotect(call: &Call, count: u32) -> Outcome {
+    let old = call.ptr::<u64>(0).fetch_sub(2 * u64::from(count))?;
+    if old < 2 * u64::from(count) {
+        verify::find(Rule::LockMisuse, format_args!("rundown protection is released that nobody holds"));
+    }
+    kernel().scheduler.change(|_| ());
+    Ok(())
+}
+
+/// Lets nobody in any more, and waits for those who are.
+fn run_down(call: &Call) -> Outcome {
+    let word = call.ptr::<u64>(0);
+    loop {
+        let old = word.read()?;
+        if word.compare_exchange(old, old | 1)? {
+            break;
+        }
+    }
+    Ok(until(|| Ok(word.read()? == 1))?)
 }

@@ -31,6 +31,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExInitializePushLock", ANY, |call| call.ptr::<u64>(0).write(0)),
     routine!("ExAcquirePushLockExclusiveEx", APC, |call| push(call, true)).keeps(),
     routine!("ExAcquirePushLockSharedEx", APC, |call| push(call, false)).keeps(),
+    routine!("ExfAcquirePushLockExclusive", APC, |call| push(call, true)).keeps(),
+    routine!("ExfAcquirePushLockShared", APC, |call| push(call, false)).keeps(),
+    routine!("ExfReleasePushLockExclusive", APC, |call| pop(call, true)),
+    routine!("ExfReleasePushLockShared", APC, |call| pop(call, false)),
     routine!("ExReleasePushLockExclusiveEx", APC, |call| pop(call, true)),
     routine!("ExReleasePushLockSharedEx", APC, |call| pop(call, false)),
 ];

@@ -55,6 +55,30 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExReleaseFastMutex", APC, |call| release_fast_mutex(call, true)),
     routine!("KeReleaseGuardedMutex", APC, |call| release_fast_mutex(call, false)),
     routine!("ExReleaseFastMutexUnsafe", APC, |call| release_fast_mutex(call, false)),
+    routine!("ExEnterCriticalRegionAndAcquireFastMutexUnsafe", APC, |call| {
+        irql::enter_critical();
+        acquire_fast_mutex(call, false)
+    })
+    .keeps(),
+    routine!("ExReleaseFastMutexUnsafeAndLeaveCriticalRegion", APC, |call| {
+        release_fast_mutex(call, false)?;
+        irql::leave_critical();
+        done(())
+    }),
+    routine!("KeAcquireSpinLockForDpc", DISPATCH, |call| {
+        let old = irql::raise(DISPATCH);
+        acquire(call.ptr(0), call.from)?;
+        done(old)
+    })
+    .keeps(),
+    routine!("KeReleaseSpinLockForDpc", DISPATCH, |call| {
+        release(call.ptr(0))?;
+        irql::lower(call.u8(1));
+        done(())
+    }),
+    // Arguments: number, what to add, lock. Both return the number before.
+    routine!("ExInterlockedAddUlong", ANY, |call| call.ptr::<u32>(0).fetch_add(call.u32(1))),
+    routine!("ExInterlockedAddLargeInteger", ANY, |call| call.ptr::<u64>(0).fetch_add(call.arg(1))),
     routine!("ExTryToAcquireFastMutex", APC, try_fast_mutex),
     routine!("KeTryToAcquireGuardedMutex", APC, try_fast_mutex),
 ];

@@ -11,6 +11,9 @@ use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, ro
 
 /// 100 ns units of a millisecond.
 const MILLISECOND: u64 = 10_000;
+/// 100 ns units of a second, and of the time from 1601 to 1970.
+const SECOND: u64 = 1000 * MILLISECOND;
+const UNIX_EPOCH: u64 = 11_644_473_600 * SECOND;
 /// Time between two ticks of the clock interrupt: 15.625 ms.
 pub(crate) const TICK: u64 = 156_250;
 /// `TimerNotificationObject`.
@@ -49,6 +52,22 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlTimeToTimeFields", ANY, |call| {
         let fields = time_fields(call.ptr::<u64>(0).read()?);
         call.ptr(1).write(fields)
+    }),
+    // Arguments: fields, place for the time; whether the fields are a time.
+    routine!("RtlTimeFieldsToTime", ANY, |call| {
+        let Some(time) = time_of(call.ptr::<TIME_FIELDS>(0).read()?) else { return done(false) };
+        call.ptr(1).write(time)?;
+        done(true)
+    }),
+    // Both: place of the time, place for the seconds; whether they fit in 32 bits.
+    routine!("RtlTimeToSecondsSince1970", ANY, |call| {
+        let seconds = call.ptr::<u64>(0).read()?.checked_sub(UNIX_EPOCH).map(|time| time / SECOND);
+        let Some(seconds) = seconds.and_then(|seconds| u32::try_from(seconds).ok()) else { return done(false) };
+        call.ptr(1).write(seconds)?;
+        done(true)
+    }),
+    routine!("RtlSecondsSince1970ToTime", ANY, |call| {
+        call.ptr(1).write(UNIX_EPOCH + u64::from(call.u32(0)) * SECOND)
     }),
     fixed("ExSetTimerResolution", APC, TICK),
 ];
@@ -89,6 +108,18 @@ fn time_fields(time: u64) -> TIME_FIELDS {
     }
 }
 
+/// The time that fields stand for; `None` if there is no such date.
+fn time_of(fields: TIME_FIELDS) -> Option<u64> {
+    let (year, month, day) = (u64::from(fields.Year), u64::from(fields.Month), u64::from(fields.Day));
+    let inside = fields.Hour < 24 && fields.Minute < 60 && fields.Second < 60 && fields.Milliseconds < 1000;
+    // A date is at most a day for each of 366 days a year behind the first one.
+    let first = year.checked_sub(1601)? * 365;
+    let days = (first..first + year / 4 + 366).find(|days| civil(*days) == (year, month, day)).filter(|_| inside)?;
+    let hours = days * 24 + u64::from(fields.Hour);
+    let seconds = (hours * 60 + u64::from(fields.Minute)) * 60 + u64::from(fields.Second);
+    Some(seconds * SECOND + u64::from(fields.Milliseconds) * MILLISECOND)
+}
+
 /// Year, month and day of the day that is `days` after 1601-01-01.
 fn civil(days: u64) -> (u64, u64, u64) {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -117,7 +148,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::civil;
+    use super::{civil, time_fields, time_of};
 
     #[test]
     fn days_become_dates_across_leap_years() {
@@ -125,5 +156,15 @@ mod tests {
         assert_eq!(civil(134_774), (1970, 1, 1));
         assert_eq!(civil(134_774 + 20_454), (2026, 1, 1));
         assert_eq!(civil(134_774 + 11_016), (2000, 2, 29));
+    }
+
+    #[test]
+    fn fields_become_the_time_that_they_are_from() {
+        for time in [0, 133_444_736_123_450_000, 125_963_423_990_010_000] {
+            assert_eq!(time_of(time_fields(time)), Some(time));
+        }
+        let mut fields = time_fields(125_963_423_990_010_000);
+        (fields.Month, fields.Day) = (2, 30);
+        assert_eq!(time_of(fields), None);
     }
 }

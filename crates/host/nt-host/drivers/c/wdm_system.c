@@ -1,0 +1,387 @@
+/* A WDM driver that uses what older and larger drivers use: the kernel's image, security descriptors, generic tables,
+   cancel-safe queues, the run-time library, buses and ports. Each step returns 0 or the line that found something wrong. */
+
+#include "plain.h"
+
+#define CHECK(condition)                                                                                              \
+    if (!(condition)) {                                                                                               \
+        return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
+    }
+
+static WCHAR DeviceName[] = L"\\Device\\CSystem";
+static PDEVICE_OBJECT TheDevice;
+static PDRIVER_OBJECT TheDriver;
+static UNICODE_STRING RegistryPath;
+
+static PVOID LookUp(PWSTR Name)
+{
+    UNICODE_STRING name;
+
+    RtlInitUnicodeString(&name, Name);
+    return MmGetSystemRoutineAddress(&name);
+}
+
+/* Calls a routine that the kit's import library does not have. */
+#define CALL(type, name, ...) ((type)LookUp(L##name))(__VA_ARGS__)
+typedef ULONG64(NTAPI *ANY)();
+
+static int Same(const CHAR *One, const CHAR *Other)
+{
+    while (*One != 0 && *One == *Other) {
+        One++;
+        Other++;
+    }
+    return *One == *Other;
+}
+
+/* Goes back from an export to the headers of its image, and searches the export directory, as rootkit detectors do. */
+static NTSTATUS Image(void)
+{
+    UCHAR *place = (UCHAR *)((ULONG_PTR)LookUp(L"IoCreateDevice") & ~(ULONG_PTR)0xFFF);
+    ULONG pages = 0, index, found = 0;
+    UCHAR *headers;
+    ULONG *directory, *functions, *names;
+    USHORT *ordinals;
+
+    while (*(USHORT *)place != 0x5A4D) {
+        CHECK(++pages < 2048);
+        place -= 0x1000;
+        CHECK(((BOOLEAN(NTAPI *)(PVOID))LookUp(L"MmIsAddressValid"))(place));
+    }
+    headers = place + *(ULONG *)(place + 0x3C);
+    CHECK(*(ULONG *)headers == 0x4550);
+    CHECK(*(USHORT *)(headers + 4) == 0x8664);
+    CHECK(*(USHORT *)(headers + 24) == 0x20B);
+    directory = (ULONG *)(place + *(ULONG *)(headers + 24 + 112));
+    CHECK(Same((CHAR *)place + directory[3], "ntoskrnl.exe"));
+    functions = (ULONG *)(place + directory[7]);
+    names = (ULONG *)(place + directory[8]);
+    ordinals = (USHORT *)(place + directory[9]);
+    for (index = 0; index < directory[6]; index++) {
+        CHAR *name = (CHAR *)place + names[index];
+        UCHAR *address = place + functions[ordinals[index]];
+
+        CHECK(index == 0 || !Same(name, (CHAR *)place + names[index - 1]));
+        if (Same(name, "IoCreateDevice")) {
+            CHECK(address == LookUp(L"IoCreateDevice"));
+            found++;
+        }
+        if (Same(name, "NtBuildNumber")) {
+            CHECK(address == LookUp(L"NtBuildNumber"));
+            found++;
+        }
+        if (Same(name, "__chkstk")) {
+            CHECK(address == LookUp(L"__chkstk"));
+            found++;
+        }
+    }
+    CHECK(found == 3);
+    return 0;
+}
+
+/* The modules that the system has: the kernel, where its exports are, and this driver. */
+static NTSTATUS Modules(void)
+{
+    static UCHAR modules[8 + 2 * 0x128];
+    ULONG length = 0;
+    NTSTATUS status;
+    UNICODE_STRING other;
+
+    status = (NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 11, modules, 8, &length);
+    CHECK(status == (NTSTATUS)0xC0000004 && length == sizeof modules);
+    status = (NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 11, modules, (ULONG)sizeof modules, &length);
+    CHECK(status == 0 && *(ULONG *)modules == 2);
+    CHECK(Same((CHAR *)modules + 8 + 0x28 + *(USHORT *)(modules + 8 + 0x26), "ntoskrnl.exe"));
+    CHECK(*(PVOID *)(modules + 8 + 0x128 + 0x10) == TheDriver->DriverStart);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 0x7FFF, modules, 8, &length) == (NTSTATUS)0xC0000003);
+    CHECK((NTSTATUS)CALL(ANY, "ZwLoadDriver", &RegistryPath) == (NTSTATUS)0xC000010E);
+    RtlInitUnicodeString(&other, L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\Nobody");
+    CHECK((NTSTATUS)CALL(ANY, "ZwLoadDriver", &other) == (NTSTATUS)0xC0000034);
+    return 0;
+}
+
+/* What wdmsec.lib does: a descriptor from a list, in one piece, and set on a device. */
+static NTSTATUS Security(void)
+{
+    static UCHAR list[256], absolute[0x28], relative[256];
+    ULONG64 *exports = *(ULONG64 **)LookUp(L"SeExports");
+    PVOID system = (PVOID)exports[23 + 10], administrators = (PVOID)exports[23 + 11], world = (PVOID)exports[23 + 1];
+    ULONG length = 8;
+    UCHAR present = 0, defaulted = 1;
+    PVOID dacl = NULL, captured = NULL;
+    HANDLE handle;
+
+    CHECK(exports[0] == 2 && exports[22] == 24);
+    CHECK((ULONG)CALL(ANY, "RtlLengthSid", system) == 12);
+    CHECK((ULONG)CALL(ANY, "RtlLengthSid", administrators) == 16);
+    CHECK(((ULONG *)administrators)[2] == 32 && ((ULONG *)administrators)[3] == 544);
+    CHECK((UCHAR)CALL(ANY, "RtlValidSid", world) == 1);
+    CHECK((UCHAR)CALL(ANY, "RtlEqualSid", world, system) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 4, 2) == (NTSTATUS)0xC0000023);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 8 + 20 + 24, 2) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x10000000, system) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0xE0000000, administrators) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x80000000, world) == (NTSTATUS)0xC0000099);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateSecurityDescriptor", absolute, 2) == (NTSTATUS)0xC0000058);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateSecurityDescriptor", absolute, 1) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlSetDaclSecurityDescriptor", absolute, 1, list, 0) == 0);
+    CHECK((ULONG)CALL(ANY, "RtlLengthSecurityDescriptor", absolute) == 0x28 + 52);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAbsoluteToSelfRelativeSD", absolute, relative, &length) == (NTSTATUS)0xC0000023);
+    CHECK(length == 0x14 + 52);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAbsoluteToSelfRelativeSD", absolute, relative, &length) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlGetDaclSecurityDescriptor", relative, &present, &dacl, &defaulted) == 0);
+    CHECK(present == 1 && defaulted == 0 && dacl == relative + 0x14 && *(USHORT *)(relative + 0x14 + 4) == 2);
+    CHECK((NTSTATUS)CALL(ANY, "SeCaptureSecurityDescriptor", absolute, 0, 1, 1, &captured) == 0);
+    CHECK((ULONG)CALL(ANY, "RtlLengthSecurityDescriptor", captured) == 0x14 + 52);
+    CHECK((NTSTATUS)CALL(ANY, "ObOpenObjectByPointer", TheDevice, 0x200, NULL, 0x40000, NULL, 0, &handle) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "ZwSetSecurityObject", handle, 4, captured) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQuerySecurityObject", handle, 4, relative, (ULONG)sizeof relative, &length) == 0);
+    CHECK(length == 0x14 + 52);
+    CALL(ANY, "ZwClose", handle);
+    CALL(ANY, "ExFreePoolWithTag", captured, 0);
+    CHECK((NTSTATUS)CALL(ANY, "ZwSetSecurityObject", handle, 4, relative) == (NTSTATUS)0xC0000008);
+    return 0;
+}
+
+static ULONG Allocated, Freed;
+
+static ULONG NTAPI Compare(PVOID Table, ULONG *One, ULONG *Other)
+{
+    (void)Table;
+    return *One < *Other ? 0 : *One > *Other ? 1 : 2;
+}
+
+static PVOID NTAPI Allocate(PVOID Table, ULONG Size)
+{
+    (void)Table;
+    Allocated++;
+    return ExAllocatePool2(0x40, Size, TAG);
+}
+
+static VOID NTAPI Free(PVOID Table, PVOID Node)
+{
+    (void)Table;
+    Freed++;
+    ExFreePoolWithTag(Node, TAG);
+}
+
+/* Elements come back in order, once each, and go through the driver's own routines. */
+static NTSTATUS Tables(void)
+{
+    static UCHAR table[0x68];
+    ULONG index, value, *element;
+    UCHAR added = 0;
+    PVOID restart = NULL;
+
+    CALL(ANY, "RtlInitializeGenericTableAvl", table, Compare, Allocate, Free, NULL);
+    CHECK((UCHAR)CALL(ANY, "RtlIsGenericTableEmptyAvl", table) == 1);
+    for (index = 0; index < 50; index++) {
+        value = index * 37 % 50;
+        element = (ULONG *)CALL(ANY, "RtlInsertElementGenericTableAvl", table, &value, 4, &added);
+        CHECK(element != NULL && *element == value && added == 1);
+    }
+    value = 7;
+    CHECK(*(ULONG *)CALL(ANY, "RtlInsertElementGenericTableAvl", table, &value, 4, &added) == 7 && added == 0);
+    CHECK(Allocated == 50 && (ULONG)CALL(ANY, "RtlNumberGenericTableElementsAvl", table) == 50);
+    for (index = 0; index < 50; index++) {
+        element = (ULONG *)CALL(ANY, "RtlEnumerateGenericTableWithoutSplayingAvl", table, &restart);
+        CHECK(element != NULL && *element == index);
+    }
+    CHECK(CALL(ANY, "RtlEnumerateGenericTableWithoutSplayingAvl", table, &restart) == 0);
+    CHECK(*(ULONG *)CALL(ANY, "RtlGetElementGenericTableAvl", table, 3) == 3);
+    CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 1);
+    CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 0);
+    CHECK(CALL(ANY, "RtlLookupElementGenericTableAvl", table, &value) == 0);
+    while ((element = (ULONG *)CALL(ANY, "RtlGetElementGenericTableAvl", table, 0)) != NULL) {
+        value = *element;
+        CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 1);
+    }
+    CHECK(Freed == 50);
+    return 0;
+}
+
+/* A cancel-safe queue with one place. */
+static KSPIN_LOCK QueueLock;
+static PIRP Queued;
+static ULONG Canceled;
+
+static VOID NTAPI CsqInsert(PVOID Queue, PIRP Irp)
+{
+    (void)Queue;
+    Queued = Irp;
+}
+
+static VOID NTAPI CsqRemove(PVOID Queue, PIRP Irp)
+{
+    (void)Queue;
+    (void)Irp;
+    Queued = NULL;
+}
+
+static PIRP NTAPI CsqPeek(PVOID Queue, PIRP Irp, PVOID Context)
+{
+    (void)Queue;
+    (void)Context;
+    return Irp == NULL ? Queued : NULL;
+}
+
+static VOID NTAPI CsqAcquire(PVOID Queue, KIRQL *OldIrql)
+{
+    (void)Queue;
+    *OldIrql = KeAcquireSpinLockRaiseToDpc(&QueueLock);
+}
+
+static VOID NTAPI CsqRelease(PVOID Queue, KIRQL OldIrql)
+{
+    (void)Queue;
+    KeReleaseSpinLock(&QueueLock, OldIrql);
+}
+
+static VOID NTAPI CsqComplete(PVOID Queue, PIRP Irp)
+{
+    (void)Queue;
+    Canceled++;
+    Finish(Irp, STATUS_CANCELLED_, 0);
+}
+
+static UCHAR Csq[0x40];
+
+static NTSTATUS Queues(void)
+{
+    CHECK((NTSTATUS)CALL(ANY, "IoCsqInitialize", Csq, CsqInsert, CsqRemove, CsqPeek, CsqAcquire, CsqRelease, CsqComplete) == 0);
+    CHECK(CALL(ANY, "IoCsqRemoveNextIrp", Csq, NULL) == 0 && Irql() == 0);
+    return 0;
+}
+
+/* The run-time library's routines that check the room. */
+static NTSTATUS Library(void)
+{
+    CHAR text[8];
+    WCHAR wide[8];
+    ULONG64 time = 132539328000000000ull, again = 0;
+    USHORT fields[8];
+    ULONG seconds;
+
+    CHECK((ULONG)CALL(ANY, "strcpy_s", text, 8, "seven77") == 0 && Same(text, "seven77"));
+    CHECK((ULONG)CALL(ANY, "strcpy_s", text, 8, "eight888") == 34 && text[0] == 0);
+    CHECK((ULONG)CALL(ANY, "strncpy_s", text, 8, "eight888", (SIZE_T)-1) == 80 && Same(text, "eight88"));
+    CHECK((ULONG)CALL(ANY, "strcat_s", text, 8, "9") == 34);
+    CHECK((ULONG)CALL(ANY, "wcscpy_s", wide, 8, L"abc") == 0 && wide[3] == 0);
+    CHECK(((WCHAR *)CALL(ANY, "_wcsupr", wide))[1] == 'B');
+    CHECK((LONG)CALL(ANY, "atoi", "  -42x") == -42);
+    CHECK(Same((CHAR *)CALL(ANY, "_itoa", -25, text, 10), "-25"));
+    CHECK((ULONG)CALL(ANY, "memcpy_s", text, 2, "abc", 3) == 34 && text[0] == 0);
+    CALL(ANY, "RtlTimeToTimeFields", &time, fields);
+    CHECK(fields[0] == 2021 && fields[1] == 1 && fields[2] == 1);
+    CHECK((UCHAR)CALL(ANY, "RtlTimeFieldsToTime", fields, &again) == 1 && again == time);
+    CHECK((UCHAR)CALL(ANY, "RtlTimeToSecondsSince1970", &time, &seconds) == 1 && seconds == 1609459200);
+    return 0;
+}
+
+/* Buses and ports without a device, registers of the processor. */
+static NTSTATUS Hardware(void)
+{
+    UCHAR byte;
+    USHORT word, vendor = 0;
+    ULONG value, low, high;
+    ULONG64 *ranges = (ULONG64 *)CALL(ANY, "MmGetPhysicalMemoryRanges");
+    ULONG64 page;
+
+    CHECK(ranges != NULL && ranges[1] != 0 && ranges[2] == 0 && ranges[3] == 0);
+    CALL(ANY, "ExFreePoolWithTag", ranges, 0);
+    CHECK((ULONG)CALL(ANY, "HalGetBusDataByOffset", 4, 0, 0, &vendor, 0, 2) == 2 && vendor == 0xFFFF);
+    __asm__ volatile("inb %1, %0" : "=a"(byte) : "d"((USHORT)0x60));
+    __asm__ volatile("inw %1, %0" : "=a"(word) : "d"((USHORT)0x60));
+    __asm__ volatile("inl %1, %0" : "=a"(value) : "d"((USHORT)0xCFC));
+    CHECK(byte == 0xFF && word == 0xFFFF && value == 0xFFFFFFFF);
+    __asm__ volatile("outb %0, %1" : : "a"(byte), "d"((USHORT)0x80));
+    __asm__ volatile("outl %0, %1" : : "a"(value), "d"((USHORT)0xCF8));
+    __asm__ volatile("cli");
+    __asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(0x1A0));
+    __asm__ volatile("sti");
+    __asm__ volatile("mov %%cr0, %0" : "=r"(page));
+    CHECK(low == 0 && high == 0 && (page & 0x80000001) == 0x80000001);
+    return 0;
+}
+
+/* Names of objects. */
+static NTSTATUS Names(void)
+{
+    static UCHAR room[256];
+    UNICODE_STRING *name = (UNICODE_STRING *)room;
+    UNICODE_STRING wanted;
+    ULONG length = 0;
+    PVOID object = NULL;
+
+    CHECK((NTSTATUS)CALL(ANY, "ObQueryNameString", TheDevice, room, 8, &length) == (NTSTATUS)0xC0000004);
+    CHECK(length == 16 + sizeof DeviceName);
+    CHECK((NTSTATUS)CALL(ANY, "ObQueryNameString", TheDevice, room, (ULONG)sizeof room, &length) == 0);
+    CHECK(name->Length == sizeof DeviceName - 2 && name->Buffer[8] == 'C');
+    RtlInitUnicodeString(&wanted, DeviceName);
+    CHECK((NTSTATUS)CALL(ANY, "ObReferenceObjectByName", &wanted, 0, NULL, 0, NULL, 0, NULL, &object) == 0);
+    CHECK(object == TheDevice);
+    CALL(ANY, "ObfDereferenceObject", object);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Image, Modules, Security, Tables, Queues, Library, Hardware, Names};
+#define STEPS (sizeof Steps / sizeof *Steps)
+
+static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    PIO_STACK_LOCATION location = Current(Irp);
+    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
+    ULONG index;
+
+    (void)Device;
+    switch (location->MajorFunction) {
+    case IRP_MJ_CREATE:
+    case IRP_MJ_CLEANUP:
+    case IRP_MJ_CLOSE:
+        return Finish(Irp, 0, 0);
+    case IRP_MJ_READ:
+        CALL(ANY, "IoCsqInsertIrp", Csq, Irp, NULL);
+        return STATUS_PENDING_;
+    case IRP_MJ_WRITE: {
+        PIRP waiting = (PIRP)CALL(ANY, "IoCsqRemoveNextIrp", Csq, NULL);
+
+        if (waiting != NULL) {
+            Finish(waiting, 0, 1);
+        }
+        return Finish(Irp, waiting == NULL ? STATUS_UNSUCCESSFUL_ : 0, Canceled);
+    }
+    case IRP_MJ_DEVICE_CONTROL:
+        for (index = 0; index < STEPS; index++) {
+            answers[index] = Steps[index]();
+        }
+        return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+    }
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    IoDeleteDevice(Driver->DeviceObject);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name;
+    NTSTATUS status;
+    ULONG index;
+
+    TheDriver = Driver;
+    RegistryPath = *Path;
+    RtlInitUnicodeString(&name, DeviceName);
+    status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &TheDevice);
+    if (status < 0) {
+        return status;
+    }
+    for (index = 0; index < 0x1B; index++) {
+        Driver->MajorFunction[index] = Dispatch;
+    }
+    TheDevice->Flags |= DO_BUFFERED_IO;
+    TheDevice->Flags &= ~DO_DEVICE_INITIALIZING;
+    Driver->DriverUnload = Unload;
+    return 0;
+}

@@ -1,0 +1,104 @@
+//! Drivers that do too much of something, or what no driver may: each is named, and the host lives.
+#![cfg(test)]
+
+#[path = "common/c.rs"]
+mod c;
+
+use std::time::Duration;
+
+use c::plain;
+use nt_host::{Builder, Error, Finding, NtHost, Rule};
+
+const fn code(function: u32) -> u32 {
+    0x0022_2000 + function * 4
+}
+
+fn start(builder: Builder) -> (NtHost, nt_host::Device) {
+    let host = builder.start().expect("DriverEntry");
+    let device = host.add_device().expect("its device");
+    (host, device)
+}
+
+/// The one finding of a request that ends the run, and the line of the source that it is at.
+fn finding(builder: Builder, function: u32) -> (Finding, String) {
+    let (_host, device) = start(builder);
+    let report = match device.ioctl(code(function), &[], 0) {
+        Err(Error::Stopped(report)) => report,
+        other => panic!("{function}: {other:?}"),
+    };
+    let [finding] = report.findings() else { panic!("{function}: {:#?}", report.findings()) };
+    let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
+    let source = include_str!("../drivers/c/wdm_limits.c").lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    (finding.clone(), source.trim().to_owned())
+}
+
+fn allocate_at_the_same_time(count: u32) {
+    let (host, device) = start(plain("wdm_limits").patience(Duration::from_mins(10)));
+    assert_eq!(device.ioctl(code(0), &count.to_le_bytes(), 0).expect("an answer").status.as_int(), 0);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// More than have pages of their own.
+#[test]
+fn very_many_allocations_are_there_at_the_same_time() {
+    allocate_at_the_same_time(40_000);
+}
+
+#[test]
+#[ignore = "takes a minute in a debug build"]
+fn a_million_allocations_are_there_at_the_same_time() {
+    allocate_at_the_same_time(1_000_000);
+}
+
+#[test]
+fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
+    let (host, device) = start(plain("wdm_limits").memory(64 << 20));
+    for _ in 0..3 {
+        let answer = device.ioctl(code(1), &[], 4).expect("an answer");
+        let count = u32::from_le_bytes(answer.output.try_into().expect("four bytes"));
+        assert!((60..64).contains(&count), "{count} MiB of 64");
+    }
+    host.unload().expect("unload").assert_clean();
+}
+
+/// 1 GiB one after the other, with 128 MiB in use at most: a host that kept the pages would need them all.
+#[test]
+fn freed_memory_goes_back_to_the_system() {
+    let (host, device) = start(plain("wdm_limits").memory(128 << 20).patience(Duration::from_mins(10)));
+    device.ioctl(code(6), &[], 0).expect("an answer");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", host.process_id())).expect("the child");
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    let kib: u64 = resident.trim().trim_end_matches(" kB").parse().expect("a number");
+    assert!(kib < 512 << 10, "{kib} KiB are resident");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn system_calls_by_instruction_are_named() {
+    for (function, name) in [(2, "syscall"), (3, "int 0x80")] {
+        let (finding, source) = finding(plain("wdm_limits"), function);
+        assert_eq!(finding.rule, Rule::IllegalInstruction);
+        // A system without the interrupt of 32-bit programs refuses it by itself.
+        assert!(finding.detail.starts_with(name), "{}", finding.detail);
+        assert!(source.contains("__asm__"), "{source}");
+    }
+}
+
+#[test]
+fn a_null_pointer_is_named() {
+    let (finding, source) = finding(plain("wdm_limits"), 5);
+    assert_eq!(
+        (finding.rule, finding.detail.as_str()),
+        (Rule::AccessViolation, "writes to 0x0, through a NULL pointer")
+    );
+    assert!(source.ends_with("/* global */"), "{source}");
+}
+
+/// The thread that serves the request only waits. The deferred call is to blame.
+#[test]
+fn a_hang_names_the_callback_and_the_line_that_does_not_come_back() {
+    let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);
+    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
+    assert!(finding.detail.ends_with("does not come back (thread 2)"), "{}", finding.detail);
+    assert!(source.contains("spin") || source.contains("pause"), "{source}");
+}

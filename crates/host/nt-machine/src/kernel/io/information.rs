@@ -1,0 +1,143 @@
+//! What Windows tells about itself: modules, processes, the debugger; and processes by their handles.
+
+use etw_types::NtStatus;
+
+use crate::kernel::ex::object;
+use crate::kernel::registry::keys;
+use crate::kernel::sync::process::{self, SYSTEM};
+use crate::kernel::{kernel, lock};
+use crate::layout::{CLIENT_ID, DRIVER_OBJECT, UNICODE_STRING};
+use crate::memory::GuestPtr;
+use crate::routine::{Outcome, PASSIVE, Routine, done, fail, routine};
+
+/// Classes of system information.
+const BASIC: u32 = 0;
+const PROCESSES: u32 = 5;
+const MODULES: u32 = 11;
+const DEBUGGER: u32 = 35;
+const CODE_INTEGRITY: u32 = 103;
+/// Classes of process information.
+const PROCESS_BASIC: u32 = 0;
+const PROCESS_WOW64: u32 = 26;
+/// Bytes of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
+const MODULE: usize = 0x128;
+const PATH: usize = 0x100;
+/// Bytes of `SYSTEM_PROCESS_INFORMATION` without threads.
+const PROCESS: usize = 0x100;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    // Arguments: class, buffer, its length, place for the length of the information.
+    routine!("ZwQuerySystemInformation", PASSIVE, |call| {
+        let information = match call.u32(0) {
+            BASIC => basic(),
+            PROCESSES => processes(call.arg(1)),
+            MODULES => modules()?,
+            DEBUGGER => vec![0, 1],
+            CODE_INTEGRITY => [8_u32, 1].iter().flat_map(|word| word.to_le_bytes()).collect(),
+            _ => return fail(NtStatus::InvalidInfoClass),
+        };
+        store(&information, call.ptr(1), call.u32(2), call.ptr(3))
+    }),
+    // Arguments: handle, class, buffer, its length, place for the length of the information.
+    routine!("ZwQueryInformationProcess", PASSIVE, |call| {
+        let id = match (call.arg(0), object::of_kind(call.kernel_handle(0), "process")) {
+            (u64::MAX, _) => SYSTEM,
+            (_, Some(object)) => process::process_id(GuestPtr::new(object)),
+            (_, None) => return fail(NtStatus::InvalidHandle),
+        };
+        let information: Vec<u8> = match call.u32(1) {
+            // Exit status, PEB, affinity, priority, number, number of the parent.
+            PROCESS_BASIC => {
+                let words = [NtStatus::Pending.as_int().into(), 0, 3, 8, id, 0];
+                words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect()
+            }
+            PROCESS_WOW64 => vec![0; 8],
+            _ => return fail(NtStatus::InvalidInfoClass),
+        };
+        store(&information, call.ptr(2), call.u32(3), call.ptr(4))
+    })
+    .fails(NtStatus::InvalidHandle),
+    // Arguments: place for the handle, access, attributes, numbers of process and thread.
+    routine!("ZwOpenProcess", PASSIVE, |call| {
+        let id = call.ptr::<CLIENT_ID>(3).UniqueProcess().read()?;
+        let Some(found) = process::by_id(id) else { return fail(NtStatus::InvalidCid) };
+        call.ptr(0).write(object::open("process", found.address(), call.from))?;
+        done(())
+    })
+    .fails(NtStatus::InvalidCid),
+    // Both take the path of a service's key. Nothing but the driver itself could be loaded, and that is.
+    routine!("ZwLoadDriver", PASSIVE, |call| {
+        let path = call.ptr::<UNICODE_STRING>(0).text()?;
+        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        fail::<()>(if is_own { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
+    })
+    .fails(NtStatus::ObjectNameNotFound),
+    routine!("ZwUnloadDriver", PASSIVE, |call| {
+        let path = call.ptr::<UNICODE_STRING>(0).text()?;
+        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        fail::<()>(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
+    })
+    .fails(NtStatus::ObjectNameNotFound),
+];
+
+/// Stores information if there is room for all of it; its length in any case.
+fn store(information: &[u8], place: GuestPtr<u8>, room: u32, length: GuestPtr<u32>) -> Outcome {
+    length.write_if(information.len() as u32)?;
+    if (room as usize) < information.len() {
+        return fail(NtStatus::InfoLengthMismatch);
+    }
+    place.write_all(information)?;
+    Ok(())
+}
+
+/// Writes bytes into a structure, if it has room for them.
+fn put(structure: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = structure.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// `SYSTEM_BASIC_INFORMATION`: 2 GiB of memory and two processors.
+fn basic() -> Vec<u8> {
+    let longs = [0_u32, 156_250, 0x1000, 0x8_0000, 1, 0x8_0000, 0x1_0000, 0];
+    let quads = [0x1_0000_u64, 0x7FFF_FFFE_FFFF, 3, 2];
+    let longs = longs.iter().flat_map(|long| long.to_le_bytes());
+    longs.chain(quads.iter().flat_map(|quad| quad.to_le_bytes())).collect()
+}
+
+/// The system's process, which has no threads that are told of. Its name follows.
+fn processes(buffer: u64) -> Vec<u8> {
+    let name: Vec<u8> = "System\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut entry = vec![0; PROCESS];
+    let length = name.len() as u16;
+    put(&mut entry, 0x38, &(length - 2).to_le_bytes());
+    put(&mut entry, 0x3A, &length.to_le_bytes());
+    put(&mut entry, 0x40, &buffer.wrapping_add(PROCESS as u64).to_le_bytes());
+    put(&mut entry, 0x48, &[8]);
+    put(&mut entry, 0x50, &SYSTEM.to_le_bytes());
+    entry.extend(name);
+    entry
+}
+
+/// `RTL_PROCESS_MODULES`: the kernel and the driver.
+fn modules() -> Outcome<Vec<u8>> {
+    let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().io).driver;
+    let own = (driver.DriverStart().read()?.address(), driver.DriverSize().read()?);
+    let image = kernel().table.image();
+    let drivers = format!(r"\SystemRoot\System32\drivers\{}.sys", kernel().config.name);
+    let modules =
+        [(image.base, image.size as u32, r"\SystemRoot\system32\ntoskrnl.exe"), (own.0, own.1, drivers.as_str())];
+    let mut information = (modules.len() as u64).to_le_bytes().to_vec();
+    for (index, (base, size, path)) in (0_u16..).zip(modules) {
+        let mut module = vec![0; MODULE];
+        put(&mut module, 0x10, &base.to_le_bytes());
+        put(&mut module, 0x18, &size.to_le_bytes());
+        put(&mut module, 0x20, &index.to_le_bytes());
+        put(&mut module, 0x24, &[1]);
+        let name = path.rfind('\\').map_or(0, |position| position + 1);
+        put(&mut module, 0x26, &(name as u16).to_le_bytes());
+        put(&mut module, 0x28, path.as_bytes().get(..PATH - 1).unwrap_or(path.as_bytes()));
+        information.extend(module);
+    }
+    Ok(information)
+}

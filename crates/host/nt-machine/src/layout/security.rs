@@ -1,0 +1,72 @@
+//! Security descriptors and what they are made of.
+
+use super::layout;
+use crate::memory::{Fault, GuestPtr};
+
+layout! {
+    /// Parts of 32 bits follow.
+    SID: 8 {
+        Revision: u8,
+        SubAuthorityCount: u8,
+        IdentifierAuthority: [u8; 6],
+    }
+
+    /// Entries follow.
+    ACL: 8 {
+        AclRevision: u8,
+        Sbz1: u8,
+        AclSize: u16,
+        AceCount: u16,
+        Sbz2: u16,
+    }
+
+    /// `ACCESS_ALLOWED_ACE` up to its identifier.
+    ACE: 8 {
+        AceType: u8,
+        AceFlags: u8,
+        AceSize: u16,
+        Mask: u32,
+    }
+
+    SECURITY_DESCRIPTOR: 0x28 {
+        Revision: u8,
+        Sbz1: u8,
+        Control: u16,
+        Padding: u32,
+        Owner: GuestPtr<u8>,
+        Group: GuestPtr<u8>,
+        Sacl: GuestPtr<u8>,
+        Dacl: GuestPtr<u8>,
+    }
+
+    SECURITY_DESCRIPTOR_RELATIVE: 0x14 {
+        Revision: u8,
+        Sbz1: u8,
+        Control: u16,
+        Owner: u32,
+        Group: u32,
+        Sacl: u32,
+        Dacl: u32,
+    }
+
+    /// The members behind the tokens are Windows' own affair.
+    SECURITY_SUBJECT_CONTEXT: 0x20 {
+        ClientToken: u64,
+        ImpersonationLevel: u32,
+        Padding: u32,
+        PrimaryToken: u64,
+        ProcessAuditId: u64,
+    }
+}
+
+impl GuestPtr<SID> {
+    /// Bytes of an identifier with so many parts.
+    pub(crate) const fn size_with(parts: u8) -> u64 {
+        size_of::<SID>() as u64 + parts as u64 * 4
+    }
+
+    /// Bytes of this one.
+    pub(crate) fn size(self) -> Result<u64, Fault> {
+        Ok(Self::size_with(self.SubAuthorityCount().read()?))
+    }
+}

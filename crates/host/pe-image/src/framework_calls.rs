@@ -1,0 +1,106 @@
+//! Which functions of the framework an image calls.
+//!
+//! A call goes through a table that the framework fills in. Compilers load the table's address and then the function's, or the
+//! function's at once where the table is the image's own (before 1.15). Both forms are looked for in code, without taking
+//! instructions apart from the start: what is found is a good list for a reader, and no proof.
+
+use std::collections::BTreeSet;
+
+use crate::bytes::u32_at;
+use crate::layout::Layout;
+
+const COMPONENT: &str = "KmdfLibrary\0";
+/// The first minor version whose drivers have the address of a table.
+const POINTER: u32 = 15;
+/// Where `WDF_BIND_INFO` has the minor version, the number of functions and the address of the table.
+const MINOR: usize = 20;
+const COUNT: usize = 28;
+const TABLE: usize = 32;
+/// Bytes of code behind the load of the table in which the load of the function is looked for.
+const NEAR: usize = 96;
+
+/// The indices of the functions that an image calls; empty for an image without the framework.
+#[must_use]
+pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
+    let Some((minor, count, table)) = bind_info(layout) else { return BTreeSet::new() };
+    let mut calls = BTreeSet::new();
+    for section in layout.sections.iter().filter(|section| section.is_executable()) {
+        let start = section.rva as usize;
+        let end = start.saturating_add(section.memory_size() as usize).min(layout.bytes.len());
+        let code = layout.bytes.get(start..end).unwrap_or_default();
+        for at in 0..code.len() {
+            let Some((register, place)) = relative_load(code, at, start) else { continue };
+            let index = match (place.checked_sub(table), register) {
+                // The table itself was in the image before 1.15; since then only its address is.
+                (Some(offset), _) if minor < POINTER && offset.is_multiple_of(8) => u32::try_from(offset / 8).ok(),
+                (Some(0), Some(register)) => indexed_load(code, at + 7, register),
+                _ => None,
+            };
+            calls.extend(index.filter(|index| *index < count));
+        }
+    }
+    calls
+}
+
+/// The minor version that the image is for, how many functions it knows, and where its table or the address of it is.
+fn bind_info(layout: &Layout) -> Option<(u32, u32, u64)> {
+    let name: Vec<u8> = COMPONENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let at = layout.bytes.windows(name.len()).step_by(2).position(|window| window == name)? * 2;
+    let pointer = layout.base.wrapping_add(at as u64).to_le_bytes();
+    let place = layout.bytes.chunks_exact(8).position(|word| word == pointer)? * 8;
+    let info = layout.bytes.get(place.checked_sub(8)?..)?;
+    let table = u64::from_le_bytes(*info.get(TABLE..)?.first_chunk()?);
+    Some((u32_at(info, MINOR)?, u32_at(info, COUNT)?, table.checked_sub(layout.base)?))
+}
+
+/// A load of 64 bits or a call, relative to the instruction: the register, if it is a load, and the place in the image.
+fn relative_load(code: &[u8], at: usize, start: usize) -> Option<(Option<u8>, u64)> {
+    let (register, displacement, length) = match code.get(at..)? {
+        // mov r64, [rip + displacement]
+        [rex @ (0x48 | 0x4C), 0x8B, modrm, rest @ ..] if modrm & 0xC7 == 5 => {
+            (Some((modrm >> 3 & 7) | (rex & 4) << 1), rest.first_chunk()?, 7)
+        }
+        // call [rip + displacement]
+        [0xFF, 0x15, rest @ ..] => (None, rest.first_chunk()?, 6),
+        _ => return None,
+    };
+    let end = (start + at + length) as u64;
+    Some((register, end.wrapping_add_signed(i32::from_le_bytes(*displacement).into())))
+}
+
+/// The index of the first function that is loaded or called through a register near a place.
+fn indexed_load(code: &[u8], from: usize, register: u8) -> Option<u32> {
+    let near = code.get(from..code.len().min(from + NEAR))?;
+    (0..near.len()).find_map(|at| {
+        let (rex, modrm, rest) = match near.get(at..)? {
+            [rex @ 0x48..=0x4F, 0x8B, modrm, rest @ ..] => (*rex, *modrm, rest),
+            [rex @ (0x40..=0x4F), 0xFF, modrm, rest @ ..] if modrm >> 3 & 7 == 2 => (*rex, *modrm, rest),
+            [0xFF, modrm, rest @ ..] if modrm >> 3 & 7 == 2 => (0, *modrm, rest),
+            _ => return None,
+        };
+        let base = (modrm & 7) | (rex & 1) << 3;
+        let displacement = match modrm >> 6 {
+            1 => u32::from(*rest.first()?),
+            2 => u32::from_le_bytes(*rest.first_chunk()?),
+            _ => return None,
+        };
+        // rsp as a base has another form; tables are smaller than 64 KiB.
+        (base == register && modrm & 7 != 4 && displacement.is_multiple_of(8) && displacement < 0x1_0000)
+            .then_some(displacement / 8)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{indexed_load, relative_load};
+
+    #[test]
+    fn the_table_and_the_function_are_found_in_the_code_of_a_call() {
+        // mov rax, [rip + 0x10]; mov rcx, [rsp + 8]; mov rax, [rax + 0x3A0]
+        let code = [0x48, 0x8B, 0x05, 0x10, 0, 0, 0, 0x48, 0x8B, 0x4C, 0x24, 0x08, 0x48, 0x8B, 0x80, 0xA0, 0x03, 0, 0];
+        assert_eq!(relative_load(&code, 0, 0x1000), Some((Some(0), 0x1017)));
+        assert_eq!(indexed_load(&code, 7, 0), Some(116));
+        assert_eq!(indexed_load(&code, 7, 3), None);
+        assert_eq!(relative_load(&[0xFF, 0x15, 0xFA, 0xFF, 0xFF, 0xFF], 0, 0x1000), Some((None, 0x1000)));
+    }
+}
