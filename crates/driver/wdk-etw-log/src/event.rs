@@ -5,6 +5,11 @@ use wdk_etw::__private::Formatting;
 use wdk_etw::{EventDataDescriptor, EventDescriptor, FixedText, Keyword, Level, Mode, Provider};
 
 /// Bytes of a message that was formatted. A message without arguments can be longer.
+///
+/// ```
+/// // What a driver logs in one message is cut there.
+/// const { assert!(wdk_etw_log::MESSAGE_SIZE >= 256, "longer messages are expected") };
+/// ```
 pub const MESSAGE_SIZE: usize = 512;
 
 /// What stands for a message that was not formatted.

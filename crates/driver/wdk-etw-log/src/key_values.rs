@@ -7,6 +7,10 @@ use wdk_etw::tracelogging::EventBuilder;
 use wdk_etw::{FixedText, InType, OutType};
 
 /// Bytes of the values of all key-values of a message. A text of its own has at most half of them.
+///
+/// ```
+/// const { assert!(wdk_etw_log::KEY_VALUE_SIZE / 2 >= 128, "longer values are expected") };
+/// ```
 pub const KEY_VALUE_SIZE: usize = 512;
 
 /// Adds key-values to an event, as long as there is room.

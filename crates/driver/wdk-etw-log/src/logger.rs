@@ -114,6 +114,13 @@ impl<M: Mode> EtwLogger<M> {
 
     /// The provider.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// static LOGGER: wdk_etw_log::EtwLogger = wdk_etw_log::EtwLogger::new(&PROVIDER);
+    /// assert_eq!(LOGGER.provider().name(), "MyCompany.MyDriver");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.

@@ -1,7 +1,8 @@
 //! The function of an event.
 //!
-//! A field becomes a parameter; a field that is the length or the count of others does not, as their slices know it. What has no
-//! form of its own in Rust (structures, arrays of text) is taken as the bytes of the payload.
+//! A field becomes a parameter; a field that is the length or the count of others does not, as their slices know it. Structures have types of
+//! their own ([`structure`]). What has no form in Rust (structures with members of variable size, arrays of text) is taken as the bytes of
+//! the payload.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,9 +11,18 @@ use etw_manifest::manifest::{Data, DataKind, Event, Provider, Size};
 
 use crate::generate::{ATTRIBUTES, plain};
 use crate::names::snake;
+use crate::structure;
 
 /// The types of maps, by the maps' names.
 pub(crate) type Mapped = HashMap<String, String>;
+
+/// The types and functions of an event's structures.
+pub(crate) fn structures(provider: &Provider, event: &Event, function: &str, mapped: &Mapped) -> Vec<(String, String)> {
+    let template = provider.templates.iter().find(|template| template.id == event.template);
+    let fields = template.into_iter().flat_map(|template| &template.fields);
+    let typed = fields.filter(|field| structure::is_typed(field, mapped));
+    typed.map(|field| structure::names(function, field)).collect()
+}
 
 /// The symbol of an event, or one by its number.
 pub(crate) fn name(event: &Event) -> String {
@@ -33,7 +43,7 @@ struct Field {
 const INVALID_PARAMETER: &str = "return ::wdk_etw::NtStatus::InvalidParameter";
 
 /// Types of fixed size by the names of manifests: of one value, and of the values of an array.
-const SCALARS: [(&str, &str, &str); 18] = [
+pub(crate) const SCALARS: [(&str, &str, &str); 18] = [
     ("win:Int8", "i8", "i8"),
     ("win:UInt8", "u8", "u8"),
     ("win:Int16", "i16", "i16"),
@@ -78,7 +88,12 @@ pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, functi
     );
     let template = provider.templates.iter().find(|template| template.id == event.template);
     let fields = template.map_or(&[][..], |template| &template.fields);
-    let fields: Vec<Field> = fields.iter().map(|field| self::field(field, fields, mapped)).collect();
+    for field in fields {
+        if structure::is_typed(field, mapped) {
+            structure::push(code, function, field, mapped);
+        }
+    }
+    let fields: Vec<Field> = fields.iter().map(|field| self::field(function, field, fields, mapped)).collect();
     let _ = write!(
         code,
         "/// Writes event {} version {}{text}\n///\n/// `activity` is the activity that the event belongs to. Does nothing, \
@@ -109,8 +124,10 @@ pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, functi
 }
 
 /// Whether a field's value is a slice whose length a count or length field can follow.
-fn is_slice(field: &Data) -> bool {
-    let DataKind::Value { encoding, .. } = &field.kind else { return false };
+fn is_slice(field: &Data, mapped: &Mapped) -> bool {
+    let DataKind::Value { encoding, .. } = &field.kind else {
+        return matches!(field.count, Size::Field(_)) && structure::is_typed(field, mapped);
+    };
     let name = encoding.name().unwrap_or_default();
     match (&field.count, &field.length) {
         (Size::Field(_), Size::None) => SCALARS.iter().any(|(known, ..)| *known == name),
@@ -125,7 +142,7 @@ fn users<'a>(field: &'a Data, fields: &'a [Data]) -> impl Iterator<Item = &'a Da
     fields.iter().filter(move |other| refers(&other.count) || refers(&other.length))
 }
 
-fn field(data: &Data, fields: &[Data], mapped: &Mapped) -> Field {
+fn field(function: &str, data: &Data, fields: &[Data], mapped: &Mapped) -> Field {
     let name = snake(&data.name);
     let of = |parameter: String, before: String, descriptors: Vec<String>| Field {
         name: name.clone(),
@@ -136,12 +153,20 @@ fn field(data: &Data, fields: &[Data], mapped: &Mapped) -> Field {
     let value = format!("value_descriptor(&{name})");
     let slice = format!("slice_descriptor({name})");
     let DataKind::Value { encoding, map, .. } = &data.kind else {
-        return of("&[u8]".to_owned(), String::new(), vec![slice]);
+        if !structure::is_typed(data, mapped) {
+            return of("&[u8]".to_owned(), String::new(), vec![slice]);
+        }
+        let (kind, _) = structure::names(function, data);
+        return match &data.count {
+            Size::None => of(format!("&{kind}"), String::new(), vec![format!("value_descriptor({name})")]),
+            Size::Fixed(count) => of(format!("&[{kind}; {count}]"), String::new(), vec![slice]),
+            Size::Field(_) => of(format!("&[{kind}]"), String::new(), vec![slice]),
+        };
     };
     let kind = encoding.name().unwrap_or_default();
     let scalar = SCALARS.iter().find(|(known, ..)| *known == kind);
     let users: Vec<&Data> = users(data, fields).collect();
-    if !users.is_empty() && users.iter().all(|user| is_slice(user)) {
+    if !users.is_empty() && users.iter().all(|user| is_slice(user, mapped)) {
         return length(&name, scalar.map_or("u32", |(_, one, _)| one), &users);
     }
     match (scalar, &data.count, &data.length) {

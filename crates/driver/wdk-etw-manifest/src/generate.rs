@@ -118,6 +118,10 @@ fn items(provider: &Provider) -> Result<String, Error> {
         let name = snake(&event::name(event));
         names.add(&name, &format!("event {} version {}", event.id, event.version))?;
         names.add(&name.to_ascii_uppercase(), &format!("the descriptor of event {}", event.id))?;
+        for (kind, function) in event::structures(provider, event, &name, &mapped) {
+            names.add(&kind, &format!("a structure of event {}", event.id))?;
+            names.add(&function, &format!("a structure of event {}", event.id))?;
+        }
         event::push(&mut code, provider, event, &name, &mapped);
     }
     Ok(code)

@@ -37,6 +37,7 @@ mod event;
 mod generate;
 mod names;
 mod resource;
+mod structure;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -85,7 +86,22 @@ pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Compiles the text of a manifest.
+/// Compiles the text of a manifest, for a build script that does the rest itself.
+///
+/// ```
+/// let text = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events">
+///   <instrumentation><events>
+///     <provider name="My-Driver" guid="{5f0f3f6c-58a2-4c0b-9f43-0d3c1c7a9b10}" symbol="MY_DRIVER"
+///               resourceFileName="my.sys" messageFileName="my.sys">
+///       <events><event value="1" symbol="Started" level="win:Informational"/></events>
+///     </provider>
+///   </events></instrumentation>
+/// </instrumentationManifest>"#;
+/// let wdk_etw_manifest::Compiled { code, resources } = wdk_etw_manifest::compile_bytes(text.as_bytes())?;
+/// assert!(code.contains("pub fn started("));
+/// assert!(!resources.is_empty());
+/// # Ok::<(), wdk_etw_manifest::Error>(())
+/// ```
 ///
 /// # Errors
 ///

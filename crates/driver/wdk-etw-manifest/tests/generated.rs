@@ -14,6 +14,44 @@ mod rich {
     include!("data/rich.rs");
 }
 
+#[rustfmt::skip]
+mod structs {
+    include!("data/structs.rs");
+}
+
+#[test]
+fn structures_of_members_with_a_fixed_size_have_types() {
+    let host = Host::new();
+    let _here = host.enter();
+    let session = host.engine().start_session("structs");
+    // SAFETY: unregistered below, by the only thread.
+    assert_eq!(unsafe { structs::PROVIDER.register() }, NtStatus::Success);
+    session.enable(*structs::PROVIDER.id(), Enable::default());
+    let place = structs::blocks_read_where(0x0102, true, structs::State::ON);
+    let parts = [structs::blocks_read_parts(7, *b"abc"), structs::blocks_read_parts(8, *b"def")];
+    assert_eq!(structs::blocks_read(None, &place, &parts, &[1, 2]), NtStatus::Success);
+    let id = Guid::from_u128(0x0102);
+    let all = structs::wide_one_all(1, 2, [3, 4], id, 5, 6, [0x41, 0x42], 7, -1);
+    assert_eq!(structs::wide_one(None, &all), NtStatus::Success);
+    let events = session.events();
+    let read: Vec<&[u8]> = vec![
+        &[2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
+        // The count follows from the slice.
+        &[2, 0],
+        b"\x07\0abc\x08\0def",
+        &[1, 2],
+    ];
+    assert_eq!(events[0].payload, read.concat());
+    let wide: Vec<&[u8]> = vec![
+        &[1, 2, 0, 3, 0, 0, 0, 4, 0, 0, 0],
+        id.as_bytes_raw(),
+        &[5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0],
+        &[0x41, 0, 0x42, 0, 7, 0xFF, 0xFF],
+    ];
+    assert_eq!(events[1].payload, wide.concat());
+    structs::PROVIDER.unregister();
+}
+
 #[test]
 fn functions_write_the_payload_of_their_template() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

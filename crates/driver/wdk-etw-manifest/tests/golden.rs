@@ -7,16 +7,19 @@ use std::path::Path;
 use etw_manifest::wevt;
 
 const RICH: &[u8] = include_bytes!("../../../host/etw-manifest/tests/data/rich.man");
+const STRUCTS: &[u8] = include_bytes!("data/structs.man");
 
-/// `tests/data/rich.rs` is what the generator made; `WDK_ETW_BLESS=1` writes it anew. `tests/generated.rs` runs it.
+/// `tests/data/rich.rs` and `structs.rs` are what the generator made; `WDK_ETW_BLESS=1` writes them anew. `tests/generated.rs` runs them.
 #[test]
 fn the_module_is_what_the_generator_makes() {
-    let code = wdk_etw_manifest::compile_bytes(RICH).unwrap().code;
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rich.rs");
-    if std::env::var_os("WDK_ETW_BLESS").is_some() {
-        fs::write(&file, &code).unwrap();
+    for (manifest, name) in [(RICH, "rich.rs"), (STRUCTS, "structs.rs")] {
+        let code = wdk_etw_manifest::compile_bytes(manifest).unwrap().code;
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+        if std::env::var_os("WDK_ETW_BLESS").is_some() {
+            fs::write(&file, &code).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), code);
     }
-    assert_eq!(fs::read_to_string(&file).unwrap(), code);
 }
 
 /// Type, name, language and data of the resources of a `.res` file.

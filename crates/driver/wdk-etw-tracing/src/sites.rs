@@ -13,6 +13,10 @@ use tracing_core::Metadata;
 use crate::values::Shape;
 
 /// How many call sites have their metadata kept.
+///
+/// ```
+/// const { assert!(wdk_etw_tracing::SITES >= 32, "the call sites of this driver") };
+/// ```
 pub const SITES: usize = 64;
 
 /// Bytes of the metadata of a call site that is kept.

@@ -8,6 +8,10 @@ use tracing_core::Metadata;
 use tracing_core::span::Id;
 
 /// How many spans can be open at a time.
+///
+/// ```
+/// const { assert!(wdk_etw_tracing::SPANS >= 64, "the requests that this driver takes at a time") };
+/// ```
 pub const SPANS: usize = 128;
 
 /// The bits of an id that say which entry is meant; those above count how often it was used.

@@ -131,6 +131,13 @@ impl<M: Mode> EtwTracing<M> {
 
     /// The provider.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// static TRACING: wdk_etw_tracing::EtwTracing = wdk_etw_tracing::EtwTracing::new(&PROVIDER);
+    /// assert_eq!(TRACING.provider().name(), "MyCompany.MyDriver");
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -140,6 +147,22 @@ impl<M: Mode> EtwTracing<M> {
     }
 
     /// The activity id of a span's events, for events of `wdk-etw` that belong to it; `None` for a span that is not open.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::{define_provider, write_event};
+    /// use wdk_etw_tracing::EtwTracing;
+    ///
+    /// define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// static TRACING: EtwTracing = EtwTracing::new(&PROVIDER);
+    ///
+    /// fn read(span: &tracing::Span) {
+    ///     if let Some(activity) = span.id().and_then(|id| TRACING.activity(&id)) {
+    ///         write_event!(PROVIDER, "Read", activity_id(&activity));
+    ///     }
+    /// }
+    /// read(&tracing::info_span!("request"));
+    /// ```
     ///
     /// # IRQL
     ///

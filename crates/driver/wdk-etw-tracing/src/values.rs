@@ -8,6 +8,10 @@ use wdk_etw::__private::Formatting;
 use wdk_etw::{FixedText, InType, Mode, OutType};
 
 /// Bytes of all values of an event.
+///
+/// ```
+/// const { assert!(wdk_etw_tracing::VALUES_SIZE >= 256, "the longest event of this driver") };
+/// ```
 pub const VALUES_SIZE: usize = 512;
 
 /// Fields of one call site; `tracing` has no more.

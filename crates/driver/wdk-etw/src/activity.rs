@@ -328,6 +328,17 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
 
     /// Sets what the stop event says of how the work ended.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::start_activity;
+    ///
+    /// let mut scope = start_activity!(PROVIDER, "Read", result(u64("Bytes")));
+    /// scope.set_result(512);
+    /// assert_eq!(scope.result(), 512);
+    /// // Dropped, also by an early return: the stop event has the bytes.
+    /// ```
+    ///
     /// # IRQL
     ///
     /// Any.
@@ -336,6 +347,15 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     }
 
     /// Ends the activity with this result, and returns the status of writing the stop event.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// use wdk_etw::start_activity;
+    ///
+    /// let scope = start_activity!(PROVIDER, "Read", result(u64("Bytes")));
+    /// assert!(scope.stop_with(512).is_success());
+    /// ```
     ///
     /// # IRQL
     ///

@@ -9,6 +9,7 @@
 //!
 //! tlg::define_provider!(MY_PROVIDER, "MyCompany.MyDriver");
 //!
+//! // Of the type `tlg::ProviderEnableCallback`.
 //! fn on_enable(_source: &tlg::Guid, _code: u32, _level: tlg::Level, _any: u64, _all: u64, _filter: usize, context: usize) {
 //!     assert_eq!(context, 12345);
 //! }
@@ -16,6 +17,9 @@
 //! // SAFETY: unregistered below, when nothing writes any more.
 //! let status = unsafe { MY_PROVIDER.register_with_callback(on_enable, 12345) };
 //! assert_eq!(status, 0);
+//! assert!(MY_PROVIDER.raw_meta().ends_with(b"MyCompany.MyDriver\0"));
+//! let activity = tlg::Provider::create_activity_id();
+//! tlg::write_event!(MY_PROVIDER, "Started", activity_id(activity.as_bytes_raw()));
 //! tlg::write_event!(MY_PROVIDER, "MyEvent", u32("Value", &5), related_id(tlg::Provider::guid_from_name("Other").as_bytes_raw()));
 //! assert_eq!(MY_PROVIDER.unregister(), 0);
 //! ```

@@ -33,7 +33,7 @@ macro_rules! context {
     };
 }
 
-/// `WDF_OBJECT_CONTEXT_TYPE_INFO` in a static.
+/// `WDF_OBJECT_CONTEXT_TYPE_INFO` in a static, made by [`context!`](crate::context!).
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ContextInfo(WDF_OBJECT_CONTEXT_TYPE_INFO);

@@ -38,7 +38,8 @@ impl Timer {
         Self { child: Child::new() }
     }
 
-    /// Ticks once, after `delay`; starts over if it is running.
+    /// Ticks once, after `delay`; starts over if it is running. Does nothing while [`stop`](Self::stop) waits on another thread; after that it
+    /// starts the timer again.
     ///
     /// # IRQL
     ///
@@ -120,4 +121,8 @@ unsafe extern "C" fn cleanup<T: TimerEvents<Tag>, Tag>(object: WDFOBJECT) {
     if let Some(value) = unsafe { context::get::<T>(device) } {
         value.timer().child.forget();
     }
+    // The framework stopped the timer before this, but a `start` on another processor may have passed its check by then and set the
+    // timer afterwards, which would tick when its memory is gone. None can come after `forget`.
+    // SAFETY: an object is valid during its cleanup, which runs at PASSIVE_LEVEL for timers.
+    let _was_running = unsafe { call_unsafe_wdf_function_binding!(WdfTimerStop, object.cast(), 1) };
 }

@@ -44,6 +44,7 @@ pub mod expect;
 pub mod export;
 pub mod format;
 mod images;
+mod new_file;
 pub mod pair;
 mod read;
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub use error::Error;
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
 pub use images::{FrameNames, Images, Place};
+pub use new_file::NewFile;
 pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};

@@ -7,6 +7,7 @@
 //! | Rust code compiles, and runs where it can | documentation tests of this file |
 //! | the tutorial works, block by block | `tests/tutorial.rs` |
 //! | drivers on other pages are built and run | `tests/guides.rs` |
+//! | every public item of what a driver links is shown by an example | `tests/examples.rs` |
 //!
 //! This crate reads Markdown ([`markdown`]) as far as these tests need it. It never changes a page.
 #![expect(

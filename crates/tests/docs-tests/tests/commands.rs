@@ -1,14 +1,13 @@
 //! Commands that the pages mention exist, with the flags that they are mentioned with.
 #![cfg(test)]
 
+mod programs;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::env::consts::EXE_SUFFIX;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
 use docs_tests::markdown::{Page, pages, repository};
-use test_images::{built, named};
+use programs::program;
 
 /// The programs of this repository that pages mention, and how the mention may begin.
 const PROGRAMS: [(&str, &[&str]); 6] = [
@@ -60,18 +59,9 @@ fn mentions() -> Vec<Mention> {
     mentions
 }
 
-/// Our programs, built as the tests are.
-fn build() -> Vec<PathBuf> {
-    let packages = PROGRAMS.iter().flat_map(|(program, _)| ["--package", program]);
-    let mut cargo = Command::new(env!("CARGO"));
-    built(cargo.current_dir(repository()).args(["build", "--quiet"]).args(packages)).expect("our programs")
-}
-
 /// What a program says about a command: its explanation, or `None` where it does not know it.
-fn help(programs: &[PathBuf], program: &str, command: &[&str]) -> Option<String> {
-    let program = named(programs, &format!("{program}{EXE_SUFFIX}")).expect("one of our programs");
-    let output =
-        Command::new(program).current_dir(repository()).args(command).arg("--help").output().expect("a program");
+fn help(name: &str, command: &[&str]) -> Option<String> {
+    let output = program(name).args(command).arg("--help").output().expect("a program");
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -95,25 +85,16 @@ fn command(mention: &Mention) -> Vec<&str> {
 
 #[test]
 fn commands_and_their_flags_exist() {
-    let programs = build();
     let mut known: BTreeMap<(&str, Vec<&str>), Option<String>> = BTreeMap::new();
     let mentions = mentions();
     let mut mistakes = Vec::new();
     for mention in &mentions {
         let command = command(mention);
-        let help = known
-            .entry((mention.program, command.clone()))
-            .or_insert_with(|| help(&programs, mention.program, &command));
+        let help = known.entry((mention.program, command.clone())).or_insert_with(|| help(mention.program, &command));
         let Some(help) = help else {
             mistakes.push(format!("{}: {} has no command {}", mention.place, mention.program, command.join(" ")));
             continue;
         };
-        // nt-host explains all its commands at once, and so takes any word before `--help`.
-        if mention.program == "nt-host"
-            && command.first().is_some_and(|word| !help.contains(&format!("nt-host {word} ")))
-        {
-            mistakes.push(format!("{}: nt-host has no command {}", mention.place, command.join(" ")));
-        }
         let flags = flags(help);
         for word in mention.words.iter().filter(|word| word.starts_with("--") && word.len() > 2) {
             let flag = word.split('=').next().unwrap_or(word);
@@ -136,8 +117,7 @@ fn a_command_is_recognised_and_one_that_is_not_there_is_noticed() {
     assert!(found.words.contains(&"--session".into()) && !found.words.contains(&"comment".into()));
     assert!(mention(String::new(), "cargo test").is_none());
     assert!(mention(String::new(), "etwctl-like").is_none());
-    let programs = build();
-    assert!(help(&programs, "xtask", &["fly"]).is_none());
-    assert!(help(&programs, "etwctl", &["fly"]).is_none());
-    assert!(!flags(&help(&programs, "xtask", &["test"]).expect("a command")).contains("--fly"));
+    assert!(help("xtask", &["fly"]).is_none());
+    assert!(help("etwctl", &["fly"]).is_none());
+    assert!(!flags(&help("xtask", &["test"]).expect("a command")).contains("--fly"));
 }

@@ -9,7 +9,7 @@ fn fuzz(arguments: &[&str]) -> Output {
 
 #[test]
 fn a_short_run_says_its_seed_and_sums_up() {
-    let output = fuzz(&["guid", "--seed", "42", "--minutes", "0.005"]);
+    let output = fuzz(&["guid", "--seed", "42", "--time", "300ms"]);
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("random seed 42"), "{text}");

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use command_line::{Shells, VERSION, exit};
+use command_line::{VERSION, exit};
 use driver_build::{Arch, Options};
 
 /// Builds, tests, runs, traces and packages Windows kernel drivers on Linux, without Windows and without the WDK.
@@ -62,8 +62,6 @@ pub(crate) enum Command {
     Package(Package),
     /// Install what is missing: Rust's targets for Windows, clang and LLVM
     Setup,
-    #[command(flatten)]
-    Shells(Shells),
 }
 
 #[derive(Args)]

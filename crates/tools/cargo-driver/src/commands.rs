@@ -6,13 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
 use command_line::{end, exit};
 use driver_build::new::{Kind, NewDriver};
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
 
-use crate::arguments::{Arguments, Command, Driver, Inspect, New, Package, Run, Test};
+use crate::arguments::{Command, Driver, Inspect, New, Package, Run, Test};
 use crate::{internal, trace};
 
 const SETUP: &str = "cargo driver setup";
@@ -34,10 +33,6 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         }
         Command::Package(package) => make_package(&host, package),
         Command::Setup => setup(),
-        Command::Shells(shells) => match shells.run(Arguments::command(), "cargo-driver") {
-            exit::SUCCESS => Ok(()),
-            code => Err(Error::Said(code)),
-        },
     });
     match result {
         Ok(()) => end(exit::SUCCESS),

@@ -13,23 +13,40 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Command, Parser};
 
 pub use output::{end, print};
-pub use shells::Shells;
 pub use words::Words;
+
+use shells::Shells;
 
 /// The version of the programs, with the commit if it is known.
 pub const VERSION: &str = env!("VERSION");
 
-/// Parses a command line, which begins with the program's name. The other result is how the program ends: after `--help` and
-/// `--version`, or after a message about wrong usage.
+/// Parses a command line, which begins with the program's name. The other result is how the program ends: after `--help`,
+/// `--version`, `completions` or `man`, or after a message about wrong usage.
 ///
 /// # Errors
 ///
 /// See above.
 pub fn parse<P: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
-    P::try_parse_from(words).map_err(|error| explain(&error))
+    parse_as(P::command(), words)
+}
+
+/// As [`parse`], with a description of the command line to which the program added something.
+///
+/// # Errors
+///
+/// As those of [`parse`].
+pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
+    let description = shells::added_to(command);
+    let mut command = description.clone();
+    let matches = command.try_get_matches_from_mut(words).map_err(|error| explain(&error))?;
+    match Shells::of(&matches) {
+        // Of the description as it was: clap adds to the one that it parses with.
+        Some(shells) => Err(end(shells.run(description))),
+        None => P::from_arg_matches(&matches).map_err(|error| explain(&error.format(&mut command))),
+    }
 }
 
 /// Prints what clap has to say and returns how the program ends.

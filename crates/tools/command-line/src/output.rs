@@ -20,11 +20,10 @@ pub fn print(text: &str) {
     }
 }
 
-/// The exit code, which is not success if output was lost.
+/// The exit code, which is [`exit::USAGE`] at least if output was lost.
 #[must_use]
 pub fn end(code: u8) -> ExitCode {
-    let is_lost = code == exit::SUCCESS && LOST.load(Ordering::Relaxed);
-    ExitCode::from(if is_lost { exit::USAGE } else { code })
+    ExitCode::from(if LOST.load(Ordering::Relaxed) { code.max(exit::USAGE) } else { code })
 }
 
 /// Keeps in mind how writing went.

@@ -1,16 +1,15 @@
-//! Completions for shells and manual pages, from the description of the command line.
+//! Completions for shells and manual pages, from the description of the command line. Every program has these two commands.
 
 use std::fs;
 use std::path::PathBuf;
 
-use clap::{Command, Subcommand};
+use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use clap_complete::Shell;
 
 use crate::{exit, print};
 
-/// The commands of every program for its own command line.
-#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
-pub enum Shells {
+#[derive(Subcommand)]
+pub(crate) enum Shells {
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -23,10 +22,28 @@ pub enum Shells {
     },
 }
 
+/// Adds the commands to those of a program, or to a program that has none.
+pub(crate) fn added_to(command: Command) -> Command {
+    let is_alone = !command.has_subcommands();
+    let command = Shells::augment_subcommands(command);
+    if is_alone {
+        command.subcommand_required(false).subcommand_negates_reqs(true).args_conflicts_with_subcommands(true)
+    } else {
+        command
+    }
+}
+
 impl Shells {
-    /// Does it for a program and returns its exit code. `name` is that of the file which shells look for.
-    #[must_use]
-    pub fn run(&self, mut command: Command, name: &'static str) -> u8 {
+    /// The command that was given, if it is one of these.
+    pub(crate) fn of(matches: &ArgMatches) -> Option<Self> {
+        matches.subcommand_name().filter(|name| Self::has_subcommand(name))?;
+        Self::from_arg_matches(matches).ok()
+    }
+
+    /// Does it for a program and returns its exit code.
+    pub(crate) fn run(&self, mut command: Command) -> u8 {
+        // The name of the file that cargo and shells look for.
+        let name = command.get_name().replace(' ', "-");
         match self {
             Self::Completions { shell } => {
                 let mut script = Vec::new();

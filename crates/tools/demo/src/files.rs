@@ -2,11 +2,11 @@
 //!
 //! An export takes its place in one step, so that a run that is interrupted leaves the one before or the whole new one.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use etw_etl::{About, Exporter, Format};
+use etw_etl::{About, Exporter, Format, NewFile};
 
 use crate::trace::Trace;
 
@@ -22,10 +22,10 @@ impl Files {
     pub(crate) fn prepare(folder: &Path) -> Result<Self, String> {
         let cannot = |error| format!("cannot write to {}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(cannot)?;
-        let etl = folder.join("demo.etl");
-        File::create(&etl).map_err(cannot)?;
         // A driver's process has a folder of its own, so the session is told the whole path.
-        let etl = fs::canonicalize(etl).map_err(cannot)?;
+        let etl = fs::canonicalize(folder).map_err(cannot)?.join("demo.etl");
+        // Taken back at once: the session replaces the file when it starts.
+        NewFile::create(&etl).map_err(|error| error.to_string())?;
         if etl.to_str().is_none() {
             let name = etl.as_os_str().as_encoded_bytes().escape_ascii();
             return Err(format!("cannot write to `{name}`: the name of a session's file must be valid UTF-8"));
@@ -50,13 +50,6 @@ pub(crate) fn export<W: Write>(out: W, format: Format, trace: &Trace, about: Abo
 }
 
 fn replace(path: &Path, format: Format, trace: &Trace, about: About) -> Result<(), String> {
-    let fresh = path.with_extension("new");
-    let written = File::create(&fresh)
-        .and_then(|file| export(BufWriter::new(file), format, trace, about))
-        .and_then(|_| fs::rename(&fresh, path));
-    written.map_err(|error| {
-        // What is half written is of no use.
-        let _ = fs::remove_file(&fresh);
-        format!("cannot write {}: {error}", path.display())
-    })
+    let written = NewFile::create(path).and_then(|file| export(file, format, trace, about)?.finish());
+    written.map_err(|error| error.to_string())
 }

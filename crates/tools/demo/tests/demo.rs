@@ -100,11 +100,11 @@ fn what_cannot_be_done_is_said() {
     fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     fs::write(&file, "not a folder").expect("a file");
     let output = run(&image(), &file, &[]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot write to"), "{output:?}");
 
     let output = run(Path::new("nothing.sys"), &folder("nothing"), &[]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("nothing.sys"), "{output:?}");
 
     let output = run(&image(), &folder("vista"), &["--os", "vista"]);
@@ -134,7 +134,7 @@ fn names_that_are_not_valid_utf_8_work_for_drivers_and_are_rejected_for_traces()
     let output = run(&folder.join(odd), &folder, &[]);
     assert!(output.status.success(), "{output:?}");
     let output = run(&image(), &folder.join(OsStr::from_bytes(b"out\xFF")), &[]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains(r"out\xff/demo.etl`: the name of a session's file must be valid UTF-8"), "{said}");
 }

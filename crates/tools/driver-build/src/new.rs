@@ -120,7 +120,7 @@ fn check_name(name: &str) -> Result<(), NewError> {
         )));
     }
     match name {
-        "test" | "core" | "std" | "alloc" | "proc_macro" | "wdk" | "wdk-sys" | "wdk-etw" | "wdk-panic" => {
+        "test" | "core" | "std" | "alloc" | "proc_macro" | "wdk" | "wdk-sys" | "wdk-etw" | "wdk-kmdf" | "wdk-panic" => {
             Err(NewError(format!("`{name}` cannot be the name of a driver: another package is called so")))
         }
         _ => Ok(()),
@@ -133,25 +133,19 @@ fn camel(name: &str) -> String {
     words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
 }
 
-/// The fields of a GUID that is the driver's own: a version 4 one whose bits follow from its name.
+/// The digits of a GUID that is the driver's own: a version 4 one whose bits follow from its name.
 fn identifier(name: &str) -> String {
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
         ("a device interface", salt, name).hash(&mut hasher);
         hasher.finish()
     };
-    let (first, second) = (half(0), half(1));
-    let bytes = second.to_be_bytes();
-    let rest: Vec<String> =
-        [bytes[0] & 0x3F | 0x80].iter().chain(&bytes[1..]).map(|byte| format!("0x{byte:02X}")).collect();
-    format!(
-        "Data1: 0x{:04X}_{:04X}, Data2: 0x{:04X}, Data3: 0x{:04X}, Data4: [{}]",
-        first >> 48,
-        first >> 32 & 0xFFFF,
-        first >> 16 & 0xFFFF,
-        first & 0x0FFF | 0x4000,
-        rest.join(", ")
-    )
+    let high = half(0) & !0xF000 | 0x4000;
+    let low = half(1) & (u64::MAX >> 2) | 1 << 63;
+    let group = |half: u64, place: u32| half >> (48 - 16 * place) & 0xFFFF;
+    let groups =
+        [high, low].into_iter().flat_map(|half| (0..4).map(move |place| format!("{:04x}", group(half, place))));
+    format!("0x{}", groups.collect::<Vec<_>>().join("_"))
 }
 
 /// Puts values in the places of words in double braces. What GitHub has in its own double braces stays.
@@ -253,6 +247,9 @@ mod tests {
     fn a_driver_has_an_identifier_of_its_own_that_stays() {
         assert_eq!(identifier("adder"), identifier("adder"));
         assert_ne!(identifier("adder"), identifier("adder2"));
+        let digits = identifier("adder").replace('_', "");
+        assert_eq!((digits.len(), &digits[14..15]), (34, "4"), "{digits}");
+        assert!(["8", "9", "a", "b"].contains(&&digits[18..19]), "{digits}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::error::ErrorKind as UsageError;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use command_line::{Shells, VERSION, end, exit, explain};
+use command_line::{VERSION, end, exit, explain};
 
 use crate::inf::Arch;
 
@@ -32,8 +32,6 @@ enum Command {
     Package(Box<package::Arguments>),
     Adopt(adopt::Arguments),
     Verify(verify::Arguments),
-    #[command(flatten)]
-    Shells(Shells),
 }
 
 /// How a command ends: with an exit code, or with the reason why its command line makes no sense.
@@ -52,7 +50,6 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Package(arguments) => ("package", package::run(arguments)),
         Command::Adopt(arguments) => ("adopt", adopt::run(arguments)),
         Command::Verify(arguments) => ("verify", verify::run(arguments)),
-        Command::Shells(shells) => ("", Ok(shells.run(Arguments::command(), "driver-package"))),
     };
     match outcome {
         Ok(code) => end(code),

@@ -78,7 +78,7 @@ fn a_map_beside_the_image_names_its_entry_point() {
 }
 
 #[test]
-fn json_is_a_list_that_other_programs_read() {
+fn json_is_an_object_that_other_programs_read() {
     let folder = tools::folder("command-json");
     fs::write(folder.join("a.sys"), Driver::default().build()).unwrap();
     fs::write(folder.join("b.sys"), Driver { tls: true, pdb: "C:\\a \"b\".pdb", ..Driver::default() }.build()).unwrap();
@@ -86,11 +86,11 @@ fn json_is_a_list_that_other_programs_read() {
     assert_eq!(output.status.code(), Some(1));
     assert!(messages(&output).contains("b.sys: refused: tls: "));
     let text = out(&output);
-    assert!(text.starts_with("[\n{\n  \"file\": \"a.sys\",\n"));
+    assert!(text.starts_with("{\"schema_version\": 1, \"images\": [\n{\n  \"file\": \"a.sys\",\n"));
     assert!(text.contains(r#""pdb": "C:\\a \"b\".pdb""#));
     if tools::is_there("python3", &["--version"]) {
         fs::write(folder.join("out.json"), &text).unwrap();
-        let script = "import json,sys; a,b=json.load(open(sys.argv[1])); print(a['loadable'], b['loadable'], \
+        let script = "import json,sys; a,b=json.load(open(sys.argv[1]))['images']; print(a['loadable'], b['loadable'], \
                       b['findings'][0]['rule'], a['entry']['symbol'], len(a['sections']))";
         let file = folder.join("out.json");
         let read = tools::run("python3", &["-c", script, file.to_str().unwrap()]).unwrap();

@@ -7,7 +7,7 @@ use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
 
 use crate::cli::{Color, Global};
-use crate::output::{Json, Table, object, paint, table};
+use crate::output::{Json, Table, document, paint, table};
 use crate::values::nearest;
 
 /// The machine, and how to write.
@@ -26,13 +26,13 @@ impl<'a> Context<'a> {
 
     /// Writes a table.
     pub(crate) fn table(&self, table: Table) -> Result<(), Failure> {
-        let text = if self.is_json { format!("{}\n", table.json()) } else { table.text() };
+        let text = if self.is_json { format!("{}\n", document([("rows", table.json())])) } else { table.text() };
         Self::write(&text)
     }
 
     /// Writes names and values.
     pub(crate) fn record(&self, members: Vec<(&'static str, Json)>) -> Result<(), Failure> {
-        let text = if self.is_json { format!("{}\n", object(members)) } else { table::record(&members) };
+        let text = if self.is_json { format!("{}\n", document(members)) } else { table::record(&members) };
         Self::write(&text)
     }
 
@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
     /// Tells people of sessions that could not be stopped.
     pub(crate) fn tell_unstopped(machine: &Machine) {
         for unstopped in machine.unstopped() {
-            eprintln!("etwctl: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
+            eprintln!("error: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
         }
     }
 
@@ -96,11 +96,10 @@ impl Failure {
     /// See docs/conventions.md.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Trace(_) => exit::USAGE,
             Self::Session(error) if error.is_unsupported() => exit::UNSUPPORTED,
             // Whoever read our output has seen enough.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
-            Self::Io(_) => exit::USAGE,
+            Self::Usage(_) | Self::Trace(_) | Self::Io(_) => exit::USAGE,
             Self::Session(_) | Self::NotFound(..) => exit::FAILED,
             Self::Damaged(_) => exit::INCOMPLETE,
             Self::Driver(_) => exit::FINDINGS,
@@ -116,14 +115,14 @@ impl Failure {
     /// Tells the user.
     pub(crate) fn report(&self) {
         match self {
-            Self::Usage(message) => eprintln!("etwctl: {message}"),
-            Self::Session(error) => eprintln!("etwctl: {error}"),
-            Self::NotFound(error, near) => eprintln!("etwctl: {error}; did you mean '{near}'?"),
-            Self::Trace(error) => eprintln!("etwctl: {error}"),
-            Self::Damaged(message) => eprintln!("etwctl: the trace is damaged: {message}"),
-            Self::Driver(message) => eprintln!("etwctl: the driver under test: {message}"),
+            Self::Usage(message) => eprintln!("error: {message}"),
+            Self::Session(error) => eprintln!("error: {error}"),
+            Self::NotFound(error, near) => eprintln!("error: {error}; did you mean '{near}'?"),
+            Self::Trace(error) => eprintln!("error: {error}"),
+            Self::Damaged(message) => eprintln!("error: the trace is damaged: {message}"),
+            Self::Driver(message) => eprintln!("error: the driver under test: {message}"),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Self::Io(error) => eprintln!("etwctl: {error}"),
+            Self::Io(error) => eprintln!("error: {error}"),
             Self::Reported(_) => {}
         }
     }

@@ -15,15 +15,16 @@ mod values;
 
 use std::process::ExitCode;
 
+use cli::Cli;
 use command_line::{end, exit};
 use context::Context;
 use etw_session::Machine;
 
 fn main() -> ExitCode {
     let machine = Machine::local();
-    let line = match cli::parse(&machine, std::env::args_os().skip(1)) {
+    let line: Cli = match command_line::parse_as(cli::command(&machine), std::env::args_os()) {
         Ok(line) => line,
-        Err(error) => return command_line::explain(&error),
+        Err(code) => return code,
     };
     let result = commands::run(&Context::new(&machine, line.global), &line.command);
     Context::tell_unstopped(&machine);
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
             if let Some(caveat) = machine.caveat().filter(|_| failure.is_not_found()) {
                 eprintln!("note: {caveat}");
             }
-            ExitCode::from(failure.exit_code())
+            end(failure.exit_code())
         }
     }
 }

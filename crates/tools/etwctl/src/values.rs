@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use command_line::units;
 use etw_etl::FileTime;
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level};
@@ -211,16 +212,38 @@ pub(crate) fn moment(text: &str) -> Result<Moment, String> {
     })
 }
 
-/// Seconds, with a fraction.
-pub(crate) fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
-    std::time::Duration::try_from_secs_f64(seconds).map_err(|_| format!("'{text}' is not a number of seconds"))
+/// A duration of whole seconds.
+pub(crate) fn whole_seconds(text: &str) -> Result<u32, String> {
+    let time = units::duration(text)?;
+    if time.subsec_nanos() != 0 {
+        return Err("expected whole seconds".to_owned());
+    }
+    u32::try_from(time.as_secs()).map_err(|_| format!("'{text}' is too long"))
+}
+
+/// A size of whole KiB, as their number.
+pub(crate) fn kibibytes(text: &str) -> Result<u32, String> {
+    whole(text, 1 << 10, "KiB")
+}
+
+/// A size of whole MiB, as their number.
+pub(crate) fn mebibytes(text: &str) -> Result<u32, String> {
+    whole(text, 1 << 20, "MiB")
+}
+
+fn whole(text: &str, unit: u64, name: &str) -> Result<u32, String> {
+    let size = units::size(text)?;
+    if !size.is_multiple_of(unit) {
+        return Err(format!("expected a multiple of 1{name}"));
+    }
+    u32::try_from(size / unit).map_err(|_| format!("'{text}' is too large"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        bit, bytes, classic_event, control_request, hex, hint, level, moment, nearest, number, provider, seconds,
+        bit, bytes, classic_event, control_request, hex, hint, kibibytes, level, mebibytes, moment, nearest, number,
+        provider, whole_seconds,
     };
 
     #[test]
@@ -275,6 +298,7 @@ mod tests {
         assert!(bytes("0a0").is_err() && bytes("zz").is_err());
         let event = classic_event("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1").unwrap();
         assert_eq!(event.event_type, 1);
-        assert!(seconds("-1").is_err() && seconds("0.5").is_ok());
+        assert_eq!((kibibytes("1MiB"), mebibytes("64MiB"), whole_seconds("2m")), (Ok(1024), Ok(64), Ok(120)));
+        assert!(kibibytes("512B").is_err() && mebibytes("64KiB").is_err() && whole_seconds("0.5s").is_err());
     }
 }

@@ -41,7 +41,8 @@ fn every_command_explains_itself() {
     assert!(overview.out.contains("Exit codes"));
     assert!(etwctl("decode --help").out.contains("Examples:"));
     let version = etwctl("--version");
-    assert_eq!((version.code, version.out.trim()), (0, concat!("etwctl ", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(version.code, 0);
+    assert!(version.out.starts_with(concat!("etwctl ", env!("CARGO_PKG_VERSION"))), "{}", version.out);
 }
 
 #[cfg(not(windows))]
@@ -96,22 +97,22 @@ fn whoever_looks_for_a_session_in_vain_learns_where_sessions_are() {
 }
 
 #[test]
-fn limits_and_missing_files_have_exit_code_1() {
-    for (line, message) in [
-        ("start S --etl x.etl --circular 0", "needs a largest size"),
-        ("start S --etl x.etl --circular 1 --sequential 1", "a sequential file cannot be circular"),
-        ("decode no-such-file.etl", "cannot open"),
-        ("stats Cargo.toml", "is not an .etl trace"),
+fn limits_and_missing_files_have_their_exit_codes() {
+    for (line, code, message) in [
+        ("start S --etl x.etl --circular 0", 1, "needs a largest size"),
+        ("start S --etl x.etl --circular 1MiB --sequential 1MiB", 1, "a sequential file cannot be circular"),
+        ("decode no-such-file.etl", 2, "cannot open"),
+        ("stats Cargo.toml", 2, "is not an .etl trace"),
     ] {
         let run = etwctl(line);
-        assert_eq!(run.code, 1, "{line}: {}", run.err);
+        assert_eq!(run.code, code, "{line}: {}", run.err);
         assert!(run.err.contains(message), "{line}: {}", run.err);
     }
 }
 
 #[test]
 fn a_dry_run_shows_what_would_be_asked_for() {
-    let run = etwctl("start S --etl t.etl --circular 16 --buffer-kib 64 --flush 0.5 --dry-run --json");
+    let run = etwctl("start S --etl t.etl --circular 16MiB --buffer 64KiB --flush 500ms --dry-run --json");
     assert_eq!(run.code, 0, "{}", run.err);
     let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((&json["mode_bits"], &json["flush_timer"]), (&"0x8000012".into(), &500.into()));

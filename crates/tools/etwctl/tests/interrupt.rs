@@ -21,7 +21,7 @@ fn an_interrupted_recording_stops_its_session_and_closes_its_file() {
         let path = scratch(&format!("interrupted{signal}.etl"));
         // Ten minutes, unless somebody interrupts.
         let mut child = Command::new(env!("CARGO_BIN_EXE_etwctl"))
-            .args(["record", "--demo", "--for", "600", "--live", "--json", "--etl"])
+            .args(["record", "--demo", "--for", "10m", "--live", "--json", "--etl"])
             .arg(&path)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

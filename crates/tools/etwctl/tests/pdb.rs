@@ -180,5 +180,5 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
     let damaged = run(&format!("stacks FILE --pdb {}", folder.display()));
     assert_eq!(damaged.code, 0, "{}", damaged.err);
     assert!(damaged.err.contains("note: skipped "), "{}", damaged.err);
-    assert_eq!(run("stacks FILE --pdb no-such.pdb").code, 1);
+    assert_eq!(run("stacks FILE --pdb no-such.pdb").code, 2);
 }

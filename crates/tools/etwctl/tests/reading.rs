@@ -101,7 +101,7 @@ fn several_files_are_merged_by_time() {
     let bytes = fs::read(&two).unwrap();
     fs::write(&two, &bytes[..bytes.len() - 1000]).unwrap();
     let damaged = common::etwctl(&format!("decode {} {}", one.display(), two.display()));
-    assert_eq!(damaged.code, 3);
+    assert_eq!(damaged.code, 4);
     assert!(damaged.out.contains("MyDriver/c") && damaged.err.contains("two.etl: "), "{}", damaged.err);
     fs::remove_file(one).unwrap();
     fs::remove_file(two).unwrap();
@@ -128,7 +128,7 @@ fn standard_input_is_a_trace() {
         }
     }
     let nothing = common::etwctl("decode -");
-    assert_eq!(nothing.code, 1);
+    assert_eq!(nothing.code, 2);
     assert!(nothing.err.contains("(standard input) is not an .etl trace"), "{}", nothing.err);
     fs::remove_file(path).unwrap();
 }
@@ -217,7 +217,7 @@ fn parquet_and_pcapng_are_written_or_the_reason_is_said() {
     assert!(run.err.contains("note: 4 files with 5 events"), "{}", run.err);
     assert!(out.join("MyDriver.b.parquet").is_file());
     let again = common::etwctl(&format!("decode {file} --parquet {}", out.display()));
-    assert_eq!(again.code, 1);
+    assert_eq!(again.code, 2);
     assert!(again.err.contains("the folder is not empty"), "{}", again.err);
     let none = common::etwctl(&format!("decode {file} --pcapng --output {}", scratch("none.pcapng").display()));
     assert_eq!(none.code, 0, "{}", none.err);

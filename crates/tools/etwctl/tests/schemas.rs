@@ -76,7 +76,7 @@ fn a_manifest_names_events_in_decode_and_stats() {
     assert_eq!((&event["message"], &event["fields"]["Size"]), (&"copied 512 bytes".into(), &512.into()));
     let schema = etwctl(&["schema", manifest, "--json"]);
     let rows: serde_json::Value = serde_json::from_str(text(&schema.stdout)).unwrap();
-    assert_eq!(rows[0]["fields"], serde_json::json!(["UInt32 Size"]));
+    assert_eq!(rows["rows"][0]["fields"], serde_json::json!(["UInt32 Size"]));
 }
 
 #[test]

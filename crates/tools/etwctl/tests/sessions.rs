@@ -24,7 +24,7 @@ fn a_session_is_started_used_and_stopped() {
          info get system-flags --session 'My Session'\n\
          info set 10 MyDriver --session 'My Session'\n\
          info get 14 --session 'My Session'\n\
-         info set 16 MyDriver --seconds 60 --session 'My Session'\n\
+         info set 16 MyDriver --every 60s --session 'My Session'\n\
          info set 18 on --session 'My Session'\n\
          info set 20 call-stack exclude-kernel --session 'My Session'\n\
          info set 21 0xf2e --session 'My Session'\n\
@@ -37,7 +37,7 @@ fn a_session_is_started_used_and_stopped() {
          info set 5 0=20000\n\
          info get 5 --of 0\n\
          info set 6 0\n\
-         update 'My Session' --flush 3\n\
+         update 'My Session' --flush 3s\n\
          sessions 'My Session'\n\
          flush 'My Session'\n\
          disable 'My Session' MyDriver\n\
@@ -75,7 +75,7 @@ fn every_class_that_can_be_got_is_got() {
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
     let answers: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert_eq!(answers.len(), 18, "{}", run.out);
-    assert_eq!(answers[17][0]["name"], "S");
+    assert_eq!(answers[17]["rows"][0]["name"], "S");
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn what_a_system_refuses_is_explained() {
     for (line, code, text) in [
         ("stop Nothing", 1, "4201 WMI_INSTANCE_NOT_FOUND"),
         ("info get 3 --raw --session Nothing", 1, "4201"),
-        ("info set 7", 4, "50 NOT_SUPPORTED"),
-        ("info get 6", 4, "50 NOT_SUPPORTED"),
+        ("info set 7", 5, "50 NOT_SUPPORTED"),
+        ("info get 6", 5, "50 NOT_SUPPORTED"),
         ("info get 15", 1, "87 INVALID_PARAMETER"),
         ("info set 6", 1, "0 profile sources: at least 1 are needed"),
         ("info set 5 0=1 --raw 00", 1, "24 BAD_LENGTH"),
@@ -97,8 +97,8 @@ fn what_a_system_refuses_is_explained() {
 
 #[test]
 fn a_flush_timer_is_in_seconds_whatever_the_session_counts() {
-    let script = "start Seconds --real-time --flush 2\nupdate Seconds --flush 3 --json\n\
-                  start Parts --real-time --flush 0.5\nupdate Parts --flush 3 --json\nupdate Seconds --flush 0.5\n";
+    let script = "start Seconds --real-time --flush 2s\nupdate Seconds --flush 3s --json\n\
+                  start Parts --real-time --flush 500ms\nupdate Parts --flush 3s --json\nupdate Seconds --flush 500ms\n";
     let run = etwctl_with("batch", script);
     let timers: Vec<Value> = run
         .out
@@ -108,14 +108,14 @@ fn a_flush_timer_is_in_seconds_whatever_the_session_counts() {
         .collect();
     assert_eq!(timers, [Value::from(3), Value::from(3000)], "{}", run.out);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("--flush 0.5: this session counts whole seconds"), "{}", run.err);
+    assert!(run.err.contains("--flush 500ms: this session counts whole seconds"), "{}", run.err);
 }
 
 #[test]
 fn a_running_session_gets_its_next_file_and_finishes_one() {
     let path = scratch("next-%d.etl");
     let script = format!(
-        "start N --etl {0} --numbered 1\nupdate N --next-file\nupdate N --finish-file --json\nstop N\n\
+        "start N --etl {0} --numbered 1MiB\nupdate N --next-file\nupdate N --finish-file --json\nstop N\n\
          start S --real-time\nupdate S --next-file\n",
         path.display()
     );
@@ -130,7 +130,7 @@ fn a_running_session_gets_its_next_file_and_finishes_one() {
     assert_eq!(status["modes"], serde_json::json!(["real-time", "independent"]), "{}", run.out);
     assert!(run.out.contains("stopped N"), "{}", run.out);
     assert_eq!(run.code, 1);
-    assert!(run.err.contains("line 6: etwctl: ControlTrace(increment file): 87 INVALID_PARAMETER"), "{}", run.err);
+    assert!(run.err.contains("line 6: error: ControlTrace(increment file): 87 INVALID_PARAMETER"), "{}", run.err);
     for number in ["1", "2"] {
         fs::remove_file(path.display().to_string().replace("%d", number)).unwrap();
     }
@@ -141,7 +141,7 @@ fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
     let script = "start A --real-time\nstart A --real-time\nsessions --json\n";
     let stopped = etwctl_with("batch", script);
     assert_eq!(stopped.code, 1);
-    assert!(stopped.err.contains("line 2: etwctl: StartTrace: 183 ALREADY_EXISTS"), "{}", stopped.err);
+    assert!(stopped.err.contains("line 2: error: StartTrace: 183 ALREADY_EXISTS"), "{}", stopped.err);
     assert!(!stopped.out.contains("\"name\""));
     let went_on = etwctl_with("batch --keep-going", script);
     assert_eq!(went_on.code, 1);
@@ -152,6 +152,6 @@ fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
 fn the_list_of_classes_has_all_of_them() {
     let run = etwctl("info list --json");
     let classes: Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(classes.as_array().unwrap().len(), 29);
-    assert_eq!(classes[28]["name"], "context-registers");
+    assert_eq!(classes["rows"].as_array().unwrap().len(), 29);
+    assert_eq!(classes["rows"][28]["name"], "context-registers");
 }

@@ -104,7 +104,7 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
     // Functions that Wine answers with 120, does not have, or would abort in.
     for line in ["info set 18 on --session x", "info get 19", "info get 7", "providers", "info get 4 --session x"] {
         let run = wine.etwctl(line);
-        assert_eq!(run.code, 4, "{line}: {}{}", run.out, run.err);
+        assert_eq!(run.code, 5, "{line}: {}{}", run.out, run.err);
         assert!(run.err.contains("120 CALL_NOT_IMPLEMENTED: not supported here"), "{line}: {}", run.err);
     }
 
@@ -113,7 +113,7 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
         assert_eq!(wine.etwctl(line).code, 0, "{line}");
     }
     assert!(wine.etwctl("start x --real-time").err.contains("This is Wine"));
-    let live = wine.etwctl("record P --for 1");
+    let live = wine.etwctl("record P --for 1s");
     assert_eq!(live.code, 1, "{}", live.err);
     assert!(live.err.contains("the system has no consumers (Wine)"), "{}", live.err);
     assert_eq!(wine.etwctl("record --demo").code, 2);

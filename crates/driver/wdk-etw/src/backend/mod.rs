@@ -65,6 +65,8 @@ mod sealed {
 ///     if status.is_success() { "done" } else { "failed" }
 /// }
 /// assert_eq!(describe(NtStatus::Success), describe(HResult::Ok));
+/// assert_eq!(NtStatus::from_code(0xC000_000D), NtStatus::INVALID_PARAMETER);
+/// assert_eq!(NtStatus::INVALID_PARAMETER.code(), 0xC000_000D);
 /// ```
 pub trait Status: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     /// Success.

@@ -10,6 +10,31 @@ use etw_types::{AnsiString, UnicodeString};
 
 /// A type with the meaning of `UNICODE_STRING`: counted UTF-16 behind a pointer.
 ///
+/// ```
+/// # use etw_symbols as _;
+/// use wdk_etw::{RawUnicodeString, define_provider, write_event};
+///
+/// define_provider!(PROVIDER, "MyCompany.MyDriver");
+///
+/// /// The structure of another crate of bindings.
+/// struct Name {
+///     length: u16,
+///     buffer: *const u16,
+/// }
+///
+/// // SAFETY: the fields are handed out as they are.
+/// unsafe impl RawUnicodeString for Name {
+///     fn raw_parts(&self) -> (*const u16, u16) {
+///         (self.buffer, self.length)
+///     }
+/// }
+///
+/// let units = [0x41, 0x42];
+/// let name = Name { length: 4, buffer: units.as_ptr() };
+/// // SAFETY: the buffer has the length that the string says.
+/// unsafe { write_event!(PROVIDER, "Named", unicode_string("Name", &name)) };
+/// ```
+///
 /// # Safety
 ///
 /// [`raw_parts`](Self::raw_parts) answers the length and the buffer that the value holds, and nothing else.
@@ -22,7 +47,21 @@ pub unsafe trait RawUnicodeString {
     fn raw_parts(&self) -> (*const u16, u16);
 }
 
-/// A type with the meaning of `ANSI_STRING`: counted bytes behind a pointer.
+/// A type with the meaning of `ANSI_STRING`: counted bytes behind a pointer. For `ansi_string` fields, as [`RawUnicodeString`] for the others:
+///
+/// ```
+/// use wdk_etw::RawAnsiString;
+///
+/// struct Name(&'static [u8]);
+///
+/// // SAFETY: a slice's start and length.
+/// unsafe impl RawAnsiString for Name {
+///     fn raw_parts(&self) -> (*const u8, u16) {
+///         (self.0.as_ptr(), u16::try_from(self.0.len()).unwrap_or(u16::MAX))
+///     }
+/// }
+/// assert_eq!(Name(b"disk").raw_parts().1, 4);
+/// ```
 ///
 /// # Safety
 ///

@@ -31,6 +31,8 @@ const READY: u8 = 2;
 /// let mut name = FixedText::<48>::new();
 /// let provider = BUFFER.define(name.format(format_args!("MyCompany.MyDriver.{instance}")), None)?;
 /// assert_eq!(*provider.id(), Guid::from_name("MyCompany.MyDriver.3"));
+/// // Elsewhere in the driver; `None` before `define`.
+/// assert!(BUFFER.get().is_some());
 ///
 /// // SAFETY: unregistered below, when nothing writes any more.
 /// let status = unsafe { provider.register() };

@@ -1,6 +1,6 @@
 //! JSON Lines: one object for each event. The keys and their order are part of this crate's interface.
 //!
-//! Every event has the keys up to `fields`. Behind them follow, if an event has it, `message` (the text that its manifest
+//! Every event has `schema_version`, which is 1, and the keys up to `fields`. Behind them follow, if an event has it, `message` (the text that its manifest
 //! gives it, with the fields put in), `sequence` (the number of a message),
 //! `stack` (return addresses, the innermost first) with `frames` (names of images and functions, inlined ones included) or, where the file does not define it, `stack_key`, and `raw`: the event's data, if
 //! not all of it was decoded or a value does not fit its type.
@@ -16,10 +16,13 @@ use crate::decode::Decoded;
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 
+/// What every line begins with. What changes the keys or their meaning changes the version.
+const START: &str = "{\"schema_version\":1,\"time\":\"";
+
 pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
-    out.push_str("{\"time\":\"");
+    out.push_str(START);
     time(out, header.time);
     out.push_str("\",\"provider\":");
     optional(out, decoded.provider.as_deref());

@@ -9,7 +9,8 @@ use crate::format::logfile::LogfileHeader;
 use crate::testing::{descriptor, event_of, read, read_record, trace_logging};
 use crate::{Clock, Event, EventData, ExtendedItem, ExtendedType};
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
+    "schema_version",
     "time",
     "provider",
     "provider_id",

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::file::TraceFile;
 use super::options::WriterOptions;
+use super::storage;
 use crate::error::Error;
 use crate::format::buffer::{self, BufferHeader};
 use crate::format::classic::{SYSTEM_SIZE, SystemHeader};
@@ -20,6 +21,7 @@ use crate::time::ClockKind;
 pub(super) fn open(path: &Path, options: &WriterOptions) -> Result<TraceFile, Error> {
     let io = |error| Error::io("open", path)(error);
     let mut file = File::options().read(true).write(true).open(path).map_err(io)?;
+    storage::lock(&file).map_err(io)?;
     let length = file.seek(SeekFrom::End(0)).map_err(io)?;
     let mut first = vec![0; usize::try_from(options.buffer_size).unwrap_or_default()];
     let not = |reason| Error::NotATrace { path: path.to_owned(), reason };

@@ -1,6 +1,6 @@
 //! Where a file's bytes go: the system's files, or what a test puts in their place.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -32,7 +32,23 @@ impl Storage for File {
 /// Creates files.
 pub(crate) type Opener = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Storage>> + Send>;
 
-/// Creates files of the system; one that exists is emptied.
+/// Creates files of the system; one that exists is emptied, unless somebody writes to it.
 pub(crate) fn system() -> Opener {
-    Box::new(|path| File::create(path).map(|file| Box::new(file) as Box<dyn Storage>))
+    Box::new(|path| {
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
+        lock(&file)?;
+        // Devices cannot be cut.
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        Ok(Box::new(file) as Box<dyn Storage>)
+    })
+}
+
+/// Keeps other writers away until the file is closed. Where the system cannot lock, nothing does.
+pub(super) fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another recording writes to it")),
+        _ => Ok(()),
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use etw_etl::expect::Expected;
-use etw_etl::{Clock, ClockKind, Event, FileTime, Writer, WriterOptions};
+use etw_etl::{Clock, ClockKind, Event, FileTime, NewFile, Writer, WriterOptions};
 use etw_types::{Guid, Level};
 
 use super::{Expectation, NtHost};
@@ -124,7 +124,7 @@ impl Trace {
         Expectation::new(self.clone()).expect(event)
     }
 
-    /// Writes the events so far to a trace file that tools for Windows read.
+    /// Writes the events so far to a trace file that tools for Windows read. A file that was there stays until the new one is complete.
     ///
     /// # Errors
     ///
@@ -132,7 +132,9 @@ impl Trace {
     pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let failed = |error: etw_etl::Error| Error::Host(format!("{}: {error}", path.display()));
-        let mut writer = etl_writer(path).map_err(failed)?;
+        let place = |error: std::io::Error| Error::Host(error.to_string());
+        let file = NewFile::create(path).map_err(place)?;
+        let mut writer = etl_writer(file.beside()).map_err(failed)?;
         let (mut end, mut result) = (CLOCK.start, Ok(()));
         let lost = self.visit(|event| {
             if result.is_ok() {
@@ -142,7 +144,8 @@ impl Trace {
         })?;
         result.map_err(failed)?;
         writer.add_lost(lost, 0);
-        writer.close_at(end).map(drop).map_err(failed)
+        writer.close_at(end).map_err(failed)?;
+        file.finish().map_err(place)
     }
 
     /// Calls `found` for each event so far, oldest first, and returns how many were lost. No more than one is in memory.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{StringValueParser, TypedValueParser as _};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 use command_line::units::duration;
-use command_line::{Shells, VERSION, Words, exit};
+use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RequestKind, Time};
 
@@ -44,8 +45,6 @@ pub(super) enum Command {
     /// Say which imports of a driver are here, or how far every routine goes
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all\n\n{}", notes()))]
     List(List),
-    #[command(flatten)]
-    Shells(Shells),
 }
 
 /// What is listed.
@@ -108,7 +107,7 @@ pub(super) struct Options {
     /// Load and unload only
     #[arg(long = "no-device", action = ArgAction::SetFalse)]
     pub(super) device: bool,
-    /// Leave out what the driver printed with DbgPrint
+    /// Leave out what the driver printed with `DbgPrint`
     #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
     pub(super) debug_output: bool,
     /// Write the events to a trace file
@@ -148,13 +147,13 @@ pub(super) enum Step {
 #[command(next_help_heading = "What clients do, in the order of the command line")]
 struct StepOptions {
     /// Open a device by its name or symbolic link: \\.\Name, \Device\Name
-    #[arg(long, value_name = "NAME", value_parser = open)]
+    #[arg(long, value_name = "NAME", value_parser = StringValueParser::new().map(Step::Open))]
     open: Vec<Step>,
     /// What follows goes to the N-th device that was opened; without it, to the last one
     #[arg(long, value_name = "N", value_parser = handle)]
     handle: Vec<Step>,
     /// Close it
-    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = close)]
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = StringValueParser::new().map(|_| Step::Close))]
     close: Vec<Step>,
     /// Send a control request; without an open device, one is opened for each request
     #[arg(long, value_name = "CODE[:HEX]", value_parser = |text: &str| control(RequestKind::DEVICE_CONTROL, text))]
@@ -207,14 +206,6 @@ impl FromArgMatches for Steps {
 
 fn releases() -> Words<Os> {
     Words::new(Os::NAMES, |text| text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string()))
-}
-
-fn open(name: &str) -> Result<Step, String> {
-    Ok(Step::Open(name.to_owned()))
-}
-
-fn close(_: &str) -> Result<Step, String> {
-    Ok(Step::Close)
 }
 
 fn number(text: &str) -> Result<u64, String> {

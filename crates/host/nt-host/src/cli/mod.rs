@@ -11,7 +11,6 @@ mod run;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
 use command_line::{end, parse};
 
 use args::{Arguments, Command};
@@ -30,6 +29,5 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
             Some(path) => list::list(path, list.os),
             None => list::list_all(list.os),
         },
-        Command::Shells(shells) => shells.run(Arguments::command(), "nt-host"),
     })
 }

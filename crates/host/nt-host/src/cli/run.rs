@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
 use command_line::print;
+use etw_etl::NewFile;
 use etw_types::Guid;
 use nt_machine::Time;
 
@@ -56,6 +57,11 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
 
 pub(super) fn run(options: &Options) -> u8 {
     let started = Instant::now();
+    // Taken back at once: a run whose trace cannot be written is not begun.
+    if let Some(Err(error)) = options.etl.as_ref().map(NewFile::create) {
+        eprintln!("error: {error}");
+        return USAGE;
+    }
     let host = match builder(options, true).prepare() {
         Ok(host) => host,
         Err(error) => {

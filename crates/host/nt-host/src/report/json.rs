@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::text::export;
 use super::{Finding, Place, Report, Sent};
 
+/// The version of the report: what changes its members or their meaning changes it.
+const SCHEMA: u32 = 1;
+
 /// One object: the outcome, the requests, the findings, the events, the debug output.
 pub(crate) fn json(
     outcome: &str,
@@ -19,6 +22,7 @@ pub(crate) fn json(
     let events = export(events, Format::JsonLines);
     let events: Vec<Value> = events.lines().map(|line| line.parse().unwrap_or_else(|_| line.into())).collect();
     let value = json!({
+        "schema_version": SCHEMA,
         "outcome": outcome,
         "requests": requests.iter().map(request).collect::<Vec<_>>(),
         "notes": notes,
@@ -90,7 +94,7 @@ mod tests {
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         assert_eq!(
             json("clean", &[sent], &["note".into()], &report, &[], 0),
-            "{\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
+            "{\"schema_version\":1,\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\

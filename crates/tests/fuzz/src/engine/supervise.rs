@@ -31,6 +31,8 @@ pub fn run(options: &Options) -> io::Result<Ending> {
     let ending = match status.code() {
         Some(0) => Ending::Clean,
         Some(1) => Ending::Found,
+        // The interrupt came before the worker was ready for it.
+        None if interrupt::asked() => Ending::Clean,
         Some(2) => return Err(io::Error::other("the worker could not work")),
         _ => {
             eprintln!("the worker died ({status}); looking for the input");
@@ -50,7 +52,7 @@ fn worker(options: &Options, from: u64, careful: bool, progress: &mut Progress) 
     let time = if careful { SEARCH } else { *time };
     let mut command = Command::new(env::current_exe()?);
     command.args([target.name, "--worker", &from.to_string(), "--seed", &seed.to_string()]);
-    command.args(["--milliseconds", &time.as_millis().to_string()]);
+    command.args(["--time", &format!("{}ms", time.as_millis())]);
     if careful {
         command.arg("--careful");
     }
@@ -59,6 +61,11 @@ fn worker(options: &Options, from: u64, careful: bool, progress: &mut Progress) 
     if let Some(stream) = child.stdout.take() {
         for line in BufReader::new(stream).lines() {
             number = line?.parse().unwrap_or(number);
+            // It ends by itself, unless the interrupt came before it was there.
+            if interrupt::asked() && !careful {
+                child.kill()?;
+                break;
+            }
             if progress.is_due() && !careful {
                 let took = progress.elapsed();
                 let left = time.saturating_sub(took);

@@ -146,11 +146,8 @@ fn findings(verdict: &Verdict) -> Vec<Value> {
     verdict.findings().iter().map(finding).collect()
 }
 
-/// Several reports as one list.
+/// Several reports as one object. What changes its members or their meaning changes the version.
 #[must_use]
 pub fn list_of(reports: &[String]) -> String {
-    match reports {
-        [] => "[]".into(),
-        reports => format!("[\n{}\n]", reports.join(",\n")),
-    }
+    format!("{{\"schema_version\": 1, \"images\": [\n{}\n]}}", reports.join(",\n"))
 }

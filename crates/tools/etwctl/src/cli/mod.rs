@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use command_line::{Shells, VERSION, exit};
+use command_line::{VERSION, exit};
 use etw_session::Machine;
 
 /// ETW sessions, providers, information classes and traces.
@@ -86,8 +86,6 @@ pub(crate) enum Command {
     /// Run commands of a file, or of standard input, in one process
     #[command(after_help = "Without Windows this is how several commands act on the same sessions.")]
     Batch(Batch),
-    #[command(flatten)]
-    Shells(Shells),
 }
 
 /// What to do with information classes.
@@ -172,7 +170,7 @@ mod tests {
             ("stop", "<SESSION>"),
             ("stop A B", "unexpected argument 'B' found"),
             ("start A --etl", "a value is required for '--etl <FILE>' but none was supplied"),
-            ("start A --buffer-kib abc", "invalid value 'abc' for '--buffer-kib <KIB>'"),
+            ("start A --buffer abc", "invalid value 'abc' for '--buffer <SIZE>'"),
         ] {
             let error = parsed(line).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{line}");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use command_line::Words;
+use command_line::units::duration;
 use etw_session::ClockType;
 use etw_session::info::{self, Facts, GROUPS};
 use etw_types::{Guid, Level};
@@ -64,7 +65,7 @@ impl From<Clock> for Option<ClockType> {
 /// `start`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  etwctl start mine --etl trace.etl --real-time\n  \
-                        etwctl start ring --etl trace.etl --circular 64 --buffer-kib 64")]
+                        etwctl start ring --etl trace.etl --circular 64MiB --buffer 64KiB")]
 pub(crate) struct Start {
     /// The session's name
     pub(crate) session: String,
@@ -78,16 +79,16 @@ pub(crate) struct Start {
     #[arg(long)]
     pub(crate) buffering: bool,
     /// End the file at this size
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
     pub(crate) sequential: Option<u32>,
     /// Overwrite the oldest events at this size
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
     pub(crate) circular: Option<u32>,
     /// Begin another file at this size; the name needs a %d
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
     pub(crate) numbered: Option<u32>,
-    /// Size of a buffer, 4 to 16384
-    #[arg(long, value_name = "KIB", default_value_t = 0, hide_default_value = true)]
+    /// Size of a buffer, 4KiB to 16MiB
+    #[arg(long = "buffer", value_name = "SIZE", value_parser = values::kibibytes, default_value = "0", hide_default_value = true)]
     pub(crate) buffer_kib: u32,
     /// Buffers at the start
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -95,8 +96,8 @@ pub(crate) struct Start {
     /// Most buffers
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) max_buffers: u32,
-    /// Flush this often; fractions are possible
-    #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
+    /// Flush this often
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) flush: Option<Duration>,
     /// What time stamps count
     #[arg(long, default_value = "qpc")]
@@ -136,7 +137,7 @@ pub(crate) struct Update {
     #[arg(long, value_name = "FILE")]
     pub(crate) etl: Option<PathBuf>,
     /// Flush this often
-    #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) flush: Option<Duration>,
     /// Most buffers
     #[arg(long, value_name = "N")]
@@ -216,8 +217,8 @@ pub(crate) struct Enable {
     /// Any other filter; repeatable
     #[arg(long = "filter", value_name = "KIND:HEX", value_parser = values::filter)]
     pub(crate) filters: Vec<(u32, Vec<u8>)>,
-    /// Wait so long for the provider's callback (default: 5)
-    #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
+    /// Wait so long for the provider's callback (default: 5s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -298,7 +299,7 @@ pub(crate) struct InfoSet {
     #[arg(long)]
     pub(crate) session: Option<String>,
     /// Time between two requests, of class 16
-    #[arg(long, value_name = "N")]
+    #[arg(long = "every", value_name = "TIME", value_parser = values::whole_seconds)]
     pub(crate) seconds: Option<u32>,
     /// Set these bytes
     #[arg(long, value_name = "HEX", value_parser = values::hexadecimal)]
@@ -313,7 +314,7 @@ pub(crate) struct InfoSet {
                   A driver is run as a program, with nt-host: on Linux for x86-64 and without Windows, with all rights of this \
                   process. What it did wrong is reported, and the exit code is then 5.\n\n\
                   Examples:\n  etwctl record WdkEtw.DriverSample --live --level verbose\n  \
-                  etwctl record WdkEtw.DriverSample --etl trace.etl --for 10"
+                  etwctl record WdkEtw.DriverSample --etl trace.etl --for 10s"
 )]
 pub(crate) struct Record {
     /// A GUID, or a `TraceLogging` provider's name
@@ -328,7 +329,7 @@ pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) requested: Requested,
     /// Stop after this time
-    #[arg(long = "for", value_name = "SECONDS", value_parser = values::seconds)]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) time: Option<Duration>,
     /// Stop after so many events were printed
     #[arg(long, value_name = "N")]
@@ -351,8 +352,8 @@ pub(crate) struct Record {
     /// The Windows release that the driver finds (default: win11-24h2)
     #[arg(long, value_name = "RELEASE", value_parser = Words::new(Release::NAMES, release), requires = "driver", hide_possible_values = true)]
     pub(crate) os: Option<Release>,
-    /// Time that passes for the driver before it is unloaded (default: 2.5)
-    #[arg(long, value_name = "SECONDS", value_parser = values::seconds, requires = "driver")]
+    /// Time that passes for the driver before it is unloaded (default: 2500ms)
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "driver")]
     pub(crate) advance: Option<Duration>,
 }
 

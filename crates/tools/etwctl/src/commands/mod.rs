@@ -16,9 +16,7 @@ mod start;
 mod stats;
 mod unnamed;
 
-use command_line::exit;
-
-use crate::cli::{self, Command, Info};
+use crate::cli::{Command, Info};
 use crate::context::{Context, Failure};
 
 /// Runs a command.
@@ -43,9 +41,5 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Stacks(line) => stacks::stacks(context, line),
         Command::Schema(line) => schema::schema(context, line),
         Command::Batch(line) => batch::batch(context, line),
-        Command::Shells(shells) => match shells.run(cli::command(context.machine), "etwctl") {
-            exit::SUCCESS => Ok(()),
-            code => Err(Failure::Reported(code)),
-        },
     }
 }

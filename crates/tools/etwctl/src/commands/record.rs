@@ -15,7 +15,7 @@ use super::requests::request;
 use super::sessions::counts;
 use crate::cli::{Formats, Record};
 use crate::context::{Context, Failure};
-use crate::output::{Meter, Unread};
+use crate::output::{Aside, Meter, Unread};
 use crate::platform::{Demo, Driver, Plan, interrupted};
 use crate::values::{self, Provider};
 
@@ -122,6 +122,7 @@ fn run(
         properties = properties.file(file);
     }
 
+    let old = line.etl.as_deref().map(Aside::new).transpose()?;
     let session = machine.start(&properties)?;
     if !line.demo && driver.is_none() {
         context.caveat();
@@ -131,6 +132,7 @@ fn run(
         let provider = if line.requested.group { session.group(*guid) } else { session.provider(*guid) };
         provider.enable(&request)?;
     }
+    old.map_or(Ok(()), Aside::drop_old)?;
     if let Some(driver) = &mut driver {
         driver.start(Plan { requests: line.ioctl.clone(), time: line.advance.unwrap_or(DRIVER_TIME) });
     }

@@ -58,16 +58,16 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     }
     let mut rows: Vec<_> = folded.into_iter().collect();
     rows.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+    if more > 0 {
+        rows.push((format!("(more than {MOST_STACKS} different stacks)"), more));
+    }
     for (stack, count) in rows {
         if context.is_json {
             let members = vec![("stack", stack.into()), ("count", count.into())];
-            writeln!(out, "{}", crate::output::object(members))?;
+            writeln!(out, "{}", crate::output::document(members))?;
         } else {
             writeln!(out, "{stack} {count}")?;
         }
-    }
-    if more > 0 {
-        writeln!(out, "(more than {MOST_STACKS} different stacks) {more}")?;
     }
     out.finish()?;
     traces.done();

@@ -108,7 +108,10 @@ fn properties(line: &cli::Start) -> Result<Properties, String> {
 fn flush_timer(session: &Session, time: Duration) -> Result<u32, Failure> {
     let timer = match session.query()?.properties.mode & mode::USE_MS_FLUSH_TIMER {
         0 if time.subsec_nanos() != 0 => {
-            return Err(Failure::Usage(format!("--flush {}: this session counts whole seconds", time.as_secs_f64())));
+            return Err(Failure::Usage(format!(
+                "--flush {}: this session counts whole seconds",
+                humantime::format_duration(time)
+            )));
         }
         0 => u128::from(time.as_secs()),
         _ => time.as_millis(),

@@ -10,6 +10,11 @@ pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Json)>) ->
     Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
+/// An object of its own, as `--json` prints it: docs/conventions.md has the members, and what changes them changes the version.
+pub(crate) fn document(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
+    object([("schema_version", 1.into())].into_iter().chain(members))
+}
+
 /// A value as a cell of a table.
 pub(crate) fn plain(value: &Json) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(" ");

@@ -1,5 +1,6 @@
 //! What the command writes: tables for people, JSON for programs, colours on terminals.
 
+mod aside;
 mod file;
 pub(crate) mod json;
 mod meter;
@@ -8,8 +9,9 @@ mod sink;
 pub(crate) mod table;
 mod unread;
 
+pub(crate) use aside::Aside;
 pub(crate) use file::Output;
-pub(crate) use json::{Json, object};
+pub(crate) use json::{Json, document, object};
 pub(crate) use meter::Meter;
 pub(crate) use sink::Sink;
 pub(crate) use table::Table;

@@ -20,7 +20,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// One JSON array of objects.
+    /// An array of objects.
     pub(crate) fn json(self) -> Json {
         let columns = self.columns;
         self.rows.into_iter().map(|row| object(columns.iter().copied().zip(row))).collect()

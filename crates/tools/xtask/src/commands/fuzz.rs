@@ -25,7 +25,7 @@ the command ends with 1. Ctrl-C ends a run early, with its summary.
 ",
     flags: &[
         Flag { name: "TARGET", summary: "what is fuzzed" },
-        Flag { name: "--minutes N", summary: "for how long (1); parts are allowed" },
+        Flag { name: "--time TIME", summary: "for how long, such as 90s or 10m (1m)" },
         Flag { name: "--seed N", summary: "decides on the inputs; another one each time if not given" },
         Flag { name: MUTATOR, summary: "our own mutator, whatever is installed" },
         Flag { name: "--replay FILE", summary: "runs the target once, on this file" },
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn the_target_is_found_between_flags_and_their_values() {
-        assert_eq!(target(&words("--minutes 10 etl --seed 7")), Some("etl"));
+        assert_eq!(target(&words("--time 10m etl --seed 7")), Some("etl"));
         assert_eq!(target(&words("pe --mutator")), Some("pe"));
-        assert_eq!(target(&words("--minutes 10 --list")), None);
+        assert_eq!(target(&words("--time 10m --list")), None);
     }
 
     #[test]

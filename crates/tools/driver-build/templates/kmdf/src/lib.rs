@@ -5,25 +5,17 @@ mod trace; // trace
 
 extern crate wdk_panic;
 
-use core::ffi::c_void;
-use core::mem::size_of;
-use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use wdk_etw::NtStatus;
-use wdk_sys::{
-    _WDF_IO_QUEUE_DISPATCH_TYPE, _WDF_TRI_STATE, DRIVER_OBJECT, GUID, NT_SUCCESS, NTSTATUS, PCUNICODE_STRING, PWDFDEVICE_INIT,
-    ULONG, WDF_DRIVER_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_NO_HANDLE, WDF_NO_OBJECT_ATTRIBUTES, WDFDEVICE, WDFDRIVER, WDFQUEUE,
-    WDFREQUEST, call_unsafe_wdf_function_binding,
-};
+use wdk_etw::{Guid, NtStatus};
+use wdk_kmdf::{ControlEvents, Device, DeviceInit, Driver, DriverHandle, Request, context, create_driver};
+use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
 /// Takes a `u32`, adds it to the sum, and returns the sum.
 const ADD: u32 = 0x0022_2000;
 
-static SUM: AtomicU32 = AtomicU32::new(0);
-
 /// The device interface: programs look for it to open a device.
-static INTERFACE: GUID = GUID { {{interface}} };
+const INTERFACE: Guid = Guid::from_u128({{interface}});
 
 /// # Safety
 ///
@@ -32,113 +24,59 @@ static INTERFACE: GUID = GUID { {{interface}} };
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: `unload` stops it, or the end of this function if that will not be called.
     let provider = unsafe { trace::start() }; // trace
-    let mut config = WDF_DRIVER_CONFIG {
-        Size: length_of::<WDF_DRIVER_CONFIG>(),
-        EvtDriverDeviceAdd: Some(device_add),
-        EvtDriverUnload: Some(unload),
-        ..WDF_DRIVER_CONFIG::default()
-    };
-    // SAFETY: the first two are the system's; the configuration outlives the call.
-    let status = unsafe {
-        call_unsafe_wdf_function_binding!(
-            WdfDriverCreate,
-            driver,
-            path,
-            WDF_NO_OBJECT_ATTRIBUTES,
-            &raw mut config,
-            WDF_NO_HANDLE.cast::<WDFDRIVER>()
-        )
-    };
+    // SAFETY: the arguments are the system's, and this is `DriverEntry`.
+    let result = unsafe { create_driver::<ThisDriver>(driver, path) };
+    let status = result.err().unwrap_or(NtStatus::Success).as_signed();
     // SAFETY: the system's path.
     unsafe { trace::driver_entry(path, &provider, status) }; // trace
-    if !NT_SUCCESS(status) {
+    if result.is_err() {
         trace::stop(); // trace
     }
     status
 }
 
-unsafe extern "C" fn unload(_: WDFDRIVER) {
-    trace::stop(); // trace
-}
+struct ThisDriver;
 
-unsafe extern "C" fn device_add(_: WDFDRIVER, mut init: PWDFDEVICE_INIT) -> NTSTATUS {
-    let mut device: WDFDEVICE = ptr::null_mut();
-    // SAFETY: the framework's initialisation structure; both places outlive the call.
-    let status = unsafe {
-        call_unsafe_wdf_function_binding!(WdfDeviceCreate, &raw mut init, WDF_NO_OBJECT_ATTRIBUTES, &raw mut device)
-    };
-    if !NT_SUCCESS(status) {
-        return status;
+impl Driver for ThisDriver {
+    fn device_add(_: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
+        let device = init.create(Adder { sum: AtomicU32::new(0) })?;
+        device.create_queue()?;
+        device.create_interface(&INTERFACE)
     }
-    let mut config = WDF_IO_QUEUE_CONFIG {
-        Size: length_of::<WDF_IO_QUEUE_CONFIG>(),
-        DispatchType: _WDF_IO_QUEUE_DISPATCH_TYPE::WdfIoQueueDispatchSequential,
-        PowerManaged: _WDF_TRI_STATE::WdfUseDefault,
-        DefaultQueue: 1,
-        EvtIoDeviceControl: Some(control),
-        ..WDF_IO_QUEUE_CONFIG::default()
-    };
-    // SAFETY: the device is new, the configuration outlives the call, and the handle is not wanted.
-    let status = unsafe {
-        call_unsafe_wdf_function_binding!(
-            WdfIoQueueCreate,
-            device,
-            &raw mut config,
-            WDF_NO_OBJECT_ATTRIBUTES,
-            ptr::null_mut()
-        )
-    };
-    if !NT_SUCCESS(status) {
-        return status;
+
+    fn unload() {
+        trace::stop(); // trace
     }
-    // SAFETY: the device is alive, and the identifier outlives the call.
-    unsafe { call_unsafe_wdf_function_binding!(WdfDeviceCreateDeviceInterface, device, &raw const INTERFACE, ptr::null()) }
 }
 
-unsafe extern "C" fn control(_: WDFQUEUE, request: WDFREQUEST, _: usize, input: usize, code: ULONG) {
-    let activity = trace::request_start(code, u32::try_from(input).unwrap_or(u32::MAX)); // trace
-    let result = if code == ADD {
-        // SAFETY: the framework has handed the request to this driver.
-        unsafe { add(request) }
-    } else {
-        Err(NtStatus::InvalidDeviceRequest)
-    };
-    trace::request_stop(activity, result); // trace
-    let status = result.err().unwrap_or(NtStatus::Success).as_signed();
-    let information = if result.is_ok() { 4 } else { 0 };
-    // SAFETY: the request is ours, and completed once.
-    unsafe { call_unsafe_wdf_function_binding!(WdfRequestCompleteWithInformation, request, status, information) };
+/// What is behind a device.
+struct Adder {
+    sum: AtomicU32,
 }
 
-/// Adds the number in the request's buffer and puts the sum there.
-///
-/// # Safety
-///
-/// The request belongs to the driver, and its control code is of `METHOD_BUFFERED`.
-unsafe fn add(request: WDFREQUEST) -> Result<u32, NtStatus> {
-    let (mut input, mut output): (*mut c_void, *mut c_void) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the request is ours, and the place outlives the call.
-    check(unsafe {
-        call_unsafe_wdf_function_binding!(WdfRequestRetrieveInputBuffer, request, 4, &raw mut input, ptr::null_mut())
-    })?;
-    // SAFETY: as above.
-    check(unsafe {
-        call_unsafe_wdf_function_binding!(WdfRequestRetrieveOutputBuffer, request, 4, &raw mut output, ptr::null_mut())
-    })?;
-    // SAFETY: the framework has checked that the buffer has four bytes.
-    let number = unsafe { input.cast::<u32>().read_unaligned() };
-    let sum = SUM.fetch_add(number, Ordering::Relaxed).wrapping_add(number);
-    // SAFETY: as above.
-    unsafe { output.cast::<u32>().write_unaligned(sum) };
-    Ok(sum)
+context!(Adder, c"Adder");
+
+impl Device for Adder {}
+
+impl ControlEvents for Adder {
+    fn device_control(&self, mut request: Request, code: u32) {
+        let activity = trace::request_start(code, u32::try_from(request.input_length()).unwrap_or(u32::MAX)); // trace
+        let result = if code == ADD { self.add(&mut request) } else { Err(NtStatus::InvalidDeviceRequest) };
+        trace::request_stop(activity, result); // trace
+        match result {
+            Ok(_) => request.complete(NtStatus::Success, 4),
+            Err(status) => request.complete(status, 0),
+        }
+    }
 }
 
-fn check(status: NTSTATUS) -> Result<(), NtStatus> {
-    if NT_SUCCESS(status) { Ok(()) } else { Err(NtStatus::from_int(status.cast_unsigned())) }
-}
-
-/// The size of a structure, as its field `Size` has it.
-#[expect(clippy::cast_possible_truncation, reason = "structures of the framework are small")]
-const fn length_of<T>() -> ULONG {
-    size_of::<T>() as ULONG
+impl Adder {
+    /// Adds the number in the request's buffer and puts the sum there.
+    fn add(&self, request: &mut Request) -> Result<u32, NtStatus> {
+        let input = request.input()?.first_chunk().filter(|_| request.output_length() >= 4);
+        let number = input.copied().map(u32::from_le_bytes).ok_or(NtStatus::BufferTooSmall)?;
+        let sum = self.sum.fetch_add(number, Ordering::Relaxed).wrapping_add(number);
+        request.reply(&sum.to_le_bytes())?;
+        Ok(sum)
+    }
 }

@@ -1,0 +1,102 @@
+//! Structures whose members all have a fixed size: a type without padding, and a function that makes a value of it.
+//!
+//! A structure with a member of variable size has no type; the event takes its bytes.
+
+use std::fmt::Write as _;
+
+use etw_manifest::manifest::{Data, DataKind, Size};
+
+use crate::event::{Mapped, SCALARS};
+use crate::generate::ATTRIBUTES;
+use crate::names::{camel, snake};
+
+/// Parts of the largest tuple that `wdk-etw` has; its last part can be another one.
+const MOST: usize = 8;
+
+/// A member: its parameter, and what is stored of it.
+struct Member {
+    name: String,
+    parameter: String,
+    stored: String,
+    value: String,
+}
+
+/// The members of a structure that has a type.
+fn members(data: &Data, mapped: &Mapped) -> Option<Vec<Member>> {
+    let DataKind::Struct(members) = &data.kind else { return None };
+    members.iter().map(|member| self::member(member, mapped)).collect()
+}
+
+fn member(data: &Data, mapped: &Mapped) -> Option<Member> {
+    let DataKind::Value { encoding, map, .. } = &data.kind else { return None };
+    let kind = encoding.name()?;
+    let name = snake(&data.name);
+    let plain = |stored: String| Member { name: name.clone(), parameter: stored.clone(), stored, value: name.clone() };
+    let scalar = SCALARS.iter().find(|(known, ..)| *known == kind).map(|(_, _, stored)| *stored);
+    match (scalar, &data.count, &data.length) {
+        (Some(stored), Size::None, Size::None) => {
+            let map = map.as_ref().filter(|_| stored == "u32").and_then(|map| mapped.get(map));
+            let (parameter, value) = match map {
+                Some(map) => (map.as_str(), format!("{name}.0")),
+                None if kind == "win:Boolean" => ("bool", format!("u32::from({name})")),
+                None => return Some(plain(stored.to_owned())),
+            };
+            Some(Member { parameter: parameter.to_owned(), stored: stored.to_owned(), value, ..plain(String::new()) })
+        }
+        (Some(stored), Size::Fixed(count), Size::None) => Some(plain(format!("[{stored}; {count}]"))),
+        (None, Size::None, Size::Fixed(length)) if kind == "win:UnicodeString" => {
+            Some(plain(format!("[u16; {length}]")))
+        }
+        (None, Size::None, Size::Fixed(length)) if ["win:AnsiString", "win:Binary"].contains(&kind) => {
+            Some(plain(format!("[u8; {length}]")))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a structure has a type.
+pub(crate) fn is_typed(data: &Data, mapped: &Mapped) -> bool {
+    members(data, mapped).is_some_and(|members| !members.is_empty())
+}
+
+/// The names of the type and of the function for a structure of an event.
+pub(crate) fn names(function: &str, data: &Data) -> (String, String) {
+    let name = format!("{function}_{}", data.name);
+    (camel(&name), snake(&name))
+}
+
+/// Appends the type and the function.
+pub(crate) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapped) {
+    let Some(members) = members(data, mapped) else { return };
+    let (kind, make) = names(function, data);
+    let stored =
+        nest(&members, |member| &member.stored, |count, inner| format!("::wdk_etw::__private::Packed{count}<{inner}>"));
+    let value =
+        nest(&members, |member| &member.value, |count, inner| format!("::wdk_etw::__private::Packed{count}({inner})"));
+    let _ = write!(
+        code,
+        "/// `{0}` of [`{function}`], as it stands in the payload: made by [`{make}`].\n{ATTRIBUTES}pub type {kind} = {stored};\n\n\
+         /// Makes `{0}` of [`{function}`].\n{ATTRIBUTES}pub fn {make}(\n",
+        data.name
+    );
+    for member in &members {
+        let _ = writeln!(code, "    {}: {},", member.name, member.parameter);
+    }
+    let _ = write!(code, ") -> {kind} {{\n    {value}\n}}\n\n");
+}
+
+/// Tuples of all parts: the last part of a full one is the next.
+fn nest(members: &[Member], part: fn(&Member) -> &String, tuple: fn(usize, &str) -> String) -> String {
+    match members {
+        [] => String::from("()"),
+        [only] => part(only).clone(),
+        _ if members.len() <= MOST => {
+            tuple(members.len(), &members.iter().map(|member| part(member).as_str()).collect::<Vec<_>>().join(", "))
+        }
+        _ => {
+            let (first, rest) = members.split_at(MOST - 1);
+            let first: Vec<&str> = first.iter().map(|member| part(member).as_str()).collect();
+            tuple(MOST, &format!("{}, {}", first.join(", "), nest(rest, part, tuple)))
+        }
+    }
+}

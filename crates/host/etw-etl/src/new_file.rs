@@ -1,0 +1,165 @@
+//! A file that takes its name when it is complete.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// A file that is written beside its place and put there by [`NewFile::finish`]. Until then the file that was there stays as it
+/// is, and a file that is dropped leaves nothing behind. Errors name the path.
+///
+/// Devices and pipes, such as `/dev/stdout`, have no place beside them and are written directly.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    out: BufWriter<Target>,
+}
+
+#[derive(Debug)]
+enum Target {
+    Beside(NamedTempFile),
+    Direct(File),
+}
+
+impl NewFile {
+    /// Begins a file.
+    ///
+    /// # Errors
+    ///
+    /// The path names no file, or its folder cannot be written.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let given = path.as_ref();
+        let about = |error: io::Error| named(given, &error);
+        let name = given.file_name().ok_or_else(|| about(io::ErrorKind::InvalidInput.into()))?;
+        let known = fs::metadata(given).ok();
+        if known.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(about(io::ErrorKind::IsADirectory.into()));
+        }
+        if known.as_ref().is_some_and(|known| !known.is_file()) {
+            let file = File::options().write(true).open(given).map_err(about)?;
+            return Ok(Self { path: given.to_owned(), out: BufWriter::new(Target::Direct(file)) });
+        }
+        // What a link leads to is replaced, not the link.
+        let path = if known.is_some() { fs::canonicalize(given).map_err(about)? } else { given.to_owned() };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut prefix = name.to_owned();
+        prefix.push(".");
+        let mut builder = Builder::new();
+        builder.prefix(&prefix).suffix(".partial");
+        // As a file that is created in the usual way; a temporary file is for its owner only.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(folder).map_err(about)?;
+        Ok(Self { path, out: BufWriter::new(Target::Beside(file)) })
+    }
+
+    /// Where the file is until it is complete.
+    #[must_use]
+    pub fn beside(&self) -> &Path {
+        match self.out.get_ref() {
+            Target::Beside(file) => file.path(),
+            Target::Direct(_) => &self.path,
+        }
+    }
+
+    /// Puts the complete file in its place.
+    ///
+    /// # Errors
+    ///
+    /// Not all of it could be written; the file that was there is still there.
+    pub fn finish(self) -> io::Result<()> {
+        let path = self.path;
+        let about = |error: io::Error| named(&path, &error);
+        match self.out.into_inner().map_err(|error| about(error.into_error()))? {
+            Target::Beside(file) => {
+                file.as_file().sync_all().map_err(about)?;
+                file.persist(&path).map(drop).map_err(|error| about(error.error))
+            }
+            Target::Direct(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes).map_err(|error| named(&self.path, &error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush().map_err(|error| named(&self.path, &error))
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Beside(file) => file.as_file_mut().write(bytes),
+            Self::Direct(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::NewFile;
+
+    #[test]
+    fn the_old_file_stays_until_the_new_one_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        let mut file = NewFile::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        drop(file);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something is left");
+        let mut file = NewFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().join("missing/a"), folder.path().to_owned(), folder.path().join("..")] {
+            let error = NewFile::create(&path).unwrap_err().to_string();
+            assert!(error.contains("cannot write ") && error.contains(&path.display().to_string()), "{error}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_device_is_an_error() {
+        let mut file = NewFile::create("/dev/full").unwrap();
+        file.write_all(b"some").unwrap();
+        assert!(file.finish().unwrap_err().to_string().starts_with("cannot write /dev/full: "));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut new = NewFile::create(&link).unwrap();
+        new.write_all(b"new").unwrap();
+        new.finish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(file).unwrap(), "new");
+    }
+}

@@ -1,0 +1,327 @@
+//! docs/conventions.md is true of all programs: exit codes, output, files, and the members of JSON.
+//!
+//! Each test is a row of a matrix, program × what can go wrong. The sample driver must be built: `cargo xtask build`.
+#![cfg(test)]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod programs;
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use docs_tests::markdown::repository;
+use programs::program;
+use serde_json::Value;
+
+/// A command that reads a file, and the end of the file's name.
+const READERS: [(&str, &[&str], &str); 9] = [
+    ("cargo-driver", &["inspect", "FILE"], "sys"),
+    ("cargo-driver", &["verify", "FILE"], "sys"),
+    ("nt-host", &["list", "FILE"], "sys"),
+    ("nt-host", &["run", "FILE"], "sys"),
+    ("driver-package", &["inspect", "FILE"], "sys"),
+    ("driver-package", &["verify", "FILE"], "sys"),
+    ("etwctl", &["decode", "FILE"], "etl"),
+    ("etwctl", &["stats", "FILE"], "etl"),
+    ("etw-fuzz", &["etl", "--replay", "FILE"], "etl"),
+];
+
+/// A command that writes a file.
+const WRITERS: [(&str, &[&str]); 5] = [
+    ("nt-host", &["run", "FILE.sys", "--etl", "OUT"]),
+    ("etwctl", &["decode", "FILE.etl", "--output", "OUT"]),
+    ("etwctl", &["decode", "FILE.etl", "--html", "--output", "OUT"]),
+    ("etwctl", &["decode", "FILE.etl", "--csv", "--output", "OUT"]),
+    ("etwctl", &["record", "--demo", "--count", "3", "--etl", "OUT"]),
+];
+
+/// A command that goes on until it is interrupted, how it ends then, and whether its first output is on standard error.
+const ENDLESS: [(&str, &[&str], i32, bool); 3] = [
+    ("nt-host", &["run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"], 130, false),
+    // Ctrl-C is how a recording is stopped.
+    ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
+    ("etw-fuzz", &["guid", "--time", "1h"], 0, true),
+];
+
+/// The programs, without `xtask`, which is for this repository only.
+const PROGRAMS: [&str; 6] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "etw-fuzz"];
+
+/// A file that is there.
+fn input(end: &str) -> PathBuf {
+    let path = repository().join(match end {
+        "sys" => "target/driver/x64/driver_sample.sys",
+        _ => "crates/host/etw-etl/tests/corpus/simple.etl",
+    });
+    assert!(path.is_file(), "{} is not there: run `cargo xtask build` first", path.display());
+    path
+}
+
+/// A command whose placeholders are replaced.
+fn command(name: &str, words: &[&str], file: &Path, out: &Path) -> Command {
+    let mut command = program(name);
+    for word in words {
+        match *word {
+            "FILE" => command.arg(file),
+            "FILE.sys" => command.arg(input("sys")),
+            "FILE.etl" => command.arg(input("etl")),
+            "FILE.man" => command.arg("crates/host/etw-manifest/tests/data/rich.man"),
+            "OUT" => command.arg(out),
+            word => command.arg(word),
+        };
+    }
+    command
+}
+
+/// An empty folder.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn run(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).output().expect("the program starts")
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn errors(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!text.contains("panicked"), "{text}");
+    text
+}
+
+#[test]
+fn a_closed_pipe_changes_nothing() {
+    for (name, words, end) in READERS {
+        let read = run(&mut command(name, words, &input(end), Path::new("")));
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let child = command(name, words, &input(end), Path::new(""))
+            .stdin(Stdio::null())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let unread = child.wait_with_output().expect("its end");
+        assert_eq!(code(&unread), code(&read), "{name} {words:?}: {}", errors(&unread));
+        assert!(!errors(&unread).contains("standard output"), "{name}: {}", errors(&unread));
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = || File::options().write(true).open("/dev/full").expect("/dev/full");
+    let helps = PROGRAMS.map(|name| (name, ["--help"]));
+    let readers = READERS.iter().filter(|(name, ..)| *name != "etw-fuzz");
+    for (name, words, end) in readers.copied().chain(helps.iter().map(|(name, help)| (*name, &help[..], "etl"))) {
+        let output = run(command(name, words, &input(end), Path::new("")).stdout(full()));
+        assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
+        assert!(errors(&output).contains("No space left on device"), "{name} {words:?}: {}", errors(&output));
+    }
+    for (name, words) in WRITERS {
+        let output = run(&mut command(name, words, Path::new(""), Path::new("/dev/full")));
+        assert_ne!(code(&output), Some(0), "{name} {words:?}");
+        assert!(errors(&output).contains("error:"), "{name} {words:?}: {}", errors(&output));
+    }
+}
+
+#[test]
+fn names_of_files_need_not_be_utf_8_and_other_values_must() {
+    let folder = folder("conventions-odd");
+    for (name, words, end) in READERS {
+        let mut odd = folder.join(OsStr::from_bytes(b"odd\xFF")).into_os_string();
+        odd.push(format!(".{end}"));
+        fs::copy(input(end), &odd).expect("a copy");
+        let expected = run(&mut command(name, words, &input(end), Path::new("")));
+        let output = run(&mut command(name, words, Path::new(&odd), Path::new("")));
+        assert_eq!(code(&output), code(&expected), "{name} {words:?}: {}", errors(&output));
+    }
+    let odd = OsString::from_vec(b"X\xFF".to_vec());
+    for (name, words) in [
+        ("nt-host", &["run", "x.sys", "--hide"][..]),
+        ("etwctl", &["stop"]),
+        ("etw-fuzz", &[]),
+        ("cargo-driver", &["build", "--package"]),
+        ("demo", &["x.sys", "--output", "x", "--os"]),
+        ("driver-package", &["inspect", "x.sys", "--windows"]),
+    ] {
+        let output = run(program(name).args(words).arg(&odd));
+        assert_eq!(code(&output), Some(2), "{name}: {}", errors(&output));
+        assert!(errors(&output).contains("invalid UTF-8"), "{name}: {}", errors(&output));
+    }
+}
+
+#[test]
+fn unknown_options_and_missing_files_are_wrong_usage() {
+    for name in PROGRAMS {
+        let output = run(program(name).arg("--no-such-option"));
+        assert_eq!(code(&output), Some(2), "{name}");
+        let text = errors(&output);
+        assert!(text.starts_with("error: unexpected argument '--no-such-option'"), "{name}: {text}");
+    }
+    for (name, words, end) in READERS {
+        let missing = format!("no-such-file.{end}");
+        let output = run(&mut command(name, words, Path::new(&missing), Path::new("")));
+        assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
+        let text = errors(&output);
+        assert!(text.contains("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
+    }
+    let output = run(program("demo").arg("no-such-file.sys").arg("--output").arg(folder("conventions-demo")));
+    assert_eq!(code(&output), Some(2), "{}", errors(&output));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named_and_an_old_file_stays() {
+    let folder = folder("conventions-files");
+    for (index, (name, words)) in WRITERS.into_iter().enumerate() {
+        // Nobody can make a file here, not even root.
+        let nowhere = Path::new("/proc/no-such-file.out");
+        let output = run(&mut command(name, words, Path::new(""), nowhere));
+        assert!(matches!(code(&output), Some(1 | 2)), "{name} {words:?}: {}", errors(&output));
+        assert!(errors(&output).contains("error: "), "{name} {words:?}: {}", errors(&output));
+        let out = folder.join(format!("{index}.out"));
+        fs::write(&out, "old").expect("a file");
+        let output = run(&mut command(name, words, Path::new(""), &out));
+        assert_eq!(code(&output), Some(0), "{name} {words:?}: {}", errors(&output));
+        assert_ne!(fs::read(&out).expect("the file"), b"old", "{name} {words:?}");
+        assert_eq!(fs::read_dir(&folder).expect("the folder").count(), index + 1, "{name} {words:?} left something");
+    }
+}
+
+#[test]
+fn a_recording_that_cannot_begin_leaves_the_old_file() {
+    let folder = folder("conventions-recording");
+    let out = folder.join("trace.etl");
+    fs::write(&out, "old").expect("a file");
+    for (name, words, expected) in [
+        // A second request of a name that is taken is refused after the session was asked for.
+        ("etwctl", &["record", "P", "--session", "", "--etl", "OUT"][..], 1),
+        ("etwctl", &["record", "P", "--driver", "no-such-file.sys", "--etl", "OUT"], 2),
+        ("nt-host", &["run", "no-such-file.sys", "--etl", "OUT"], 2),
+    ] {
+        let output = run(&mut command(name, words, Path::new(""), &out));
+        assert_eq!(code(&output), Some(expected), "{name} {words:?}: {}", errors(&output));
+        assert_eq!(fs::read(&out).expect("the old file"), b"old", "{name} {words:?}: {}", errors(&output));
+        assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1, "{name} {words:?} left something");
+    }
+}
+
+#[test]
+fn two_recordings_do_not_share_a_file() {
+    let out = folder("conventions-shared").join("trace.etl");
+    let words = ["record", "--demo", "--for", "1h", "--live", "--etl", "OUT"];
+    let mut first = command("etwctl", &words, Path::new(""), &out)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it");
+    let mut lines = BufReader::new(first.stdout.take().expect("its output"));
+    lines.read_line(&mut String::new()).expect("an event");
+    let second = run(&mut command("etwctl", &words, Path::new(""), &out));
+    assert_eq!(code(&second), Some(2), "{}", errors(&second));
+    assert!(errors(&second).contains("another recording writes to it"), "{}", errors(&second));
+    interrupt(first.id());
+    assert_eq!(first.wait().expect("its end").code(), Some(0));
+    let read = run(program("etwctl").arg("stats").arg(&out));
+    assert_eq!(code(&read), Some(0), "{}", errors(&read));
+}
+
+/// As a terminal does it: to the program and all that it started.
+fn interrupt(group: u32) {
+    let sent = Command::new("kill").args(["-INT", "--", &format!("-{group}")]).status().expect("kill");
+    assert!(sent.success());
+}
+
+#[test]
+fn an_interrupt_ends_every_program_in_order() {
+    for (name, words, expected, on_error) in ENDLESS {
+        let mut child = command(name, words, Path::new(""), Path::new(""))
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let (out, err) = (child.stdout.take().expect("its output"), child.stderr.take().expect("its errors"));
+        let (mut out, mut err) = (BufReader::new(out), BufReader::new(err));
+        // It is at work when it says something.
+        let mut first = String::new();
+        if on_error {
+            err.read_line(&mut first).expect("a line");
+            err.read_line(&mut first).expect("another line");
+        } else {
+            out.read_line(&mut first).expect("a line");
+        }
+        interrupt(child.id());
+        let rest: Vec<String> = out.lines().map_while(Result::ok).collect();
+        assert_eq!(child.wait().expect("its end").code(), Some(expected), "{name} {words:?}: {first}{rest:?}");
+    }
+}
+
+#[test]
+fn every_program_has_help_a_version_completions_and_manual_pages() {
+    for name in PROGRAMS {
+        let version = run(program(name).arg("--version"));
+        let text = String::from_utf8_lossy(&version.stdout).into_owned();
+        let start = format!("{} {}", name.replace("cargo-driver", "cargo driver"), env!("CARGO_PKG_VERSION"));
+        assert!(text.starts_with(&start), "{name}: {text}");
+        let help = run(program(name).arg("--help"));
+        assert!(String::from_utf8_lossy(&help.stdout).contains("Exit codes: 0 all is well"), "{name}");
+        for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+            let script = run(program(name).args(["completions", shell]));
+            assert_eq!(code(&script), Some(0), "{name}: {}", errors(&script));
+            assert!(String::from_utf8_lossy(&script.stdout).contains(name), "{name} {shell}");
+        }
+        let pages = folder(&format!("conventions-man-{name}"));
+        assert_eq!(code(&run(program(name).arg("man").arg(&pages))), Some(0), "{name}");
+        let page = fs::read_to_string(pages.join(format!("{name}.1"))).expect("a manual page");
+        assert!(page.contains(".TH"), "{name}: {page}");
+    }
+}
+
+/// The rows of the table of JSON on the page: a command, the members of what it prints, and those of an element of its list.
+fn promises() -> Vec<(String, Vec<String>, Vec<String>)> {
+    let page = fs::read_to_string(repository().join("docs/conventions.md")).expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with("| `") && line.contains("--json"));
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let rows = rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        (names(cells[0]).concat(), names(cells[1]), cells.get(2).map(|cell| names(cell)).unwrap_or_default())
+    });
+    rows.collect()
+}
+
+#[test]
+fn json_has_the_members_that_the_page_promises() {
+    let promises = promises();
+    assert!(promises.len() >= 8, "{promises:?}");
+    for (line, members, inner) in promises {
+        let mut words = line.split(' ');
+        let name = words.next().expect("a program");
+        let words: Vec<&str> = words.collect();
+        let output = run(&mut command(name, &words, Path::new(""), Path::new("")));
+        let text = String::from_utf8_lossy(&output.stdout);
+        // One document, or one in each line.
+        let value: Value = serde_json::from_str(&text)
+            .or_else(|_| serde_json::from_str(text.lines().next_back().unwrap_or_default()))
+            .unwrap_or_else(|error| panic!("{line}: {error}: {text}{}", errors(&output)));
+        assert_eq!(value["schema_version"], 1, "{line}");
+        let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<BTreeSet<String>>();
+        assert_eq!(keys(&value), members.iter().cloned().collect(), "{line}");
+        if let Some((list, of_each)) = inner.split_first() {
+            let first = value[list].get(0).unwrap_or_else(|| panic!("{line}: {list} is empty: {text}"));
+            assert_eq!(keys(first), of_each.iter().cloned().collect(), "{line}: {list}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The programs of this repository, built as the tests are.
+
+use std::env::consts::EXE_SUFFIX;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use docs_tests::markdown::repository;
+use test_images::{built, named};
+
+/// The programs, by the names of their packages.
+pub(crate) const PACKAGES: [&str; 7] =
+    ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "etw-fuzz"];
+
+static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let packages = PACKAGES.iter().flat_map(|program| ["--package", program]);
+    let mut cargo = Command::new(env!("CARGO"));
+    built(cargo.current_dir(repository()).args(["build", "--quiet"]).args(packages)).expect("our programs")
+});
+
+/// Runs a program in the folder of the repository.
+pub(crate) fn program(name: &str) -> Command {
+    let mut command = Command::new(named(&BUILT, &format!("{name}{EXE_SUFFIX}")).expect("one of our programs"));
+    command.current_dir(repository());
+    command
+}

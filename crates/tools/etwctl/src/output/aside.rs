@@ -1,0 +1,49 @@
+//! The file that a recording replaces.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that is set aside until the recording has begun, and put back if it does not begin.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    place: PathBuf,
+    kept: Option<PathBuf>,
+}
+
+impl Aside {
+    /// Sets aside what is at the path, if it is a file that nobody records to.
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        let named =
+            |error: &dyn std::fmt::Display| io::Error::other(format!("cannot write {}: {error}", path.display()));
+        let place = path.to_owned();
+        if !path.is_file() {
+            return Ok(Self { place, kept: None });
+        }
+        let file = File::options().write(true).open(path).map_err(|error| named(&error))?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(named(&"another recording writes to it"));
+        }
+        drop(file);
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.old", std::process::id()));
+        let kept = path.with_file_name(name);
+        fs::rename(path, &kept).map_err(|error| named(&error))?;
+        Ok(Self { place, kept: Some(kept) })
+    }
+
+    /// The recording has begun: the file is of no use any more.
+    pub(crate) fn drop_old(mut self) -> io::Result<()> {
+        self.kept.take().map_or(Ok(()), fs::remove_file)
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(kept) = self.kept.take()
+            && let Err(error) = fs::rename(&kept, &self.place)
+        {
+            eprintln!("error: {} is now {}: {error}", self.place.display(), kept.display());
+        }
+    }
+}
