@@ -42,7 +42,7 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
     write(&include.join("km/nt/supplement.h"), &format!("{head}{}", generated.supplement))?;
     // Bindings that drivers generate themselves include these; what the kernel has of them is declared with the rest.
-    for name in ["ctype.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
+    for name in ["ctype.h", "malloc.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;
     }
     // For Microsoft's analysis of sources; nothing in them matters to a compiler.

@@ -182,11 +182,19 @@ fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet
     libraries
 }
 
+/// Libraries of programs that have no module of their name.
+const PROGRAMS: [&str; 8] =
+    ["d3dcompiler", "msvcrt", "runtimeobject", "shcore", "sporder", "synchronization", "uuid", "xinput"];
+
 /// The modules of programs, without their ends.
 fn programs(index: &Index) -> BTreeSet<String> {
     let modules = index.items().filter_map(|item| match item {
         Item::Fn(method) => method.impl_map().map(|map| map.import_scope().name().to_ascii_lowercase()),
         _ => None,
     });
-    modules.filter_map(|module| module.strip_suffix(".dll").map(str::to_owned)).collect()
+    let stem = |module: String| {
+        let end = [".dll", ".drv", ".cpl"].into_iter().find_map(|end| module.strip_suffix(end));
+        end.map(str::to_owned)
+    };
+    modules.filter_map(stem).chain(PROGRAMS.map(str::to_owned)).collect()
 }
