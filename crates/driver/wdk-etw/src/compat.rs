@@ -30,7 +30,7 @@
 //! |---|---|
 //! | `Guid::new()`, a random GUID by a library of user mode | [`Provider::create_activity_id`], unique until the machine restarts |
 //! | `Provider::current_thread_activity_id`, `set_current_thread_activity_id` | a kernel thread has none: pass ids with `activity_id(…)` |
-//! | `NativeImplementation`, `NATIVE_IMPLEMENTATION` | the mode is a type: [`Kernel`](crate::Kernel), [`User`](crate::User) |
+//! | `NativeImplementation`, `NATIVE_IMPLEMENTATION` | the mode is a type: [`Kernel`], [`User`](crate::User) |
 //! | a status of `write_event!` as `u32` | an [`NtStatus`](crate::NtStatus), which compares with integers; `.as_int()` |
 //! | `register` twice panics | returns `STATUS_ALREADY_REGISTERED` |
 //! | the feature `kernel_mode` | nothing: kernel mode is the default; `mode(User)` in [`define_provider!`](crate::define_provider) |

@@ -1,6 +1,6 @@
 //! Set-up: finds what is needed to compile for Windows, installs what is missing, and says so.
 //!
-//! [`plan`] decides from facts alone; [`system`] gathers the facts and acts. No file of the repository is touched.
+//! `plan` decides from facts alone; `system` gathers the facts and acts. No file of the repository is touched.
 
 mod plan;
 mod system;

@@ -1,6 +1,6 @@
 //! Signatures of others: what was signed, by whom, and whether the file is still what was signed.
 //!
-//! [`file`] verifies an image or a catalog, [`folder`] a whole package. The result is an [`Account`]: one [`Check`] for each
+//! [`file()`] verifies an image or a catalog, [`folder`] a whole package. The result is an [`Account`]: one [`Check`] for each
 //! thing that was looked at, with the reason in words. Windows decides by its own certificate stores, which are not here: a chain is
 //! followed as far as the file has its certificates, and its end is named.
 
