@@ -1,5 +1,6 @@
 //! Manifest events that functions of `wdk-etw-manifest` wrote come back through `--manifest` as they were written.
 #![cfg(test)]
+#![cfg(not(windows))]
 
 mod common;
 

@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+#[cfg(unix)]
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -17,6 +17,10 @@ pub(super) const START_SIZE: usize = 250;
 const FIELDS_HEAD: usize = 4;
 
 /// The size of a buffer for a stop event, if the metadata of its fields alone has `fields` bytes.
+///
+/// # IRQL
+///
+/// Any.
 #[must_use]
 pub const fn stop_metadata_size(fields: usize) -> usize {
     START_SIZE + fields.saturating_sub(FIELDS_HEAD)
@@ -30,6 +34,10 @@ pub struct StopMetadata<const N: usize> {
 
 impl<const N: usize> StopMetadata<N> {
     /// An empty buffer.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline(always)]
     #[expect(clippy::new_without_default, reason = "made by macros only")]
@@ -38,6 +46,10 @@ impl<const N: usize> StopMetadata<N> {
     }
 
     /// The metadata of `stop` followed by that of `fields`, which is metadata of an event without tag and name.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline]
     pub fn join(&mut self, stop: &Event, fields: &[u8]) -> EventDataDescriptor<'_> {
