@@ -230,6 +230,18 @@ pub(super) struct ChildList {
     children: Vec<Child>,
     /// Scans that have begun and not ended.
     scans: u32,
+    update: Update,
+}
+
+/// How far a worker is that brings the devices of a list up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Update {
+    #[default]
+    None,
+    Asked,
+    Running,
+    /// Running, and the list changed since.
+    Again,
 }
 
 fn with_list<R>(handle: Handle, body: impl FnOnce(&mut ChildList) -> R) -> R {
@@ -252,7 +264,7 @@ fn configuration(place: GuestPtr<WDF_CHILD_LIST_CONFIG>) -> Result<WDF_CHILD_LIS
 }
 
 fn new_list(device: Handle, config: &WDF_CHILD_LIST_CONFIG, attributes: &Attributes, from: u64) -> Outcome<Handle> {
-    let list = ChildList { device, config: *config, children: Vec::new(), scans: 0 };
+    let list = ChildList { device, config: *config, children: Vec::new(), scans: 0, update: Update::None };
     let list = object::create_with(from, attributes, Some(device), Data::ChildList(Box::new(list)))?;
     with_device(device, |device| device.lists.push(list));
     Ok(list)
@@ -326,16 +338,44 @@ fn submit(key: Handle, work: impl FnOnce() + Send + 'static) {
     kernel::submit(key.as_int(), work);
 }
 
-/// Brings the devices of a list up to date when the callback that changed it is over.
+/// Brings the devices of a list up to date when the callback that changed it is over. Workers run at the same time, so a list has
+/// one of them at most.
 fn later(list: Handle) {
-    submit(list, move || enumerate(list));
+    let is_new = with_list(list, |list| {
+        let before = list.update;
+        list.update = match before {
+            Update::None | Update::Asked => Update::Asked,
+            Update::Running | Update::Again => Update::Again,
+        };
+        before == Update::None
+    });
+    if is_new {
+        submit(list, move || update(list));
+    }
+}
+
+/// Enumerates until nothing changed in the meantime.
+fn update(list: Handle) {
+    while object::exists(list) {
+        with_list(list, |list| list.update = Update::Running);
+        enumerate(list);
+        if object::exists(list) {
+            let is_over = with_list(list, |list| {
+                let is_over = list.update == Update::Running;
+                if is_over {
+                    list.update = Update::None;
+                }
+                is_over
+            });
+            if is_over {
+                return;
+            }
+        }
+    }
 }
 
 /// Creates the devices of children that are there, and removes those of children that are not.
 fn enumerate(list: Handle) {
-    if !object::exists(list) {
-        return;
-    }
     let (parent, scans) = with_list(list, |list| (list.device, list.scans));
     if scans != 0 || !with_device(parent, |parent| parent.started) {
         return;
