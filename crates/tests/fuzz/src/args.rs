@@ -22,7 +22,10 @@ pub(crate) struct Args {
     pub(crate) target: Option<&'static Target>,
     /// For how long, at most a week
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = time)]
-    pub(crate) time: Duration,
+    time: Duration,
+    /// The same in minutes; parts are allowed
+    #[arg(long, value_name = "N", value_parser = minutes, conflicts_with = "time")]
+    minutes: Option<Duration>,
     /// The random seed (default: another one each time; it is printed)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -43,6 +46,13 @@ pub(crate) struct Args {
     pub(crate) careful: bool,
 }
 
+impl Args {
+    /// How long the target runs.
+    pub(crate) fn time(&self) -> Duration {
+        self.minutes.unwrap_or(self.time)
+    }
+}
+
 fn find(name: &str) -> Result<&'static Target, String> {
     Target::of(name).ok_or_else(|| format!("there are {}", TARGETS.map(|target| target.name).join(", ")))
 }
@@ -53,6 +63,10 @@ fn time(text: &str) -> Result<Duration, String> {
         return Err("not between nothing and a week".into());
     }
     Ok(time)
+}
+
+fn minutes(text: &str) -> Result<Duration, String> {
+    time(&format!("{text}m"))
 }
 
 #[cfg(test)]
@@ -70,7 +84,7 @@ mod tests {
     fn a_target_alone_is_mutated_for_a_minute() {
         let args = parse("etl").unwrap();
         assert_eq!(args.target.map(|target| target.name), Some("etl"));
-        assert_eq!((args.time, args.seed, args.list), (Duration::from_mins(1), None, false));
+        assert_eq!((args.time(), args.seed, args.list), (Duration::from_mins(1), None, false));
         assert!(args.replay.is_none() && args.libfuzzer.is_none() && args.worker.is_none());
     }
 
@@ -78,8 +92,9 @@ mod tests {
     fn time_seed_and_engine_are_read() {
         let args = parse("--time 30s pe --seed 7 --libfuzzer bin/pe").unwrap();
         assert_eq!(args.target.map(|target| target.name), Some("pe"));
-        assert!(args.libfuzzer.is_some_and(|program| program.ends_with("pe")));
-        assert_eq!((args.time, args.seed), (Duration::from_secs(30), Some(7)));
+        assert!(args.libfuzzer.as_ref().is_some_and(|program| program.ends_with("pe")));
+        assert_eq!((args.time(), args.seed), (Duration::from_secs(30), Some(7)));
+        assert_eq!(parse("pe --minutes 1.5").unwrap().time(), Duration::from_secs(90));
     }
 
     #[test]
@@ -91,6 +106,7 @@ mod tests {
             ("etl --time", "a value is required for '--time <TIME>'"),
             ("etl --time 2", "expected a number with a unit"),
             ("etl --time 0", "not between nothing and a week"),
+            ("etl --time 1m --minutes 1", "cannot be used with"),
             ("etl --time 8d", "not between nothing and a week"),
             ("etl --list --replay x", "cannot be used with"),
             ("etl --tim 1s", "a similar argument exists: '--time'"),

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> io::Result<Ending> {
     // Without a target there is nothing but the list.
     let Some(target) = args.target.filter(|_| !args.list) else { return list() };
-    let options = Options { target, time: args.time, seed: args.seed.unwrap_or_else(now) };
+    let options = Options { target, time: args.time(), seed: args.seed.unwrap_or_else(now) };
     match (&args.replay, &args.libfuzzer, args.worker) {
         (Some(file), ..) => {
             let about = |error| io::Error::other(format!("{}: {error}", file.display()));

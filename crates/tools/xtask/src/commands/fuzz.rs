@@ -26,6 +26,7 @@ the command ends with 1. Ctrl-C ends a run early, with its summary.
     flags: &[
         Flag { name: "TARGET", summary: "what is fuzzed" },
         Flag { name: "--time TIME", summary: "for how long, such as 90s or 10m (1m)" },
+        Flag { name: "--minutes N", summary: "the same in minutes" },
         Flag { name: "--seed N", summary: "decides on the inputs; another one each time if not given" },
         Flag { name: MUTATOR, summary: "our own mutator, whatever is installed" },
         Flag { name: "--replay FILE", summary: "runs the target once, on this file" },
@@ -134,6 +135,7 @@ mod tests {
     #[test]
     fn the_target_is_found_between_flags_and_their_values() {
         assert_eq!(target(&words("--time 10m etl --seed 7")), Some("etl"));
+        assert_eq!(target(&words("--minutes 10 etl")), Some("etl"));
         assert_eq!(target(&words("pe --mutator")), Some("pe"));
         assert_eq!(target(&words("--time 10m --list")), None);
     }
