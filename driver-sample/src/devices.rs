@@ -139,7 +139,7 @@ impl Device {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a tick, and answers how many there were.
+    /// Counts a tick, and returns how many there were.
     pub(crate) fn count_tick(&self) -> u64 {
         self.ticks.fetch_add(1, Ordering::Relaxed) + 1
     }

@@ -76,7 +76,7 @@ impl Command {
     }
 }
 
-/// What [`GET_STATISTICS`] answers.
+/// What [`GET_STATISTICS`] returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     /// Requests that came.

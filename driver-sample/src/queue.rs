@@ -37,7 +37,7 @@ impl ControlEvents for SampleDevice {
 }
 
 impl SampleDevice {
-    /// Does what is asked, and answers how many bytes of the output count.
+    /// Does what is asked, and returns how many bytes of the output count.
     fn serve(&self, request: &mut Request, code: u32) -> Result<usize, NtStatus> {
         let output_length = request.output_length();
         match Command::parse(code, request.input()?, output_length)? {

@@ -1,6 +1,6 @@
 //! Event Tracing for Windows (ETW) for kernel drivers written in Rust.
 //!
-//! A driver defines a [`Provider`], registers it, and writes TraceLogging or manifest events. Every call answers a status;
+//! A driver defines a [`Provider`], registers it, and writes TraceLogging or manifest events. Every call returns a status;
 //! nothing panics, allocates or locks; a disabled event costs a load, a compare and a branch and evaluates no field.
 //!
 //! ```
@@ -22,8 +22,8 @@
 //!
 //! # Kernel and user mode
 //!
-//! [`Provider<Kernel>`](Kernel), the default, calls `Etw*` and answers [`NtStatus`]; [`Provider<User>`](User) calls
-//! `Event*` and answers [`HResult`]. The mode is a type, not a Cargo feature: both can live in one build, and an image
+//! [`Provider<Kernel>`](Kernel), the default, calls `Etw*` and returns [`NtStatus`]; [`Provider<User>`](User) calls
+//! `Event*` and returns [`HResult`]. The mode is a type, not a Cargo feature: both can live in one build, and an image
 //! imports what it calls and nothing else.
 //!
 //! # Old and new Windows

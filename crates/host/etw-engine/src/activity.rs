@@ -34,7 +34,7 @@ pub(crate) struct Activities {
 
 impl Engine {
     /// `EtwActivityIdControl`: 1 reads the thread's id into `id`, 2 sets it from `id`, 3 makes a new one, 4 sets it and
-    /// answers the old one, 5 sets a new one and answers the old one.
+    /// returns the old one, 5 sets a new one and returns the old one.
     ///
     /// Answers `InvalidParameter` for any other code, and `NotSupported` for all but 3 on system threads (see
     /// [`Engine::set_system_threads`]). `id` then stays as it is.

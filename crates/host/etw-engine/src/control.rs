@@ -146,7 +146,7 @@ impl Session {
     /// Stops the session: it captures nothing from here on, and everything it enabled is disabled with callbacks. What
     /// it captured stays readable.
     ///
-    /// Inside a callback of an enabled provider this answers `PossibleDeadlock` with a finding; that provider keeps the
+    /// Inside a callback of an enabled provider this returns `PossibleDeadlock` with a finding; that provider keeps the
     /// request until the session is stopped again from outside.
     pub fn stop(&self) -> NtStatus {
         self.end();

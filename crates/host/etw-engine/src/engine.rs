@@ -98,7 +98,7 @@ impl Engine {
     }
 
     /// Whether kernel callers run on system threads, which have no place for an activity id: then
-    /// [`Engine::activity_id_control`] answers `NotSupported` to all but CREATE. Off at first.
+    /// [`Engine::activity_id_control`] returns `NotSupported` for all but CREATE. Off at first.
     pub fn set_system_threads(&self, system: bool) {
         self.0.system_threads.store(system, Ordering::Relaxed);
     }

@@ -167,7 +167,7 @@ impl Engine {
         self.run(routine, 0, subject, body)
     }
 
-    /// Runs a routine: records it, and answers the scripted failure if there is one.
+    /// Runs a routine: records it, and returns the scripted failure if there is one.
     pub(crate) fn run(
         &self,
         routine: Routine,

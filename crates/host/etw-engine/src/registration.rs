@@ -35,7 +35,7 @@ pub struct RegistrationInfo {
 }
 
 impl Engine {
-    /// `EtwRegister`: registers `provider` and answers its handle. Several registrations of one GUID may exist.
+    /// `EtwRegister`: registers `provider` and returns its handle. Several registrations of one GUID may exist.
     ///
     /// `publish` gets the handle first (it stands for writing `*RegHandle`). If a session enabled the GUID before, the
     /// callback then runs on this thread, with a zero source, before this returns.

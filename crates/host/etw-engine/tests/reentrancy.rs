@@ -10,7 +10,7 @@ use common::{GROUP, Note, OTHER, PROVIDER, register};
 use etw_engine::{Callback, Enable, Engine, Finding, Notification, Target};
 use etw_types::{EventInfoClass, Guid, NtStatus};
 
-/// Registers `provider` with a callback that runs `body` and keeps what it answers.
+/// Registers `provider` with a callback that runs `body` and keeps what it returns.
 fn with_callback<T: Send + 'static>(
     engine: &Engine,
     provider: Guid,

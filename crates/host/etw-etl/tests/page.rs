@@ -137,7 +137,7 @@ fn write(writer: &mut Writer, step: &Step<'_>, build: impl FnOnce(EventBuilder<'
     writer.write(0, &event).unwrap();
 }
 
-/// Opens a page and answers its elements as they are then; `None`, and a word about it, where there is no browser.
+/// Opens a page and returns its elements as they are then; `None`, and a word about it, where there is no browser.
 fn browse(page: &Path, hash: &str, arguments: &[&str]) -> Option<String> {
     // A fresh profile: nothing of the user's, and nothing of another test.
     let profile = page.with_file_name(format!("profile-{}-{:?}", std::process::id(), std::thread::current().id()));

@@ -28,7 +28,7 @@ pub(crate) fn grow(
                 buffer.truncate(length);
                 return Ok(buffer);
             }
-            // Some answers succeed and only say that there is more.
+            // Some calls succeed and only say that there is more.
             Ok(length) => length,
             Err(Refusal { code, needed }) if TOO_SMALL.contains(&code) && needed > size => needed,
             Err(Refusal { code, .. }) => return Err(code),

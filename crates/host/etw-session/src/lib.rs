@@ -5,7 +5,7 @@
 //! one type for each `TRACE_QUERY_INFO_CLASS`. What the documentation limits is checked before the system is asked, because
 //! the system answers with a bare code; and every code comes with its name, its cause and advice ([`Error`]).
 //!
-//! `unsafe` and `cfg(windows)` are in [`platform`] only. Nothing here prints, and nothing panics on what a system answers.
+//! `unsafe` and `cfg(windows)` are in [`platform`] only. Nothing here prints, and nothing panics on what a system returns.
 //!
 //! ```
 //! # #[cfg(not(windows))] {

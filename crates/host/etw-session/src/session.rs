@@ -139,7 +139,7 @@ impl Session {
         self.control(Control::ConvertToRealTime, Call::ConvertToRealTime)
     }
 
-    /// Stops the session and answers its last counts. Dropping stops too; an error is then in [`Machine::unstopped`].
+    /// Stops the session and returns its last counts. Dropping stops too; an error is then in [`Machine::unstopped`].
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ impl Session {
     }
 }
 
-/// A call with a fresh block. A stop that answers `MoreData` has stopped.
+/// A call with a fresh block. A stop that returns `MoreData` has stopped.
 fn control(
     system: &Arc<dyn System>,
     target: Target<'_>,

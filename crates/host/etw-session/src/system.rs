@@ -11,7 +11,7 @@ use etw_types::{ControlCode, Guid, Level, Win32Error};
 
 /// The control functions of ETW. Data has the layouts of 64-bit Windows.
 pub trait System: Send + Sync {
-    /// `StartTraceW`: answers the handle. The block is `EVENT_TRACE_PROPERTIES` with room for the names, and is filled in.
+    /// `StartTraceW`: returns the handle. The block is `EVENT_TRACE_PROPERTIES` with room for the names, and is filled in.
     ///
     /// # Errors
     ///
@@ -46,14 +46,14 @@ pub trait System: Send + Sync {
     /// What the function answered; `CallNotImplemented` where there is no such function.
     fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error>;
 
-    /// `TraceQueryInformation`: answers `ReturnLength`.
+    /// `TraceQueryInformation`: returns `ReturnLength`.
     ///
     /// # Errors
     ///
     /// What the function answered, with `ReturnLength`; `CallNotImplemented` where there is no such function.
     fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal>;
 
-    /// `EnumerateTraceGuidsEx`: answers `ReturnLength`.
+    /// `EnumerateTraceGuidsEx`: returns `ReturnLength`.
     ///
     /// # Errors
     ///

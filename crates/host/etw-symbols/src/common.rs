@@ -1,6 +1,6 @@
 //! What the kernel-mode and the user-mode routines share: from raw arguments to a call of the engine.
 //!
-//! Everything answers an NTSTATUS; the user-mode routines translate it.
+//! Everything returns an NTSTATUS; the user-mode routines translate it.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -165,7 +165,7 @@ pub(crate) struct RawWrite<'a> {
     pub(crate) data: *const EventDataDescriptor<'a>,
 }
 
-/// Writes an event; `default_activity` answers the id to use where the caller passes none.
+/// Writes an event; `default_activity` returns the id to use where the caller passes none.
 ///
 /// # Safety
 ///

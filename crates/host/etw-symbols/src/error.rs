@@ -1,8 +1,8 @@
-//! `RtlNtStatusToDosError` for the statuses that the engine answers.
+//! `RtlNtStatusToDosError` for the statuses that the engine returns.
 
 use etw_types::{NtStatus, Win32Error};
 
-/// The Win32 code that user mode sees for a status; `ERROR_MR_MID_NOT_FOUND` (317) for one that no routine here answers.
+/// The Win32 code that user mode sees for a status; `ERROR_MR_MID_NOT_FOUND` (317) for one that no routine here returns.
 #[must_use]
 pub const fn win32_from_nt(status: NtStatus) -> Win32Error {
     match status {

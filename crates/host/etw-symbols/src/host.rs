@@ -1,4 +1,4 @@
-//! Which engine answers the calls of a thread.
+//! Which engine handles the calls of a thread.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;

@@ -13,7 +13,7 @@
 //!
 //! let host = Host::new();
 //! let _here = host.enter();
-//! // The routine answers any handle: there is nothing to prove.
+//! // The routine returns any handle: there is nothing to prove.
 //! let status = unsafe { EtwUnregister(0) };
 //! assert_eq!(status, NtStatus::InvalidHandle);
 //! assert_eq!(host.engine().calls().len(), 1);

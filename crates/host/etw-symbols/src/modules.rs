@@ -18,7 +18,7 @@ const FROM_ADDRESS: u32 = 4;
 /// The modules. A module's handle is the address of its entry.
 static MODULES: [&str; 2] = ["api-ms-win-eventing-provider-l1-1-0.dll", "advapi32.dll"];
 
-/// Finds a module by its name: stores its handle and answers 1, or stores NULL and answers 0.
+/// Finds a module by its name: stores its handle and returns 1, or stores NULL and returns 0.
 ///
 /// # Safety
 ///

@@ -56,7 +56,7 @@ impl Run {
         self.device.begin_ioctl(code, &[number], 0).expect("a request")
     }
 
-    /// Gives an order; answers its status.
+    /// Gives an order; returns its status.
     fn order(&self, code: u32, argument: u8) -> u32 {
         self.device.ioctl(code, &[argument], 0).expect("an answer").status.as_int()
     }

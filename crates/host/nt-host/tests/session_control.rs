@@ -201,7 +201,7 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
     assert!(old.query::<ProcessingVersion>().is_err(), "came with Windows 10");
 }
 
-/// Every class, with every kind of handle and several lengths: what comes over the wire is what an engine answers.
+/// Every class, with every kind of handle and several lengths: what comes over the wire is what an engine returns.
 #[test]
 fn the_host_answers_what_an_engine_answers() {
     let host = sample().prepare().expect("the sample");

@@ -20,7 +20,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
-/// Runs `cargo xtask build`; answers whether it succeeded and what it said.
+/// Runs `cargo xtask build`; returns whether it succeeded and what it said.
 fn xtask_build(manifest: &Path, arch: &str) -> (bool, String) {
     let _one = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let output = Command::new(env!("CARGO"))
@@ -33,7 +33,7 @@ fn xtask_build(manifest: &Path, arch: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Builds the drivers of one workspace and answers the image of one of them.
+/// Builds the drivers of one workspace and returns the image of one of them.
 fn image(workspace: &str, name: &str, arch: &str) -> Vec<u8> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers").join(workspace).join("Cargo.toml");
     let lock = manifest.with_file_name("Cargo.lock");

@@ -22,7 +22,7 @@ pub fn limit(command: &mut Command, seconds: u32) -> &mut Command {
     unsafe { command.pre_exec(set) }
 }
 
-/// Runs a program to its end, within ten minutes; answers what it printed.
+/// Runs a program to its end, within ten minutes; returns what it printed.
 ///
 /// # Errors
 ///
@@ -64,11 +64,11 @@ pub fn worker_command(words: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs this program as a worker; answers what it answers.
+/// Runs this program as a worker; returns what it printed.
 ///
 /// # Errors
 ///
-/// When it fails, or answers no JSON.
+/// When it fails, or prints no JSON.
 pub fn worker(words: &[&str]) -> Result<Value, String> {
     let text = run(&mut worker_command(words)?)?;
     serde_json::from_str(&text).map_err(|error| format!("a worker answered `{}`: {error}", text.trim()))

@@ -1,4 +1,4 @@
-//! What is measured in a process of its own: started by the bench, answers one line of JSON.
+//! What is measured in a process of its own: started by the bench, prints one line of JSON.
 
 mod decode;
 mod engine;

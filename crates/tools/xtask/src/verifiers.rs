@@ -95,7 +95,7 @@ fn plan(facts: &Facts) -> Vec<Action> {
     actions
 }
 
-/// Finds or installs them; answers what could not be had.
+/// Finds or installs them; returns what could not be had.
 pub(crate) fn ensure(context: &Context) -> Vec<String> {
     let mut without = Vec::new();
     for action in plan(&gather(context)) {

@@ -1,4 +1,4 @@
-//! What `EnumerateTraceGuidsEx` answers about a provider.
+//! What `EnumerateTraceGuidsEx` returns about a provider.
 
 wire_struct! {
     /// `TRACE_GUID_INFO`: the start of class 1.

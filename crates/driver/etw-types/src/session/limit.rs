@@ -30,7 +30,7 @@ pub enum Limit {
     Conflict {
         /// The rule, as a sentence without a full stop.
         rule: &'static str,
-        /// What the system answers to it.
+        /// What the system returns for it.
         code: Win32Error,
     },
     /// A text or data that is too long.
@@ -45,7 +45,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The code that the system answers to this.
+    /// The code that the system returns for this.
     #[must_use]
     pub const fn code(&self) -> Win32Error {
         match self {

@@ -45,7 +45,7 @@ impl core::error::Error for BuildError {}
 
 /// Builds an event in two buffers of the caller: one for metadata, one for the payload.
 ///
-/// Nothing is allocated. The first failure sticks: later calls do nothing and [`finish`](Self::finish) answers it, so that
+/// Nothing is allocated. The first failure sticks: later calls do nothing and [`finish`](Self::finish) returns it, so that
 /// a chain of calls needs one check. An event that does not fit is never half built.
 ///
 /// ```

@@ -42,7 +42,7 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
-    /// Reads metadata with its size prefix, and answers what lies behind it as well.
+    /// Reads metadata with its size prefix, and returns what lies behind it as well.
     ///
     /// # Errors
     ///

@@ -132,7 +132,7 @@ impl Event {
         }
     }
 
-    /// Reads the fields of a struct; answers how many there are at its own level.
+    /// Reads the fields of a struct; returns how many there are at its own level.
     fn struct_fields(&mut self, items: Vec<Item>, totals: &mut Totals, errors: &mut Errors) -> u8 {
         let mut count = Budget::new(0, limits::STRUCT_FIELDS, "a struct has at most 127 fields");
         for item in items {

@@ -11,7 +11,7 @@ use etw_types::{EventDataDescriptor, EventDescriptor, Guid, NtStatus, UnicodeStr
 
 use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
 
-/// Kernel mode: calls `Etw*`, answers [`NtStatus`].
+/// Kernel mode: calls `Etw*`, returns [`NtStatus`].
 ///
 /// ```
 /// # use etw_symbols as _;

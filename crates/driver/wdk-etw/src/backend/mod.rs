@@ -53,7 +53,7 @@ mod sealed {
     impl Sealed for etw_types::HResult {}
 }
 
-/// The answers of a mode: [`NtStatus`] or [`HResult`].
+/// What a mode returns: [`NtStatus`] or [`HResult`].
 ///
 /// This trait is sealed.
 ///
@@ -178,7 +178,7 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     unsafe fn set_information_direct(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> Self::Status;
 
-    /// Finds the routine at run time; answers "not supported" where the system lacks it.
+    /// Finds the routine at run time; returns "not supported" where the system lacks it.
     #[doc(hidden)]
     unsafe fn set_information_lookup(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> Self::Status;
 

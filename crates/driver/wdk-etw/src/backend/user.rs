@@ -8,7 +8,7 @@ use etw_types::{EventDataDescriptor, EventDescriptor, Guid, HResult, Win32Error}
 
 use super::{CREATE_ID, Mode, RawCallback, RegHandle, wide};
 
-/// User mode: calls `Event*`, answers [`HResult`].
+/// User mode: calls `Event*`, returns [`HResult`].
 ///
 /// ```
 /// # use etw_symbols as _;

@@ -52,7 +52,7 @@ impl Event {
     #[inline(always)]
     pub fn opaque(&'static self) -> &'static Self {
         let pointer = opaque(self);
-        // SAFETY: `opaque` answers the address it was given.
+        // SAFETY: `opaque` returns the address it was given.
         unsafe { &*pointer }
     }
 

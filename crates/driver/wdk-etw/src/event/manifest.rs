@@ -195,7 +195,7 @@ impl<M: Mode> Provider<M> {
 
     /// Asks ETW whether some session wants an event with this descriptor (`EtwEventEnabled`).
     ///
-    /// [`enabled`](Self::enabled) answers nearly the same from the provider's own state, without a call; this one knows
+    /// [`enabled`](Self::enabled) returns nearly the same from the provider's own state, without a call; this one knows
     /// each session's properties.
     ///
     /// ```

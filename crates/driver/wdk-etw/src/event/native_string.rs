@@ -37,7 +37,7 @@ use etw_types::{AnsiString, UnicodeString};
 ///
 /// # Safety
 ///
-/// [`raw_parts`](Self::raw_parts) answers the length and the buffer that the value holds, and nothing else.
+/// [`raw_parts`](Self::raw_parts) returns the length and the buffer that the value holds, and nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a `UNICODE_STRING`",
     label = "a `unicode_string` field takes a reference or a pointer to `UnicodeString` or a type like it"
@@ -65,7 +65,7 @@ pub unsafe trait RawUnicodeString {
 ///
 /// # Safety
 ///
-/// [`raw_parts`](Self::raw_parts) answers the length and the buffer that the value holds, and nothing else.
+/// [`raw_parts`](Self::raw_parts) returns the length and the buffer that the value holds, and nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an `ANSI_STRING`",
     label = "an `ansi_string` field takes a reference or a pointer to `AnsiString` or a type like it"

@@ -15,7 +15,7 @@ use crate::backend::Mode;
 ///
 /// It runs inside ETW, possibly inside [`Provider::register`], under a lock of the provider's id: it must be short, must
 /// not block, and must not register or unregister a provider of that id (the kernel would deadlock; inside `register`
-/// this crate answers "busy" instead). It may write events.
+/// this crate returns "busy" instead). It may write events.
 ///
 /// ```
 /// # use etw_symbols as _;

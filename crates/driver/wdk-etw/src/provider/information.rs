@@ -23,12 +23,12 @@ use crate::backend::Mode;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetInformationMode {
-    /// Never call it. Kernel mode answers `STATUS_ENTRYPOINT_NOT_FOUND`, user mode
+    /// Never call it. Kernel mode returns `STATUS_ENTRYPOINT_NOT_FOUND`, user mode
     /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
     Off,
     /// Import it: the image does not load where it is missing.
     Direct,
-    /// Find it at run time. Where it is missing, kernel mode answers `STATUS_NOT_SUPPORTED`, user mode
+    /// Find it at run time. Where it is missing, kernel mode returns `STATUS_NOT_SUPPORTED`, user mode
     /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
     Lookup,
 }
@@ -76,8 +76,8 @@ impl SetInformationMode {
 
 /// # Setting information
 ///
-/// All of these answer what the routine answers, or what the provider's [`SetInformationMode`] prescribes without it. On a
-/// provider that is not registered the handle passed is 0, so kernel mode answers `STATUS_INVALID_HANDLE` — but
+/// All of these return what the routine returns, or what the provider's [`SetInformationMode`] prescribes without it. On a
+/// provider that is not registered the handle passed is 0, so kernel mode returns `STATUS_INVALID_HANDLE` — but
 /// `STATUS_NOT_SUPPORTED` where the routine is missing (it is looked up first) and `STATUS_ENTRYPOINT_NOT_FOUND` where the
 /// mode is off.
 impl<M: Mode> Provider<M> {

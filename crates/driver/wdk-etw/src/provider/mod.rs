@@ -29,7 +29,7 @@ pub use registration::Registration;
 
 /// An ETW provider, usually a `static` made by [`define_provider!`](crate::define_provider).
 ///
-/// It starts out unregistered. Unregistered, it is a quiet no-op: [`enabled`](Self::enabled) answers `false`, events are
+/// It starts out unregistered. Unregistered, it is a quiet no-op: [`enabled`](Self::enabled) returns `false`, events are
 /// not written (and their fields not evaluated), [`unregister`](Self::unregister) does nothing.
 ///
 /// All methods take `&self`; all state is atomic; nothing locks, allocates or panics.

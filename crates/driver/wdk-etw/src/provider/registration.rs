@@ -36,7 +36,7 @@ impl<M: Mode> Provider<M> {
     /// # Errors
     ///
     /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) where it is registered; `STATUS_DEVICE_BUSY`
-    /// (`ERROR_BUSY`) while another call registers or unregisters it; otherwise what ETW answers. After an error of ETW the
+    /// (`ERROR_BUSY`) while another call registers or unregisters it; otherwise what ETW returns. After an error of ETW the
     /// provider is not registered.
     ///
     /// # IRQL
@@ -161,7 +161,7 @@ impl<M: Mode> Provider<M> {
     /// # Errors
     ///
     /// `STATUS_DEVICE_BUSY` (user mode: `ERROR_BUSY`) while another call registers or unregisters the provider, also where
-    /// that call is further up the stack of this thread, in whose callback this was called. What ETW answers otherwise; the
+    /// that call is further up the stack of this thread, in whose callback this was called. What ETW returns otherwise; the
     /// provider then stays registered, so that the call can be repeated.
     ///
     /// # IRQL

@@ -53,7 +53,7 @@ impl Slot {
         self.words.get_or_init(|| (0..words).map(|_| AtomicU64::new(0)).collect());
     }
 
-    /// Empties and opens the slot for a stream and answers its epoch. The caller owns it: it is in no set and current
+    /// Empties and opens the slot for a stream and returns its epoch. The caller owns it: it is in no set and current
     /// nowhere.
     pub(super) fn open(&self, stream: usize) -> u32 {
         let epoch = epoch(self.state.load(Ordering::Acquire)).wrapping_add(1);
@@ -136,7 +136,7 @@ impl Slot {
         }
     }
 
-    /// Copies the records to the front of `bytes`, as far as that has room, and answers how many bytes they have. Everything
+    /// Copies the records to the front of `bytes`, as far as that has room, and returns how many bytes they have. Everything
     /// is committed.
     pub(super) fn copy_to(&self, bytes: &mut [u8]) -> usize {
         let used = usize::try_from(used(self.state.load(Ordering::Acquire))).unwrap_or_default();
@@ -176,7 +176,7 @@ impl Slot {
     }
 }
 
-/// Puts the whole words of some bytes to their places from `at` on; answers the next place.
+/// Puts the whole words of some bytes to their places from `at` on; returns the next place.
 #[inline]
 fn store(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
     let (words, _) = bytes.as_chunks::<WORD>();
@@ -187,7 +187,7 @@ fn store(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
     next
 }
 
-/// Puts bytes to their places from `at` on, the last of which is filled up with zeros; answers the next place.
+/// Puts bytes to their places from `at` on, the last of which is filled up with zeros; returns the next place.
 #[inline]
 fn store_filled(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
     let next = store(places, at, bytes);

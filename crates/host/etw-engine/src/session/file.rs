@@ -99,7 +99,7 @@ impl FileSink {
         (stored, outcome.err())
     }
 
-    /// Defines stack keys once more; answers how many events gave way to it. What does not fit into the file any more is left
+    /// Defines stack keys once more; returns how many events gave way to it. What does not fit into the file any more is left
     /// out: the events are of more use.
     pub(super) fn define(&mut self, stacks: &[(u64, Vec<u64>)], stamp: u64) -> u64 {
         let mut discarded = 0;
@@ -119,7 +119,7 @@ impl FileSink {
         discarded
     }
 
-    /// Writes records that are no events, and leaves room for a header; answers how many events gave way.
+    /// Writes records that are no events, and leaves room for a header; returns how many events gave way.
     fn put(&mut self, bytes: &mut Vec<u8>, stamp: u64) -> u64 {
         let read = Read { bytes: bytes.len() - SIZE.min(bytes.len()), ..Read::default() };
         let (stored, _) = self.write(read, bytes, stamp);

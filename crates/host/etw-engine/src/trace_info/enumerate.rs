@@ -91,7 +91,7 @@ fn enabled(enablement: &Enablement) -> Enabled {
 }
 
 impl Engine {
-    /// `EnumerateTraceGuidsEx` over a buffer; answers `ReturnLength`.
+    /// `EnumerateTraceGuidsEx` over a buffer; returns `ReturnLength`.
     ///
     /// # Errors
     ///

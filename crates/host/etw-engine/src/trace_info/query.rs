@@ -104,7 +104,7 @@ fn session_bytes(session: &PmcSession) -> Vec<u8> {
 }
 
 impl Engine {
-    /// `TraceQueryInformation` over a buffer, which two classes also read; answers `ReturnLength`.
+    /// `TraceQueryInformation` over a buffer, which two classes also read; returns `ReturnLength`.
     ///
     /// # Errors
     ///

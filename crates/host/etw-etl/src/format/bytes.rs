@@ -1,4 +1,4 @@
-//! Little-endian integers at offsets: reading that answers `None` behind the end, writing that stops there.
+//! Little-endian integers at offsets: reading that returns `None` behind the end, writing that stops there.
 
 use etw_types::Guid;
 

@@ -96,7 +96,7 @@ impl<'a> ExtendedItem<'a> {
         (HEADER_SIZE + self.data.len()).next_multiple_of(ALIGNMENT)
     }
 
-    /// Writes the item to the front of `out` and answers its bytes; `None` where it does not fit or has more than 65527 bytes.
+    /// Writes the item to the front of `out` and returns its bytes; `None` where it does not fit or has more than 65527 bytes.
     pub(crate) fn encode(&self, more: bool, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;

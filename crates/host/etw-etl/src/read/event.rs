@@ -96,7 +96,7 @@ impl Event {
         }
     }
 
-    /// Gives the event the stack that its stack key stands for, as [`EventRef::stack`] then answers: a reader of a file does
+    /// Gives the event the stack that its stack key stands for, as [`EventRef::stack`] then returns: a reader of a file does
     /// this by itself.
     #[must_use]
     pub fn with_stack(mut self, frames: &[u64]) -> Self {
@@ -301,7 +301,7 @@ impl<'a> EventRef<'a> {
 }
 
 impl Header {
-    /// Fills in what the layout has; answers where the items or the data start.
+    /// Fills in what the layout has; returns where the items or the data start.
     fn fill(&mut self, record: &[u8]) -> Option<usize> {
         match self.layout {
             Layout::Event => self.fill_event(&EventHeader::parse(record)?),

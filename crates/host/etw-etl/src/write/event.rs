@@ -47,7 +47,7 @@ impl EventData<'_> {
         SIZE + items + self.payload.len()
     }
 
-    /// Writes the event to the front of `out` and answers its bytes; `None` where it does not fit or has more than 65535.
+    /// Writes the event to the front of `out` and returns its bytes; `None` where it does not fit or has more than 65535.
     pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;

@@ -1,4 +1,4 @@
-//! What a writer answers.
+//! What a writer returns.
 
 use std::path::PathBuf;
 

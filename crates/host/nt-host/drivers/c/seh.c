@@ -110,7 +110,7 @@ static NOINLINE VOID Copy(PVOID To, PVOID From, SIZE_T Length)
     Sink += 0;
 }
 
-/* What each block answers. */
+/* What each block returns. */
 #define CODE_OF(Statement)              \
     __try {                             \
         Statement;                      \

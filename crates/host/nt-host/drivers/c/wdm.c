@@ -1,4 +1,4 @@
-/* A WDM driver in C: a named device whose control request answers its input in upper case, and a deferred call. */
+/* A WDM driver in C: a named device whose control request returns its input in upper case, and a deferred call. */
 
 #include <ntddk.h>
 

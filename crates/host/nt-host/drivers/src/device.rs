@@ -11,7 +11,7 @@ static DEVICE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 /// `IRP.IoStatus.Status`.
 const STATUS: usize = 0x30;
 
-/// Creates the device; answers the status of that.
+/// Creates the device; returns the status of that.
 ///
 /// # Safety
 ///

@@ -70,7 +70,7 @@ impl HostSystem {
         }
     }
 
-    /// A call that answers a code, a number and perhaps data.
+    /// A call that returns a code, a number and perhaps data.
     fn number(&self, call: Control) -> (Result<(), Win32Error>, u64, Vec<u8>) {
         match self.call(call) {
             Ok(Answer::Code { code: 0, number, data }) => (Ok(()), number, data),

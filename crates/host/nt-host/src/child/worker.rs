@@ -31,7 +31,7 @@ impl Worker {
         let answers = Arc::clone(&reply);
         let layout = layout.clone();
         let run = move || {
-            // SAFETY: answers a number.
+            // SAFETY: returns a number.
             let _ = said.send(unsafe { libc::gettid() });
             serve(machine, &layout, &receiver, &answers);
         };

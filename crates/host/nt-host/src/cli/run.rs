@@ -123,7 +123,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
         progress.step("device");
         match host.add_device() {
             Ok(added) => device = Some(added),
-            // A driver need not take a device; what it answers is its own affair.
+            // A driver need not take a device; what it returns is its own affair.
             Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
             Err(error) => return Err(error),
         }

@@ -93,7 +93,7 @@ messages! {
 }
 
 messages! {
-    /// What it answers.
+    /// What it returns.
     Reply {
         /// Done, with a status.
         Status { status: NtStatus } = 1,

@@ -251,7 +251,7 @@ pub(crate) fn site() -> Option<Site> {
     SITE.get()
 }
 
-/// Notes a call and answers the one before.
+/// Notes a call and returns the one before.
 pub(crate) fn enter(site: Site) -> Option<Site> {
     SITE.replace(Some(site))
 }

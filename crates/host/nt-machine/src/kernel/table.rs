@@ -161,7 +161,7 @@ impl Table {
         self.numbers.len() as u32
     }
 
-    /// Counts a call; answers what it is to fail with, if it is to fail.
+    /// Counts a call; returns what it is to fail with, if it is to fail.
     pub(crate) fn scripted(&self, number: u32, config: &Config) -> Option<u64> {
         let entry = self.entries.get(number as usize)?;
         let call = self.calls.get(number as usize)?.fetch_add(1, Ordering::Relaxed) + 1;

@@ -18,7 +18,7 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// Maps an image at an address of the system's choice. `resolve` answers the address for each import;
+    /// Maps an image at an address of the system's choice. `resolve` returns the address for each import;
     /// `check` and `dispatch` are what control flow guard's pointers are to lead to.
     pub(crate) fn new(
         layout: &Layout,

@@ -28,7 +28,7 @@ impl Locks {
         opposite
     }
 
-    /// Whether some order leads from one lock to another; answers who took the last of them.
+    /// Whether some order leads from one lock to another; returns who took the last of them.
     fn path(&self, from: u64, to: u64) -> Option<u64> {
         let mut seen = BTreeSet::from([from]);
         let mut pending = vec![from];

@@ -19,7 +19,7 @@ pub struct Finding<'a> {
 }
 
 impl Finding<'_> {
-    /// Keeps the input in the folder and answers what to tell the user.
+    /// Keeps the input in the folder and returns what to tell the user.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Finding<'_> {
         self.describe(&path)
     }
 
-    /// Writes the description beside an input that is a file already, and answers it.
+    /// Writes the description beside an input that is a file already, and returns it.
     ///
     /// # Errors
     ///

@@ -74,7 +74,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Makes a driver out of what it does when loaded (it is given an [`Input`] and answers a status) and when unloaded.
+/// Makes a driver out of what it does when loaded (it is given an [`Input`] and returns a status) and when unloaded.
 #[macro_export]
 macro_rules! driver {
     ($load:path, $unload:path) => {

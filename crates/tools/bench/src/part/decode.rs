@@ -159,7 +159,7 @@ fn captured(settings: &Settings, section: &mut Section, rounds: usize) -> Result
     Ok(())
 }
 
-/// Measures the Python readers; answers the events per second of etl-parser.
+/// Measures the Python readers; returns the events per second of etl-parser.
 fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, String> {
     let readers = ["dissect", "etl_parser"];
     let python = match python(&settings.folder("python-etl"), &PACKAGES, IMPORT) {

@@ -1,4 +1,4 @@
-//! What is measured, one module each. A part answers its tables and the goals that they decide.
+//! What is measured, one module each. A part returns its tables and the goals that they decide.
 
 mod decode;
 mod engine;

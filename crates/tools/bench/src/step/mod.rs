@@ -136,7 +136,7 @@ impl Stepper {
         Some(self.image.base() + u64::from(*rva))
     }
 
-    /// Keeps bytes where the image can read and write them, and answers their address.
+    /// Keeps bytes where the image can read and write them, and returns their address.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl Stepper {
         Ok(address)
     }
 
-    /// Calls a function of the image and counts. `kernel` answers what the image asks of the kernel.
+    /// Calls a function of the image and counts. `kernel` does what the image asks of the kernel.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl Stepper {
         }
     }
 
-    /// Sets the child up for a call; answers the stack pointer at the function's entry.
+    /// Sets the child up for a call; returns the stack pointer at the function's entry.
     fn enter(&mut self, function: u64, arguments: &[u64]) -> Result<u64, String> {
         let room = HOME + 8 * arguments.len() as u64 + 0x100;
         let top = self.stack.base() + STACK as u64 - room.next_multiple_of(16);

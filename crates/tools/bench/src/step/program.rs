@@ -84,7 +84,7 @@ fn instruction_pointer(id: i32) -> Result<i64, String> {
     if value == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(value) }
 }
 
-/// Waits until the first thread stops; answers the signal.
+/// Waits until the first thread stops; returns the signal.
 fn wait(id: i32) -> Result<i32, String> {
     let mut status = 0;
     // SAFETY: `status` is a place for a number, and the child is ours.

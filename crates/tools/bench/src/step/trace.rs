@@ -29,7 +29,7 @@ impl Child {
         }
     }
 
-    /// Waits until the child stops; answers the signal.
+    /// Waits until the child stops; returns the signal.
     fn wait(&self) -> Result<i32, String> {
         let mut status = 0;
         // SAFETY: `status` is a place for a number, and the child is ours.
@@ -44,7 +44,7 @@ impl Child {
         }
     }
 
-    /// Executes one instruction; answers the registers behind it.
+    /// Executes one instruction; returns the registers behind it.
     pub(super) fn step(&self) -> Result<Registers, String> {
         self.request(libc::PTRACE_SINGLESTEP, ptr::null_mut())?;
         match self.wait()? {

@@ -81,7 +81,7 @@ impl<'a> Visitor<'a> for Counter {
     }
 }
 
-/// Times a walk over a file; it answers how many events and fields there were.
+/// Times a walk over a file; it returns how many events and fields there were.
 fn measure(file: &Path, walk: impl FnOnce(&mut Reader) -> (u64, u64)) -> Result<Value, String> {
     let text = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let bytes = fs::metadata(file).map_err(|error| text(&error))?.len();

@@ -72,7 +72,7 @@ impl Writer {
         }
     }
 
-    /// Stops the session; answers what became of the events.
+    /// Stops the session; returns what became of the events.
     fn finish(&self, file: &Path) -> Result<Value, String> {
         self.session.stop();
         let statistics = self.session.statistics();

@@ -299,7 +299,7 @@ struct Area {
 }
 
 impl Area {
-    /// Appends, aligned to eight bytes, and answers the address.
+    /// Appends, aligned to eight bytes, and returns the address.
     fn add(&mut self, bytes: &[u8]) -> u32 {
         self.bytes.resize(align(self.bytes.len(), 8), 0);
         let rva = self.base + u32_of(self.bytes.len());

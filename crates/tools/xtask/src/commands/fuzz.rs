@@ -81,7 +81,7 @@ fn has_entry(context: &Context, target: &str) -> bool {
     context.path(FUZZ_DIR).join("fuzz_targets").join(format!("{target}.rs")).is_file()
 }
 
-/// Builds a target for libFuzzer and answers the program, or why that is not possible.
+/// Builds a target for libFuzzer and returns the program, or why that is not possible.
 fn libfuzzer(context: &Context, target: &str) -> Result<PathBuf, String> {
     let toolchains = context.tool("rustup").args(["toolchain", "list"]).capture();
     let toolchains = toolchains.map_err(|_| String::from("rustup is not installed"))?;

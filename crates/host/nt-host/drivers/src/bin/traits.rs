@@ -1,4 +1,4 @@
-//! Sets malformed traits, one kind for each last character of its name, and answers what it got.
+//! Sets malformed traits, one kind for each last character of its name, and returns what it got.
 
 #![no_std]
 #![no_main]
