@@ -45,6 +45,8 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for name in ["ctype.h", "malloc.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;
     }
+    // clang's intrin.h wants the type; no driver may jump.
+    write(&include.join("km/crt/setjmp.h"), "#pragma once\ntypedef unsigned __int64 jmp_buf[32];\n")?;
     // For Microsoft's analysis of sources; nothing in them matters to a compiler.
     for name in ["dontuse.h", "suppress.h"] {
         write(&include.join("km").join(name), "#pragma once\n")?;

@@ -182,9 +182,21 @@ fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet
     libraries
 }
 
-/// Libraries of programs that have no module of their name.
-const PROGRAMS: [&str; 8] =
-    ["d3dcompiler", "msvcrt", "runtimeobject", "shcore", "sporder", "synchronization", "uuid", "xinput"];
+/// Libraries of programs that have no module of their name. Compilers of C name the run-time libraries in every object.
+const PROGRAMS: [&str; 12] = [
+    "d3dcompiler",
+    "libcmt",
+    "libcmtd",
+    "msvcrt",
+    "msvcrtd",
+    "oldnames",
+    "runtimeobject",
+    "shcore",
+    "sporder",
+    "synchronization",
+    "uuid",
+    "xinput",
+];
 
 /// The modules of programs, without their ends.
 fn programs(index: &Index) -> BTreeSet<String> {
