@@ -111,9 +111,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
                     self.left = self.left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
                     let (value, rest) = Value::split(*in_type, self.payload).ok_or(DecodeError::Payload)?;
                     self.payload = rest;
-                    self.keep_number(place, &value);
-                    self.in_type = *in_type;
-                    self.sink.value(field, *in_type, value)
+                    self.keep(place, field, *in_type, value)
                 }
                 _ => self.field(place, field, depth)?,
             };
@@ -183,20 +181,20 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             return Ok(self.sink.structure(fields));
         }
         let (in_type, value) = self.value(field)?;
-        self.keep_number(place, &value);
-        self.in_type = in_type;
-        Ok(self.sink.value(field, in_type, value))
+        Ok(self.keep(place, field, in_type, value))
     }
 
-    /// Keeps a number that may count another field.
-    fn keep_number(&mut self, place: usize, value: &Value<'_>) {
+    /// Gives a value to the sink; a number may count another field.
+    fn keep(&mut self, place: usize, field: &Field, in_type: InType, value: Value<'a>) -> S::Node {
         if let Some(kept) = self.numbers.get_mut(place) {
             *kept = match value {
-                Value::Unsigned(number) | Value::Hex(number) => *number,
-                Value::Signed(number) => u64::try_from(*number).unwrap_or(u64::MAX),
+                Value::Unsigned(number) | Value::Hex(number) => number,
+                Value::Signed(number) => u64::try_from(number).unwrap_or(u64::MAX),
                 _ => 0,
             };
         }
+        self.in_type = in_type;
+        self.sink.value(field, in_type, value)
     }
 
     fn value(&mut self, field: &Field) -> Result<(InType, Value<'a>), DecodeError> {

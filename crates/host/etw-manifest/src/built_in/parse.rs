@@ -22,31 +22,25 @@ enum Item {
 
 /// Reads classes and providers. The error is the line that is not understood.
 pub(super) fn parse(text: &str, into: &mut Table) -> Result<(), String> {
-    let (mut group, mut item) = (None, None);
+    let mut group = None;
     let mut maps = Maps::new();
-    for line in logical_lines(text) {
+    let mut lines = logical_lines(text).into_iter().peekable();
+    while let Some(line) = lines.next() {
         let words = line.trim();
-        match line.len() - line.trim_start().len() {
-            4 => list(words, item.take(), group, &mut maps, into),
-            depth => {
-                // Events without fields.
-                if let Some(Item::Events(events, version)) = item.take() {
-                    add(into, group, &events, version, &[], 0).ok_or_else(|| line.clone())?;
-                }
-                if depth == 2 {
-                    item = declare_item(words);
-                    item.is_some().then_some(())
-                } else {
-                    maps.clear();
-                    group = declare_group(words, into);
-                    group.is_some().then_some(())
-                }
+        let read = match line.len() - line.trim_start().len() {
+            0 => {
+                maps.clear();
+                group = declare_group(words, into);
+                group.map(drop)
             }
-        }
-        .ok_or(line)?;
-    }
-    if let Some(Item::Events(events, version)) = item {
-        add(into, group, &events, version, &[], 0).ok_or("the last line")?;
+            2 => {
+                let items = lines.next_if(|next| next.starts_with("    "));
+                let items = items.as_deref().map_or("", str::trim);
+                declare_item(words).and_then(|item| list(items, item, group, &mut maps, into))
+            }
+            _ => None,
+        };
+        read.ok_or(line)?;
     }
     Ok(())
 }
@@ -99,9 +93,9 @@ fn declare_item(words: &str) -> Option<Item> {
     Some(Item::Events(events.collect::<Option<_>>()?, version.parse().ok()?))
 }
 
-/// The fields of events, or the values of a map.
-fn list(words: &str, item: Option<Item>, group: Option<Guid>, maps: &mut Maps, into: &mut Table) -> Option<()> {
-    match item? {
+/// The fields of events, which may have none, or the values of a map.
+fn list(words: &str, item: Item, group: Option<Guid>, maps: &mut Maps, into: &mut Table) -> Option<()> {
+    match item {
         Item::Map(name, is_bits) => {
             let entries = words.split(',').map(|entry| {
                 let (value, name) = entry.trim().split_once(' ')?;
@@ -115,7 +109,7 @@ fn list(words: &str, item: Option<Item>, group: Option<Guid>, maps: &mut Maps, i
             maps.insert(name, Arc::new(map));
         }
         Item::Events(events, version) => {
-            let declarations: Vec<&str> = words.split(',').map(str::trim).collect();
+            let declarations: Vec<&str> = words.split(',').map(str::trim).filter(|words| !words.is_empty()).collect();
             let top_level = declarations.len();
             let (mut fields, mut members) = (Vec::new(), Vec::new());
             for declaration in declarations {
