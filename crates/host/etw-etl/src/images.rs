@@ -35,7 +35,7 @@ pub struct Place<'a> {
 }
 
 /// The images of a trace. Drivers and the kernel are in the address space of every process.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Images {
     by_base: BTreeMap<(u32, u64), Image>,
     pdbs: BTreeMap<(u32, u64), (Guid, Box<str>)>,

@@ -202,7 +202,7 @@ impl<R: Read + Seek> Reader<R> {
         Arc::clone(&self.schemas)
     }
 
-    /// The images that the file tells of. Complete from the start; those that a growing file tells of later are not among them.
+    /// The images that the file tells of. Complete from the start; [`refresh`](Self::refresh) adds those of new buffers.
     #[must_use]
     pub fn images(&self) -> Arc<Images> {
         Arc::clone(&self.images)
@@ -220,7 +220,11 @@ impl<R: Read + Seek> Reader<R> {
             return Err(io::Error::other("the file became shorter: another trace is in its place"));
         }
         self.source.length = length;
-        let mut found = Collected { stacks: std::mem::take(&mut self.stacks), ..Collected::default() };
+        let mut found = Collected {
+            stacks: std::mem::take(&mut self.stacks),
+            images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
+            ..Collected::default()
+        };
         let (mut entries, end) =
             index(&mut self.source, &self.header, &mut self.report, &mut found, self.end, self.options.grows);
         let is_new = end != std::mem::replace(&mut self.end, end);
@@ -229,6 +233,7 @@ impl<R: Read + Seek> Reader<R> {
             self.stack_place = 0;
         }
         self.stacks = found.stacks;
+        self.images = Arc::new(found.images);
         self.entries.append(&mut entries);
         if let Some(later) = self.entries.get_mut(self.opened..) {
             later.sort_unstable();
