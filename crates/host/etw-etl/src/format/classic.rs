@@ -7,15 +7,15 @@ use etw_types::Guid;
 
 use super::bytes::{guid_at, put, u8_at, u16_at, u32_at, u64_at};
 
-/// Bytes of `SYSTEM_TRACE_HEADER`.
+/// Size of `SYSTEM_TRACE_HEADER` in bytes.
 pub const SYSTEM_SIZE: usize = 0x20;
-/// Bytes of the compact system header.
+/// Size of the compact system header in bytes.
 pub const COMPACT_SIZE: usize = 0x18;
-/// Bytes of `PERFINFO_TRACE_HEADER`.
+/// Size of `PERFINFO_TRACE_HEADER` in bytes.
 pub const PERFINFO_SIZE: usize = 0x10;
-/// Bytes of `EVENT_TRACE_HEADER`.
+/// Size of `EVENT_TRACE_HEADER` in bytes.
 pub const FULL_SIZE: usize = 0x30;
-/// Bytes of `EVENT_INSTANCE_GUID_HEADER`.
+/// Size of `EVENT_INSTANCE_GUID_HEADER` in bytes.
 pub const INSTANCE_SIZE: usize = 0x48;
 /// Header type of the system header on 64-bit systems, including the marker.
 pub const TYPE_SYSTEM_64: u16 = 0xC002;
