@@ -92,7 +92,7 @@ impl Table {
             event.stack().map(|frames| frames.into_iter().map(|frame| Some(Value::Integer(frame.cast_signed()))));
         let mut cost = 0;
         let mut columns = self.columns.iter_mut();
-        // The order matters: `zip` asks the first iterator first, so no column is consumed when the common values end.
+        // The order matters: `zip` advances the first iterator first, so no column is consumed when the common values end.
         for (value, column) in common(event, decoded, raw).into_iter().zip(columns.by_ref()) {
             cost += match (column.is_list, value) {
                 (true, _) => column.add_list(stack.clone()),
