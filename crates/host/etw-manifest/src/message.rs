@@ -1,6 +1,6 @@
 //! Formats the text of a message: inserts such as `%1`, and the escapes of message files.
 
-/// Text length in bytes from which on no more values are inserted.
+/// Maximum text length in bytes before the rest of a message is cut off.
 const MAX_LENGTH: usize = 64 * 1024;
 
 /// Inserts values into a message. `value` returns the text of the field with this number, counted from 1; an insert without a
