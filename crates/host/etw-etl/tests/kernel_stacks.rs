@@ -1,4 +1,4 @@
-//! The stacks that the kernel writes behind its events join them.
+//! The stacks that the kernel writes after its events are attached to those events.
 #![cfg(test)]
 
 mod common;
@@ -19,7 +19,7 @@ fn record(hook_id: u16, timestamp: u64, words: &[u64]) -> Vec<u8> {
     header.to_perfinfo_bytes().into_iter().chain(words).collect()
 }
 
-/// A process and a thread as one word.
+/// Returns a process and a thread as one word.
 const fn owner(process: u64, thread: u64) -> u64 {
     thread << 32 | process
 }
@@ -36,7 +36,7 @@ fn trace(name: &str, records: &[(u64, Vec<u8>)]) -> std::path::PathBuf {
     path
 }
 
-/// Hook ids and stacks of the events that have one.
+/// Returns hook id, process and stack of every event that has a stack.
 fn stacks(path: &std::path::Path) -> Vec<(u16, Option<u32>, Vec<u64>)> {
     let mut reader = Reader::open(path).unwrap();
     let mut found = Vec::new();
@@ -82,7 +82,7 @@ fn keys_of_stacks_are_looked_up_where_the_trace_defines_them() {
     assert_eq!(stacks(&path), vec![(0x0F2E, Some(4), vec![KERNEL + 5])]);
 }
 
-/// A rundown's image event: `name` is eight UTF-16 bytes of a file's name.
+/// Returns an image event of a rundown. `name` is the first eight bytes of the UTF-16 file name.
 fn image(stamp: u64, base: u64, name: [u8; 8]) -> Vec<u8> {
     record(0x1403, stamp, &[base, 0x4000, 0, 0, 0, 0, 0, u64::from_le_bytes(name), u64::from(b's')])
 }
