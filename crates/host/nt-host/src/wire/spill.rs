@@ -1,8 +1,8 @@
 //! The events of a run in a file that both processes have open, so that a trace of any length needs neither messages
 //! nor memory.
 //!
-//! The process that runs the driver appends records. The other one reads up to the end that it was told. The file has
-//! no name, so it disappears when both processes have closed it.
+//! The process that runs the driver appends records and reports where the file ends; the other process reads up to
+//! there. The file has no name, so it disappears when both processes have closed it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
