@@ -175,7 +175,7 @@ pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
 }
 
 fn processor_time(thread: i32) -> Option<u64> {
-    /// Turns a thread ID into the ID of the clock that counts the thread's own time, as the scheduler measures it.
+    /// The low bits of a clock ID that is made from a thread ID: the thread's own time, as the scheduler measures it.
     const OF_THREAD: i32 = 6;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: there is room for the time, and the call fails if the number is not the ID of a thread.

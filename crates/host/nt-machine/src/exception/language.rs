@@ -43,7 +43,7 @@ pub(super) fn handle(call: &Call) -> Outcome<u32> {
             }
             continue;
         }
-        // This scope is or contains the target of the unwind, so it and the scopes around it are not left.
+        // The target of the unwind is in this scope or is its `__except` block, so the scopes around it are not left.
         let is_reached = scope.contains(target) || (!scope.is_termination() && u64::from(scope.JumpTarget) == target);
         if flags & TARGET_UNWIND != 0 && is_reached {
             break;

@@ -17,7 +17,7 @@ use super::fault::{Access, Fault, Recovery, is_canonical};
 struct Done {
     /// The value; after a fault, the address that the processor reported.
     value: u64,
-    /// 0, or bits of [`Recovery`].
+    /// 0, or a combination of [`FAULTED`], [`WROTE`] and [`NO_ADDRESS`].
     fault: u64,
 }
 

@@ -12,7 +12,7 @@ pub enum News {
     Done,
     /// The driver crashed.
     Crashed,
-    /// The run was asked to end.
+    /// [`END_RUN`] was received, so the run must end.
     Interrupted,
     /// Nothing happened within the timeout.
     Nothing,

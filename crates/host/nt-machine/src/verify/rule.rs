@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
-        /// What a driver did wrong.
+        /// The rule that a driver broke.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         #[repr(u16)]

@@ -38,7 +38,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the real time that counts, in 100 ns units.
+    /// Returns the real time since the start in 100 ns units; 0 in virtual time, in which it does not count.
     fn passed(&self) -> u64 {
         match self.time {
             Time::Virtual => 0,
