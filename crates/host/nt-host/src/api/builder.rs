@@ -117,7 +117,7 @@ impl Builder {
     }
 
     /// Sets the maximum time that the driver may take for one request, in real time; the default is 20 seconds. If all
-    /// threads wait and nothing can wake them, this is found at once.
+    /// threads wait and nothing can wake them, this is found at once, except with [`Builder::real_time`].
     #[must_use]
     pub const fn patience(mut self, time: Duration) -> Self {
         self.config.patience = Some(time);
