@@ -4,8 +4,8 @@
 //! a call. The address is in the upper half, which a Linux process cannot map, so each read faults. In this process,
 //! the page is at another address. The fault handler changes the instruction's address register accordingly and lets
 //! the processor execute this one instruction with the trap flag set. The trap after the instruction restores the
-//! register. So every instruction that can read memory works, and none is emulated. Reads by a routine of this host for
-//! the driver work in the same way.
+//! register. So instructions need not be emulated, except for a `mov` from an absolute address, which has no address
+//! register. Reads by a routine of this host for the driver work in the same way.
 
 use std::cell::Cell;
 

@@ -30,7 +30,7 @@ macro_rules! rules {
 rules! {
     /// A routine was called at an IRQL above its limit.
     IrqlTooHigh = "irql-too-high",
-    /// A routine was called at an IRQL below its minimum, or the IRQL was "lowered" to a higher one.
+    /// A routine was called at an IRQL below its minimum, or the IRQL was raised to a lower or lowered to a higher one.
     IrqlTooLow = "irql-too-low",
     /// A callback returned at a different IRQL than the one it was called at.
     IrqlChanged = "irql-changed",
