@@ -6,7 +6,7 @@ mod common;
 use common::{folder, options};
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
 use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
-use etw_etl::{Buffer, Reader, ReaderOptions, Writer};
+use etw_etl::{Buffer, Reader, ReaderOptions, Writer, WriterOptions};
 
 const KERNEL: u64 = 0xFFFF_F800_0000_1000;
 const USER: u64 = 0x7FF0_0000_2000;

@@ -233,6 +233,7 @@ impl<R: Read + Seek> Reader<R> {
         if is_new {
             found.stacks.finish();
             self.stack_place = 0;
+            self.report.stacks_dropped = found.stacks.dropped();
         }
         self.stacks = found.stacks;
         self.images = Arc::new(found.images);
