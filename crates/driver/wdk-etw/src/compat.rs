@@ -114,7 +114,7 @@ impl Provider {
     ///
     /// As for [`wdk_etw::Provider::register`](crate::Provider::register).
     pub unsafe fn register(&'static self) -> u32 {
-        // SAFETY: the same contract.
+        // SAFETY: this function has the same contract.
         unsafe { self.inner.register() }.as_int()
     }
 
@@ -131,7 +131,7 @@ impl Provider {
         self.context.store(context, Ordering::Relaxed);
         self.callback.store(callback as *mut (), Ordering::Release);
         let this = ptr::from_ref(self).expose_provenance();
-        // SAFETY: the same contract.
+        // SAFETY: this function has the same contract.
         unsafe { self.inner.register_with_callback(on_enable, this) }.as_int()
     }
 
@@ -145,7 +145,7 @@ impl Provider {
     }
 }
 
-/// Hands a request on, in the form that `tracelogging` has.
+/// Passes a request on with the signature that `tracelogging` uses.
 fn on_enable(request: &EnableRequest<'_>) {
     let provider = ptr::with_exposed_provenance::<Provider>(request.context());
     // SAFETY: the context is the static provider that was registered with this callback.
@@ -153,7 +153,7 @@ fn on_enable(request: &EnableRequest<'_>) {
         return;
     };
     let callback = provider.callback.load(Ordering::Acquire);
-    // SAFETY: null is `None`; everything else was made from such a callback.
+    // SAFETY: null is `None`; any other value was a callback of this type.
     let callback = unsafe { core::mem::transmute::<*mut (), Option<ProviderEnableCallback>>(callback) };
     let Some(callback) = callback else {
         return;

@@ -34,14 +34,14 @@ macro_rules! status_newtype {
                 Self(code)
             }
 
-            /// The code.
+            /// Returns the code.
             #[must_use]
             #[inline(always)]
             pub const fn as_int(self) -> u32 {
                 self.0
             }
 
-            /// The C name of this code, where this crate knows it.
+            /// Returns the C name of this code, or `None` if this crate does not know it.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -50,11 +50,11 @@ macro_rules! status_newtype {
                 }
             }
 
-            /// `Ok` for a success, otherwise this status as the error.
+            /// Converts the status to a `Result`.
             ///
             /// # Errors
             ///
-            /// The status itself, where it is not a success.
+            /// Returns the status itself if it is not a success.
             #[inline]
             pub const fn ok(self) -> Result<(), Self> {
                 if self.is_success() { Ok(()) } else { Err(self) }

@@ -43,7 +43,7 @@ status_newtype! {
 }
 
 impl Win32Error {
-    /// Whether the code is `ERROR_SUCCESS`.
+    /// Returns whether the code is `ERROR_SUCCESS`.
     #[must_use]
     #[inline(always)]
     pub const fn is_success(self) -> bool {

@@ -85,7 +85,8 @@ fn write_counted_strings(input: Input<'_>) {
         return;
     };
     let ansi = AnsiString { length, maximum_length: length, buffer: input.bytes.as_ptr() };
-    // SAFETY: the path is the kernel's and the other string is made of a slice: both have the bytes they count.
+    // SAFETY: the path comes from the kernel, and the other string from a slice. Both have as many bytes as their
+    // length says.
     unsafe {
         write_event!(PROVIDER, "Counted", unicode_string("path", input.path), ansi_string("ansi", &ansi));
     }
