@@ -82,6 +82,25 @@ fn keys_of_stacks_are_looked_up_where_the_trace_defines_them() {
     assert_eq!(stacks(&path), vec![(0x0F2E, Some(4), vec![KERNEL + 5])]);
 }
 
+#[test]
+fn stacks_by_key_count_against_the_memory_limit() {
+    let path = folder("kernel-stacks").join("many-keys.etl");
+    let size = 128 * 1024;
+    let mut writer = Writer::create(&path, WriterOptions { buffer_size: size, ..options() }).unwrap();
+    let mut buffer = Buffer::new(size, 0);
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &[KERNEL; 8000]));
+    buffer.push_record(&definition, 1_000_000).unwrap();
+    for number in 1..=1200 {
+        let key = record(0x1825, 1_000_000 + number, &[1_000_000 + number, owner(4, 9), 0xABC]);
+        buffer.push_record(&key, 1_000_000 + number).unwrap();
+    }
+    writer.write_buffer(&mut buffer, 2_000_000).unwrap();
+    writer.close().unwrap();
+    let dropped = Reader::open(&path).unwrap().report().stacks_dropped;
+    assert!((100..300).contains(&dropped), "{dropped}");
+}
+
 /// Returns an image event of a rundown. `name` is the first eight bytes of the UTF-16 file name.
 fn image(stamp: u64, base: u64, name: [u8; 8]) -> Vec<u8> {
     record(0x1403, stamp, &[base, 0x4000, 0, 0, 0, 0, 0, u64::from_le_bytes(name), u64::from(b's')])

@@ -41,9 +41,9 @@ fn a_resource_that_is_cut_off_is_refused() {
 #[test]
 fn structs_that_share_fields_or_contain_themselves_are_refused() {
     let resource = common::resource();
-    // Flags, first member and number of members of the struct.
-    let item = [5, 0, 0, 0, 6, 0, 2, 0];
-    let place = resource.windows(item.len()).position(|bytes| bytes == item).unwrap();
+    // The flags of the struct, its first member and the number of its members.
+    let is_struct = |bytes: &[u8]| bytes[0] & 1 == 1 && bytes[1..] == [0, 0, 0, 6, 0, 2, 0];
+    let place = resource.windows(8).position(is_struct).unwrap();
     for (first, members) in [(5, 1), (0, 5), (0, 8)] {
         let mut resource = resource.clone();
         resource[place + 4] = first;

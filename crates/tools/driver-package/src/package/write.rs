@@ -29,6 +29,11 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
         })
     });
     let _ = fs::remove_dir_all(&draft);
+    if !folder.exists() && old.exists() {
+        // The restore failed, too: this is the only copy of the previous package.
+        let text = format!("it could not be replaced; the previous package is in {}", old.display());
+        return Err(Problem::error(folder, "package-folder", text));
+    }
     let _ = fs::remove_dir_all(&old);
     result.map_err(|(path, error)| problem(&path, &error))
 }
@@ -61,7 +66,8 @@ pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Prob
         }
     }
     let _ = fs::remove_dir_all(&draft);
-    let _ = fs::remove_dir_all(&old);
+    // After an error, files that could not be restored stay in `old`.
+    let _ = if result.is_ok() { fs::remove_dir_all(&old) } else { fs::remove_dir(&old) };
     result.map_err(|(path, error)| Problem::error(&path, "package-folder", error.to_string()))
 }
 
