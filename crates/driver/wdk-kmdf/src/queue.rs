@@ -59,8 +59,9 @@ unsafe extern "C" fn device_control<T: ControlEvents>(
 ) {
     // SAFETY: the framework passes a queue of this driver.
     let device = unsafe { call_unsafe_wdf_function_binding!(WdfIoQueueGetDevice, queue) };
-    // SAFETY: the framework passes ownership of the request until it is completed, and the lengths of its buffers.
-    let request = unsafe { Request::from_raw(request, input_length, output_length) };
+    // SAFETY: the framework passes ownership of the request until it is completed, its control code, and the lengths of
+    // its buffers.
+    let request = unsafe { Request::from_raw(request, code, input_length, output_length) };
     // SAFETY: the device of the queue is alive. If its context has another type, the framework finds none of this type.
     match unsafe { context::get::<T>(device.cast()) } {
         Some(context) => context.device_control(request, code),

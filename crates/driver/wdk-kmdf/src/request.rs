@@ -10,11 +10,15 @@ use wdk_sys::{NTSTATUS, WDFREQUEST, call_unsafe_wdf_function_binding};
 
 use crate::check;
 
-/// A `METHOD_BUFFERED` request. If it is dropped without [`complete`](Self::complete), it is completed as cancelled, so
+/// The bits of a control code that say how its buffers are passed; 0 is `METHOD_BUFFERED`.
+const METHOD_MASK: u32 = 3;
+
+/// A control request. If it is dropped without [`complete`](Self::complete), it is completed as cancelled, so
 /// that a client never waits for a forgotten request.
 #[derive(Debug)]
 pub struct Request {
     raw: WDFREQUEST,
+    code: u32,
     input_length: usize,
     output_length: usize,
 }
@@ -22,10 +26,10 @@ pub struct Request {
 impl Request {
     /// # Safety
     ///
-    /// `raw` must be a `METHOD_BUFFERED` request that the framework passed to the driver, with buffers of these
+    /// `raw` must be a request with this control code that the framework passed to the driver, with buffers of these
     /// lengths. The result takes ownership of it.
-    pub(crate) unsafe fn from_raw(raw: WDFREQUEST, input_length: usize, output_length: usize) -> Self {
-        Self { raw, input_length, output_length }
+    pub(crate) unsafe fn from_raw(raw: WDFREQUEST, code: u32, input_length: usize, output_length: usize) -> Self {
+        Self { raw, code, input_length, output_length }
     }
 
     /// Returns the size of the client's input in bytes.
@@ -78,8 +82,12 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's output buffer is smaller than its input.
+    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's output buffer is smaller than its input, and
+    /// `STATUS_INVALID_DEVICE_REQUEST` if the control code is not a `METHOD_BUFFERED` one: then the buffers differ.
     pub fn reply_with_input(&mut self) -> Result<usize, NtStatus> {
+        if self.code & METHOD_MASK != 0 {
+            return Err(NtStatus::InvalidDeviceRequest);
+        }
         if self.output_length < self.input_length {
             return Err(NtStatus::BufferTooSmall);
         }
