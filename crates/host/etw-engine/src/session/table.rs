@@ -26,10 +26,10 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The next handle.
-    pub(super) fn next_handle(&mut self) -> u64 {
+    /// A handle that no session had before. As on Windows, its low 16 bits are the session's number.
+    pub(super) fn next_handle(&mut self, logger_id: u16) -> u64 {
         self.last += 1;
-        self.last
+        self.last << 16 | u64::from(logger_id)
     }
 
     /// The smallest number that no session has.
