@@ -30,7 +30,9 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
     });
     let _ = fs::remove_dir_all(&draft);
     let _ = fs::remove_dir_all(&old);
-    result.map_err(|(path, error)| problem(&path, &error))
+    // The name that the user knows.
+    let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| folder.join(inside));
+    result.map_err(|(path, error)| problem(&named(path), &error))
 }
 
 /// Adds files to a folder, in place of those of the same name: all of them, or none.
