@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{StringValueParser, TypedValueParser as _};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
-use command_line::units::duration;
+use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RequestKind, Time};
@@ -92,9 +92,9 @@ pub(super) struct Options {
     /// How long the driver may take for one request, on the wall (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// MiB that the driver's allocations may take together; those beyond fail (default: 4096)
-    #[arg(long, value_name = "MIB", value_parser = number)]
-    memory: Option<u64>,
+    /// What the driver's allocations may take together; those beyond fail (default: 4GiB)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) memory: Option<u64>,
     /// Time passes as on the wall; else things take as long as they take, and waiting takes no time
     #[arg(long, conflicts_with = "virtual_time")]
     real_time: bool,
@@ -124,11 +124,6 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Bytes that the driver's allocations may take together, if the command says so.
-    pub(super) fn memory(&self) -> Option<u64> {
-        self.memory.map(|mib| mib.saturating_mul(1 << 20))
-    }
-
     /// What time is, if the command says so.
     pub(super) const fn time(&self) -> Option<Time> {
         match (self.real_time, self.virtual_time) {
