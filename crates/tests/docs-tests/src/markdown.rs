@@ -59,7 +59,7 @@ impl Page {
                     page.blocks.push(Block { info: info.to_string(), text: String::new(), line: line + 1 });
                 }
                 Event::End(TagEnd::CodeBlock) => is_code = false,
-                Event::Text(part) if is_code => page.blocks.iter_mut().last().expect("a block").text.push_str(&part),
+                Event::Text(part) if is_code => page.blocks.last_mut().expect("a block").text.push_str(&part),
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::End(TagEnd::Heading(_)) => {
                     let slug = slug(&heading.take().unwrap_or_default());
