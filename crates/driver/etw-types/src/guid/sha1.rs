@@ -1,7 +1,7 @@
 //! SHA-1 that works in constants, to compute a provider's id from its name.
 //!
 //! This is an identifier scheme, not security: SHA-1 is what ETW's convention prescribes. No crate of the ecosystem
-//! offers it as a `const fn`.
+//! offers it as a `const fn` without `std`.
 
 const BLOCK: usize = 64;
 

@@ -17,7 +17,8 @@ use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
 use crate::rules::{Target, Verdict};
-use crate::sign::{Digests, Signer, Trust, image_digests};
+use crate::sign::{Signer, Trust};
+use crate::verify::Members;
 
 /// What to add to which folder.
 #[derive(Clone, Debug)]
@@ -68,8 +69,8 @@ impl Adoption {
         let name = inf_name.get(..inf_name.len() - ".inf".len()).unwrap_or_default();
         let (image_name, image, arch) = found.image(&inf, name, &mut warnings)?;
         let catalog = found.catalog(&inf, &inf_name, arch)?;
-        found.check_digests(&catalog, &[&inf_name, &image_name])?;
         let (signer, certificate) = found.certificate(&catalog, name)?;
+        found.check_digests(&catalog, &[&inf_name, &image_name])?;
         if let (Trust::Issued, Some(issuer)) = (signer.trust(), signer.issuer()) {
             let text =
                 format!("`{}` is signed by `{issuer}`, which the machine has to trust already", signer.subject());
@@ -223,12 +224,9 @@ impl Found {
     /// Checks that the catalog contains the digest of each file. This finds a file that was changed later, before the
     /// target machine does.
     fn check_digests(&self, catalog: &str, names: &[&str]) -> Result<(), Problem> {
-        let bytes = self.bytes(catalog);
+        let members = Members::of(self.bytes(catalog)).map_err(|text| self.problem(catalog, "catalog-list", text))?;
         for name in names {
-            let file = self.bytes(name);
-            let digests = image_digests(file).unwrap_or_else(|_| Digests::of_file(file));
-            let has = |digest: &[u8]| bytes.windows(digest.len()).any(|window| window == digest);
-            if !has(&digests.sha256) && !has(&digests.sha1) {
+            if members.find(self.bytes(name)).is_none() {
                 let text = format!(
                     "{catalog} does not have its digest: it was changed after the catalog was made; build again"
                 );

@@ -35,7 +35,9 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
         return Err(Problem::error(folder, "package-folder", text));
     }
     let _ = fs::remove_dir_all(&old);
-    result.map_err(|(path, error)| problem(&path, &error))
+    // The name that the user knows.
+    let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| folder.join(inside));
+    result.map_err(|(path, error)| problem(&named(path), &error))
 }
 
 /// Adds files to a folder, or replaces those of the same name. Either all files are written or none.
