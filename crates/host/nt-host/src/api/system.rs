@@ -29,6 +29,15 @@ impl NtHost {
     /// Where the driver has stopped the machine, calls answer `ERROR_SYSTEM_PROCESS_TERMINATED` (591), and where the
     /// process is gone, `ERROR_PROCESS_ABORTED` (1067). The files of sessions are finished in the first case; in the second
     /// they can be read up to the last buffer that was written.
+    ///
+    /// ```no_run
+    /// use etw_session::Machine;
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// assert!(Machine::with(host.system()).sessions().is_ok());
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
     #[must_use]
     pub fn system(&self) -> Arc<dyn System> {
         Arc::new(HostSystem(Arc::clone(self.inner())))

@@ -59,6 +59,10 @@ fn is_printable(character: char) -> bool {
 
 /// Text of a trace or a file that is shown on a terminal: control characters, line ends and characters that change the direction
 /// of text or are not seen are shown as escapes such as `\u{202e}`.
+///
+/// ```
+/// assert_eq!(etw_etl::escaped("a\u{1b}[31m"), "a\\u{1b}[31m");
+/// ```
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {
