@@ -1,4 +1,4 @@
-//! What notification routines are told.
+//! The arguments of notification routines.
 
 use etw_types::NtStatus;
 
@@ -33,7 +33,7 @@ layout! {
         Padding3: u32,
     }
 
-    /// `REG_SET_VALUE_KEY_INFORMATION`; the others begin like it, as far as they have these members.
+    /// `REG_SET_VALUE_KEY_INFORMATION`. The other structures begin with the same members, as far as they have them.
     REG_SET_VALUE_KEY_INFORMATION: 0x40 {
         Object: GuestPtr<Opaque>,
         ValueName: GuestPtr<UNICODE_STRING>,
@@ -73,7 +73,7 @@ layout! {
         Parameters: GuestPtr<OB_PRE_CREATE_HANDLE_INFORMATION>,
     }
 
-    /// Also the head of `OB_PRE_DUPLICATE_HANDLE_INFORMATION`.
+    /// Also the beginning of `OB_PRE_DUPLICATE_HANDLE_INFORMATION`.
     OB_PRE_CREATE_HANDLE_INFORMATION: 0x18 {
         DesiredAccess: u32,
         OriginalDesiredAccess: u32,
