@@ -19,6 +19,9 @@
 //! assert_eq!(status, 0);
 //! assert!(MY_PROVIDER.raw_meta().ends_with(b"MyCompany.MyDriver\0"));
 //! let activity = tlg::Provider::create_activity_id();
+//! if tlg::provider_enabled!(MY_PROVIDER, tlg::Level::Verbose, 0x10) {
+//!     // What only a verbose event needs. New code asks `MY_PROVIDER.enabled(…)`.
+//! }
 //! tlg::write_event!(MY_PROVIDER, "Started", activity_id(activity.as_bytes_raw()));
 //! tlg::write_event!(MY_PROVIDER, "MyEvent", u32("Value", &5), related_id(tlg::Provider::guid_from_name("Other").as_bytes_raw()));
 //! assert_eq!(MY_PROVIDER.unregister(), 0);
@@ -44,8 +47,9 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use etw_types::EventFilterDescriptor;
 
 pub use crate::__compat_define_provider as define_provider;
+pub use crate::__compat_provider_enabled as provider_enabled;
 pub use crate::{Channel, Guid, InType, Level, Opcode, OutType};
-pub use crate::{provider_enabled, win_filetime_from_systemtime, write_event};
+pub use crate::{win_filetime_from_systemtime, write_event};
 
 use crate::{EnableRequest, Kernel};
 
@@ -200,4 +204,15 @@ macro_rules! __compat_define_provider {
             $crate::compat::Provider::new(&__WDK_ETW_PROVIDER)
         };
     };
+}
+
+/// `provider_enabled!(PROVIDER, level, keyword)` with constants: [`wdk_etw::Provider::enabled`](crate::Provider::enabled).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __compat_provider_enabled {
+    ($provider:path, $level:expr, $keyword:expr $(,)?) => {{
+        const __WDK_ETW_LEVEL: $crate::Level = $level;
+        const __WDK_ETW_KEYWORD: ::core::primitive::u64 = $keyword;
+        $provider.enabled(__WDK_ETW_LEVEL, __WDK_ETW_KEYWORD)
+    }};
 }

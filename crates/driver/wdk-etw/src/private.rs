@@ -18,6 +18,7 @@ pub use crate::event::stop::{StopMetadata, stop_metadata_size};
 pub use crate::event::text::{byte_count, element_count, elements, sid, until_nul, utf8, utf16};
 pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, reference, value};
 
+pub use crate::format::bytes::FixedBytes;
 pub use crate::format::guard::Formatting;
 
 use etw_types::tracelogging::encode_pieces;

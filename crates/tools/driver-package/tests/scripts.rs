@@ -17,7 +17,7 @@ use driver_package::inf::Arch;
 use driver_package::package::{Request, Scripts};
 
 fn folder() -> PathBuf {
-    root().join("driver-sample/deploy")
+    root().join("crates/tools/driver-package/deploy")
 }
 
 fn read(name: &str) -> String {

@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use super::nt::Hex;
-use super::status_newtype;
+use super::{status_newtype, write_code, write_name};
 use crate::Win32Error;
 
 /// `FACILITY_WIN32` with the failure bit set: the upper half of an `HRESULT` that wraps a Win32 error.
@@ -62,9 +61,8 @@ impl HResult {
 
 impl fmt::Display for HResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:X}", Hex(self.as_int()))?;
-        let name = self.name().or_else(|| self.as_win32().and_then(Win32Error::name));
-        name.map_or(Ok(()), |name| write!(f, " {name}"))
+        write_code(f, self.as_int())?;
+        write_name(f, self.name().or_else(|| self.as_win32().and_then(Win32Error::name)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::status_newtype;
+use super::{status_newtype, write_code, write_name};
 
 status_newtype! {
     /// An `NTSTATUS`, as kernel functions return it.
@@ -110,17 +110,8 @@ impl NtStatus {
 
 impl fmt::Display for NtStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:X}", Hex(self.as_int()))?;
-        self.name().map_or(Ok(()), |name| write!(f, " {name}"))
-    }
-}
-
-/// Hexadecimal with a lower-case prefix and upper-case digits, as status codes are usually written.
-pub(crate) struct Hex(pub(crate) u32);
-
-impl fmt::UpperHex for Hex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{:08X}", self.0)
+        write_code(f, self.as_int())?;
+        write_name(f, self.name())
     }
 }
 

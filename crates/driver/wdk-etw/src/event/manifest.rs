@@ -105,6 +105,25 @@ impl<M: Mode> Provider<M> {
         }
     }
 
+    /// [`write`](Self::write) for an event that the caller has found to be wanted.
+    #[doc(hidden)]
+    #[inline]
+    pub fn write_wanted<const N: usize>(
+        &self,
+        descriptor: &EventDescriptor,
+        activity: Option<&Guid>,
+        related: Option<&Guid>,
+        data: &[EventDataDescriptor<'_>; N],
+    ) -> M::Status {
+        const { assert!(N <= MAX_DESCRIPTORS) };
+        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+        let count = N as u32;
+        // SAFETY: as in `write`.
+        unsafe {
+            M::write_transfer(self.handle(), descriptor, optional(activity), optional(related), count, data.as_ptr())
+        }
+    }
+
     /// Writes an event with a filter and flags (`EtwWriteEx`, Windows 7 and later).
     ///
     /// `filter` selects sessions to exclude, as documented for `EtwWriteEx`; 0 excludes none.

@@ -21,13 +21,16 @@ use crate::backend::Mode;
 const DEPTH: usize = 4;
 
 /// Threads whose addresses are alike share one of these.
-const ROWS: usize = 64;
+const ROWS: usize = 128;
 
-/// Entries of a row.
-const ENTRIES: usize = 16;
+/// Entries of a row: a cache line of them.
+const ENTRIES: usize = 8;
 
-/// 0, or the thread that formats.
-static TABLE: [[AtomicUsize; ENTRIES]; ROWS] = [const { [const { AtomicUsize::new(0) }; ENTRIES] }; ROWS];
+/// Each entry is 0, or the thread that formats.
+#[repr(align(64))]
+struct Row([AtomicUsize; ENTRIES]);
+
+static TABLE: [Row; ROWS] = [const { Row([const { AtomicUsize::new(0) }; ENTRIES]) }; ROWS];
 
 /// Permission to format, until it is dropped.
 #[derive(Debug)]
@@ -50,7 +53,7 @@ impl<M: Mode> Formatting<M> {
     fn enter_as(thread: usize) -> Option<Self> {
         // Thread objects are large. The product mixes the bits above their alignment into the bits that select the row.
         let mixed = (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - ROWS.trailing_zeros());
-        let row = TABLE.get(usize::try_from(mixed).unwrap_or_default())?;
+        let Row(row) = TABLE.get(usize::try_from(mixed).unwrap_or_default())?;
         if row.iter().filter(|entry| entry.load(Ordering::Relaxed) == thread).count() >= DEPTH {
             return None;
         }
@@ -72,7 +75,7 @@ mod tests {
 
     use std::vec::Vec;
 
-    use super::{DEPTH, ENTRIES, Formatting};
+    use super::{DEPTH, ENTRIES, Formatting, ROWS};
     use crate::Kernel;
 
     #[test]
@@ -94,13 +97,13 @@ mod tests {
         let threads = (1..).map(|index| 0xFFFF_8000_0000_0000 + index * 0x40);
         let mut entered = Vec::new();
         let mut refused = 0;
-        for thread in threads.take(10 * ENTRIES * super::ROWS) {
+        for thread in threads.take(10 * ENTRIES * ROWS) {
             match Formatting::<Kernel>::enter_as(thread) {
                 Some(guard) => entered.push(guard),
                 None => refused += 1,
             }
         }
-        assert!(entered.len() > ENTRIES * super::ROWS / 2, "rows are used evenly: {}", entered.len());
+        assert!(entered.len() > ENTRIES * ROWS / 2, "rows are used evenly: {}", entered.len());
         assert!(refused > 0);
         drop(entered);
         assert!(Formatting::<Kernel>::enter_as(0xFFFF_8000_0000_0040).is_some());

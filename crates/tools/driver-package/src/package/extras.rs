@@ -16,7 +16,7 @@ pub(super) const ETWCTL: &str = "etwctl.exe";
 
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../../driver-sample/deploy/", $name)))),*]
+        [$(($name, include_str!(concat!("../../deploy/", $name)))),*]
     };
 }
 

@@ -4,7 +4,7 @@
 #![no_main]
 
 use images::kernel::Input;
-use wdk_etw::{AnsiString, Guid, Level, NtStatus, define_provider, provider_enabled, write_event};
+use wdk_etw::{AnsiString, Guid, Level, NtStatus, define_provider, write_event};
 
 images::driver!(load, unload);
 
@@ -19,7 +19,7 @@ define_provider!(
 fn load(input: Input<'_>) -> u32 {
     // SAFETY: `unload` unregisters before the image goes away.
     let status = unsafe { PROVIDER.register() };
-    if provider_enabled!(PROVIDER, Level::Informational, 0x10) {
+    if PROVIDER.enabled(Level::Informational, 0x10) {
         write_scalars(input, status);
     }
     write_strings(input);
