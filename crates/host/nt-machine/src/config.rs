@@ -31,9 +31,11 @@ pub enum Time {
     Real,
 }
 
-/// What the device below the driver does with requests that reach it.
+/// What the device below the driver, or another driver's device, does with requests that reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Below {
+    /// The name of the device if it is not below the driver: the driver opens it by this name.
+    pub device: Option<String>,
     /// Requests of this kind; `None` for reads, writes and control requests of both kinds.
     pub kind: Option<RequestKind>,
     /// With this control code; `None` for every one.

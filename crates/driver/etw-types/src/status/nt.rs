@@ -58,6 +58,7 @@ status_newtype! {
         DeviceNotReady = 0xC000_00A3 "STATUS_DEVICE_NOT_READY",
         IoTimeout = 0xC000_00B5 "STATUS_IO_TIMEOUT",
         NotSupported = 0xC000_00BB "STATUS_NOT_SUPPORTED",
+        RequestNotAccepted = 0xC000_00D0 "STATUS_REQUEST_NOT_ACCEPTED",
         BadDescriptorFormat = 0xC000_00E7 "STATUS_BAD_DESCRIPTOR_FORMAT",
         FileCorruptError = 0xC000_0102 "STATUS_FILE_CORRUPT_ERROR",
         ImageAlreadyLoaded = 0xC000_010E "STATUS_IMAGE_ALREADY_LOADED",

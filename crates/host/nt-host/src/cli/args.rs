@@ -83,6 +83,9 @@ pub(super) struct Options {
     /// (0, C0000001), what they return, how long they take; repeatable
     #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
     pub(super) below: Vec<Below>,
+    /// What another driver's device does with requests; the driver under test opens it by name; repeatable
+    #[arg(long, value_name = "NAME,KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = remote)]
+    pub(super) remote: Vec<Below>,
     /// After the requests, ask the driver's providers for their state
     #[arg(long)]
     pub(super) capture_state: bool,
@@ -286,12 +289,22 @@ fn below(text: &str) -> Result<Below, String> {
     let (response, delay) = response.split_once('@').map_or((response, "0"), |(response, delay)| (response, delay));
     let (status, output) = response.split_once(':').unwrap_or((response, ""));
     Ok(Below {
+        device: None,
         kind,
         code: code.map(hexadecimal).transpose()?,
         status: NtStatus::from_int(hexadecimal(status)?),
         output: bytes(output)?,
         delay: duration(delay)?,
     })
+}
+
+/// `NAME,` and what [`below`] takes.
+fn remote(text: &str) -> Result<Below, String> {
+    let (name, script) = text
+        .split_once(',')
+        .filter(|(name, _)| name.starts_with('\\'))
+        .ok_or_else(|| format!(r"`{text}` names no device: expected for example \Device\Name,ioctl:222000=0:0102"))?;
+    Ok(Below { device: Some(name.to_owned()), ..below(script)? })
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -390,6 +403,7 @@ mod tests {
                 "run a --below ioctl",
                 "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms",
             ),
+            (r"run a --remote Name,any=0", "`Name,any=0` names no device: expected for example"),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
             ("run a --write 1", "`1` is no data in hexadecimal"),

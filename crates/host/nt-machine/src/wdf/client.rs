@@ -20,6 +20,26 @@ pub(crate) struct Sent {
     output: GuestSlice<u8>,
 }
 
+impl Sent {
+    pub(super) const fn request(&self) -> Handle {
+        self.request
+    }
+
+    /// Runs something when the request ends, maybe at once.
+    pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
+        let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
+            if framework.ended.contains_key(&self.request) {
+                return Some(Box::new(run) as _);
+            }
+            framework.ends.insert(self.request, Box::new(run));
+            None
+        });
+        if let Some(run) = now {
+            run();
+        }
+    }
+}
+
 /// Sends a request through an open file, which is NULL if the driver wants none.
 pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Sent> {
     if !object::exists(device) {

@@ -9,6 +9,7 @@ use super::file::File;
 use super::init::Init;
 use super::queue::Queue;
 use super::request::Request;
+use super::target::Target;
 use super::timer::Timer;
 use super::work::Work;
 use crate::kernel::ex::object::KernelHandle;
@@ -17,8 +18,7 @@ use crate::memory::{GuestPtr, GuestSlice};
 /// What kind an object is, and what it has.
 pub(super) enum Data {
     General,
-    /// An I/O target: the device below this one.
-    Target(Handle),
+    Target(Box<Target>),
     Driver(Driver),
     Init(Box<Init>),
     Device(Box<Device>),

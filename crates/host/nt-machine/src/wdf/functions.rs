@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     cancel, children, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request,
-    sync, target, timer, work,
+    send, sync, target, timer, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,7 +12,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 18] = [
+static FAMILIES: [&[Routine]; 19] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     device::FUNCTIONS,
@@ -27,6 +27,7 @@ static FAMILIES: [&[Routine]; 18] = [
     queue::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    send::FUNCTIONS,
     sync::FUNCTIONS,
     target::FUNCTIONS,
     timer::FUNCTIONS,

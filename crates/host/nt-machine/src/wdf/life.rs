@@ -5,7 +5,7 @@
 //! of their creation.
 
 use super::object::{self, Data, Farewell, Object, change};
-use super::{Handle, children, queue_state, timer, with};
+use super::{Handle, children, queue_state, target, timer, with};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
 use crate::routine::PASSIVE;
@@ -26,7 +26,8 @@ pub(super) fn delete(handle: Handle) {
 /// Whether an object or one below it waits for something before it goes.
 fn needs_passive(handle: Handle) -> bool {
     let (here, children) = object::lookup(handle, |object| {
-        let waits = matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_));
+        let waits =
+            matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_) | Data::Target(_));
         (waits, object.children.clone())
     });
     here || children.into_iter().filter(|child| object::exists(*child)).any(needs_passive)
@@ -39,6 +40,7 @@ fn clean(handle: Handle) {
     }
     timer::cancel_before_delete(handle);
     queue_state::purge_before_delete(handle);
+    target::close_before_delete(handle);
     children::before_delete(handle);
     let children = object::lookup(handle, |object| object.children.clone());
     for child in children.into_iter().rev().filter(|child| object::exists(*child)) {

@@ -31,6 +31,7 @@ mod queue_state;
 mod registry;
 mod request;
 mod retrieve;
+mod send;
 mod structures;
 mod sync;
 mod target;
@@ -62,6 +63,8 @@ struct Framework {
     created: u64,
     /// Requests that have ended, with status and information: a second end is noticed.
     ended: BTreeMap<Handle, (NtStatus, u64)>,
+    /// What runs when a request ends.
+    ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
     /// Objects' locks that a driver took, with the IRQL before.
     lock_irqls: Vec<(Handle, u8)>,
 }

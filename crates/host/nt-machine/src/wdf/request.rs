@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::deliver::{self, End};
 use super::object::{self, Data};
+use super::send::Flight;
 use super::{Handle, life, memory, queue, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::mdl;
@@ -102,7 +103,7 @@ pub(super) struct Request {
     /// How it came back from an I/O target.
     pub(super) result: (NtStatus, u64),
     /// An I/O target has it.
-    pub(super) sent: bool,
+    pub(super) sent: Option<Flight>,
     /// Memory descriptor lists for its buffers: they go with it.
     pub(super) lists: Vec<GuestPtr<MDL>>,
 }
@@ -160,6 +161,9 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     }
     with(|framework| framework.ended.insert(handle, (status, information)));
     life::delete(handle);
+    if let Some(then) = with(|framework| framework.ends.remove(&handle)) {
+        then();
+    }
     if queue.is_null() {
         kernel().scheduler.change(|_| ());
     } else {

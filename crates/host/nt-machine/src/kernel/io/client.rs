@@ -76,6 +76,10 @@ fn is_done(request: GuestPtr<IRP>) -> bool {
 }
 
 impl Packet {
+    pub(crate) const fn request(self) -> GuestPtr<IRP> {
+        self.request
+    }
+
     /// The client does not want the result any more.
     pub(crate) fn cancel(self) -> Result<(), Fault> {
         if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }

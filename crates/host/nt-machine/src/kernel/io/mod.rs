@@ -5,7 +5,7 @@ pub(crate) mod build;
 pub(crate) mod client;
 mod csq;
 pub(crate) mod device;
-mod file;
+pub(crate) mod file;
 mod hardware;
 mod information;
 pub(crate) mod interface;

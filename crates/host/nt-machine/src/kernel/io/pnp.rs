@@ -108,6 +108,10 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    pub(crate) const fn packet(&self) -> Packet {
+        self.packet
+    }
+
     pub(crate) fn cancel(&self) -> Result<(), Fault> {
         self.packet.cancel()
     }

@@ -70,6 +70,8 @@ pub(crate) struct Io {
     /// Packets that wait for `StartIo`, by device; a device without a packet is busy with one.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
     registrations: Vec<Registration>,
+    /// What runs when a packet ends.
+    ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
 impl Io {
@@ -99,6 +101,7 @@ impl Io {
             verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} is left"));
         }
         self.started.clear();
+        self.ends.clear();
         self.requests.clear();
     }
 }
@@ -172,8 +175,22 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     } else if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
         known.completed = true;
     }
+    let then = lock(&kernel().io).ends.remove(&request);
+    if let Some(then) = then {
+        then();
+    }
     kernel().scheduler.change(|_| ());
     Ok(())
+}
+
+/// Runs something when a packet has ended, maybe at once.
+pub(crate) fn then(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
+    let mut io = lock(&kernel().io);
+    if io.requests.get(&request).is_none_or(|request| request.completed) {
+        drop(io);
+        return run();
+    }
+    io.ends.insert(request, Box::new(run));
 }
 
 /// Runs the completion routines of the locations up to the top; whether no routine took the request back.
