@@ -48,6 +48,29 @@ pub struct Below {
     pub delay: std::time::Duration,
 }
 
+/// A hardware resource of the driver's devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A line that interrupts.
+    LineInterrupt,
+    /// This many interrupts that are signalled by messages.
+    MessageInterrupts(u32),
+    /// Memory of the device, at a physical address.
+    Memory {
+        /// Where it begins.
+        start: u64,
+        /// Its bytes.
+        length: u32,
+    },
+    /// Ports.
+    Port {
+        /// The first.
+        start: u64,
+        /// How many.
+        length: u32,
+    },
+}
+
 /// A value under the driver's `Parameters` key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryValue {
@@ -70,6 +93,8 @@ pub struct Config {
     pub hidden: Vec<String>,
     /// What the device below the driver does; the first that fits counts.
     pub below: Vec<Below>,
+    /// What the driver's devices have of the hardware.
+    pub resources: Vec<Resource>,
     /// Failures to come.
     pub failures: Vec<Failure>,
     /// Makes routines fail now and then, by this seed.

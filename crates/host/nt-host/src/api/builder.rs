@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Below, Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
+use nt_machine::{Below, Config, Failure, RegistryValue, Resource, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -42,11 +42,18 @@ impl Builder {
         self
     }
 
-    /// Says what the device below the driver does with requests that reach it. Without this it agrees to everything about
+    /// Says what the device below the driver does with requests that reach it, or another driver's device that the driver opens by name. Without this it agrees to everything about
     /// plug and play and power, can be opened and closed, and takes no other request. The first that fits counts.
     #[must_use]
     pub fn below(mut self, below: Below) -> Self {
         self.config.below.push(below);
+        self
+    }
+
+    /// Gives the driver's devices a hardware resource: the lists that the driver gets when a device starts have it.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.config.resources.push(resource);
         self
     }
 

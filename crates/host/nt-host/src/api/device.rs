@@ -1,5 +1,6 @@
 //! A device of the driver, as a client uses it.
 
+use etw_types::NtStatus;
 use nt_machine::{Answer, IoRequest};
 
 use super::NtHost;
@@ -89,6 +90,20 @@ impl Device {
     /// With the driver's status when it fails, and when the driver stops the machine.
     pub fn wake(&self) -> Result<(), Error> {
         self.host.ask_status(&Request::SetPower { device: self.number, on: true })
+    }
+
+    /// Raises an interrupt of the device, counted from 0 over its lines and messages in the order of its resources (see
+    /// [`Builder::resource`](crate::Builder::resource)). Returns whether a routine of the driver said that it was for it; what
+    /// the routine put off until later has run, too.
+    ///
+    /// # Errors
+    ///
+    /// With `STATUS_NOT_FOUND` if nobody is connected to it, and if the driver stops the machine.
+    pub fn interrupt(&self, number: u32) -> Result<bool, Error> {
+        match self.host.ask(&Request::Interrupt { device: self.number, number })? {
+            Reply::Interrupted { claimed } => claimed.ok_or(Error::Status(NtStatus::NotFound)),
+            reply => Err(self.host.unexpected(reply)),
+        }
     }
 
     /// Begins a control request: returns when the driver has it, not when it has ended.

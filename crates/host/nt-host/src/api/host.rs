@@ -312,6 +312,7 @@ impl NtHost {
             Reply::Status { status } => Error::Status(status),
             Reply::Number { .. }
             | Reply::Told { .. }
+            | Reply::Interrupted { .. }
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),

@@ -85,6 +85,8 @@ messages! {
         SetPower { device: u64, on: bool } = 20,
         /// Pull a device out.
         SurpriseRemove { device: u64 } = 21,
+        /// Raise an interrupt of a device.
+        Interrupt { device: u64, number: u32 } = 26,
         /// How many events were written.
         Written {} = 22,
         /// Tell the driver what happens in the system.
@@ -113,6 +115,8 @@ messages! {
         Control { answer: Answer } = 8,
         /// What came of a notification.
         Told { called: u32, status: NtStatus, access: u32 } = 10,
+        /// Whether a routine took an interrupt; there is none if nobody is connected.
+        Interrupted { claimed: Option<bool> } = 11,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

@@ -6,7 +6,8 @@ use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
 use super::request::{self, PATIENCE, Request, complete};
-use super::{Handle, cancel, queue, with};
+use super::{Handle, cancel, preprocess, queue, with};
+use crate::kernel::io::pnp;
 use crate::kernel::{self, Answer, IoRequest, RequestKind, call_back, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
 use crate::routine::{Outcome, PASSIVE, fail};
@@ -40,10 +41,20 @@ impl Sent {
     }
 }
 
+/// What a client's request has become.
+pub(crate) enum Begun {
+    Request(Sent),
+    /// The driver wanted to see it before the framework.
+    Packet(pnp::Sent),
+}
+
 /// Sends a request through an open file, which is NULL if the driver wants none.
-pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Sent> {
+pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Begun> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
+    }
+    if let Some(sent) = preprocess::begin(device, file, asked)? {
+        return Ok(Begun::Packet(sent));
     }
     let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
@@ -51,7 +62,7 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let attributes = with_device(device, |device| device.init.request);
     let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))?;
     submit(device, request, asked.kind);
-    Ok(Sent { request, input, output })
+    Ok(Begun::Request(Sent { request, input, output }))
 }
 
 /// Gives a request to the queue that it is for.

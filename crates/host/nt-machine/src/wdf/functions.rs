@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request,
-    send, sync, target, timer, work,
+    cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property, queue,
+    registry, request, send, sync, target, timer, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,17 +12,19 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 19] = [
+static FAMILIES: [&[Routine]; 21] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     device::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
     init::FUNCTIONS,
+    interrupt::FUNCTIONS,
     locks::FUNCTIONS,
     memory::FUNCTIONS,
     misc::FUNCTIONS,
     object::FUNCTIONS,
+    preprocess::FUNCTIONS,
     property::FUNCTIONS,
     queue::FUNCTIONS,
     registry::FUNCTIONS,

@@ -94,13 +94,22 @@ pub(super) fn free(object: &Object) {
         Data::String { units } => Some(units.start().address()),
         Data::Device(device) => Some(device.wdm.address()),
         Data::File(file) => Some(file.name.address()),
+        Data::Interrupt(interrupt) => Some(interrupt.object.address()),
         _ => None,
     };
     let lists = match &object.data {
-        Data::Request(request) => request.lists.iter().map(|list| list.address()).collect(),
+        Data::Request(request) => {
+            let shown = request.shown.non_null().map(|irp| irp.address());
+            request.lists.iter().map(|list| list.address()).chain(shown).collect()
+        }
+        Data::Resources(list) => list.iter().map(|descriptor| descriptor.address()).collect(),
         _ => Vec::new(),
     };
-    let own = own.into_iter().chain(lists);
+    let files = match &object.data {
+        Data::Device(device) => device.file_objects.iter().map(|(_, object)| object.address()).collect(),
+        _ => Vec::new(),
+    };
+    let own = own.into_iter().chain(lists).chain(files);
     for address in object.contexts.iter().map(|(_, memory)| memory.address()).chain(own) {
         pool.free_object(address);
     }

@@ -18,6 +18,7 @@ mod file;
 mod functions;
 mod handle;
 mod init;
+mod interrupt;
 mod life;
 mod loader;
 mod locks;
@@ -25,6 +26,7 @@ mod memory;
 mod misc;
 mod object;
 mod power;
+mod preprocess;
 mod property;
 mod queue;
 mod queue_state;
@@ -44,13 +46,16 @@ use std::sync::Mutex;
 use etw_types::NtStatus;
 
 use crate::kernel;
+use crate::layout::IRP;
+use crate::memory::GuestPtr;
 use crate::part::Part;
 
-pub(crate) use client::{Sent, begin, cancel_sent, finish};
+pub(crate) use client::{Begun, Sent, begin, cancel_sent, finish};
 pub(crate) use device::{add_device, devices, find, remove_device, set_power};
 pub(crate) use file::{close, open};
 pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
+pub(crate) use interrupt::source as interrupt_source;
 pub(crate) use loader::LOADER;
 
 use object::Object;
@@ -65,6 +70,8 @@ struct Framework {
     ended: BTreeMap<Handle, (NtStatus, u64)>,
     /// What runs when a request ends.
     ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
+    /// Packets that the driver sees before the framework, and what becomes of them then.
+    packets: BTreeMap<GuestPtr<IRP>, preprocess::Then>,
     /// Objects' locks that a driver took, with the IRQL before.
     lock_irqls: Vec<(Handle, u8)>,
 }

@@ -292,26 +292,30 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
         Behind::Framework { device, file } => {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
             match client::begin(device, file, &asked) {
-                Ok(sent) => {
+                Ok(client::Begun::Request(sent)) => {
                     moved(request, Place::Framework(sent));
                     sent.then(move || ended(request, client::finish(sent)));
                 }
+                Ok(client::Begun::Packet(sent)) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
             }
         }
         Behind::Packets { device, file, .. } => {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
             match pnp::begin(device, file, &asked) {
-                Ok(sent) => {
-                    let packet = sent.packet();
-                    moved(request, Place::Packet(packet));
-                    packets::then(packet.request(), move || ended(request, pnp::finish(sent)));
-                }
+                Ok(sent) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
             }
         }
     }
     Ok(())
+}
+
+/// A request stands for a packet that a device has.
+fn with_packet(request: Handle, sent: pnp::Sent) {
+    let packet = sent.packet();
+    moved(request, Place::Packet(packet));
+    packets::then(packet.request(), move || ended(request, pnp::finish(sent)));
 }
 
 /// A request is with a device, which has until the deadline.

@@ -9,6 +9,7 @@ pub(crate) mod file;
 mod hardware;
 mod information;
 pub(crate) mod interface;
+pub(crate) mod interrupt;
 mod irp;
 pub(crate) mod mdl;
 pub(crate) mod names;
@@ -16,6 +17,7 @@ pub(crate) mod open;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 pub(crate) mod request;
+pub(crate) mod resources;
 mod security;
 pub(crate) mod stack;
 mod start_io;
@@ -24,7 +26,7 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 14] = [
+pub(super) const ROUTINES: [&[Routine]; 15] = [
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
@@ -32,6 +34,7 @@ pub(super) const ROUTINES: [&[Routine]; 14] = [
     hardware::ROUTINES,
     information::ROUTINES,
     interface::ROUTINES,
+    interrupt::ROUTINES,
     mdl::ROUTINES,
     registration::ROUTINES,
     request::ROUTINES,

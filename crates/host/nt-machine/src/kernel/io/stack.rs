@@ -37,7 +37,7 @@ pub(super) fn above(physical: Object) -> Result<Option<Object>, Fault> {
 }
 
 /// The device of the bus below a device of the driver.
-pub(super) fn below(device: Object) -> Result<Option<Object>, Fault> {
+pub(crate) fn below(device: Object) -> Result<Option<Object>, Fault> {
     for physical in physical() {
         if top(physical)? == device {
             return Ok(Some(physical));
