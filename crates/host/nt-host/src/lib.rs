@@ -49,7 +49,7 @@ pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
     Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryValue,
-    RequestKind, Resource, Rule, Told, known, plan,
+    RequestKind, Resource, Rule, Told, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Place, Report};
 

@@ -168,7 +168,8 @@ impl Builder {
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        let (path, traces) = (self.path, self.config.trace_all);
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size })))
+        let (path, traces, stacks) = (self.path, self.config.trace_all, self.config.stacks);
+        let pdb = image.pdb().cloned();
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb })))
     }
 }

@@ -1,7 +1,7 @@
 //! A device of the driver, as a client uses it.
 
 use etw_types::NtStatus;
-use nt_machine::{Answer, IoRequest};
+use nt_machine::{Answer, IoRequest, WmiRequest};
 
 use super::NtHost;
 use super::file::{self, File};
@@ -90,6 +90,18 @@ impl Device {
     /// With the driver's status when it fails, and when the driver stops the machine.
     pub fn wake(&self) -> Result<(), Error> {
         self.host.ask_status(&Request::SetPower { device: self.number, on: true })
+    }
+
+    /// Asks the device by way of Windows Management Instrumentation.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Device::ioctl`].
+    pub fn wmi(&self, asked: WmiRequest) -> Result<Answer, Error> {
+        match self.host.ask(&Request::Wmi { device: self.number, asked })? {
+            Reply::Completed { answer } => Ok(answer),
+            reply => Err(self.host.unexpected(reply)),
+        }
     }
 
     /// Raises an interrupt of the device, counted from 0 over its lines and messages in the order of its resources (see

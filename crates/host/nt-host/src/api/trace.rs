@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use etw_etl::expect::Expected;
-use etw_etl::{Clock, ClockKind, Event, FileTime, NewFile, Writer, WriterOptions};
-use etw_types::{Guid, Level};
+use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
+use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
 use super::{Expectation, NtHost};
 use nt_machine::EPOCH;
@@ -135,8 +135,11 @@ impl Trace {
         let place = |error: std::io::Error| Error::Host(error.to_string());
         let file = NewFile::create(path).map_err(place)?;
         let mut writer = etl_writer(file.beside()).map_err(failed)?;
-        let (mut end, mut result) = (CLOCK.start, Ok(()));
+        let (mut end, mut result, mut first) = (CLOCK.start, Ok(()), true);
         let lost = self.visit(|event| {
+            if result.is_ok() && std::mem::take(&mut first) {
+                result = self.write_image(&mut writer, &event);
+            }
             if result.is_ok() {
                 result = writer.write_record(0, event.record(), event.header.stamp).map(drop);
             }
@@ -146,6 +149,29 @@ impl Trace {
         writer.add_lost(lost, 0);
         writer.close_at(end).map_err(failed)?;
         file.finish().map_err(place)
+    }
+
+    /// Where events have stacks, says which image their addresses are in and which PDB has its names, as the kernel does when
+    /// it loads an image. So any reader of the file names functions and lines.
+    fn write_image(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
+        let inner = self.host.inner();
+        let base = inner.process.image_base();
+        if !inner.stacks || base == 0 {
+            return Ok(());
+        }
+        let process_id = first.header.process_id.unwrap_or_default();
+        let name = inner.path.file_name().unwrap_or_default().to_string_lossy();
+        let path: Vec<u8> =
+            format!("\\SystemRoot\\System32\\drivers\\{name}\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
+        // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
+        let load = [&place[..], &inner.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
+        write_classic(writer, (IMAGE, LOAD), process_id, first.header.stamp, &load)?;
+        let Some(pdb) = &inner.pdb else { return Ok(()) };
+        let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
+        let names =
+            [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
+        write_classic(writer, (IMAGE_ID, DBG_ID_RSDS), process_id, first.header.stamp, &names)
     }
 
     /// Calls `found` for each event so far, oldest first, and returns how many were lost. No more than one is in memory.
@@ -181,6 +207,28 @@ const CLOCK: Clock = Clock {
     start: FileTime(EPOCH.cast_signed()),
     start_stamp: 0,
 };
+
+/// The kernel's classes of events about images, and the events of theirs.
+const IMAGE: Guid = Guid::from_u128(0x2CB1_5D1D_5FC1_11D2_ABE1_00A0_C911_F518);
+const LOAD: u8 = 10;
+const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE);
+const DBG_ID_RSDS: u8 = 36;
+
+/// Writes an event as the kernel's own are.
+fn write_classic(
+    writer: &mut Writer,
+    (provider, opcode): (Guid, u8),
+    process_id: u32,
+    timestamp: u64,
+    payload: &[u8],
+) -> Result<(), etw_etl::Error> {
+    /// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
+    const CLASSIC: u16 = 0x100;
+    let descriptor = EventDescriptor { version: 2, opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
+    let event =
+        EventData { provider, descriptor, flags: CLASSIC, process_id, timestamp, payload, ..EventData::default() };
+    writer.write(0, &event)
+}
 
 /// A file that tools for Windows read.
 fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {

@@ -1,7 +1,7 @@
 //! The messages.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, IoRequest, Notification};
+use nt_machine::{Answer as IoAnswer, IoRequest, Notification, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -87,6 +87,8 @@ messages! {
         SurpriseRemove { device: u64 } = 21,
         /// Raise an interrupt of a device.
         Interrupt { device: u64, number: u32 } = 26,
+        /// Ask a device by way of WMI.
+        Wmi { device: u64, asked: WmiRequest } = 27,
         /// How many events were written.
         Written {} = 22,
         /// Tell the driver what happens in the system.

@@ -11,7 +11,8 @@ use etw_types::NtStatus;
 use super::{Machine, parts};
 use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
-use crate::kernel::io::{device, interrupt, names, open, pnp, stack};
+use crate::kernel::io::wmi::WmiRequest;
+use crate::kernel::io::{device, interrupt, names, open, pnp, stack, wmi};
 use crate::kernel::{Answer, IoRequest, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
@@ -195,6 +196,16 @@ impl Machine {
             Device::Framework(device) => wdf::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
         })
+    }
+
+    /// Asks a device by way of Windows Management Instrumentation.
+    #[must_use]
+    pub fn wmi(self, device: DeviceId, asked: &WmiRequest) -> Answer {
+        let answer = match device.device() {
+            Device::Framework(device) => wdf::ask_wmi(device, asked),
+            Device::Packets(device) => wmi::ask(device, asked),
+        };
+        settled(answer).unwrap_or_else(|status| Answer { status, ..Answer::default() })
     }
 
     /// Raises an interrupt of a device, counted from 0: whether a routine said that it was for it. `None` if nobody is connected.

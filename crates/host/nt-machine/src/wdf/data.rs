@@ -12,6 +12,7 @@ use super::queue::Queue;
 use super::request::Request;
 use super::target::Target;
 use super::timer::Timer;
+use super::wmi::{Instance, Provider};
 use super::work::Work;
 use crate::kernel::ex::object::KernelHandle;
 use crate::layout::CM_PARTIAL_RESOURCE_DESCRIPTOR;
@@ -22,6 +23,8 @@ pub(super) enum Data {
     General,
     Target(Box<Target>),
     Interrupt(Box<Interrupt>),
+    WmiProvider(Provider),
+    WmiInstance(Instance),
     /// Descriptors of a device's hardware resources.
     Resources(Vec<GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>>),
     Driver(Driver),
@@ -70,6 +73,8 @@ impl Data {
             Self::General => "general object",
             Self::Target(_) => "I/O target",
             Self::Interrupt(_) => "interrupt",
+            Self::WmiProvider(_) => "WMI provider",
+            Self::WmiInstance(_) => "WMI instance",
             Self::Resources(_) => "resource list",
             Self::Driver(_) => "driver",
             Self::Init(_) => "device initialisation",

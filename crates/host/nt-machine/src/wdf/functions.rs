@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property, queue,
-    registry, request, send, sync, target, timer, work,
+    registry, request, send, sync, target, timer, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,7 +12,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
 const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
 
-static FAMILIES: [&[Routine]; 21] = [
+static FAMILIES: [&[Routine]; 22] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     device::FUNCTIONS,
@@ -33,6 +33,7 @@ static FAMILIES: [&[Routine]; 21] = [
     sync::FUNCTIONS,
     target::FUNCTIONS,
     timer::FUNCTIONS,
+    wmi::FUNCTIONS,
     work::FUNCTIONS,
 ];
 

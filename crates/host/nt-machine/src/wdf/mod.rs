@@ -38,6 +38,7 @@ mod structures;
 mod sync;
 mod target;
 mod timer;
+mod wmi;
 mod work;
 
 use std::collections::BTreeMap;
@@ -57,6 +58,7 @@ pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
 pub(crate) use interrupt::source as interrupt_source;
 pub(crate) use loader::LOADER;
+pub(crate) use wmi::ask as ask_wmi;
 
 use object::Object;
 
@@ -74,6 +76,20 @@ struct Framework {
     packets: BTreeMap<GuestPtr<IRP>, preprocess::Then>,
     /// Objects' locks that a driver took, with the IRQL before.
     lock_irqls: Vec<(Handle, u8)>,
+}
+
+impl Framework {
+    /// Whether an object belongs to another, maybe by others in between.
+    fn is_below(&self, handle: Handle, ancestor: Handle) -> bool {
+        let mut current = handle;
+        while let Some(object) = self.objects.get(&current) {
+            if object.parent == ancestor {
+                return true;
+            }
+            current = object.parent;
+        }
+        false
+    }
 }
 
 /// This layer's part of the machine.

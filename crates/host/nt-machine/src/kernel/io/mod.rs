@@ -22,11 +22,12 @@ mod security;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
+pub(crate) mod wmi;
 pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 15] = [
+pub(super) const ROUTINES: [&[Routine]; 16] = [
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
@@ -41,5 +42,6 @@ pub(super) const ROUTINES: [&[Routine]; 15] = [
     security::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
+    wmi::ROUTINES,
     work::ROUTINES,
 ];

@@ -82,6 +82,11 @@ impl Io {
         self.registrations.push(Registration { what, target, from });
     }
 
+    /// Whether something is registered.
+    pub(super) fn is_registered(&self, what: &str, target: u64) -> bool {
+        self.registrations.iter().any(|known| known.what == what && known.target == target)
+    }
+
     /// The driver took something back; whether it was there.
     pub(crate) fn forget(&mut self, what: &'static str, target: u64) -> bool {
         let same = |known: &Registration| known.what == what && known.target == target;
