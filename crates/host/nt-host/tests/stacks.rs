@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::c::build_at;
-use etw_etl::{Exporter, ExtendedType, Format, Images, Reader};
+use etw_etl::{Decoder, Exporter, ExtendedType, Format, Images, Reader};
 use nt_host::{Event, NtHost};
 
 /// The functions of an event's stack, the innermost first, with those whose code was inlined.
@@ -39,11 +39,12 @@ fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
 
 /// The file itself says which image an address is in, and which PDB has its names.
 fn named_by_the_file(host: &NtHost, path: &Path) {
-    let mut images = Images::default();
-    let events: Vec<_> = Reader::open(path).expect("a trace file").collect();
-    events.iter().for_each(|event| images.add(&event.decode()));
-    let stack = host.trace().events().expect("events")[0].stack().expect("a stack");
-    let process = events.last().and_then(|event| event.header.process_id).unwrap_or_default();
+    let (mut decoder, mut images) = (Decoder::default(), Images::default());
+    for event in Reader::open(path).expect("a trace file") {
+        images.add(&decoder.decode(&event.as_ref()));
+    }
+    let event = host.trace().events().expect("events").remove(0);
+    let (stack, process) = (event.stack().expect("a stack"), event.header.process_id.unwrap_or_default());
     let place = images.find(process, stack[0]).expect("the image");
     let own = host.locate(stack[0]).expect("an address of the image");
     assert_eq!(place.offset, own.rva);

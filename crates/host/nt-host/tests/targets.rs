@@ -188,7 +188,7 @@ fn the_command_scripts_another_drivers_device() {
         name.resize(64, 0);
         let mut input: Vec<u8> = [1, argument, BELOW].into_iter().flat_map(u32::to_le_bytes).collect();
         input.extend(name.into_iter().flat_map(u16::to_le_bytes));
-        input.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        input.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
     };
     let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
     command.arg("run").arg(image).args(["--remote", r"\Device\Other,ioctl:222100=0:01020304@5ms"]);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use etw_etl::expect::Expected;
+use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
 use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
 use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
@@ -166,12 +167,27 @@ impl Trace {
         let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
         // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
         let load = [&place[..], &inner.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
-        write_classic(writer, (IMAGE, LOAD), process_id, first.header.stamp, &load)?;
+        let size = u16::try_from(PERFINFO_SIZE + load.len()).unwrap_or(u16::MAX);
+        let timestamp = first.header.stamp;
+        let header = SystemHeader {
+            version: 2,
+            header_type: TYPE_PERFINFO_64,
+            size,
+            hook_id: LOAD,
+            timestamp,
+            ..SystemHeader::default()
+        };
+        writer.write_record(0, &[&header.to_perfinfo_bytes()[..], &load].concat(), timestamp)?;
         let Some(pdb) = &inner.pdb else { return Ok(()) };
         let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
         let names =
             [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
-        write_classic(writer, (IMAGE_ID, DBG_ID_RSDS), process_id, first.header.stamp, &names)
+        let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
+        let (provider, flags) = (IMAGE_ID, CLASSIC_HEADER);
+        writer.write(
+            0,
+            &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },
+        )
     }
 
     /// Calls `found` for each event so far, oldest first, and returns how many were lost. No more than one is in memory.
@@ -208,27 +224,12 @@ const CLOCK: Clock = Clock {
     start_stamp: 0,
 };
 
-/// The kernel's classes of events about images, and the events of theirs.
-const IMAGE: Guid = Guid::from_u128(0x2CB1_5D1D_5FC1_11D2_ABE1_00A0_C911_F518);
-const LOAD: u8 = 10;
+/// What the kernel writes about images: a record of its own for the load, and an event of a class for the PDB.
+const LOAD: u16 = 0x140A;
 const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE);
-const DBG_ID_RSDS: u8 = 36;
-
-/// Writes an event as the kernel's own are.
-fn write_classic(
-    writer: &mut Writer,
-    (provider, opcode): (Guid, u8),
-    process_id: u32,
-    timestamp: u64,
-    payload: &[u8],
-) -> Result<(), etw_etl::Error> {
-    /// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
-    const CLASSIC: u16 = 0x100;
-    let descriptor = EventDescriptor { version: 2, opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
-    let event =
-        EventData { provider, descriptor, flags: CLASSIC, process_id, timestamp, payload, ..EventData::default() };
-    writer.write(0, &event)
-}
+const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
+/// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
+const CLASSIC_HEADER: u16 = 0x100;
 
 /// A file that tools for Windows read.
 fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {

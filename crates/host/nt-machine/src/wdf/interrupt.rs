@@ -6,6 +6,7 @@
 
 use etw_types::NtStatus;
 
+use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::locks;
 use super::object::{self, Data, create, created};
@@ -146,14 +147,11 @@ fn create_interrupt(call: &Call) -> Outcome {
         return fail(NtStatus::InvalidParameter);
     }
     let spin_lock = Handle::new(place.SpinLock().read()?);
-    let word = if spin_lock == Handle::NULL { GuestPtr::NULL } else { locks::word(spin_lock) };
-    let service = Service { routine: isr, context: 0, lock: word, irql: DEVICE_IRQL };
-    let wait_lock = match passive {
-        true => match Handle::new(place.WaitLock().read()?) {
-            Handle::NULL => locks::new_wait_lock(call.from, device)?,
-            given => given,
-        },
-        false => Handle::NULL,
+    let spin = if spin_lock == Handle::NULL { GuestPtr::NULL } else { locks::word(spin_lock) };
+    let service = Service { routine: isr, context: 0, lock: spin, irql: DEVICE_IRQL };
+    let wait_lock = match if passive { Handle::new(place.WaitLock().read()?) } else { Handle::NULL } {
+        Handle::NULL if passive => locks::new_wait_lock(call.from, device)?,
+        given => given,
     };
     let named = if old { GuestPtr::NULL } else { place.InterruptTranslated().read()? };
     let data = Interrupt {
@@ -206,7 +204,7 @@ pub(super) fn assign(device: Handle) -> Outcome<[Handle; 2]> {
             place.write(descriptor)?;
             places.push(place);
         }
-        *list = object::create_with(0, &Default::default(), Some(device), Data::Resources(places))?;
+        *list = object::create_with(0, &Attributes::default(), Some(device), Data::Resources(places))?;
     }
     let interrupts = with_device(device, |device| {
         device.resources = lists;

@@ -8,6 +8,7 @@ use super::object::{self, Data, Farewell, Object, change};
 use super::{Handle, children, queue_state, target, timer, with};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
+use crate::memory::GuestPtr;
 use crate::routine::PASSIVE;
 
 /// Deletes an object and what belongs to it. An object that is on its way out is left alone.
@@ -99,7 +100,7 @@ pub(super) fn free(object: &Object) {
     };
     let lists = match &object.data {
         Data::Request(request) => {
-            let shown = request.shown.non_null().map(|irp| irp.address());
+            let shown = request.shown.non_null().map(GuestPtr::address);
             request.lists.iter().map(|list| list.address()).chain(shown).collect()
         }
         Data::Resources(list) => list.iter().map(|descriptor| descriptor.address()).collect(),

@@ -168,7 +168,7 @@ fn request_of(
         _ if kind.has_code() => {
             let code = third as u32;
             let input = if code & 3 == 3 { GuestPtr::new(fourth) } else { system };
-            let output = if code & 3 == 0 { system } else { mapped };
+            let output = if code.trailing_zeros() >= 2 { system } else { mapped };
             (code, input.array(u64::from(second as u32)), output.array(u64::from(first as u32)))
         }
         RequestKind::READ => (0, none, if direct { mapped } else { system }.array(u64::from(first as u32))),
@@ -196,7 +196,7 @@ fn packet_of(call: &Call) -> Outcome<GuestPtr<IRP>> {
         return Ok(known);
     }
     let asked = IoRequest { kind: data.kind, code: data.code, ..IoRequest::default() };
-    let buffers = [data.input.start(), data.output.start()].map(|start| start.address());
+    let buffers = [data.input.start(), data.output.start()].map(GuestPtr::address);
     let lengths = [data.input.len(), data.output.len()];
     let irp = packets::describe(&asked, buffers, lengths)?;
     super::request::with_request(handle, |request| request.shown = irp);

@@ -214,12 +214,11 @@ fn synchronously(
 ) -> Outcome {
     let target = call.handle(1);
     let given = call.handle(2).non_null();
-    let request = match given {
-        Some(request) => request,
-        None => {
-            let data = Data::Request(Box::new(own()));
-            object::create_with(call.from, &Attributes::default(), Some(target), data)?
-        }
+    let request = if let Some(request) = given {
+        request
+    } else {
+        let data = Data::Request(Box::new(own()));
+        object::create_with(call.from, &Attributes::default(), Some(target), data)?
     };
     format(request, kind, code, input, output)?;
     send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;

@@ -170,7 +170,7 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
         return fail(NtStatus::WmiGuidNotFound);
     };
     if let WmiOperation::Events(on) | WmiOperation::Collection(on) = asked.operation {
-        return control(owner, matches!(asked.operation, WmiOperation::Events(_)), on);
+        return Ok(control(owner, matches!(asked.operation, WmiOperation::Events(_)), on));
     }
     let instances = of_kind(device, |data| match data {
         Data::WmiInstance(instance) if instance.provider == owner && instance.registered => Some(*instance),
@@ -218,7 +218,7 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
 }
 
 /// Events or data are wanted, or not any more.
-fn control(owner: Handle, events: bool, on: bool) -> Outcome<Answer> {
+fn control(owner: Handle, events: bool, on: bool) -> Answer {
     let callback = with_provider(owner, |provider| {
         if events {
             provider.events = on;
@@ -233,5 +233,5 @@ fn control(owner: Handle, events: bool, on: bool) -> Outcome<Answer> {
         let arguments = [owner.as_int(), control.into(), on.into()];
         status = NtStatus::from_int(call_back("EvtWmiProviderFunctionControl", PASSIVE, callback, &arguments) as u32);
     }
-    Ok(Answer { status, ..Answer::default() })
+    Answer { status, ..Answer::default() }
 }

@@ -51,16 +51,17 @@ pub(super) const ROUTINES: &[Routine] = &[
         let params = call.ptr::<IO_DISCONNECT_INTERRUPT_PARAMETERS>(0);
         let context = params.ConnectionContext().read()?;
         if params.Version().read()? != MESSAGE_BASED {
-            return disconnect_driver(context.cast());
+            disconnect_driver(context.cast());
+            return done(());
         }
         let table = context.cast::<IO_INTERRUPT_MESSAGE_INFO>();
         for entry in
             table.after::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>().array(table.MessageCount().read()?.into()).places()
         {
-            disconnect_driver(entry.InterruptObject().read()?)?;
+            disconnect_driver(entry.InterruptObject().read()?);
         }
         lock(&kernel().pool).free_object(table.address());
-        Ok(())
+        done(())
     }),
     // Arguments: interrupt, routine, context.
     routine!("KeSynchronizeExecution", ANY, |call| {
@@ -144,14 +145,13 @@ pub(crate) fn disconnect(object: Object) -> bool {
     connected.len() != before
 }
 
-fn disconnect_driver(object: Object) -> Outcome {
+fn disconnect_driver(object: Object) {
     if disconnect(object) {
         lock(&kernel().io).forget(WHAT, object.address());
         lock(&kernel().pool).free_object(object.address());
     } else {
         verify::find(Rule::BadArgument, format_args!("{object:#x} is no interrupt that is connected"));
     }
-    Ok(())
 }
 
 /// The driver is gone.
