@@ -1,4 +1,4 @@
-//! Files of a running session: the next number, the end of the file, and space that is taken in advance.
+//! Files of a running session: the next numbered file, the end of the file, and preallocated space.
 #![cfg(test)]
 
 mod common;

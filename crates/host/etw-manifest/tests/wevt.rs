@@ -1,4 +1,4 @@
-//! Resources of binaries are read, whole and cut off.
+//! Parses resources of binaries, both complete and truncated.
 #![cfg(test)]
 
 mod common;
@@ -32,7 +32,7 @@ fn a_resource_becomes_a_manifest() {
 #[test]
 fn a_resource_that_is_cut_off_is_refused() {
     let resource = common::resource();
-    // The event list stands last and is needed to its end.
+    // The event list comes last and is needed to its end.
     for length in 0..resource.len() {
         assert!(wevt::parse(&resource[..length], &wevt::Messages::default()).is_err(), "{length}");
     }

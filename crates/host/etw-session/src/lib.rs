@@ -1,11 +1,12 @@
-//! ETW session control: sessions, providers and every information class, typed.
+//! ETW session control: sessions, providers and every information class, with typed values.
 //!
-//! On Windows this crate calls the system; elsewhere an engine in the process answers in its place, with the same types
-//! and the same errors. [`Machine`] is where everything starts; [`Session`] is a running session; the module [`info`] has
-//! one type for each `TRACE_QUERY_INFO_CLASS`. What the documentation limits is checked before the system is asked, because
-//! the system answers with a bare code; and every code comes with its name, its cause and advice ([`Error`]).
+//! On Windows this crate calls the system. On other systems it uses an in-process engine, with the same types and the
+//! same errors. [`Machine`] is the entry point; [`Session`] is a running session; the module [`info`] has one type for
+//! each `TRACE_QUERY_INFO_CLASS`. Documented limits are checked before the system is called, because the system only
+//! returns a code. Every code comes with its name, its cause and advice ([`Error`]).
 //!
-//! `unsafe` and `cfg(windows)` are in [`platform`] only. Nothing here prints, and nothing panics on what a system returns.
+//! `unsafe` and `cfg(windows)` are only in [`platform`]. Nothing here prints, and nothing panics on data that a system
+//! returns.
 //!
 //! ```
 //! # #[cfg(not(windows))] {

@@ -14,24 +14,24 @@ const FIELD: &str = "resource directory";
 pub enum ResourceType {
     /// `RT_*`.
     Id(u16),
-    /// A type of somebody's own.
+    /// A custom type.
     Name(String),
 }
 
 /// A resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource<'a> {
-    /// Its type.
+    /// The type.
     pub kind: ResourceType,
-    /// Its data.
+    /// The data.
     pub data: &'a [u8],
 }
 
-/// The resources of a PE file of 32 or 64 bits, in their order.
+/// Returns the resources of a 32-bit or 64-bit PE file, in their order.
 ///
 /// # Errors
 ///
-/// If the bytes are no PE file, or a resource is not inside of it.
+/// Fails if the bytes are not a PE file, or if a resource is outside the file.
 pub fn resources(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
     match FileKind::parse(file) {
         Ok(FileKind::Pe64) => of_pe::<ImageNtHeaders64>(file),
@@ -65,7 +65,7 @@ fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
     Ok(found)
 }
 
-/// Address and size of all data below an entry: names below types, languages below names.
+/// Collects the address and size of all data below an entry: names are below types, languages below names.
 fn collect(
     directory: ResourceDirectory<'_>,
     entry: ImageResourceDirectoryEntry,

@@ -1,4 +1,4 @@
-//! From a manifest's event to the schema of an event.
+//! Converts an event of a manifest to an event schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::{Data, DataKind, Event, Message, Provider, Size, Template};
 use crate::schema::{EventSchema, Extent, Field, MapEntry, Source, ValueMap, limited};
 use crate::types::{Encoding, out_from_tdh};
 
-/// Most fields of an event, members of structures included.
+/// Maximum number of fields of an event, including members of structs.
 const MAX_FIELDS: usize = 1024;
 
-/// A provider's parts by their names.
+/// The parts of a provider, by name.
 pub(super) struct Lower<'a> {
     provider: &'a Provider,
     name: Arc<str>,
@@ -61,7 +61,8 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// What an event is called: task and opcode; the symbol if there is no task; the id if there is neither.
+/// Returns the name of an event: its task and opcode, or its symbol if it has no task. Without both, the name is the opcode or
+/// the id.
 fn name(event: &Event) -> String {
     let opcode = event.opcode.strip_prefix("win:").unwrap_or(&event.opcode);
     let opcode = if opcode == "Info" { "" } else { opcode };
@@ -81,7 +82,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Adds fields next to each other, then the members of those that are structures. Returns how many were added.
+    /// Adds the fields of one level, then the members of those that are structs. Returns the number of fields of this level.
     fn add(&mut self, data: &[Data]) -> usize {
         let first = self.fields.len();
         let data: Vec<&Data> = data.iter().take(MAX_FIELDS.saturating_sub(first)).collect();

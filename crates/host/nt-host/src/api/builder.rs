@@ -21,29 +21,30 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The driver's file.
+    /// Sets the path of the driver's file.
     #[must_use]
     pub fn driver(mut self, path: impl AsRef<Path>) -> Self {
         self.path = path.as_ref().to_path_buf();
         self
     }
 
-    /// The Windows release that is imitated; the newest one unless this says otherwise.
+    /// Sets the Windows release to imitate; the default is the newest one.
     #[must_use]
     pub const fn os(mut self, os: Os) -> Self {
         self.config.os = os;
         self
     }
 
-    /// Hides a routine: a lookup does not find it, and a driver that imports it is not loaded.
+    /// Hides a routine: lookups do not find it, and a driver that imports it is not loaded.
     #[must_use]
     pub fn hide(mut self, routine: &str) -> Self {
         self.config.hidden.push(routine.to_owned());
         self
     }
 
-    /// Says what the device below the driver does with requests that reach it, or another driver's device that the driver opens by name. Without this it agrees to everything about
-    /// plug and play and power, can be opened and closed, and takes no other request. The first that fits counts.
+    /// Sets what the device below the driver does with requests that reach it, or a device of another driver that the
+    /// driver opens by name. By default, the device below accepts all Plug and Play and power requests, can be opened and
+    /// closed, and refuses all other requests. The first entry that matches a request applies.
     #[must_use]
     pub fn below(mut self, below: Below) -> Self {
         self.config.below.push(below);
@@ -70,65 +71,67 @@ impl Builder {
         self.fail(Failure { routine: routine.to_owned(), status: Some(status), call: Some(call) })
     }
 
-    /// Makes routines fail now and then, always the same ones for the same seed.
+    /// Makes routines fail at random; the same seed gives the same failures.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.config.seed = Some(seed);
         self
     }
 
-    /// Lets time pass as on the wall. Without this it stands still while anybody can go on, and jumps when everybody
-    /// waits: see [`NtHost::advance`].
+    /// Uses real time. By default, time is virtual: it stands still while any thread can run, and jumps ahead when all
+    /// threads wait. See [`NtHost::advance`].
     #[must_use]
     pub const fn real_time(mut self) -> Self {
         self.config.time = Time::Real;
         self
     }
 
-    /// Lets time pass as long as things take, so that the durations of a trace mean something. Waiting takes no time.
+    /// Uses measured time: running code takes the time that it really takes, so that durations in a trace are
+    /// meaningful. Waiting takes no time.
     #[must_use]
     pub const fn measured_time(mut self) -> Self {
         self.config.time = Time::Measured;
         self
     }
 
-    /// Has each event written as late as can be, so that a thread that races with it comes first.
+    /// Writes each event as late as possible, so that a thread that races with it comes first.
     #[must_use]
     pub const fn races(mut self) -> Self {
         self.config.races = true;
         self
     }
 
-    /// Has events carry the calls that led to them: see [`Event::stack`](etw_etl::Event::stack) and [`NtHost::locate`].
+    /// Makes events carry their call stack: see [`Event::stack`](etw_etl::Event::stack) and [`NtHost::locate`].
     #[must_use]
     pub const fn stacks(mut self) -> Self {
         self.config.stacks = true;
         self
     }
 
-    /// Traces everything of every provider, from its registration on: see [`NtHost::trace`].
+    /// Traces all events of all providers, from their registration on: see [`NtHost::trace`].
     #[must_use]
     pub const fn trace_all(mut self) -> Self {
         self.config.trace_all = true;
         self
     }
 
-    /// How many bytes the driver's allocations may take together: 4 GiB unless this says otherwise. Those beyond fail.
+    /// Sets the maximum number of bytes for all allocations of the driver together; the default is 4 GiB. Allocations
+    /// beyond it fail.
     #[must_use]
     pub const fn memory(mut self, bytes: u64) -> Self {
         self.config.memory = Some(bytes);
         self
     }
 
-    /// How long the driver may take for one request, on the wall: 20 seconds unless this says otherwise. A driver that
-    /// only waits, and for nothing, is found out at once.
+    /// Sets the maximum time that the driver may take for one request, in real time; the default is 20 seconds. If all
+    /// threads wait and nothing can wake them, this is found at once, except with [`Builder::real_time`].
     #[must_use]
     pub const fn patience(mut self, time: Duration) -> Self {
         self.config.patience = Some(time);
         self
     }
 
-    /// Puts a value under the driver's `Parameters` key.
+    /// Adds a value to the driver's `Parameters` key.
     #[must_use]
     pub fn parameter(mut self, name: &str, value: RegistryValue) -> Self {
         self.config.parameters.push((name.to_owned(), value));
@@ -139,7 +142,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When the file cannot be loaded, when a scripted failure names a routine that cannot fail, when `DriverEntry`
+    /// Fails if the file cannot be loaded, if a scripted failure names a routine that cannot fail, or if `DriverEntry`
     /// fails or stops the machine.
     pub fn start(self) -> Result<NtHost, Error> {
         let host = self.prepare()?;
@@ -147,11 +150,11 @@ impl Builder {
         Ok(host)
     }
 
-    /// Makes the host without loading the driver: sessions can be there before it. [`NtHost::load`] loads it.
+    /// Creates the host without loading the driver, so that sessions can be started first. [`NtHost::load`] loads it.
     ///
     /// # Errors
     ///
-    /// As for [`Builder::start`], but for what the driver does.
+    /// Fails like [`Builder::start`], except for errors of the driver.
     pub fn prepare(mut self) -> Result<NtHost, Error> {
         let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
         let bad = |error| Error::Image(self.path.clone(), error);

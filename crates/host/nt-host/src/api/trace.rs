@@ -1,4 +1,4 @@
-//! Sessions and what they took.
+//! Sessions and the events that they recorded.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct TraceSession {
     number: u32,
 }
 
-/// What a session takes.
+/// The events that a session records.
 #[derive(Clone, Debug)]
 pub struct Trace {
     host: NtHost,
@@ -32,12 +32,12 @@ impl TraceSession {
         Self { host, number }
     }
 
-    /// Takes events of a provider up to a level, with any of the keywords. The driver's callback runs now, or when it
-    /// registers.
+    /// Records events of a provider up to a level, with any of the keywords. The driver's enable callback runs now, or
+    /// when the provider registers.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn enable(&self, provider: Guid, level: Level, any: u64) -> Result<Trace, Error> {
         self.control(&Request::Enable {
             session: self.number,
@@ -49,35 +49,35 @@ impl TraceSession {
         })
     }
 
-    /// Takes events of every provider of a group.
+    /// Records events of every provider of a group.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn enable_group(&self, group: Guid, level: Level, any: u64) -> Result<Trace, Error> {
         let (session, level) = (self.number, level.as_int());
         self.control(&Request::Enable { session, provider: group, level, any, all: 0, group: true })
     }
 
-    /// Takes no more events of a provider.
+    /// Stops recording events of a provider.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn disable(&self, provider: Guid) -> Result<Trace, Error> {
         self.control(&Request::Disable { session: self.number, provider })
     }
 
-    /// Asks a provider for its state.
+    /// Requests a provider to log its state.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn capture_state(&self, provider: Guid) -> Result<Trace, Error> {
         self.control(&Request::CaptureState { session: self.number, provider })
     }
 
-    /// What the session takes.
+    /// Returns the events that the session records.
     #[must_use]
     pub fn trace(&self) -> Trace {
         Trace::new(self.host.clone(), self.number)
@@ -94,42 +94,43 @@ impl Trace {
         Self { host, number }
     }
 
-    /// The events so far, oldest first.
+    /// Returns the events so far, oldest first.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn events(&self) -> Result<Vec<Event>, Error> {
         let mut events = Vec::new();
         self.visit(|event| events.push(event))?;
         Ok(events)
     }
 
-    /// How many events the session could not take.
+    /// Returns the number of events that the session lost.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn events_lost(&self) -> Result<u64, Error> {
         self.end().map(|(_, lost)| lost)
     }
 
-    /// The session that this is the trace of.
+    /// Returns the session of this trace.
     #[must_use]
     pub fn session(&self) -> TraceSession {
         TraceSession::new(self.host.clone(), self.number)
     }
 
-    /// Begins a list of expectations.
+    /// Begins a list of expected events.
     pub fn expect(&self, event: Expected) -> Expectation {
         Expectation::new(self.clone()).expect(event)
     }
 
-    /// Writes the events so far to a trace file that tools for Windows read. A file that was there stays until the new one is complete.
+    /// Writes the events so far to a trace file that Windows tools can read. An existing file is kept until the new one
+    /// is complete.
     ///
     /// # Errors
     ///
-    /// When the process is gone or the file cannot be written.
+    /// Fails if the process that runs the driver is gone or the file cannot be written.
     pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let failed = |error: etw_etl::Error| Error::Host(format!("{}: {error}", path.display()));
@@ -190,11 +191,12 @@ impl Trace {
         )
     }
 
-    /// Calls `found` for each event so far, oldest first, and returns how many were lost. No more than one is in memory.
+    /// Calls `found` for each event so far, oldest first, and returns how many were lost. Keeps at most one event in
+    /// memory.
     ///
     /// # Errors
     ///
-    /// When the process is gone, or what it left of the trace is damaged.
+    /// Fails if the process that runs the driver is gone, or if its trace is damaged.
     pub fn visit(&self, mut found: impl FnMut(Event)) -> Result<u64, Error> {
         let (end, mut lost) = self.end()?;
         let process = self.host.process();
@@ -207,7 +209,7 @@ impl Trace {
         Ok(lost)
     }
 
-    /// Where the file of records ends, and how many events were lost.
+    /// Returns where the file of records ends, and how many events were lost.
     fn end(&self) -> Result<(u64, u64), Error> {
         match self.host.ask(&Request::Events { session: self.number })? {
             Reply::Events { end, lost } => Ok((end, lost)),
@@ -216,7 +218,7 @@ impl Trace {
     }
 }
 
-/// Time stamps count from the start of the machine, whose clock begins at the same moment in every run.
+/// Time stamps count from the start of the machine, whose clock starts at the same time in every run.
 const CLOCK: Clock = Clock {
     kind: ClockKind::PerformanceCounter,
     frequency: 10_000_000,
@@ -231,7 +233,7 @@ const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
 /// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
 const CLASSIC_HEADER: u16 = 0x100;
 
-/// A file that tools for Windows read.
+/// Creates a file that Windows tools can read.
 fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {
     let options = WriterOptions {
         session_name: "nt-host".into(),

@@ -1,4 +1,4 @@
-//! `nt-host matrix`: every call that can fail is made to fail, one at a time, and then some at random.
+//! `nt-host matrix`: makes every call fail that can, one at a time, and then calls at random.
 
 use command_line::exit::{FINDINGS, SUCCESS, USAGE};
 use command_line::print;
@@ -7,7 +7,7 @@ use super::args::Options;
 use super::run::{Progress, builder, drive};
 use crate::Matrix;
 
-/// Runs with failures at random, unless the command says otherwise.
+/// The default number of runs with random failures.
 const SEEDS: u64 = 20;
 
 pub(super) fn matrix(options: &Options) -> u8 {

@@ -1,13 +1,13 @@
-//! Values as bytes.
+//! Encodes values as bytes.
 
 use etw_types::{Guid, NtStatus};
 use nt_machine::{Answer, IoRequest, RequestKind, WmiOperation, WmiRequest};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
-    /// Appends the value.
+    /// Appends the encoded value.
     fn put(&self, out: &mut Vec<u8>);
-    /// Takes a value off the front; `None` where the bytes are none.
+    /// Decodes a value from the front of `from`. Returns `None` if the bytes are not a valid encoding.
     fn get(from: &mut &[u8]) -> Option<Self>;
 }
 

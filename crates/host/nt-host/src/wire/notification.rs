@@ -1,4 +1,4 @@
-//! What happens in the system, as bytes: the kind, then its parts.
+//! Encodes events of the system as bytes: the kind, then its members.
 
 use nt_machine::{KeyOperation, Notification};
 

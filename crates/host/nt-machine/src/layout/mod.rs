@@ -1,8 +1,9 @@
-//! The structures that a driver and the kernel share, as x64 Windows lays them out.
+//! The structures that a driver and the kernel share, with their layout on x64 Windows.
 //!
-//! Types and members have the names of Microsoft's headers. [`layout!`] declares a structure without padding and, for each
-//! member, a method of `GuestPtr` that leads to it: `irp.IoStatus().Status().read()?`. So no code has an offset of its own.
-//! A test compares sizes and offsets with Microsoft's metadata, if it has the structure.
+//! Types and members have the names of Microsoft's headers. [`layout!`] declares a structure without padding and, for
+//! each member, a method of `GuestPtr` that returns the member's address: `irp.IoStatus().Status().read()?`. So no
+//! other code contains offsets. A test compares sizes and offsets with Microsoft's metadata for the structures that it
+//! has.
 
 #![allow(
     non_snake_case,
@@ -72,7 +73,7 @@ pub(crate) use wmi::{
     WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG, WMIGUIDREGINFO, WMILIB_CONTEXT, WNODE_HEADER, WNODE_INSTANCE,
 };
 
-/// Declares structures: a name and a size, and all members. Padding has members of its own.
+/// Declares structures: the name, the size, and all members. Padding is declared as members, too.
 macro_rules! layout {
     ($($(#[$meta:meta])* $name:ident: $size:literal { $($member:ident: $type:ty,)* })*) => {
         $(
@@ -91,7 +92,8 @@ macro_rules! layout {
                 assert!(0 $(+ is_plain::<$type>())* == $size, "a structure without padding, of plain members");
             };
 
-            // SAFETY: all members are plain, and their sizes add up to that of the structure: there is no padding.
+            // SAFETY: all members are plain, and their sizes add up to the size of the structure, so there is no
+            // padding.
             unsafe impl $crate::memory::Plain for $name {}
 
             impl $crate::memory::GuestPtr<$name> {

@@ -1,4 +1,4 @@
-//! What notification routines are told.
+//! The arguments of notification routines.
 
 use etw_types::NtStatus;
 
@@ -134,7 +134,7 @@ layout! {
         Parameters: GuestPtr<OB_PRE_CREATE_HANDLE_INFORMATION>,
     }
 
-    /// Also the head of `OB_PRE_DUPLICATE_HANDLE_INFORMATION`.
+    /// Also the beginning of `OB_PRE_DUPLICATE_HANDLE_INFORMATION`.
     OB_PRE_CREATE_HANDLE_INFORMATION: 0x18 {
         DesiredAccess: u32,
         OriginalDesiredAccess: u32,

@@ -1,5 +1,5 @@
-//! What drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of these; the sizes are those that
-//! drivers put into them, which the framework checks.
+//! The structures that drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of them. Their
+//! sizes are those that drivers store in them and that the framework checks.
 
 use super::device::{DEVICE_OBJECT, FILE_OBJECT};
 use super::layout;
@@ -19,7 +19,7 @@ layout! {
         Module: GuestPtr<Opaque>,
     }
 
-    /// What newer drivers pass: the addresses of variables of theirs as well.
+    /// Passed by newer drivers: contains the addresses of some of the driver's variables as well.
     WDF_BIND_INFO2: 0x58 {
         Info: WDF_BIND_INFO,
         MinimumVersionRequired: GuestPtr<u32>,
@@ -29,7 +29,7 @@ layout! {
         StructTable: GuestPtr<GuestPtr<u64>>,
     }
 
-    /// Here as far as the framework's stub in a driver looks into it.
+    /// The members that the framework's stub in a driver accesses.
     WDF_DRIVER_GLOBALS: 0x38 {
         Driver: u64,
         Unused: [u64; 5],
@@ -73,7 +73,7 @@ layout! {
         MinorVersion: u32,
     }
 
-    /// `WDF_PNPPOWER_EVENT_CALLBACKS` as of 1.9; later ones have a callback more.
+    /// `WDF_PNPPOWER_EVENT_CALLBACKS` as of 1.9; later versions have one more callback.
     WDF_DEVICE_PNP_CALLBACKS: 136 {
         Size: u32,
         Padding: u32,
@@ -130,8 +130,8 @@ layout! {
         DeviceControlIoType: u32,
     }
 
-    /// As of 1.9; later ones end in a member for the driver. `EvtIo`: default, read, write, device control, internal device
-    /// control.
+    /// As of 1.9; later versions have a member for the driver at the end. `EvtIo`: default, read, write, device
+    /// control, internal device control.
     WDF_IO_QUEUE_CONFIG: 88 {
         Size: u32,
         DispatchType: u32,
@@ -147,7 +147,7 @@ layout! {
         Padding2: u32,
     }
 
-    /// The union's members are pairs of words: buffer and length, list and length, memory and offsets.
+    /// The members of the union are pairs of words: buffer and length, MDL and length, memory and offsets.
     WDF_MEMORY_DESCRIPTOR: 24 {
         Type: u32,
         Padding: u32,
@@ -201,7 +201,7 @@ layout! {
         Parameters: [u64; 4],
     }
 
-    /// Newer versions end in a member for a tolerable delay.
+    /// `TolerableDelay` exists in newer versions only.
     WDF_TIMER_CONFIG: 32 {
         Size: u32,
         Padding1: u32,
