@@ -9,7 +9,7 @@ use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
 use nt_machine::{Notification, Record, Told};
-use pe_image::Symbols;
+use pe_image::{PdbReference, Symbols};
 
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
@@ -29,6 +29,10 @@ pub(crate) struct Inner {
     pub(crate) notes: Vec<String>,
     /// The size of the image in memory, in bytes.
     pub(crate) size: u64,
+    /// Events carry stacks.
+    pub(crate) stacks: bool,
+    /// What the image says about its PDB.
+    pub(crate) pdb: Option<PdbReference>,
 }
 
 /// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
@@ -351,6 +355,7 @@ impl NtHost {
             Reply::Status { status } => Error::Status(status),
             Reply::Number { .. }
             | Reply::Told { .. }
+            | Reply::Interrupted { .. }
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
