@@ -138,7 +138,9 @@ impl<'a> Selection<'a, '_> {
             return;
         }
         if let Some(value) = field.constant() {
-            if let Some(text) = self.constants.get(name).cloned().or_else(|| number(&value.value())) {
+            let status = || is_status(&field.ty()).then(|| status(&value.value())).flatten();
+            let text = self.constants.get(name).cloned().or_else(status).or_else(|| number(&value.value()));
+            if let Some(text) = text {
                 self.taken.insert(name.to_owned());
                 chosen.constants.push((name.to_owned(), text));
             }
@@ -222,6 +224,18 @@ fn visit<'a>(
         }
     }
     ordered.push(*of);
+}
+
+fn is_status(kind: &Type) -> bool {
+    matches!(kind, Type::ValueName(name) if name.name == "NTSTATUS")
+}
+
+/// A status with its type, as C code compares it. Bindgen makes no constants of such macros; wdk-sys has its own.
+fn status(value: &Value) -> Option<String> {
+    match value {
+        Value::I32(value) => Some(format!("((NTSTATUS)0x{value:08X})")),
+        _ => None,
+    }
 }
 
 /// A number or a text as a macro's value.
