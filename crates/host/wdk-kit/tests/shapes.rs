@@ -199,6 +199,38 @@ fn a_driver_that_says_nothing_about_linking() {
 }
 
 #[test]
+fn lines_are_kept_whatever_the_profile_says() {
+    let folder = plain("shape-stripped", "", "");
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    write(manifest, &(text + "strip = true\ndebug = false\ncodegen-units = 1\n"));
+    builds(&[], &folder, &["shape_stripped"]);
+    let symbols = fs::read(repository().join("target/driver/x64/shape_stripped.pdb")).unwrap();
+    // A PDB has the names of the files that lines are in, and those only.
+    let source = folder.join("src/lib.rs").canonicalize().unwrap();
+    let name = source.to_str().unwrap().as_bytes();
+    assert!(symbols.windows(name.len()).any(|part| part == name), "no lines of {}", source.display());
+}
+
+#[test]
+fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
+    let kit = wdk_kit::make(&repository().join("target/driver/kit")).unwrap();
+    let packages = folder("packages");
+    let wdk = packages.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
+    fs::create_dir_all(&wdk).unwrap();
+    for name in ["Include", "Lib"] {
+        let copied = Command::new("cp").arg("-r").arg(kit.join(name)).arg(&wdk).status().unwrap();
+        assert!(copied.success());
+    }
+    // What the build links with is in the packages' folder.
+    let check = "let library = std::env::var(\"LIB\").unwrap() + \"/ntoskrnl.lib\";\n\
+                 let library = std::fs::canonicalize(library).unwrap();\n\
+                 assert!(library.to_str().unwrap().contains(\"Microsoft.Windows.WDK\"), \"{library:?}\");";
+    let driver = plain("shape-wdk", check, "");
+    builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk"]);
+}
+
+#[test]
 fn a_folder_without_a_driver_names_those_below_it() {
     let folder = plain("shape-below", "", "");
     let below = folder.join("drivers/one");

@@ -138,7 +138,7 @@ impl<'a> Selection<'a, '_> {
             return;
         }
         if let Some(value) = field.constant() {
-            let status = || is_status(&field.ty()).then(|| status(&value.value())).flatten();
+            let status = || is_status(name, &field.ty()).then(|| status(&value.value())).flatten();
             let text = self.constants.get(name).cloned().or_else(status).or_else(|| number(&value.value()));
             if let Some(text) = text {
                 self.taken.insert(name.to_owned());
@@ -226,8 +226,9 @@ fn visit<'a>(
     ordered.push(*of);
 }
 
-fn is_status(kind: &Type) -> bool {
-    matches!(kind, Type::ValueName(name) if name.name == "NTSTATUS")
+/// By its type, or by its name: the metadata has second names of statuses as integers.
+fn is_status(name: &str, kind: &Type) -> bool {
+    name.starts_with("STATUS_") || matches!(kind, Type::ValueName(name) if name.name == "NTSTATUS")
 }
 
 /// A status with its type, as C code compares it. Bindgen makes no constants of such macros; wdk-sys has its own.
