@@ -1,4 +1,4 @@
-//! Activity ids: making new ones, and the one that each thread carries.
+//! Activity ids: creates new ones and keeps the current one of each thread.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -22,10 +22,10 @@ const GET_SET: u32 = 4;
 /// `EVENT_ACTIVITY_CTRL_CREATE_SET_ID`.
 const CREATE_SET: u32 = 5;
 
-/// Marks ids that an engine made; any fixed value would do.
+/// Marks ids that an engine created; any fixed value would do.
 const MARK: u16 = 0xE700;
 
-/// The ids of one engine.
+/// The activity ids of one engine.
 #[derive(Default)]
 pub(crate) struct Activities {
     created: AtomicU64,
@@ -33,22 +33,23 @@ pub(crate) struct Activities {
 }
 
 impl Engine {
-    /// `EtwActivityIdControl`: 1 reads the thread's id into `id`, 2 sets it from `id`, 3 makes a new one, 4 sets it and
-    /// returns the old one, 5 sets a new one and returns the old one.
+    /// `EtwActivityIdControl`: code 1 reads the thread's id into `id`, 2 sets it from `id`, 3 creates a new id, 4 sets
+    /// the thread's id and returns the old one, 5 sets a newly created id and returns the old one.
     ///
-    /// Answers `InvalidParameter` for any other code, and `NotSupported` for all but 3 on system threads (see
-    /// [`Engine::set_system_threads`]). `id` then stays as it is.
+    /// Returns `InvalidParameter` for any other code. On system threads, returns `NotSupported` for every code except 3
+    /// (see [`Engine::set_system_threads`]). On failure `id` is unchanged.
     pub fn activity_id_control(&self, code: u32, id: &mut Guid) -> NtStatus {
         let stores = !self.inner().system_threads.load(Ordering::Relaxed);
         self.activity_control(code, id, stores)
     }
 
-    /// `EventActivityIdControl`: the same in user mode, where every thread has a place for its id.
+    /// `EventActivityIdControl`: the same in user mode, where every thread can store an id.
     pub fn user_activity_id_control(&self, code: u32, id: &mut Guid) -> NtStatus {
         self.activity_control(code, id, true)
     }
 
-    /// The id that the calling thread carries; zero at first. User mode writes it where a writer passes none.
+    /// Returns the activity id of the calling thread; zero until one is set. User mode uses it for events that are
+    /// written without an activity id.
     #[must_use]
     pub fn thread_activity(&self) -> Guid {
         lock(&self.inner().activities.threads).get(&thread::current().id()).copied().unwrap_or(Guid::ZERO)
@@ -86,7 +87,7 @@ impl Engine {
         lock(&self.inner().activities.threads).insert(thread::current().id(), id).unwrap_or(Guid::ZERO)
     }
 
-    /// A new id: never zero, never the same again in this process.
+    /// Creates an id that is never zero and is unique in this process.
     fn create_activity(&self) -> Guid {
         let inner = self.inner();
         let count = inner.activities.created.fetch_add(1, Ordering::Relaxed);

@@ -1,11 +1,11 @@
-//! Where providers' binaries are, told to the sessions that track them.
+//! Reports the paths of providers' binaries to the sessions that track them.
 //!
-//! `TraceProviderBinaryTracking` (class 18 of a session) tracks every provider that the session has enabled or will enable;
-//! `EventProviderBinaryTrackInfo` (class 0 of a registration) tracks one provider for every session that enables it. Both are
-//! told with a record of the session's own provider, type `WMI_LOG_TYPE_BINARY_PATH`, that maps the provider's GUID to a
-//! path: the whole one of a process in user mode, the file's name of a driver, as the page about the class says. The page
-//! also says that a file has these records at its start; here they stand where they were written (our choice). A
-//! registration is told once to a session.
+//! `TraceProviderBinaryTracking` (class 18 of a session) tracks every provider that the session has enabled or will
+//! enable. `EventProviderBinaryTrackInfo` (class 0 of a registration) tracks one provider for every session that
+//! enables it. Both write a record of the session's own provider, type `WMI_LOG_TYPE_BINARY_PATH`, which maps the
+//! provider's GUID to a path: the full path for a user-mode process, the file name for a driver, as the class's
+//! documentation says. The documentation also says that a file has these records at its start; the engine leaves them
+//! where they were written (our choice). Each registration is reported to a session once.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::state::{Registration, State};
 use crate::sync::{lock, read};
 use crate::{Engine, Session};
 
-/// A registration whose binary a session is to be told.
+/// A registration whose binary is to be reported to a session.
 struct Told {
     handle: u64,
     provider: Guid,
@@ -27,7 +27,7 @@ struct Told {
 }
 
 impl Told {
-    /// What is known about the binary of a registration; `None` for nothing.
+    /// Returns what is known about the binary of a registration, or `None` if nothing is known.
     fn of(handle: u64, registration: &Registration) -> Option<Self> {
         let origin = &registration.origin;
         let path = match &origin.path {
@@ -41,7 +41,8 @@ impl Told {
 }
 
 impl Engine {
-    /// Tells every session what it wants to know and was not told. Called after registrations, requests or tracking changed.
+    /// Reports to every session the tracked binaries that it does not know yet. Call this after registrations, requests
+    /// or tracking have changed.
     pub(crate) fn tell_binaries(&self) {
         for session in self.sessions() {
             self.tell_session(&session);
@@ -57,14 +58,14 @@ impl Engine {
         let now = self.now();
         for told in wanted {
             if lock(&session.core.told).insert(told.handle) && !session.core.tell(processor, now, &told) {
-                // No buffer was free: the next change tries again.
+                // No buffer was free. The next change tries again.
                 lock(&session.core.told).remove(&told.handle);
             }
         }
     }
 }
 
-/// The registrations that a session enabled and whose binary is tracked.
+/// The registrations that the session enabled, whose binary is tracked and was not reported yet.
 fn wanted(state: &State, session: &SessionCore, all: bool) -> Vec<Told> {
     let told: BTreeSet<u64> = lock(&session.told).clone();
     state

@@ -1,7 +1,7 @@
-//! The data of an event as a writer hands it over.
+//! The data of an event as the writer passes it.
 //!
-//! The engine asks for data only once it knows that a session wants the event, as the kernel does: a source may therefore
-//! stand for memory that nobody has looked at yet.
+//! Like the kernel, the engine reads the data only after it knows that a session accepts the event. A source may
+//! therefore refer to memory that nothing has read yet.
 
 use etw_types::DataKind;
 
@@ -28,15 +28,15 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Where the engine reads an event's data from: the array of data descriptors, in safe terms.
+/// The source of an event's data: a safe view of the array of data descriptors.
 pub trait BlockSource {
-    /// How many blocks the writer announced.
+    /// Returns the number of blocks that the writer passed.
     fn count(&self) -> usize;
 
-    /// How many bytes block `index` says it has. 0 beyond the last block.
+    /// Returns the size in bytes that block `index` declares, or 0 if there is no such block.
     fn size(&self, index: usize) -> usize;
 
-    /// Block `index`, or `None` where it cannot be read.
+    /// Returns block `index`, or `None` if it cannot be read.
     fn block(&self, index: usize) -> Option<Block<'_>>;
 }
 

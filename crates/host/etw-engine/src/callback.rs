@@ -1,36 +1,37 @@
-//! What a provider's callback is told.
+//! The arguments of a provider's enable callback.
 
 use std::sync::Arc;
 
 use etw_types::{ControlCode, Guid, Level};
 
-/// Data of a filter for the provider.
+/// Filter data for the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterData {
     /// `EVENT_FILTER_TYPE_*`.
     pub kind: u32,
-    /// The data, in a form that the provider and the session agreed on.
+    /// The data, in a format that the provider and the controller agreed on.
     pub data: Vec<u8>,
 }
 
-/// What ETW tells a provider about the sessions that listen.
+/// What ETW tells a provider about the sessions that enable it.
 #[derive(Clone, Copy, Debug)]
 pub struct Notification<'a> {
     /// The registration's GUID.
     pub provider: Guid,
-    /// The registration that is called back.
+    /// The registration whose callback runs.
     pub handle: u64,
-    /// Who asks; zero when ETW reports, while registering or joining a group, what was enabled before.
+    /// The source id of the request. Zero if the callback runs during registration, or while joining a group, and
+    /// reports an earlier request.
     pub source: Guid,
     /// What happened.
     pub control: ControlCode,
-    /// The most verbose level wanted.
+    /// The most verbose level that is enabled.
     pub level: Level,
-    /// The keyword bits of which an event needs one.
+    /// The keyword bits of which an event must have at least one.
     pub any: u64,
-    /// The keyword bits of which an event needs all.
+    /// The keyword bits of which an event must have all.
     pub all: u64,
-    /// Filter data of the session whose request caused this.
+    /// Filter data of the request that caused this callback.
     pub filter: Option<&'a FilterData>,
 }
 

@@ -1,4 +1,4 @@
-//! An event as a session in memory keeps it.
+//! An event as an in-memory session keeps it.
 
 use etw_types::{DataKind, EventDescriptor, Guid};
 
@@ -12,45 +12,45 @@ pub struct CapturedEvent {
     pub provider: Guid,
     /// Level, keyword, id and so on.
     pub descriptor: EventDescriptor,
-    /// The activity id; zero where the writer gave none.
+    /// The activity id; zero if the writer passed none.
     pub activity: Guid,
     /// The related activity id.
     pub related: Option<Guid>,
-    /// The provider traits that came with the event as data of that kind.
+    /// The provider traits, if the event passed them as data of that kind.
     pub traits: Option<Vec<u8>>,
-    /// The TraceLogging metadata that came with the event as data of that kind.
+    /// The TraceLogging metadata, if the event passed it as data of that kind.
     pub metadata: Option<Vec<u8>>,
-    /// The other data, joined. Where the provider did not turn descriptor types on this is everything, and a
-    /// TraceLogging event (channel 11) carries traits and metadata at its start.
+    /// The other data, joined. If the provider did not turn on descriptor types, this is all data, and a TraceLogging
+    /// event (channel 11) has its traits and metadata at the start.
     pub payload: Vec<u8>,
     /// The filter argument of `EtwWriteEx`.
     pub filter: u64,
     /// The flags argument of `EtwWriteEx`.
     pub flags: u32,
-    /// Whether the event was written as a string: the payload is then UTF-16 with its terminator.
+    /// Whether the event was written as a string. The payload is then UTF-16 with a terminator.
     pub string_only: bool,
     /// How many data descriptors the writer passed.
     pub descriptors: usize,
     /// The data descriptors as they were passed.
     pub blocks: Vec<CapturedBlock>,
-    /// When the event was written: 100 ns units since the engine was made.
+    /// When the event was written: the engine's time, in 100 ns units.
     pub timestamp: u64,
     /// The thread that wrote it.
     pub thread_id: u32,
     /// Its process.
     pub process_id: u32,
-    /// The time that the writer put in place of it, in the writer's own unit.
+    /// The time that the writer supplied instead of `timestamp`, in the writer's own unit.
     pub timestamp_override: Option<u64>,
-    /// Return addresses of the writing thread, the innermost first, where the session asked for them.
+    /// Return addresses of the writing thread, innermost first, if the session requested them.
     pub stack: Vec<u64>,
-    /// Position among all events of the session, lost ones included; starts at 0.
+    /// Position among all events of the session, including lost events; starts at 0.
     pub sequence: u64,
 }
 
 /// One data descriptor of a captured event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedBlock {
-    /// What the writer said the bytes are, honoured or not.
+    /// The kind that the writer declared, whether or not it was honoured.
     pub kind: DataKind,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -87,7 +87,8 @@ impl CapturedEvent {
     }
 }
 
-/// Bytes that an event takes in a trace: header, extended items that it brings itself, payload.
+/// Returns the size of an event in a trace, in bytes: the header, the extended items of the event itself, and the
+/// payload.
 pub(crate) fn trace_size(offer: &Offer<'_>, data: &Data<'_>) -> usize {
     let item = |data: usize| (ITEM_HEADER + data).next_multiple_of(8);
     HEADER
@@ -97,7 +98,7 @@ pub(crate) fn trace_size(offer: &Offer<'_>, data: &Data<'_>) -> usize {
         + data.payload_len
 }
 
-/// The blocks one by one.
+/// Splits the bytes into the individual blocks.
 fn captured(blocks: Blocks<'_>) -> Vec<CapturedBlock> {
     let mut rest = blocks.bytes;
     let mut block = |&(kind, size): &(DataKind, usize)| {

@@ -1,8 +1,8 @@
-//! Session control: enable, disable, ask for state, stop.
+//! Session control: enable, disable, capture state, stop.
 //!
-//! Every change goes through the gates of the GUIDs that it reports to, then changes the tables, then calls back. The
-//! statuses of a stopped session and of a ninth session are those of `EnableTraceEx2` in the kernel's terms; that
-//! disabling or asking what is not enabled succeeds without effect is a choice of ours.
+//! Every change first enters the gates of the GUIDs that it notifies, then changes the tables, then runs the callbacks.
+//! The statuses for a stopped session and for a ninth session are those of `EnableTraceEx2`, expressed as kernel
+//! statuses. Disabling a target that is not enabled, or requesting its state, succeeds without effect (our choice).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,18 +19,19 @@ use crate::sync::read;
 use crate::{Enable, Engine, Session};
 
 impl Session {
-    /// Asks for events of a provider, or of every provider of a group; a second request replaces the first. The
-    /// callbacks of all registrations concerned run before this returns, with what all sessions together want now.
+    /// Enables a provider, or every provider of a group; a second request replaces the first. The callbacks of all
+    /// affected registrations run before this returns. They receive the merged request of all sessions.
     ///
-    /// Returns `WmiInstanceNotFound` once stopped, `InsufficientResources` for the ninth session
-    /// of one provider, and `PossibleDeadlock`, with a finding and without effect, inside a callback of the provider.
+    /// Returns `WmiInstanceNotFound` if the session is stopped and `InsufficientResources` for the ninth session of one
+    /// provider. Inside a callback of the provider, records a finding and returns `PossibleDeadlock` without effect.
+    /// Returns `InvalidParameter` for an invalid filter.
     #[expect(clippy::needless_pass_by_value, reason = "a request is written in place, as a literal")]
     pub fn enable(&self, target: impl Into<Target>, enable: Enable) -> NtStatus {
         self.enable_as(target.into(), &enable, false)
     }
 
-    /// [`enable`](Self::enable), for a test of what a provider makes of zeros: the callback is told level 0 and mask 0 as they
-    /// are, where ETW itself would say 0xFF and all ones. Which events the session captures does not change.
+    /// [`enable`](Self::enable), to test how a provider handles zeros: the callback receives level 0 and mask 0
+    /// unchanged, where ETW itself would pass 0xFF and all ones. Which events the session captures does not change.
     #[expect(clippy::needless_pass_by_value, reason = "a request is written in place, as a literal")]
     pub fn enable_raw(&self, target: impl Into<Target>, enable: Enable) -> NtStatus {
         self.enable_as(target.into(), &enable, true)
@@ -66,13 +67,15 @@ impl Session {
         status
     }
 
-    /// `EnableTraceEx2` with the code for enable: [`Session::enable`] with the answer of that function.
+    /// `EnableTraceEx2` with `EVENT_CONTROL_CODE_ENABLE_PROVIDER`: [`Session::enable`] with that function's error
+    /// codes.
     ///
     /// # Errors
     ///
-    /// `InvalidParameter` for a zero GUID, `NoSystemResources` for the ninth session of a provider, `WmiInstanceNotFound`
-    /// once stopped, `AccessDenied`, `PossibleDeadlock` inside a callback of the provider, and the choices of
-    /// [`Answers`](crate::Answers) for a bad filter and a provider that is not registered.
+    /// `InvalidParameter` for a zero GUID, `NoSystemResources` for the ninth session of a provider,
+    /// `WmiInstanceNotFound` if the session is stopped, `AccessDenied`, `PossibleDeadlock` inside a callback of the
+    /// provider, and the errors that [`Answers`](crate::Answers) configures for an invalid filter and a provider that
+    /// is not registered.
     pub fn enable_trace(&self, target: impl Into<Target>, enable: Enable) -> Result<(), Win32Error> {
         let options = self.engine.options();
         let target = target.into().with_property(enable.property);
@@ -90,28 +93,29 @@ impl Session {
         win32(self.enable(target, enable))
     }
 
-    /// `EnableTraceEx2` with the code for disable.
+    /// `EnableTraceEx2` with `EVENT_CONTROL_CODE_DISABLE_PROVIDER`.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound` once stopped, `AccessDenied`, `PossibleDeadlock` inside a callback of the provider.
+    /// `WmiInstanceNotFound` if the session is stopped, `AccessDenied`, `PossibleDeadlock` inside a callback of the
+    /// provider.
     pub fn disable_trace(&self, target: impl Into<Target>) -> Result<(), Win32Error> {
         self.check_running()?;
         win32(self.disable(target))
     }
 
-    /// `EnableTraceEx2` with the code for capture state.
+    /// `EnableTraceEx2` with `EVENT_CONTROL_CODE_CAPTURE_STATE`.
     ///
     /// # Errors
     ///
-    /// As for [`Session::disable_trace`].
+    /// The same as [`Session::disable_trace`].
     pub fn capture_trace(&self, target: impl Into<Target>) -> Result<(), Win32Error> {
         self.check_running()?;
         win32(self.capture_state(target))
     }
 
-    /// Takes the request back. Where other sessions remain the callbacks see what those want, else they see the
-    /// control code for disabled.
+    /// Removes the request. If other sessions still enable the target, the callbacks receive the merged request of
+    /// those sessions; otherwise they receive the control code for disabled.
     pub fn disable(&self, target: impl Into<Target>) -> NtStatus {
         let target = target.into();
         let id = self.core.id();
@@ -121,8 +125,8 @@ impl Session {
         })
     }
 
-    /// Asks every registration that this session enabled for its state; the callbacks see this session's own level and
-    /// masks.
+    /// Requests the state of every registration that this session enabled. The callbacks receive this session's own
+    /// level and masks.
     pub fn capture_state(&self, target: impl Into<Target>) -> NtStatus {
         let target = target.into();
         let id = self.core.id();
@@ -143,11 +147,11 @@ impl Session {
         })
     }
 
-    /// Stops the session: it captures nothing from here on, and everything it enabled is disabled with callbacks. What
-    /// it captured stays readable.
+    /// Stops the session. It captures nothing from now on, and everything it enabled is disabled with callbacks. The
+    /// captured events stay readable.
     ///
-    /// Inside a callback of an enabled provider this returns `PossibleDeadlock` with a finding; that provider keeps the
-    /// request until the session is stopped again from outside.
+    /// Inside a callback of an enabled provider this records a finding and returns `PossibleDeadlock`. That provider
+    /// keeps the request until the session is stopped again outside the callback.
     pub fn stop(&self) -> NtStatus {
         self.end();
         let targets = read(&self.engine.inner().state).targets_of(self.core.id());
@@ -157,7 +161,8 @@ impl Session {
             .fold(NtStatus::Success, |worst, status| if worst.is_success() { status } else { worst })
     }
 
-    /// Replaces the providers that a group does not enable on this session. Those that this concerns are called back.
+    /// Replaces the set of providers that a group request of this session does not enable. The callbacks of affected
+    /// providers run.
     pub(crate) fn set_disallow_list(&self, providers: &BTreeSet<Guid>) -> NtStatus {
         let id = self.core.id();
         let before: BTreeSet<Guid> = read(&self.engine.inner().state).disallowed(id).into_iter().collect();
@@ -182,7 +187,7 @@ impl Session {
     }
 }
 
-/// The Win32 code of a status of this module.
+/// Converts a status of this module into a Win32 error.
 fn win32(status: NtStatus) -> Result<(), Win32Error> {
     match status {
         NtStatus::Success => Ok(()),
@@ -193,12 +198,12 @@ fn win32(status: NtStatus) -> Result<(), Win32Error> {
     }
 }
 
-/// The callbacks that tell every registration of `target` what all sessions together want.
+/// Returns the callbacks that report the merged request of all sessions to every registration of `target`.
 fn report(state: &State, target: Target, source: Guid) -> Vec<Delivery> {
     report_if(state, target, source, |_, _| true)
 }
 
-/// [`report`] to some of the registrations only.
+/// [`report`], limited to the registrations for which `concerned` returns true.
 fn report_if(
     state: &State,
     target: Target,
@@ -213,7 +218,7 @@ fn report_if(
 }
 
 impl Engine {
-    /// Changes the tables and calls back, all behind the gates of the providers that `target` stands for.
+    /// Changes the tables and runs the callbacks, all inside the gates of the providers that `target` refers to.
     fn control(
         &self,
         target: Target,
@@ -228,7 +233,7 @@ impl Engine {
             };
             let changed = {
                 let mut state = self.inner().write_state();
-                // A provider may have joined the group while this thread waited: then its gate is needed too.
+                // A provider may have joined the group while this thread waited. Its gate is needed too.
                 if !pass.covers(&state.providers_of(target)) {
                     continue;
                 }

@@ -1,46 +1,47 @@
-//! The data of an event as sessions see it, and the way from its writer that needs no copy.
+//! The data of an event as sessions see it, and the path from the writer that needs no copy.
 
 use etw_types::DataKind;
 
 use crate::BlockSource;
 use crate::event::MAX_DATA;
 
-/// Most blocks of an event that are not copied before a session takes them. Events of drivers rarely have more.
+/// Maximum number of blocks of an event that is passed to sessions without a copy. Events of drivers rarely have more.
 const MOST: usize = 16;
 
-/// An event's data, sorted into its places.
+/// An event's data, sorted by kind.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Data<'a> {
-    /// The provider traits that came as data of that kind.
+    /// The provider traits, if passed as data of that kind.
     pub(crate) traits: Option<&'a [u8]>,
-    /// The TraceLogging metadata that came as data of that kind.
+    /// The TraceLogging metadata, if passed as data of that kind.
     pub(crate) metadata: Option<&'a [u8]>,
-    /// The other data: pieces that stand one right behind the other in a record.
+    /// The other data: pieces that are contiguous in a record.
     pub(crate) payload: &'a [&'a [u8]],
-    /// Bytes of the payload.
+    /// Total bytes of the payload.
     pub(crate) payload_len: usize,
-    /// The time that the writer put in place of the session's.
+    /// The time that the writer supplied instead of the session's.
     pub(crate) timestamp: Option<u64>,
-    /// The blocks as they came, where a session captures them.
+    /// The blocks as the writer passed them, if a session captures them.
     pub(crate) blocks: Blocks<'a>,
 }
 
-/// The blocks of an event as they came.
+/// The blocks of an event as the writer passed them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Blocks<'a> {
-    /// Kind and size of each.
+    /// Kind and size of each block.
     pub(crate) kinds: &'a [(DataKind, usize)],
-    /// Their bytes, one behind the other.
+    /// The bytes of all blocks, concatenated.
     pub(crate) bytes: &'a [u8],
 }
 
-/// The pieces of a payload that stays where its writer has it.
+/// The pieces of a payload that stays in the writer's memory.
 pub(crate) type Pieces<'a> = [&'a [u8]; MOST];
 
 impl<'a> Data<'a> {
-    /// Looks at the blocks, into this empty one and `pieces`, of which the answer says how many are the payload: what is looked
-    /// at for every event is not moved about. `None` where anything is unusual: many blocks, a limit that is passed, a block
-    /// that cannot be read, two of a kind that there is once. [`Gathered::read`] then takes its time.
+    /// Sorts the blocks into this empty value and `pieces`, and returns how many of `pieces` belong to the payload. The
+    /// caller provides both, so that nothing is moved for each event. Returns `None` if anything is unusual: too many
+    /// blocks, too many bytes, a block that cannot be read, or two blocks of a kind that may occur only once.
+    /// [`Gathered::read`] then handles the event.
     #[inline]
     pub(crate) fn look(
         &mut self,

@@ -1,12 +1,13 @@
-//! What a session asks for, how the requests of several sessions merge, and which events pass.
+//! What a session requests, how the requests of several sessions merge, and which events pass.
 //!
-//! Pure values: nothing here locks or calls back.
+//! Only values: nothing here takes a lock or runs a callback.
 
 use etw_types::session::Enable;
 use etw_types::{Guid, Keyword, Level};
 
-/// Bits of [`Enable::property`]. The engine adds [`ENABLE_KEYWORD_0`](property::ENABLE_KEYWORD_0) to every request without
-/// [`IGNORE_KEYWORD_0`](property::IGNORE_KEYWORD_0): kept as a bit of permission, it merges like the masks do.
+/// Bits of [`Enable::property`]. The engine adds [`ENABLE_KEYWORD_0`](property::ENABLE_KEYWORD_0) to every request
+/// without [`IGNORE_KEYWORD_0`](property::IGNORE_KEYWORD_0): a bit that allows events can be merged in the same way as
+/// the masks.
 pub use etw_types::session::enable as property;
 
 /// What a session enables: one provider, or every provider of a group.
@@ -25,7 +26,7 @@ impl From<Guid> for Target {
 }
 
 impl Target {
-    /// The target that `property` makes of this one: [`property::PROVIDER_GROUP`] turns a provider into a group.
+    /// Returns the target with `property` applied: [`property::PROVIDER_GROUP`] turns a provider into a group.
     pub(crate) const fn with_property(self, property: u32) -> Self {
         match self {
             Self::Provider(guid) if property & property::PROVIDER_GROUP != 0 => Self::Group(guid),
@@ -34,7 +35,7 @@ impl Target {
     }
 }
 
-/// A request as ETW keeps it: zeros replaced by what they stand for.
+/// A request as ETW keeps it, with zeros replaced by the values that they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     level: Level,
@@ -45,7 +46,7 @@ pub(crate) struct Settings {
     shows_any_0: bool,
 }
 
-/// Level and masks as a callback is told.
+/// Level and masks as a callback receives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) level: Level,
@@ -56,7 +57,7 @@ pub(crate) struct Shown {
 const EVERY_LEVEL: Level = Level::from_int(0xFF);
 
 impl Settings {
-    /// `raw` shows callbacks level 0 and mask 0 as they are.
+    /// If `raw` is true, callbacks receive level 0 and mask 0 unchanged.
     pub(crate) const fn new(enable: &Enable, raw: bool) -> Self {
         let no_level = enable.level.as_int() == 0;
         let no_any = enable.any == 0;
@@ -74,7 +75,7 @@ impl Settings {
         }
     }
 
-    /// Both requests together: the higher level, bits of either `any`, bits of both `all`.
+    /// Merges two requests: the higher level, the union of the `any` masks, the intersection of the `all` masks.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self {
             level: self.level.max(other.level),
@@ -86,7 +87,7 @@ impl Settings {
         }
     }
 
-    /// The kernel's own test of an event against a request.
+    /// The kernel's test of an event against a request.
     pub(crate) fn passes(&self, level: Level, keyword: Keyword) -> bool {
         let keyword = keyword.bits();
         let by_level = level <= self.level || self.level.as_int() == 0;

@@ -1,4 +1,4 @@
-//! The engine itself: what is shared by its parts, and its switches.
+//! The engine itself: the state that its parts share, and its settings.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard, Weak};
@@ -16,19 +16,20 @@ use crate::time::Time;
 use crate::timer::Timer;
 use crate::trace_info::MachineInformation;
 
-/// Distinguishes the engines of a process, so that a handle of one is unknown to another.
+/// Numbers the engines of a process, so that one engine does not know the handles of another.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
 
-/// An ETW in this process. Clones are handles of the same engine; engines do not know each other.
+/// An ETW runtime in this process. Clones refer to the same engine; separate engines are independent.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
-/// An [`Engine`] that does not keep the engine alive, for what the engine itself owns (callbacks).
+/// An [`Engine`] reference that does not keep the engine alive, for use in values that the engine owns, such as
+/// callbacks.
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Inner>);
 
-/// The parts. Locks are taken in the order gate, table of sessions, newest routes, state, session; record and script are
-/// innermost.
+/// The parts of an engine. Locks are taken in this order: gate, session table, newest routes, state, session. The locks
+/// of the call record and the script are innermost.
 pub(crate) struct Inner {
     pub(crate) number: u64,
     pub(crate) options: EngineOptions,
@@ -45,12 +46,12 @@ pub(crate) struct Inner {
     pub(crate) binary_tracking: AtomicBool,
     pub(crate) time: Arc<Time>,
     pub(crate) timer: Timer,
-    /// The last sequence number that sessions share.
+    /// The last sequence number that the sessions share.
     pub(crate) sequence: Arc<AtomicU32>,
 }
 
 impl Inner {
-    /// The tables, to be changed: the routes that writers know are outdated from here on.
+    /// Locks the tables for a change. The routes that writers have cached are outdated from now on.
     pub(crate) fn write_state(&self) -> RwLockWriteGuard<'_, State> {
         let state = write(&self.state);
         self.routes.outdate();
@@ -59,7 +60,7 @@ impl Inner {
 }
 
 impl Drop for Inner {
-    /// Sessions end with their engine, and their files are closed.
+    /// Ends the sessions of the engine and closes their files.
     fn drop(&mut self) {
         crate::session::end_all(&self.sessions);
         self.timer.wake();
@@ -67,13 +68,13 @@ impl Drop for Inner {
 }
 
 impl Engine {
-    /// A fresh engine: nothing registered, no session.
+    /// Creates an engine without registrations and sessions.
     #[must_use]
     pub fn new() -> Self {
         Self::with_options(EngineOptions::default())
     }
 
-    /// A fresh engine of this kind.
+    /// Creates an engine with the given options.
     #[must_use]
     pub fn with_options(options: EngineOptions) -> Self {
         let number = ENGINES.fetch_add(1, Ordering::Relaxed);
@@ -97,37 +98,38 @@ impl Engine {
         }))
     }
 
-    /// Whether kernel callers run on system threads, which have no place for an activity id: then
-    /// [`Engine::activity_id_control`] returns `NotSupported` for all but CREATE. Off at first.
+    /// Sets whether kernel callers run on system threads, which cannot store an activity id.
+    /// [`Engine::activity_id_control`] then returns `NotSupported` for every code except CREATE. Off by default.
     pub fn set_system_threads(&self, system: bool) {
         self.0.system_threads.store(system, Ordering::Relaxed);
     }
 
-    /// Whether this system knows the information class `BinaryTrackInfo`; older builds answer
-    /// `InvalidDeviceRequest`. On at first.
+    /// Sets whether this system supports the information class `BinaryTrackInfo`; older builds return
+    /// `InvalidDeviceRequest`. On by default.
     pub fn set_binary_tracking(&self, known: bool) {
         self.0.binary_tracking.store(known, Ordering::Relaxed);
     }
 
-    /// A handle that does not keep this engine alive.
+    /// Returns a reference that does not keep this engine alive.
     #[must_use]
     pub fn downgrade(&self) -> WeakEngine {
         WeakEngine(Arc::downgrade(&self.0))
     }
 
-    /// 100 ns units since this engine was made, or what its clock says.
+    /// Returns the time: 100 ns units since this engine was created, or the value of its clock if one was set.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.0.time.now()
     }
 
-    /// Gives this engine another clock, in 100 ns units: a host whose time is not that on the wall. Only the first call
-    /// counts; whether this was it. What is due at some time is then due by this clock, when [`Engine::run_timers`] is called.
+    /// Gives this engine another clock, in 100 ns units, for a host whose time is not real time. Only the first call
+    /// has an effect; returns whether this was the first. Timers then expire by this clock, when [`Engine::run_timers`]
+    /// is called.
     pub fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> bool {
         self.0.time.set(clock)
     }
 
-    /// What kind of system this engine is.
+    /// Returns the options that this engine was created with.
     #[must_use]
     pub fn options(&self) -> &EngineOptions {
         &self.0.options
@@ -151,7 +153,7 @@ impl std::fmt::Debug for Engine {
 }
 
 impl WeakEngine {
-    /// The engine, where it still exists.
+    /// Returns the engine if it still exists.
     #[must_use]
     pub fn upgrade(&self) -> Option<Engine> {
         self.0.upgrade().map(Engine)

@@ -1,59 +1,59 @@
-//! What the engine asks of the system around it: where an event is written, and by whom.
+//! What the engine needs to know about the system around it: where an event is written, and by whom.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The system around an engine. Every method has an answer that suits an ordinary process; a host that emulates a
-/// machine gives its own. All of them are called on the thread that writes, and on the write path: they must not wait.
+/// The system around an engine. Every method has a default that suits an ordinary process; a host that emulates a
+/// machine overrides them. All of them are called on the writing thread and on the write path, so they must not block.
 pub trait Environment: Send + Sync {
-    /// The processor that the calling thread runs on. The default spreads threads evenly: safe code cannot ask the
-    /// system.
+    /// Returns the processor that the calling thread runs on. The default distributes threads evenly, because safe code
+    /// cannot ask the operating system.
     fn processor(&self) -> u16 {
         let [low, high, ..] = thread_number().to_le_bytes();
         u16::from_le_bytes([low, high])
     }
 
-    /// The process of the calling thread.
+    /// Returns the process id of the calling thread.
     fn process_id(&self) -> u32 {
-        // Asked once: a system call for every event would cost more than the event.
+        // Queried once: a system call per event would cost more than the event.
         static ID: OnceLock<u32> = OnceLock::new();
         *ID.get_or_init(std::process::id)
     }
 
-    /// The calling thread. The default is a number of the engine's own.
+    /// Returns the id of the calling thread. The default is a number that the engine assigns.
     fn thread_id(&self) -> u32 {
         thread_number()
     }
 
-    /// Appends the return addresses of the calling thread, the innermost first. The default knows none.
+    /// Appends the return addresses of the calling thread, innermost first. The default appends none.
     fn stack(&self, frames: &mut Vec<u64>) {
         let _ = frames;
     }
 
-    /// The SID of the calling user.
+    /// Returns the SID of the calling user.
     fn sid(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// The terminal session of the calling process.
+    /// Returns the terminal session of the calling process.
     fn terminal_session(&self) -> Option<u32> {
         None
     }
 
-    /// A number of the calling process that is never used again.
+    /// Returns a number of the calling process that is never reused.
     fn process_start_key(&self) -> Option<u64> {
         None
     }
 }
 
-/// An ordinary process: the defaults of [`Environment`].
+/// An ordinary process, with the defaults of [`Environment`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThisProcess;
 
 impl Environment for ThisProcess {}
 
-/// A number for every thread, counted from zero.
+/// Returns a number that identifies the calling thread. Numbers start at zero.
 fn thread_number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     thread_local! {
@@ -69,18 +69,18 @@ fn thread_number() -> u32 {
     number.unwrap_or_default()
 }
 
-/// Who registers a provider: what filters by process look at.
+/// Who registers a provider; filters by process compare against it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Whether it is a process in user mode. Filters by process do not apply to the kernel's own registrations.
+    /// Whether this is a user-mode process. Filters by process do not apply to registrations of the kernel.
     pub is_user_mode: bool,
-    /// The process; 0 for the kernel.
+    /// The process id; 0 for the kernel.
     pub process_id: u32,
     /// The file name of the process's image, without its folder.
     pub image: String,
-    /// The path of the binary that registers, where it is known: what tracking of binaries tells.
+    /// The path of the binary that registers, if known. Binary tracking reports it.
     pub path: Option<String>,
-    /// The full name of the process's package, where it has one.
+    /// The full name of the process's package, if it has one.
     pub package: Option<String>,
     /// The application within the package.
     pub package_app: Option<String>,

@@ -1,6 +1,6 @@
-//! An event that is being written: its limits, its arguments, and what a session is told about it.
+//! An event that is being written: its limits, its arguments, and what a session needs to know about it.
 //!
-//! A leaf: it knows neither routes nor sessions.
+//! This module depends on neither routes nor sessions.
 
 use std::sync::atomic::AtomicU64;
 
@@ -8,17 +8,17 @@ use etw_types::{EventDescriptor, Guid};
 
 use crate::{Environment, Routine};
 
-/// `MAX_EVENT_DATA_DESCRIPTORS`: how many data blocks an event may have.
+/// `MAX_EVENT_DATA_DESCRIPTORS`: the maximum number of data blocks of an event.
 pub const MAX_BLOCKS: usize = 128;
 
-/// How many bytes all blocks of an event may have together.
+/// The maximum total size of all blocks of an event, in bytes.
 pub const MAX_DATA: usize = 0xFFF8;
 
-/// The arguments of a write, without its data.
+/// The arguments of a write, except its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventWrite {
     /// The routine that was called: [`Routine::Write`], [`Routine::WriteTransfer`], [`Routine::WriteEx`], or
-    /// [`Routine::WriteString`] for an event that is UTF-16 text and nothing else.
+    /// [`Routine::WriteString`] for an event that consists only of UTF-16 text.
     pub routine: Routine,
     /// The registration.
     pub handle: u64,
@@ -28,14 +28,14 @@ pub struct EventWrite {
     pub filter: u64,
     /// Flags argument of `EtwWriteEx`.
     pub flags: u32,
-    /// The activity id. The kernel writes a zero GUID where there is none.
+    /// The activity id. The kernel writes a zero GUID if there is none.
     pub activity: Option<Guid>,
     /// The related activity id.
     pub related: Option<Guid>,
 }
 
 impl EventWrite {
-    /// A write through `EtwWriteTransfer` without activity ids.
+    /// Creates a write through `EtwWriteTransfer` without activity ids.
     #[must_use]
     pub const fn new(handle: u64, descriptor: EventDescriptor) -> Self {
         Self { routine: Routine::WriteTransfer, handle, descriptor, filter: 0, flags: 0, activity: None, related: None }
@@ -43,7 +43,7 @@ impl EventWrite {
 }
 
 impl EventWrite {
-    /// Whether the event is a text and nothing else.
+    /// Whether the event consists only of text.
     pub(crate) fn is_string(&self) -> bool {
         self.routine == Routine::WriteString
     }
@@ -55,7 +55,7 @@ pub(crate) struct Offer<'a> {
     pub(crate) provider: Guid,
     /// The engine's time.
     pub(crate) now: u64,
-    /// The processor it is written on.
+    /// The processor that the event is written on.
     pub(crate) processor: u16,
     pub(crate) environment: &'a dyn Environment,
     pub(crate) keys: &'a AtomicU64,

@@ -1,4 +1,4 @@
-//! Misuse that the engine saw: mistakes that a real system punishes with a hang or a bug check, or not at all.
+//! Misuse that the engine detected: mistakes that hang or crash a real system, or that it does not report at all.
 
 use etw_types::Guid;
 
@@ -14,45 +14,46 @@ pub enum Finding {
         /// The GUID.
         provider: Guid,
     },
-    /// A registration was given up inside a callback of its GUID. The kernel deadlocks.
+    /// A registration was unregistered inside a callback of its GUID. The kernel deadlocks.
     UnregisterInCallback {
         /// The registration's GUID.
         provider: Guid,
         /// The registration.
         handle: u64,
     },
-    /// Traits with a group were set inside a callback of the GUID, so that joining would have to call back again.
+    /// Traits with a group were set inside a callback of the GUID. Joining the group would have to run the callback
+    /// again.
     JoinGroupInCallback {
         /// The registration's GUID.
         provider: Guid,
         /// The registration.
         handle: u64,
     },
-    /// A session was controlled (enabled, disabled, asked for state, stopped) inside a callback that this would repeat.
+    /// A session was controlled (enable, disable, capture state, stop) inside a callback that this would run again.
     ControlInCallback {
         /// The GUID whose callback is running.
         provider: Guid,
     },
     /// Threads inside callbacks of different GUIDs wait for each other's GUID.
     LockCycle {
-        /// The GUID whose lock closes the circle.
+        /// The GUID whose lock closes the cycle.
         provider: Guid,
     },
-    /// A routine was called with a handle that this engine never gave out.
+    /// A routine was called with a handle that this engine never returned.
     UnknownHandle {
         /// The routine.
         routine: Routine,
         /// The handle.
         handle: u64,
     },
-    /// A routine was called with a handle that was unregistered before.
+    /// A routine was called with a handle that is already unregistered.
     StaleHandle {
         /// The routine.
         routine: Routine,
         /// The handle.
         handle: u64,
     },
-    /// A data block of an event that a session wants cannot be read (a NULL pointer with a size).
+    /// A data block of an event that a session accepts cannot be read (a NULL pointer with a size).
     UnreadableData {
         /// The registration that wrote.
         handle: u64,
@@ -68,7 +69,7 @@ pub enum Finding {
     },
 }
 
-/// What a thread was about to do when a gate refused it.
+/// The operation that a gate refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attempt {
     Register,
@@ -78,7 +79,7 @@ pub(crate) enum Attempt {
 }
 
 impl Finding {
-    /// The finding for an attempt that a gate refused.
+    /// Returns the finding for an operation that a gate refused.
     pub(crate) fn blocked(attempt: Attempt, blocked: Blocked) -> Self {
         match (blocked, attempt) {
             (Blocked::Cycle(provider), _) => Self::LockCycle { provider },

@@ -1,11 +1,11 @@
-//! The lock of each provider GUID: serialises its callbacks, and finds deadlocks instead of running into them.
+//! The lock of each provider GUID: serialises its callbacks, and detects deadlocks instead of running into them.
 //!
-//! In the kernel a provider's callback runs under a lock of its GUID, and registering or unregistering that GUID takes
-//! the same lock. A driver that does so inside its callback hangs. Here the same attempt fails at once: a thread that
+//! In the kernel, a provider's callback runs under a lock of its GUID, and registering or unregistering that GUID takes
+//! the same lock. A driver that does so inside its callback hangs. Here the same operation fails at once: a thread that
 //! would wait for itself, directly or through other threads, gets [`Blocked`].
 //!
-//! All gates of one operation are taken together or not at all, so two operations over overlapping sets of GUIDs cannot
-//! block each other. No other lock of the engine may be held while waiting here.
+//! All gates of one operation are entered together or not at all, so two operations on overlapping sets of GUIDs cannot
+//! block each other. A thread must not hold any other lock of the engine while it waits here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,13 +25,13 @@ pub(crate) struct Gates {
 /// Why waiting for a gate would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocked {
-    /// This thread is inside the gate of this GUID already.
+    /// This thread is already inside the gate of this GUID.
     Own(Guid),
-    /// The thread inside the gate of this GUID waits, maybe through others, for this thread.
+    /// The thread inside the gate of this GUID waits for this thread, directly or through other threads.
     Cycle(Guid),
 }
 
-/// The right to call back the providers of some GUIDs; gives it back when dropped.
+/// The right to run the callbacks of some GUIDs. The gates are released on drop.
 pub(crate) struct Pass<'a> {
     gates: &'a Gates,
     guids: BTreeSet<Guid>,
@@ -44,7 +44,7 @@ struct Table {
 }
 
 impl Gates {
-    /// Waits until nobody is inside any of the gates and goes in.
+    /// Waits until no thread is inside any of the gates, then enters all of them.
     pub(crate) fn enter(&self, guids: BTreeSet<Guid>) -> Result<Pass<'_>, Blocked> {
         let me = thread::current().id();
         let mut table = lock(&self.table);
@@ -91,7 +91,7 @@ impl Table {
         guids.iter().filter_map(|guid| self.owners.get(guid).map(|&owner| (*guid, owner)))
     }
 
-    /// Whether `me` would wait for itself by waiting for `guids`, and at which gate.
+    /// Returns the gate at which `me` would wait for itself if it waited for `guids`, or `None` if it would not.
     fn blocked(&self, guids: &BTreeSet<Guid>, me: ThreadId) -> Option<Blocked> {
         self.owners_of(guids).find_map(|(guid, owner)| {
             if owner == me {
@@ -168,7 +168,7 @@ mod tests {
             let here = attempt(B, A);
             (thread.join().ok().flatten(), here)
         });
-        // The thread that waits last closes the circle and is refused; the other one goes on.
+        // The thread that waits last closes the cycle and is refused; the other one continues.
         assert!(matches!((first, second), (Some(Blocked::Cycle(B)), None) | (None, Some(Blocked::Cycle(A)))));
     }
 }

@@ -1,7 +1,7 @@
-//! The data of one event, read once from its writer and copied: the way for events that are unusual, and for sessions that
-//! capture every block for a test. Others take their data from where it is, see [`crate::data`].
+//! The data of one event, read once from its writer and copied. This path is for unusual events, and for sessions that
+//! capture every block for a test. Other events are not copied; see [`crate::data`].
 //!
-//! Lives in memory that a thread keeps, so that writing an event allocates nothing once the thread has written a few.
+//! The memory is kept per thread, so that writing an event allocates nothing after the thread has written a few events.
 
 use std::cell::Cell;
 
@@ -11,21 +11,21 @@ use crate::BlockSource;
 use crate::data::{Blocks, Data};
 use crate::event::{MAX_BLOCKS, MAX_DATA};
 
-/// Why data could not be read, and at which block.
+/// Why data could not be read. A number is the index of the block.
 #[derive(Clone, Copy)]
 pub(crate) enum Unread {
-    /// A limit.
+    /// The data exceeds a limit.
     Limit(NtStatus),
     /// The block cannot be read.
     Unreadable(usize),
-    /// The block has another size than it said.
+    /// The block does not have the size that it declared.
     SizeChanged(usize),
 }
 
-/// An event's data, sorted into its places.
+/// An event's data, sorted by kind.
 #[derive(Default)]
 pub(crate) struct Gathered {
-    /// All bytes as they came, where somebody wants to see the blocks.
+    /// All bytes as they were passed, if the blocks are kept.
     raw: Vec<u8>,
     /// Kind and size of each block.
     blocks: Vec<(DataKind, usize)>,
@@ -42,21 +42,21 @@ thread_local! {
 }
 
 impl Gathered {
-    /// The thread's own, or a new one where a write happens within a write.
+    /// Takes the thread's instance, or a new one if a write happens within a write.
     pub(crate) fn take() -> Box<Self> {
         SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Keeps it for the next event of this thread.
+    /// Keeps the instance for the next event of this thread.
     pub(crate) fn give_back(self: Box<Self>) {
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
     }
 
-    /// Reads the blocks: counts, adds up the sizes, then reads, as the kernel does. Kinds count only where the provider
-    /// turned them on; a time stamp that is not eight bytes, and a kind that nobody knows, is payload (our choice:
-    /// Windows does not document it).
+    /// Reads the blocks. Like the kernel, it first checks the count, then adds up the sizes, then reads. Kinds are
+    /// honoured only if the provider turned them on. A timestamp that is not eight bytes and an unknown kind count as
+    /// payload (our choice: Windows does not document it).
     ///
-    /// With `keeps_blocks` the blocks can be seen one by one afterwards.
+    /// If `keeps_blocks` is true, the individual blocks can be read afterwards.
     pub(crate) fn read(
         &mut self,
         source: &(impl BlockSource + ?Sized),
@@ -69,7 +69,7 @@ impl Gathered {
             return Err(Unread::Limit(NtStatus::InvalidParameter));
         }
         self.blocks.extend((0..count).map(|index| (DataKind::Data, source.size(index))));
-        // Sizes saturate: 128 of them cannot add up to less than the limit by overflowing.
+        // The addition saturates, so that an overflow cannot produce a sum below the limit.
         let total = self.blocks.iter().fold(0_usize, |total, (_, size)| total.saturating_add(*size));
         if total > MAX_DATA {
             return Err(Unread::Limit(NtStatus::IntegerOverflow));
@@ -112,7 +112,7 @@ impl Gathered {
         self.timestamp = None;
     }
 
-    /// The data; `payload` is [`Gathered::payload`].
+    /// Returns the data; `payload` must contain [`Gathered::payload`].
     pub(crate) fn data<'a>(&'a self, payload: &'a [&'a [u8]; 1]) -> Data<'a> {
         Data {
             traits: self.has_traits.then_some(&self.traits),

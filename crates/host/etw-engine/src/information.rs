@@ -1,6 +1,6 @@
 //! `EtwSetInformation`: traits, descriptor types, binary tracking.
 //!
-//! The order of the checks is the kernel's, so that a wrong call gets the same status here.
+//! The checks run in the kernel's order, so that an invalid call returns the same status here.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,24 +14,24 @@ use crate::state::{Missing, Registration};
 use crate::sync::read;
 use crate::{Engine, Routine, Target};
 
-/// The shortest traits blob that the kernel looks at: a size and an empty name.
+/// The length of the shortest traits blob that the kernel accepts: a size and an empty name.
 const MIN_TRAITS: usize = 3;
-/// The longest.
+/// The length of the longest traits blob that the kernel accepts.
 const MAX_TRAITS: usize = Buffer::MAX as usize;
 
 /// The buffer argument of `EtwSetInformation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer<'a> {
-    /// A NULL pointer, with the length that came with it.
+    /// A NULL pointer, with the length that was passed with it.
     Null(u32),
     /// Readable bytes.
     Bytes(&'a [u8]),
-    /// Bytes of a length that no class takes (more than 0x7FFF): not looked at.
+    /// Bytes longer than any class accepts (more than 0x7FFF); they are not read.
     TooLong(u32),
 }
 
 impl Buffer<'_> {
-    /// The longest buffer that a class takes.
+    /// The length of the longest buffer that a class accepts.
     pub const MAX: u32 = 0x7FFF;
 }
 
@@ -48,15 +48,17 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Buffer<'a> {
 }
 
 impl Engine {
-    /// `EtwSetInformation`: sets something about a registration.
+    /// `EtwSetInformation`: sets a property of a registration.
     ///
-    /// Answers `InvalidHandle` for 0 and, with a finding, for a handle that is not registered. By class:
-    /// - `SetTraits`: `InvalidParameter` for no buffer or a length outside 3..=0x7FFF, `Unsuccessful` when traits are
-    ///   set already, `FileCorruptError` for a malformed blob. Success turns descriptor types on and joins the group
-    ///   that the traits name; what sessions enabled for the group is reported to the callback before this returns.
-    /// - `UseDescriptorType`: `InvalidParameter` unless it is one byte, 0 or 1.
-    /// - `BinaryTrackInfo`: `InvalidParameter` unless there is no buffer and no length.
-    /// - any other: `InvalidDeviceRequest`.
+    /// Returns `InvalidHandle` for 0, and for a handle that is not registered, which is also recorded as a finding. By
+    /// class:
+    /// - `SetTraits`: `InvalidParameter` without a buffer or for a length outside 3..=0x7FFF, `Unsuccessful` if traits
+    ///   are already set, `FileCorruptError` for a malformed blob, `PossibleDeadlock` and a finding for traits with a
+    ///   group inside a callback of the provider. On success this turns descriptor types on and joins the group that
+    ///   the traits name. If sessions enabled the group, the callback runs before this returns.
+    /// - `UseDescriptorType`: `InvalidParameter` unless the buffer is one byte with value 0 or 1.
+    /// - `BinaryTrackInfo`: `InvalidParameter` unless the buffer is NULL and its length 0.
+    /// - any other class: `InvalidDeviceRequest`.
     pub fn set_information<'a>(&self, handle: u64, class: EventInfoClass, buffer: impl Into<Buffer<'a>>) -> NtStatus {
         let buffer = buffer.into();
         self.run(Routine::SetInformation, handle, Subject::Class(class), || {
@@ -65,7 +67,7 @@ impl Engine {
     }
 
     fn set_now(&self, handle: u64, class: EventInfoClass, buffer: Buffer<'_>) -> Result<(), NtStatus> {
-        // A look at the registration comes first: a wrong handle wins over every other mistake.
+        // The registration is looked up first: an invalid handle takes precedence over every other mistake.
         let provider = self.look(handle, |registration| registration.provider)?;
         match class {
             EventInfoClass::SetTraits => self.set_traits(handle, provider, buffer),
@@ -105,7 +107,7 @@ impl Engine {
             return Err(NtStatus::Unsuccessful);
         }
         let group = traits::validate(blob).map_err(|_| NtStatus::FileCorruptError)?.group();
-        // Joining a group may call back, which needs the provider's gate. Without a group nothing is reported.
+        // Joining a group may run the callback, which needs the provider's gate. Without a group no callback runs.
         let _pass = match group {
             Some(_) => Some(self.enter_gate(provider, Attempt::JoinGroup(handle))?),
             None => None,
@@ -116,7 +118,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Stores checked traits, once; the callback that is due where that enabled the registration through its group.
+    /// Stores validated traits, once. Returns the callback to run if the registration is now enabled through its group.
     fn store_traits(&self, handle: u64, blob: &[u8], group: Option<Guid>) -> Result<Option<Delivery>, NtStatus> {
         let mut state = self.inner().write_state();
         let registration = match state.get_mut(handle) {
@@ -126,7 +128,7 @@ impl Engine {
                 return Err(self.gone(handle, missing));
             }
         };
-        // Another thread may have been faster since the first look.
+        // Another thread may have set traits since the first check.
         if registration.traits.is_some() {
             return Err(NtStatus::Unsuccessful);
         }

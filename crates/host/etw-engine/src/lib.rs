@@ -1,23 +1,24 @@
-//! An ETW runtime in a process: what answers a provider where there is no Windows.
+//! An in-process ETW runtime: serves providers on systems without Windows.
 //!
-//! [`Engine`] keeps registrations, sessions and what each session enabled, calls providers back, and captures what they
-//! write. It follows the rules of the Windows kernel as far as they are public, so that a provider can be tested against
-//! them: a session that is already there is reported synchronously inside `register`, callbacks of one provider are
-//! serialised, an operation that would deadlock in the kernel is answered with a status and recorded as a [`Finding`],
-//! and the statuses are those of the kernel's routines.
+//! [`Engine`] keeps registrations, sessions and what each session enabled. It runs the providers' enable callbacks and
+//! captures the events that they write. It follows the rules of the Windows kernel as far as they are public, so that a
+//! provider can be tested against them: `register` reports an existing session synchronously, the callbacks of one
+//! provider are serialised, and an operation that would deadlock in the kernel fails with a status and is recorded as a
+//! [`Finding`]. The statuses are those of the kernel's routines.
 //!
-//! Sessions are those of `StartTrace`: files that any reader of `.etl` opens, consumers in real time, and buffers in memory;
-//! with every rule about modes and sizes, filters, extended data, counts that add up, and all information classes
-//! ([`Properties`], [`Enable`], [`Statistics`], [`SetInformation`], [`Information`]). [`Engine::start_session`] is a short way
-//! to a session that captures events in memory, with everything their writer said, for a test.
+//! Sessions are those of `StartTrace`: they write files that any `.etl` reader opens, deliver to real-time consumers,
+//! or buffer in memory. They implement every rule about modes and sizes, filters, extended data, consistent counts, and
+//! all information classes ([`Properties`], [`Enable`], [`Statistics`], [`SetInformation`], [`Information`]).
+//! [`Engine::start_session`] is a shortcut for tests: a session that captures events in memory, with everything that
+//! the writer passed.
 //!
-//! Writing an event takes no lock while nothing changes: a thread keeps the routes it used last, and records go into buffers
-//! of their processor by compare-and-swap, in safe code. The record of calls is an instrument for tests and does lock; see
-//! [`Engine::record_calls`].
+//! Writing an event takes no lock while registrations and sessions do not change: a thread keeps the routes that it
+//! used last, and records go into per-processor buffers by compare-and-swap, in safe code. The record of calls is a
+//! test instrument and does take a lock; see [`Engine::record_calls`].
 //!
-//! This crate has no `unsafe` code and knows no C ABI: raw pointers end in `etw-symbols`, which puts this engine behind
-//! the names of the real routines. It never panics on any input; what Windows does not document is marked as a choice
-//! of ours where it is made.
+//! This crate has no `unsafe` code and no C ABI: raw pointers are handled in `etw-symbols`, which exports this engine
+//! under the names of the real routines. It does not panic on any input. Behaviour that Windows does not document is
+//! marked as our choice in the comments.
 //!
 //! ```
 //! use etw_engine::{Block, Enable, Engine, EventWrite};
@@ -39,7 +40,7 @@
 //! assert_eq!(session.events()[0].payload, b"hello");
 //! ```
 //!
-//! The same with a file:
+//! The same, with a file:
 //!
 //! ```
 //! # use etw_engine::{Block, Enable, Engine, EventWrite, Properties};

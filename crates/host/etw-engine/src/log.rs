@@ -1,7 +1,7 @@
-//! The record of what was called and what went wrong.
+//! The record of calls and of findings.
 //!
-//! Both lists keep their oldest entries and are bounded, so that a long run cannot fill the memory. The record of calls has
-//! a lock; once it is full, or turned off, a call touches nothing but two atomics.
+//! Both lists are bounded and keep their oldest entries, so that a long run cannot exhaust memory. The record of calls
+//! has a lock. When it is full or turned off, a call only touches atomics.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use etw_types::{EventDescriptor, EventInfoClass, Guid, NtStatus};
 use crate::sync::lock;
 use crate::{Engine, Finding, Routine};
 
-/// How many calls and how many findings are kept.
+/// The maximum number of calls, and of findings, that are kept.
 const KEPT: usize = 1 << 16;
 
 /// `STATUS_PENDING`: the status of a call that has not returned yet.
@@ -22,12 +22,12 @@ const PENDING: NtStatus = NtStatus::from_int(0x103);
 pub struct Call {
     /// The routine.
     pub routine: Routine,
-    /// The registration handle: the argument, or for a successful registration the new one; 0 where there is none.
+    /// The registration handle: the argument, or the new handle after a successful registration; 0 if there is none.
     pub handle: u64,
     /// What the call was about.
     pub subject: Subject,
-    /// What the call answered; `STATUS_PENDING` (0x103) until it returns. A truth value is recorded as `Success` or
-    /// `Unsuccessful`, a lookup as `Success` or `EntryPointNotFound`.
+    /// The status that the call returned; `STATUS_PENDING` (0x103) until it returns. A Boolean result is recorded as
+    /// `Success` or `Unsuccessful`, a lookup as `Success` or `EntryPointNotFound`.
     pub status: NtStatus,
 }
 
@@ -35,13 +35,13 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
-    /// Nothing but the handle.
+    /// Only the handle.
     None,
     /// The GUID to register.
     Provider(Guid),
     /// The kind of information to set.
     Class(EventInfoClass),
-    /// The event to write or to ask about.
+    /// The event to write or to test.
     Event(EventDescriptor),
     /// The code of an activity id operation.
     Control(u32),
@@ -49,7 +49,7 @@ pub enum Subject {
     Name(String),
 }
 
-/// A call that has begun: its position in the record, if it was still kept.
+/// A call that has begun: its position in the record, or `None` if it is not recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct Begun(Option<u64>);
 
@@ -122,26 +122,26 @@ impl Log {
 }
 
 impl Engine {
-    /// The calls so far, in the order in which they began. The first 65,536 are kept.
+    /// Returns the calls so far, in the order in which they began. Only the first 65,536 are kept.
     #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.inner().log.calls).kept.clone()
     }
 
-    /// How many calls of `routine` are in the record.
+    /// Returns the number of recorded calls of `routine`.
     #[must_use]
     pub fn count_calls(&self, routine: Routine) -> usize {
         let calls = lock(&self.inner().log.calls);
         calls.kept.iter().filter(|call| call.routine == routine).count()
     }
 
-    /// How many calls were not recorded because the record was full.
+    /// Returns the number of calls that were not recorded because the record was full.
     #[must_use]
     pub fn calls_dropped(&self) -> u64 {
         self.inner().log.dropped.load(Ordering::Relaxed)
     }
 
-    /// Forgets the calls so far.
+    /// Removes all recorded calls.
     pub fn clear_calls(&self) {
         let mut calls = lock(&self.inner().log.calls);
         calls.cleared += calls.kept.len() as u64;
@@ -149,25 +149,25 @@ impl Engine {
         self.inner().log.full.store(false, Ordering::Release);
     }
 
-    /// Whether calls are recorded; on at first unless the engine's options say otherwise. Without a record the write path
-    /// takes no lock from the first event on.
+    /// Sets whether calls are recorded. On by default unless the engine's options say otherwise. Without a record, the
+    /// write path takes no lock from the first event on.
     pub fn record_calls(&self, record: bool) {
         self.inner().log.recording.store(record, Ordering::Relaxed);
     }
 
-    /// The mistakes seen so far, oldest first.
+    /// Returns the mistakes detected so far, oldest first.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         lock(&self.inner().log.findings).clone()
     }
 
-    /// Records a call that is answered outside the engine, such as the lookup of a routine. A scripted failure of
-    /// `routine` takes the place of `body`.
+    /// Records a call that is handled outside the engine, such as the lookup of a routine. If a failure of `routine` is
+    /// scripted, it is returned and `body` does not run.
     pub fn record(&self, routine: Routine, subject: Subject, body: impl FnOnce() -> NtStatus) -> NtStatus {
         self.run(routine, 0, subject, body)
     }
 
-    /// Runs a routine: records it, and returns the scripted failure if there is one.
+    /// Runs a routine and records the call. If a failure is scripted, returns it instead of running `body`.
     pub(crate) fn run(
         &self,
         routine: Routine,

@@ -1,8 +1,8 @@
-//! Calling providers back.
+//! Runs the enable callbacks of providers.
 //!
-//! What a callback is told is computed under the state lock and delivered after it is released: a callback may write,
-//! ask and control whatever does not call it back again. Deliveries happen only while the gate of the provider's GUID is
-//! held, so that the last one a provider sees is the newest.
+//! The arguments of a callback are computed under the state lock and delivered after it is released. A callback may
+//! therefore write, query, and control everything that does not run the same callback again. Deliveries happen only
+//! inside the gate of the provider's GUID, so that the last one that a provider sees is the newest.
 
 use etw_types::{ControlCode, Guid};
 
@@ -10,7 +10,7 @@ use crate::callback::{Callback, FilterData, Notification};
 use crate::enable::Shown;
 use crate::state::{Registration, State};
 
-/// A callback that is due.
+/// A callback that is to run.
 pub(crate) struct Delivery {
     callback: Callback,
     provider: Guid,
@@ -21,7 +21,8 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// Tells a registration what all sessions together want now: enabled with the merged request, or disabled.
+    /// Reports the merged request of all sessions to a registration: enabled with that request, or disabled. Returns
+    /// `None` if the registration has no callback.
     pub(crate) fn of_merged(state: &State, handle: u64, registration: &Registration, source: Guid) -> Option<Self> {
         let merged = state.merged(registration);
         Some(Self {
@@ -37,7 +38,8 @@ impl Delivery {
         })
     }
 
-    /// Asks a registration for its state, with the values of the one session that wants it.
+    /// Requests the state of a registration, with the level and masks of the requesting session. Returns `None` if the
+    /// registration has no callback.
     pub(crate) fn of_capture(handle: u64, registration: &Registration, shown: Shown, source: Guid) -> Option<Self> {
         Some(Self {
             callback: registration.callback.clone()?,
@@ -49,7 +51,7 @@ impl Delivery {
         })
     }
 
-    /// Calls back. No lock but the gate may be held.
+    /// Runs the callback. The caller must hold no lock except the gate.
     pub(crate) fn deliver(self, filter: Option<&FilterData>) {
         (self.callback)(&Notification {
             provider: self.provider,

@@ -1,4 +1,4 @@
-//! What kind of system an engine is: its size, its version, its rights, and the answers that nobody documents.
+//! The system that an engine emulates: its size, its version, its rights, and the results that are not documented.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use etw_types::Win32Error;
 
 use crate::environment::{Environment, ThisProcess};
 
-/// What kind of system an [`Engine`](crate::Engine) is.
+/// The system that an [`Engine`](crate::Engine) emulates.
 #[derive(Clone)]
 pub struct EngineOptions {
-    /// Processors: each has buffers of its own in a session.
+    /// The number of processors. Each has its own buffers in a session.
     pub processors: u16,
-    /// How many sessions can run (`EtwMaxLoggers`, 32 to 256 on Windows).
+    /// The maximum number of running sessions (`EtwMaxLoggers`, 32 to 256 on Windows).
     pub max_sessions: usize,
-    /// How many of them can take events of the system providers.
+    /// The maximum number of sessions that can receive events of the system providers.
     pub max_system_sessions: usize,
-    /// How many sessions can enable one provider.
+    /// The maximum number of sessions that can enable one provider.
     pub max_sessions_per_provider: usize,
-    /// The build of Windows: classes that came later are unknown.
+    /// The build of Windows. Classes of later builds are unknown.
     pub os_build: u32,
     /// What the caller may do.
     pub rights: Rights,
-    /// The sources that the profiler knows.
+    /// The profile sources of the system.
     pub profile_sources: Vec<ProfileSource>,
-    /// Counters of each processor.
+    /// The number of performance counters of each processor.
     pub pmc_counters: u32,
-    /// Whether somebody else owns the counters.
+    /// Whether another component owns the performance counters.
     pub pmc_taken: bool,
-    /// The shortest time between two periodic requests for state, in seconds. Our choice: Windows says to ask.
+    /// The shortest period of the periodic capture state, in seconds. Our choice: Windows has a query for its limit.
     pub periodic_seconds: u32,
-    /// How many providers can be asked periodically. Our choice as well.
+    /// The maximum number of providers with a periodic capture state. Also our choice.
     pub periodic_providers: u16,
-    /// The type of the extended item that gets the sequence number of an event in a session with such numbers. Our choice: by
-    /// default none does, as only messages have a documented place for one; see
+    /// The type of the extended item that receives the sequence number of an event, in a session with sequence numbers.
+    /// `None` by default (our choice), because only messages have a documented place for the number; see
     /// [`Session::trace_message`](crate::Session::trace_message).
     pub event_sequence: Option<u16>,
-    /// Answers that are not documented.
+    /// Results that are not documented.
     pub answers: Answers,
     /// Whether calls are recorded from the start; see [`Engine::record_calls`](crate::Engine::record_calls).
     pub record_calls: bool,
@@ -45,12 +45,12 @@ pub struct EngineOptions {
     pub environment: Arc<dyn Environment>,
 }
 
-/// What a caller may do. The default is everything.
+/// What a caller may do. Everything by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// Control sessions: an administrator, or a member of Performance Log Users.
+    /// May control sessions: an administrator, or a member of Performance Log Users.
     pub control: bool,
-    /// Change the profiler: the profile privilege.
+    /// May change the profiler: has the profile privilege.
     pub profile: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for Rights {
     }
 }
 
-/// A source of samples or counts.
+/// A source of profile samples or counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSource {
     /// Its number; 0 is the timer.
@@ -73,29 +73,29 @@ pub struct ProfileSource {
     pub description: String,
 }
 
-/// The answers to calls whose failure no document describes, or which documents describe differently. All are choices
-/// of ours.
+/// The error codes of calls whose failure is not documented, or is documented inconsistently. All of them are our
+/// choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// A second list of counter events or counters for one session.
     pub second_pmc_list: Win32Error,
     /// An information class or a control code that came with a later build.
     pub newer_class: Win32Error,
-    /// Data whose length is no multiple of its elements, or does not match a count within.
+    /// Data whose length is not a multiple of the element size, or does not match a count inside it.
     pub odd_length: Win32Error,
-    /// A buffer too short for an answer of variable length.
+    /// A buffer that is too short for a result of variable length.
     pub short_buffer: Win32Error,
-    /// A class for sessions of the system providers on another session.
+    /// A class for sessions of the system providers, used on another session.
     pub not_a_system_session: Win32Error,
     /// Enabling a provider that is not registered. `EnableTraceEx2` documents `InvalidFunction`; Windows is known to
-    /// keep the request for later, and so does the engine.
+    /// keep the request until the provider registers, and so does the engine.
     pub unregistered: Win32Error,
-    /// A filter that does not have its layout or is beyond its limit.
+    /// A filter that is malformed or exceeds its limit.
     pub bad_filter: Win32Error,
-    /// An update that names the file that is written already.
+    /// An update that names the file that is already being written.
     pub same_file: Win32Error,
-    /// A query of the events with stacks (class 3). Learn documents that it returns the list, which is `Success` here; Tracy's
-    /// authors saw `NotSupported` on Windows.
+    /// A query of the events with stacks (class 3). Microsoft Learn documents that it returns the list, which is
+    /// `Success` here; the authors of Tracy observed `NotSupported` on Windows.
     pub stack_tracing_query: Win32Error,
 }
 

@@ -1,4 +1,4 @@
-//! From an event to its record: header, extended items, payload.
+//! Builds the record of an event: header, extended items, payload.
 
 use std::cell::Cell;
 
@@ -11,26 +11,27 @@ use crate::buffers::{Item, Pieces};
 use crate::data::Data;
 use crate::event::Offer;
 
-/// Most return addresses of a stack. Our choice: as many as kernel and user part of a stack walk have together.
+/// Maximum number of return addresses of a stack. Our choice: as many as the kernel part and the user part of a stack
+/// walk have together.
 const MAX_FRAMES: usize = 192;
-/// Most items of an event.
+/// Maximum number of extended items that a session adds to an event.
 const MAX_ITEMS: usize = 10;
-/// Properties of a request that may add an item.
+/// The enable properties that may add an item.
 const ADDING: u32 = enable::SID | enable::TS_ID | enable::STACK_TRACE | enable::PROCESS_START_KEY | enable::EVENT_KEY;
 /// `EVENT_HEADER_EXT_TYPE_EVENT_KEY`.
 const EVENT_KEY: ExtendedType = ExtendedType(0x000A);
 
 /// What a session adds to an event.
 pub(crate) struct Extras {
-    /// `EVENT_ENABLE_PROPERTY_*` of its request.
+    /// `EVENT_ENABLE_PROPERTY_*` of the request.
     pub(crate) property: u32,
     /// Whether the event gets a stack.
     pub(crate) stack: bool,
-    /// The key of the stack, where the session writes keys in place of stacks.
+    /// The key of the stack, if the session writes keys instead of stacks.
     pub(crate) stack_key: Option<u64>,
-    /// A number of the event.
+    /// The number that identifies the event.
     pub(crate) event_key: u64,
-    /// The event's sequence number, and the type of the item that it goes to.
+    /// The event's sequence number, and the type of its extended item.
     pub(crate) sequence: Option<(ExtendedType, u64)>,
 }
 
@@ -49,14 +50,14 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Memory of a thread for what sessions add to events.
+/// Memory of a thread for the data that sessions add to events.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Extended items, put together.
+    /// The encoded extended items.
     pub(crate) items: Vec<u8>,
     /// Return addresses.
     pub(crate) frames: Vec<u64>,
-    /// The same as data of an item.
+    /// The return addresses, encoded as the data of an item.
     stack: Vec<u8>,
 }
 
@@ -65,30 +66,30 @@ thread_local! {
 }
 
 impl Scratch {
-    /// The thread's own, or a new one where a write happens within a write.
+    /// Takes the thread's instance, or a new one if a write happens within a write.
     pub(crate) fn take() -> Self {
         SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Keeps it for the next event of this thread.
+    /// Keeps the instance for the next event of this thread.
     pub(crate) fn give_back(self) {
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
     }
 
-    /// Fetches the stack of the calling thread.
+    /// Captures the stack of the calling thread.
     pub(crate) fn fetch_stack(&mut self, offer: &Offer<'_>) {
         self.frames.clear();
         offer.environment.stack(&mut self.frames);
         self.frames.truncate(MAX_FRAMES);
         self.stack.clear();
-        // The match id, which joins the kernel's and the user's part of a stack: there is one part only.
+        // The match id, which joins the kernel and user parts of a stack. It is 0 because there is only one part.
         self.stack.extend_from_slice(&0_u64.to_le_bytes());
         self.stack.extend(self.frames.iter().flat_map(|frame| frame.to_le_bytes()));
     }
 }
 
-/// The record of an event for a session; its header goes to `header`, `more_items` are the session's own. `None` where it
-/// has more than 65535 bytes.
+/// Encodes an event as a session's record. The header is stored in `header`; `more_items` are the items that the
+/// session adds. Returns `None` if the record has more than 65535 bytes.
 #[inline]
 pub(crate) fn encode<'a>(
     offer: &Offer<'_>,
@@ -135,7 +136,7 @@ pub(crate) fn encode<'a>(
     Some(pieces)
 }
 
-/// An item that the event brings itself. `None` where it is larger than an item can be.
+/// Creates an item of the event itself. Returns `None` if the data exceeds the maximum size of an item.
 #[inline]
 fn item(kind: ExtendedType, data: &[u8], more: bool) -> Option<Item<'_>> {
     Some((ExtendedItem { kind, data }.header(more)?, data))
@@ -146,9 +147,9 @@ pub(crate) fn adds_items(offer: &Offer<'_>, property: u32) -> bool {
     offer.event.related.is_some() || property & ADDING != 0
 }
 
-/// Appends the items that a session adds to an event. `None` where one is larger than an item can be.
+/// Encodes the items that a session adds to an event. Returns `None` if the data exceeds the maximum size of an item.
 ///
-/// Their order is our choice; traits and metadata follow them, in this order in genuine files.
+/// Their order is our choice. Traits and metadata follow them, in that order, as in genuine files.
 pub(crate) fn add_items(offer: &Offer<'_>, data: &Data<'_>, extras: &Extras, scratch: &mut Scratch) -> Option<()> {
     let wants = |bit: u32| extras.property & bit != 0;
     let Scratch { items: out, frames, stack } = scratch;
@@ -160,7 +161,7 @@ pub(crate) fn add_items(offer: &Offer<'_>, data: &Data<'_>, extras: &Extras, scr
     let start_key = if wants(enable::PROCESS_START_KEY) { environment.process_start_key() } else { None };
     let start_key = start_key.map(u64::to_le_bytes);
     let event_key = wants(enable::EVENT_KEY).then(|| extras.event_key.to_le_bytes());
-    // A key stands behind the same match id as a stack.
+    // A key follows the match id, as a stack does.
     let stack_key = extras.stack_key.map(|key| (u128::from(key) << 64).to_le_bytes());
     let sequence = extras.sequence.map(|(kind, number)| (kind, number.to_le_bytes()));
 

@@ -1,4 +1,4 @@
-//! Registering, unregistering and asking whether anybody listens.
+//! Registering and unregistering providers, and testing whether an event is enabled.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::state::{Missing, Registration};
 use crate::sync::read;
 use crate::{Engine, Finding, Origin, Routine};
 
-/// `Microsoft-Windows-Security-Auditing`, which only the system itself may register.
+/// `Microsoft-Windows-Security-Auditing`, which only the system may register.
 pub const SECURITY_PROVIDER: Guid = Guid::from_u128(0x5484_9625_5478_4994_a5ba_3e3b_0328_c30d);
 
 /// What the engine knows about one registration.
@@ -24,9 +24,9 @@ pub struct RegistrationInfo {
     pub handle: u64,
     /// The GUID.
     pub provider: Guid,
-    /// The traits blob, once set.
+    /// The traits blob, if set.
     pub traits: Option<Vec<u8>>,
-    /// Whether ETW looks at the kind of this registration's data descriptors.
+    /// Whether ETW honours the kinds of this registration's data descriptors.
     pub uses_descriptor_types: bool,
     /// The provider group that the traits name.
     pub group: Option<Guid>,
@@ -35,10 +35,10 @@ pub struct RegistrationInfo {
 }
 
 impl Engine {
-    /// `EtwRegister`: registers `provider` and returns its handle. Several registrations of one GUID may exist.
+    /// `EtwRegister`: registers `provider` and returns its handle. One GUID may have several registrations.
     ///
-    /// `publish` gets the handle first (it stands for writing `*RegHandle`). If a session enabled the GUID before, the
-    /// callback then runs on this thread, with a zero source, before this returns.
+    /// `publish` receives the handle first; this corresponds to writing `*RegHandle`. If a session has already enabled
+    /// the GUID, the callback then runs on this thread, with a zero source, before this returns.
     ///
     /// # Errors
     ///
@@ -53,11 +53,11 @@ impl Engine {
         self.register_from(Origin::kernel(), provider, callback, publish)
     }
 
-    /// [`Engine::register`] for a process of user mode or the kernel: filters by process look at the origin.
+    /// [`Engine::register`] for a user-mode process or the kernel. Filters by process use the origin.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The same as [`Engine::register`].
     pub fn register_from(
         &self,
         origin: Origin,
@@ -114,11 +114,12 @@ impl Engine {
         Ok(handle)
     }
 
-    /// `EtwUnregister`: gives up a registration. Waits for a callback of its GUID that runs on another thread; after
-    /// this there is none.
+    /// `EtwUnregister`: removes a registration. Waits for a callback of its GUID that runs on another thread; no
+    /// callback of this registration runs after this returns.
     ///
-    /// Answers `InvalidHandle` for 0 and, with a [`Finding`], for a handle that is not registered; `PossibleDeadlock` and
-    /// a finding inside a callback of the same GUID, where the kernel hangs: the registration then stays.
+    /// Returns `InvalidHandle` for 0, and for a handle that is not registered, which is also recorded as a [`Finding`].
+    /// Inside a callback of the same GUID, where the kernel hangs, returns `PossibleDeadlock` and records a finding;
+    /// the registration then stays.
     pub fn unregister(&self, handle: u64) -> NtStatus {
         self.run(Routine::Unregister, handle, Subject::None, || {
             self.unregister_now(handle).err().unwrap_or(NtStatus::Success)
@@ -137,8 +138,9 @@ impl Engine {
         }
     }
 
-    /// `EtwProviderEnabled`: whether an event of this level and keyword may interest a session. The kernel's quick test
-    /// over the merged request; a no for handle 0 and, with a [`Finding`], for one that is not registered.
+    /// `EtwProviderEnabled`: whether a session may accept an event of this level and keyword. This is the kernel's
+    /// quick test against the merged request. Returns false for handle 0, and for a handle that is not registered,
+    /// which is also recorded as a [`Finding`].
     #[must_use]
     pub fn provider_enabled(&self, handle: u64, level: Level, keyword: Keyword) -> bool {
         let descriptor = EventDescriptor::new(level, keyword);
@@ -166,7 +168,7 @@ impl Engine {
         status == NtStatus::Success
     }
 
-    /// The registrations, oldest first.
+    /// Returns the registrations, oldest first.
     #[must_use]
     pub fn registrations(&self) -> Vec<RegistrationInfo> {
         read(&self.inner().state)
@@ -182,12 +184,12 @@ impl Engine {
             .collect()
     }
 
-    /// Goes through the gate of one GUID, or records why that would never end.
+    /// Enters the gate of one GUID. If waiting would never end, records a finding and returns `PossibleDeadlock`.
     pub(crate) fn enter_gate(&self, provider: Guid, attempt: Attempt) -> Result<Pass<'_>, NtStatus> {
         self.enter_gates(BTreeSet::from([provider]), attempt)
     }
 
-    /// Goes through the gates of several GUIDs at once.
+    /// Enters the gates of several GUIDs together.
     pub(crate) fn enter_gates(&self, providers: BTreeSet<Guid>, attempt: Attempt) -> Result<Pass<'_>, NtStatus> {
         let inner = self.inner();
         inner.gates.enter(providers).map_err(|blocked| {
@@ -196,8 +198,8 @@ impl Engine {
         })
     }
 
-    /// Records the use of a handle that is not registered. 0 is what a provider that is not registered passes: no
-    /// mistake.
+    /// Records the use of a handle that is not registered. Handle 0 is what an unregistered provider passes and is not
+    /// a mistake.
     pub(crate) fn missing(&self, routine: Routine, handle: u64, missing: Missing) -> NtStatus {
         let log = &self.inner().log;
         match missing {

@@ -1,9 +1,9 @@
-//! Who gets the events of a registration: what the write path looks at instead of the tables.
+//! The sessions that receive the events of a registration: what the write path uses instead of the tables.
 //!
-//! The tables are behind a lock; the write path must not wait for it. Every change of the tables moves a number on. A
-//! thread keeps the routes it used last and compares their number with one load; only after a change it builds or
-//! fetches new ones, under a lock. So a write that begins after a change returned sees the change, and while nothing
-//! changes no thread waits for another.
+//! The tables are behind a lock, and the write path must not wait for it. Every change of the tables increments a
+//! number. A thread keeps the routes that it used last and compares their number with a single load. Only after a
+//! change does it build or fetch new routes, under a lock. A write that begins after a change has returned therefore
+//! sees the change, and no thread waits for another while nothing changes.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,12 +26,12 @@ pub(crate) struct Taker {
     pub(crate) session: Arc<SessionCore>,
     pub(crate) settings: Settings,
     pub(crate) filters: Arc<Filters>,
-    /// Events of the provider that get a stack whatever the request says.
+    /// Events of the provider that get a stack regardless of the request.
     pub(crate) stacks: Opcodes,
 }
 
 impl Taker {
-    /// Whether the session wants the event as far as its descriptor and the flags of its write tell.
+    /// Whether the session accepts the event, judged by its descriptor and the flags of the write.
     pub(crate) fn may_want(&self, event: &EventWrite) -> bool {
         let descriptor = &event.descriptor;
         let is_excluded =
@@ -39,14 +39,14 @@ impl Taker {
         self.settings.passes(descriptor.level, descriptor.keyword) && self.filters.passes_id(descriptor) && !is_excluded
     }
 
-    /// What the session wants added to an event.
+    /// Returns what the session adds to an event.
     pub(crate) fn wanted(&self, event: &EventWrite, metadata: Option<&[u8]>) -> Wanted {
         let (property, descriptor) = (self.settings.property(), &event.descriptor);
         let stack = property & property::STACK_TRACE != 0 && self.filters.wants_stack(descriptor, metadata);
         Wanted { property, stack: stack || self.stacks.contains(descriptor.opcode) }
     }
 
-    /// Whether the session wants the event by its name, too.
+    /// Whether the session also accepts the event by its name.
     pub(crate) fn wants_name(&self, event: &EventWrite, metadata: Option<&[u8]>) -> bool {
         !self.filters.has_names() || self.filters.passes_name(&event.descriptor, metadata)
     }
@@ -57,9 +57,9 @@ pub(crate) struct Route {
     pub(crate) provider: Guid,
     pub(crate) uses_descriptor_types: bool,
     pub(crate) merged: Option<Settings>,
-    /// Requests of one session are neighbours.
+    /// The requests that reach the registration. Requests of one session are adjacent.
     pub(crate) takers: Vec<Taker>,
-    /// Whether one of the sessions captures events for a test, with every data block.
+    /// Whether one of the sessions captures events for a test, including every data block.
     pub(crate) captures: bool,
 }
 
@@ -69,7 +69,7 @@ impl Route {
             session: Arc::clone(&enablement.session),
             settings: enablement.settings,
             filters: Arc::clone(&enablement.filters),
-            // Only the kernel's own events can be listed.
+            // Only the kernel's own events can be listed for stacks.
             stacks: if registration.origin.is_user_mode {
                 Opcodes::default()
             } else {
@@ -87,11 +87,11 @@ impl Route {
     }
 }
 
-/// All routes of an engine at some moment.
+/// All routes of an engine at one moment.
 pub(crate) struct Routes {
     engine: u64,
     number: u64,
-    /// By handle, sorted: there are few, and hashing would cost more than looking.
+    /// Sorted by handle. There are few entries, so hashing would cost more than a search.
     table: Vec<(u64, Route)>,
     handles: Handles,
 }
@@ -112,26 +112,26 @@ impl Routes {
 /// The newest routes of an engine.
 #[derive(Default)]
 pub(crate) struct Published {
-    /// Moves on with every change of the tables, while they are locked for it.
+    /// Incremented with every change of the tables, while they are locked for writing.
     number: AtomicU64,
     newest: Mutex<Option<Arc<Routes>>>,
 }
 
 impl Published {
-    /// The tables changed. The caller holds their lock for writing.
+    /// Marks the routes as outdated. The caller holds the lock of the tables for writing.
     pub(crate) fn outdate(&self) {
         self.number.fetch_add(1, Ordering::AcqRel);
     }
 }
 
 thread_local! {
-    /// The routes that this thread used last, of whichever engine. They keep its sessions' memory until the thread uses
-    /// others or ends, but nothing that runs: an engine that goes away stops its sessions.
+    /// The routes that this thread used last, of any engine. They keep the memory of its sessions until the thread uses
+    /// other routes or ends, but they keep nothing running: an engine stops its sessions when it is dropped.
     static LAST: Cell<Option<Arc<Routes>>> = const { Cell::new(None) };
 }
 
 impl Engine {
-    /// Calls `with` with the present routes. `with` may write in turn: it then fetches the routes once more.
+    /// Calls `with` with the current routes. If `with` writes an event itself, that write fetches the routes again.
     pub(crate) fn with_routes<T>(&self, with: impl FnOnce(&Routes) -> T) -> T {
         let inner = self.inner();
         let number = inner.routes.number.load(Ordering::Acquire);
@@ -141,7 +141,7 @@ impl Engine {
             _ => self.fetch_routes(),
         };
         let result = with(&routes);
-        // A thread that is ending has no place for them any more.
+        // The thread-local no longer exists if the thread is ending.
         let _ = LAST.try_with(|last| last.set(Some(routes)));
         result
     }
@@ -150,7 +150,7 @@ impl Engine {
         let inner = self.inner();
         let mut newest = lock(&inner.routes.newest);
         let state = read(&inner.state);
-        // Nobody moves the number on while the tables are locked.
+        // The number cannot change while the tables are locked.
         let number = inner.routes.number.load(Ordering::Acquire);
         match &*newest {
             Some(routes) if routes.number == number => Arc::clone(routes),

@@ -1,4 +1,4 @@
-//! What a test scripts: failures to come, and routines that this system does not have.
+//! What a test scripts: upcoming failures, and routines that this system does not have.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Mutex;
@@ -45,13 +45,13 @@ pub enum Routine {
 #[derive(Default)]
 pub(crate) struct Script {
     failures: Mutex<HashMap<Routine, VecDeque<NtStatus>>>,
-    /// How many failures are to come: without any, no lock is taken.
+    /// The number of failures still queued. If it is 0, no lock is taken.
     pending: AtomicUsize,
     hidden: Mutex<BTreeSet<String>>,
 }
 
 impl Script {
-    /// The status that the next call of `routine` has to answer, if one was scripted.
+    /// Removes and returns the scripted status of the next call of `routine`, or `None` if there is none.
     pub(crate) fn take(&self, routine: Routine) -> Option<NtStatus> {
         if self.pending.load(Ordering::Acquire) == 0 {
             return None;
@@ -63,26 +63,26 @@ impl Script {
 }
 
 impl Engine {
-    /// Makes the next call of `routine` do nothing and answer `status`. Several scripted answers queue up.
+    /// Makes the next call of `routine` do nothing and return `status`. Several scripted failures queue up.
     ///
-    /// The routines that answer a truth value answer no; those that answer an address answer none.
+    /// Routines that return a Boolean return false; those that return an address return null.
     pub fn fail_next(&self, routine: Routine, status: NtStatus) {
         let script = &self.inner().script;
         lock(&script.failures).entry(routine).or_default().push_back(status);
         script.pending.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Makes lookups of the routine or module `name` fail, as on a Windows that does not have it.
+    /// Makes lookups of the routine or module `name` fail, as on a Windows version that does not have it.
     pub fn hide_routine(&self, name: &str) {
         lock(&self.inner().script.hidden).insert(name.to_ascii_lowercase());
     }
 
-    /// Takes back [`Engine::hide_routine`].
+    /// Reverts [`Engine::hide_routine`].
     pub fn show_routine(&self, name: &str) {
         lock(&self.inner().script.hidden).remove(&name.to_ascii_lowercase());
     }
 
-    /// Whether the routine or module `name` is hidden. Case does not matter.
+    /// Returns whether the routine or module `name` is hidden. The comparison ignores case.
     #[must_use]
     pub fn is_hidden(&self, name: &str) -> bool {
         lock(&self.inner().script.hidden).contains(&name.to_ascii_lowercase())

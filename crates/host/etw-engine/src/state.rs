@@ -1,6 +1,6 @@
-//! The tables: who is registered, and which session enabled what.
+//! The tables: which providers are registered, and what each session enabled.
 //!
-//! Plain data behind the engine's state lock. Nothing here calls back or waits.
+//! Only data, behind the engine's state lock. Nothing here runs a callback or waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::environment::Origin;
 use crate::filter::Filters;
 use crate::session::SessionCore;
 
-/// Distance between two handles; handles look like addresses of kernel objects.
+/// The difference between two consecutive handles. Handles look like addresses of kernel objects.
 const STEP: u64 = 0x10;
 
 /// One registration.
@@ -45,7 +45,7 @@ pub(crate) enum Missing {
     Unknown,
 }
 
-/// The handles that an engine gave out so far: enough to tell an old one from one that never was.
+/// The range of handles that an engine has returned, to distinguish a stale handle from one that never existed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handles {
     pub(crate) first: u64,
@@ -67,7 +67,7 @@ impl Handles {
 pub(crate) struct State {
     registrations: BTreeMap<u64, Registration>,
     enablements: BTreeMap<Target, BTreeMap<u64, Enablement>>,
-    /// Providers that a group does not enable on a session, by session.
+    /// By session: the providers that a group request of the session does not enable.
     disallowed: BTreeMap<u64, BTreeSet<Guid>>,
     first_handle: u64,
     next_handle: u64,
@@ -117,7 +117,7 @@ impl State {
         self.registrations.iter().map(|(&handle, registration)| (handle, registration))
     }
 
-    /// The registrations that `target` stands for.
+    /// The registrations that `target` refers to.
     pub(crate) fn registrations_of(&self, target: Target) -> impl Iterator<Item = (u64, &Registration)> {
         self.registrations().filter(move |(_, registration)| match target {
             Target::Provider(guid) => registration.provider == guid,
@@ -145,7 +145,7 @@ impl State {
         self.enablements.entry(target).or_default().insert(enablement.session.id(), enablement);
     }
 
-    /// Takes the session's request away; whether there was one.
+    /// Removes the session's request. Returns whether there was one.
     pub(crate) fn remove_enablement(&mut self, target: Target, session: u64) -> bool {
         let Some(sessions) = self.enablements.get_mut(&target) else {
             return false;
@@ -157,7 +157,7 @@ impl State {
         removed
     }
 
-    /// Everything the session enabled.
+    /// Returns everything that the session enabled.
     pub(crate) fn targets_of(&self, session: u64) -> Vec<Target> {
         self.enablements
             .iter()
@@ -166,8 +166,9 @@ impl State {
             .collect()
     }
 
-    /// The requests that reach a registration: those to its GUID and those to its group, by session. A request to the
-    /// group does not reach providers that the session disallowed, nor one of a process that its filters leave out.
+    /// Returns the requests that reach a registration: those to its GUID and those to its group, sorted by session. A
+    /// request to the group does not reach a provider that the session disallowed. No request reaches a process that
+    /// its filters exclude.
     pub(crate) fn enablements_for(&self, registration: &Registration) -> Vec<&Enablement> {
         let own = self.enablements.get(&Target::Provider(registration.provider));
         let group = registration.group.and_then(|guid| self.enablements.get(&Target::Group(guid)));
@@ -190,7 +191,7 @@ impl State {
         self.enablements_for(registration).iter().any(|enablement| enablement.session.id() == session)
     }
 
-    /// What all sessions together want of a registration; `None` when none does.
+    /// Returns the merged request of all sessions for a registration, or `None` if no request reaches it.
     pub(crate) fn merged(&self, registration: &Registration) -> Option<Settings> {
         self.enablements_for(registration).into_iter().map(|enablement| enablement.settings).reduce(Settings::merge)
     }
@@ -200,13 +201,13 @@ impl State {
         self.enablements.get(&target).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// All requests, with who they are to.
+    /// All requests, with their targets.
     pub(crate) fn enablements(&self) -> impl Iterator<Item = (Target, &Enablement)> {
         let requests = self.enablements.iter();
         requests.flat_map(|(&target, sessions)| sessions.values().map(move |enablement| (target, enablement)))
     }
 
-    /// Replaces the providers that a group does not enable on a session.
+    /// Replaces the set of providers that a group request of a session does not enable.
     pub(crate) fn set_disallowed(&mut self, session: u64, providers: BTreeSet<Guid>) {
         if providers.is_empty() {
             self.disallowed.remove(&session);

@@ -1,7 +1,7 @@
-//! Locks that outlive a panic.
+//! Locks that ignore poisoning.
 //!
-//! Nothing here panics while it holds a lock, but a callback that a test supplies may panic on the same thread. A
-//! poisoned lock then still guards consistent data, because no lock is held across a callback: go on with it.
+//! Nothing here panics while it holds a lock, but a test's callback may panic on the same thread. No lock is held
+//! across a callback, so the data behind a poisoned lock is still consistent and can be used.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -1,4 +1,4 @@
-//! The engine's time: 100 ns units since it was made, or what its host says.
+//! The engine's time: 100 ns units since it was created, or the clock of its host.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -18,18 +18,18 @@ impl Time {
         self.clock.get().map_or_else(|| ticks(self.started.elapsed()), |clock| clock())
     }
 
-    /// Whether the host gives the time: then waiting in real time is of no use.
+    /// Whether the host provides the time. Waiting in real time is then useless.
     pub(crate) fn is_hosted(&self) -> bool {
         self.clock.get().is_some()
     }
 
-    /// Takes the host's clock; false where there is one already.
+    /// Sets the host's clock. Returns false if one is already set.
     pub(crate) fn set(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> bool {
         self.clock.set(Box::new(clock)).is_ok()
     }
 }
 
-/// A duration in 100 ns. Divides 32 bits only, as this is asked for every event.
+/// Converts a duration to 100 ns units. Divides only 32 bits, because this runs for every event.
 pub(crate) fn ticks(duration: Duration) -> u64 {
     duration.as_secs().saturating_mul(10_000_000).saturating_add(u64::from(duration.subsec_nanos() / 100))
 }

@@ -1,7 +1,8 @@
-//! What is due at some time: the periodic requests for state of class 16.
+//! Timers: the periodic capture state of class 16.
 //!
-//! A thread of the engine waits for them in real time; it is started with the first such request and keeps nothing alive. An
-//! engine whose host gives the time has no use for it: the host calls [`Engine::run_timers`] when its time has moved.
+//! A thread of the engine waits for them in real time. It starts with the first such request and does not keep the
+//! engine alive. An engine whose host provides the time needs no thread: the host calls [`Engine::run_timers`] after
+//! its time has advanced.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +12,19 @@ use std::time::Duration;
 use crate::sync::lock;
 use crate::{Engine, WeakEngine};
 
-/// 100 ns in a second.
+/// The number of 100 ns units in a second.
 pub(crate) const PER_SECOND: u64 = 10_000_000;
 
-/// The thread that waits.
+/// The thread that waits for timers.
 #[derive(Default)]
 pub(crate) struct Timer {
     thread: Mutex<Option<Thread>>,
-    /// Whether a request is running its callbacks: a callback that sets a list must not run them again.
+    /// Whether a request is running its callbacks. A callback that sets a list must not run them again.
     running: AtomicBool,
 }
 
 impl Timer {
-    /// Lets the thread look again at what is due, or end.
+    /// Wakes the thread, so that it checks again what is due, or ends.
     pub(crate) fn wake(&self) {
         if let Some(thread) = &*lock(&self.thread) {
             thread.unpark();
@@ -32,12 +33,13 @@ impl Timer {
 }
 
 impl Engine {
-    /// Does what is due by the engine's clock: asks providers for their state where a session's period
-    /// (`TracePeriodicCaptureStateListInfo`) has passed. Answers when something is due next.
+    /// Runs what is due by the engine's clock: requests the state of providers if the period of a session
+    /// (`TracePeriodicCaptureStateListInfo`) has elapsed. Returns the time at which something is due next, or `None` if
+    /// nothing is scheduled or the function is already running.
     ///
-    /// Only a host with a clock of its own ([`Engine::set_clock`]) has to call this, after its time has moved; else a thread of
-    /// the engine does. A period that passed several times while nobody looked is one request (our choice), and the next is
-    /// due a period after this call.
+    /// Only a host with its own clock ([`Engine::set_clock`]) has to call this, after its time has advanced; otherwise
+    /// a thread of the engine does. A period that elapsed several times since the last call causes one request (our
+    /// choice), and the next is due one period after this call.
     pub fn run_timers(&self) -> Option<u64> {
         let timer = &self.inner().timer;
         if timer.running.swap(true, Ordering::AcqRel) {
@@ -53,7 +55,7 @@ impl Engine {
         self.sessions().iter().filter_map(|session| session.core.due()).min()
     }
 
-    /// A session has a period: somebody has to look at the time.
+    /// Starts or wakes the timer thread, because a session has a period.
     pub(crate) fn start_timer(&self) {
         let timer = &self.inner().timer;
         if self.inner().time.is_hosted() {
@@ -65,7 +67,7 @@ impl Engine {
             return;
         }
         let engine = self.downgrade();
-        // Without a thread nothing is asked by itself; `run_timers` still does.
+        // If no thread can be started, periodic requests happen only when `run_timers` is called.
         let spawned = thread::Builder::new().name("etw-timer".to_owned()).spawn(move || run(&engine));
         *thread = spawned.ok().map(|join| join.thread().clone());
     }

@@ -1,8 +1,8 @@
-//! The write path: from a handle and data blocks to the sessions that want the event.
+//! The write path: from a handle and data blocks to the sessions that accept the event.
 //!
-//! No lock is taken here while nothing changes: routes are a thread's own, data goes from where its writer has it straight into
-//! a session's buffer, and that is lock-free. What may lock is the record of calls, until it is full or turned off, and
-//! a session that captures in memory for a test.
+//! This takes no lock while nothing changes: each thread has its own routes, data is copied directly from the writer's
+//! memory into a session's buffer, and that buffer is lock-free. The exceptions are the record of calls, until it is
+//! full or turned off, and a session that captures events in memory for a test.
 
 use etw_types::{EventDescriptor, Guid, Keyword, Level, NtStatus};
 
@@ -14,12 +14,13 @@ use crate::routes::{Route, Taker};
 use crate::{Block, BlockSource, Engine, Finding, Routine};
 
 impl Engine {
-    /// `EtwWrite`, `EtwWriteTransfer`, `EtwWriteEx`: writes an event to every session that wants it.
+    /// `EtwWrite`, `EtwWriteTransfer`, `EtwWriteEx`: writes an event to every session that accepts it.
     ///
-    /// `Success` when no session wants the event; the data is then not looked at. Else `InvalidHandle` (0, or with a
-    /// [`Finding`] not registered), `InvalidParameter` (more than [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, or an unreadable
-    /// one), `IntegerOverflow` (more than [`MAX_DATA`](crate::MAX_DATA) bytes), `BufferOverflow` (larger than a session's
-    /// limit) or `NoMemory` (a session is full). The sessions that can take the event do so even if another one cannot.
+    /// Returns `InvalidHandle` for handle 0, and for a handle that is not registered, which is also recorded as a
+    /// [`Finding`]. Returns `Success` if no session accepts the event; the data is then not read. Otherwise the
+    /// failures are `InvalidParameter` (more than [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, or an unreadable block),
+    /// `IntegerOverflow` (more than [`MAX_DATA`](crate::MAX_DATA) bytes), `BufferOverflow` (larger than the limit of a
+    /// session) and `NoMemory` (a session is full). If one session cannot record the event, the others still do.
     pub fn write(&self, event: &EventWrite, blocks: &(impl BlockSource + ?Sized)) -> NtStatus {
         self.run(event.routine, event.handle, Subject::Event(event.descriptor), || {
             let written = self.with_routes(|routes| match routes.get(event.handle) {
@@ -30,7 +31,7 @@ impl Engine {
         })
     }
 
-    /// `EtwWriteString`: writes UTF-16 text, to which the terminator is added, as an event of its own kind.
+    /// `EtwWriteString`: writes UTF-16 text as a string event. The terminator is added.
     pub fn write_string(
         &self,
         handle: u64,
@@ -48,8 +49,8 @@ impl Engine {
         self.write(&event, &[Block::data(&bytes)])
     }
 
-    /// Reads the data once it is clear that a session may want the event: from where the writer has it if nothing about
-    /// it is unusual, otherwise through a copy.
+    /// Reads the data after it is clear that a session may accept the event: directly from the writer's memory if
+    /// nothing about the data is unusual, otherwise through a copy.
     fn deliver(&self, route: &Route, event: &EventWrite, blocks: &(impl BlockSource + ?Sized)) -> Result<(), NtStatus> {
         let Some(first) = route.takers.iter().position(|taker| taker.may_want(event)) else {
             return Ok(());
@@ -73,8 +74,9 @@ impl Engine {
         result
     }
 
-    /// Offers an event to sessions, of which the first wants it as far as its descriptor tells. Every session gets its chance,
-    /// and the first failure is the answer. Requests of one session are neighbours: the first that passes counts.
+    /// Offers an event to `takers`, the first of which accepts it by its descriptor. Every session gets the event even
+    /// if another one fails; the first failure is returned. Requests of one session are adjacent: the first that passes
+    /// counts.
     fn offer(&self, takers: &[Taker], event: &EventWrite, provider: Guid, data: &Data<'_>) -> Result<(), NtStatus> {
         let environment = &*self.options().environment;
         let offer = Offer {
@@ -99,7 +101,7 @@ impl Engine {
         result
     }
 
-    /// Why data was not read, as a status, and as a finding where it is a mistake.
+    /// Converts the reason why data was not read into a status, and records a finding if it is a mistake of the caller.
     fn unread(&self, handle: u64, unread: Unread) -> NtStatus {
         let finding = match unread {
             Unread::Limit(status) => return status,

@@ -1,4 +1,4 @@
-//! Activity ids: created, carried by threads, refused on system threads.
+//! Activity ids: created, stored per thread, rejected on system threads.
 
 use std::collections::HashSet;
 use std::thread;
@@ -53,7 +53,7 @@ fn system_threads_can_only_create() {
         assert_eq!(control(&engine, code, untouched), (NtStatus::NotSupported, untouched));
     }
     assert_eq!(control(&engine, CREATE, untouched).0, NtStatus::Success);
-    // User mode always has a thread with a place for the id.
+    // In user mode a thread can always store an id.
     let mut id = untouched;
     assert_eq!(engine.user_activity_id_control(SET, &mut id), NtStatus::Success);
     assert_eq!(engine.thread_activity(), untouched);

@@ -1,4 +1,4 @@
-//! Whatever bytes and numbers control functions get, they answer, and a session goes on.
+//! Control functions handle any bytes and numbers without a panic, and sessions continue.
 #![cfg(test)]
 
 mod common;
@@ -46,7 +46,7 @@ proptest! {
         let engine = Engine::new();
         let (handle, _) = register(&engine, PROVIDER);
         let session = engine.start_session("s");
-        // A group is another target.
+        // With this bit the target would be a group.
         let property = property & !0x20;
         let status = match Filter::decode(kind, &data) {
             Ok(filter) => session.enable(PROVIDER, Enable { filters: vec![filter], property, ..Enable::default() }),
@@ -68,7 +68,7 @@ proptest! {
         mode in any::<u32>(),
         offsets in any::<[u8; 2]>(),
     ) {
-        // Random sizes and offsets would rarely get far.
+        // With random sizes and offsets, almost every block would be rejected early.
         for (offset, value) in [
             (0, size),
             (48, 4),

@@ -1,5 +1,5 @@
-//! Any sequence of calls with any arguments: nothing panics, and what sessions capture and callbacks are told follows
-//! from a model of a few lines.
+//! Any sequence of calls with any arguments: nothing panics, and a small model predicts what sessions capture and what
+//! callbacks receive.
 #![cfg(test)]
 
 mod common;
@@ -40,7 +40,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a session asked for: level, any, all, with zeros replaced.
+/// A session's request: level, any, all, with zeros replaced.
 type Asked = (u8, u64, u64);
 
 fn wants(&(asked, any, all): &Asked, level: u8, keyword: u64) -> bool {

@@ -1,4 +1,4 @@
-//! Where providers' binaries are: sessions that track them are told.
+//! The paths of providers' binaries are reported to the sessions that track them.
 #![cfg(test)]
 
 mod common;
@@ -17,7 +17,7 @@ fn process() -> Origin {
     Origin { path: Some("C:\\Tools\\tool.exe".into()), ..Origin::user(77, "tool.exe") }
 }
 
-/// GUIDs and paths in a file, and how many other events.
+/// Returns the GUIDs and paths in a file, and the number of other events.
 fn told(file: &TempFile) -> (Vec<(Guid, String)>, usize) {
     let reader = Reader::open(file.path()).unwrap();
     assert!(reader.report().is_whole(), "{}", reader.report());
@@ -79,7 +79,7 @@ fn a_consumer_gets_what_the_session_says_among_the_events() {
     let handle = engine.register_from(driver(), PROVIDER, None, |_| {}).unwrap();
     write(&engine, handle, Level::Error, 0, b"x");
     session.finish().unwrap();
-    // One buffer, or two where the thread changed its processor in between.
+    // One buffer, or two if the thread moved to another processor in between.
     let buffers: Vec<_> = std::iter::from_fn(|| consumer.try_next_buffer()).collect();
     let records: usize = buffers.iter().map(|buffer| buffer.records().count()).sum();
     let events: usize = buffers.iter().map(|buffer| buffer.headers().count()).sum();

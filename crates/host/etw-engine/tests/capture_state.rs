@@ -1,4 +1,4 @@
-//! Asking providers for their state.
+//! Capture state: requests the state of providers.
 #![cfg(test)]
 
 mod common;

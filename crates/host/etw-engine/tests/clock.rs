@@ -1,4 +1,4 @@
-//! An engine whose time is not that on the wall.
+//! An engine whose time is not real time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Threads that register, control and write at the same time. No test waits for time to pass.
+//! Threads that register, control and write at the same time. No test relies on elapsed time.
 #![cfg(test)]
 
 mod common;
@@ -15,7 +15,7 @@ use etw_types::{ControlCode, EventInfoClass, Keyword, Level, NtStatus};
 const ROUNDS: usize = if cfg!(miri) { 5 } else { 300 };
 const PENDING: NtStatus = NtStatus::from_int(0x103);
 
-/// A callback that reports that it runs, and goes on when it is told to.
+/// Returns a callback that signals that it is running, and waits for a message before it returns.
 fn halting() -> (Callback, Receiver<()>, Sender<()>) {
     let (running, runs) = channel();
     let (go_on, told) = channel();
@@ -36,7 +36,7 @@ fn everything_else_goes_on_while_a_callback_runs() {
     thread::scope(|scope| {
         scope.spawn(|| session.enable(PROVIDER, Enable::default()));
         runs.recv().unwrap();
-        // The callback runs on the other thread and stays there until it is told to go on.
+        // The callback is running on the other thread, and stays there until it receives a message.
         assert_eq!(write(&engine, handle, Level::Error, 0, b"x"), NtStatus::Success);
         assert!(engine.provider_enabled(handle, Level::Error, Keyword::NONE));
         assert_eq!(engine.set_information(handle, EventInfoClass::UseDescriptorType, &[1]), NtStatus::Success);
@@ -61,7 +61,7 @@ fn unregister_waits_for_a_callback_on_another_thread() {
         let (engine, order) = (engine.downgrade(), order.clone());
         Arc::new(move |_| {
             running.send(()).unwrap();
-            // Stay here until the other thread is inside unregister, and a little longer.
+            // Stays here until the other thread is inside unregister, and a little longer.
             let engine = engine.upgrade().unwrap();
             let waiting = |engine: &Engine| {
                 engine.calls().iter().any(|call| call.routine == Routine::Unregister && call.status == PENDING)
@@ -110,7 +110,7 @@ fn callbacks_of_a_guid_do_not_overlap_and_the_last_one_tells_the_final_state() {
                     session.enable(PROVIDER, Enable { any: 1 << bit, ..Enable::default() });
                     session.disable(PROVIDER);
                 }
-                // The even ones stay.
+                // The even sessions stay enabled.
                 if bit % 2 == 0 {
                     session.enable(PROVIDER, Enable { any: 1 << bit, ..Enable::default() });
                 }

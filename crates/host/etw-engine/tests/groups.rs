@@ -1,4 +1,4 @@
-//! Provider groups: enabling many providers by one GUID.
+//! Provider groups: one GUID enables many providers.
 #![cfg(test)]
 
 mod common;
@@ -7,7 +7,7 @@ use common::{GROUP, Note, OTHER, PROVIDER, register, write};
 use etw_engine::{Enable, Engine, Target, property};
 use etw_types::{ControlCode, EventInfoClass, Level, NtStatus};
 
-/// Traits of a provider "P" in the test group.
+/// The traits of a provider "P" in the test group.
 fn traits() -> Vec<u8> {
     let mut blob = b"\x17\x00P\x00\x13\x00\x01".to_vec();
     blob.extend_from_slice(&GROUP.to_bytes_le());
@@ -54,7 +54,7 @@ fn enabling_and_disabling_a_group_reaches_all_members_and_nobody_else() {
     join(&engine, first);
     join(&engine, second);
     let session = engine.start_session("s");
-    // The property says the same as the target.
+    // The property has the same effect as `Target::Group`.
     session.enable(GROUP, Enable { property: property::PROVIDER_GROUP, any: 1, ..Enable::default() });
     assert_eq!(first_notes.take(), [Note::enabled(0xFF, 1, 0)]);
     assert_eq!(second_notes.take(), [Note::enabled(0xFF, 1, 0)]);

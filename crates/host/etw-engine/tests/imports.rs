@@ -1,4 +1,4 @@
-//! No module imports another that imports it, directly or through others.
+//! No module imports another module that imports it, directly or indirectly.
 
 use std::path::Path;
 

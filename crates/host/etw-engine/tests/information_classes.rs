@@ -1,4 +1,4 @@
-//! Set-information: the status of every right and wrong call, in the order of the kernel's checks.
+//! Set-information: the status of every valid and invalid call, in the order of the kernel's checks.
 #![cfg(test)]
 
 mod common;
@@ -7,7 +7,7 @@ use common::{GROUP, PROVIDER, register};
 use etw_engine::{Buffer, Engine, Finding, Routine};
 use etw_types::{EventInfoClass, NtStatus};
 
-/// Traits with a name and nothing else.
+/// Traits with only a name.
 const NAMED: &[u8] = b"\x0d\x00MyProvider\x00";
 
 fn set_traits(blob: &[u8]) -> (NtStatus, Engine) {
@@ -88,7 +88,7 @@ fn malformed_traits_can_be_followed_by_good_ones_but_good_ones_are_final() {
     assert_eq!(set(b"\x04\x00a\x01"), NtStatus::FileCorruptError);
     assert_eq!(set(NAMED), NtStatus::Success);
     assert_eq!(set(NAMED), NtStatus::Unsuccessful);
-    // "Already set" is found before the content is looked at, and a wrong length before that.
+    // "Already set" is detected before the content is read, and an invalid length before that.
     assert_eq!(set(b"\x04\x00a\x01"), NtStatus::Unsuccessful);
     assert_eq!(set(b"\x04\x00"), NtStatus::InvalidParameter);
 }

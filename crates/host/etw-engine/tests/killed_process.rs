@@ -1,6 +1,6 @@
 //! A process that is killed leaves a file that decodes up to its last flushed buffer.
 //!
-//! The test starts itself as a child that writes, flushes, writes again and aborts.
+//! The test starts itself as a child process that writes, flushes, writes again and aborts.
 #![cfg(test)]
 
 mod common;
@@ -14,7 +14,7 @@ use etw_types::{Level, NtStatus};
 const CHILD: &str = "ETW_ENGINE_KILLED_CHILD";
 const FLUSHED: u64 = 1000;
 
-/// What the child does. It does not return.
+/// The code of the child process. It does not return.
 fn write_and_abort(path: &str) -> ! {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
@@ -22,7 +22,7 @@ fn write_and_abort(path: &str) -> ! {
     session.enable(PROVIDER, Enable::default());
     let written = (0..FLUSHED).filter(|number: &u64| {
         let status = write(&engine, handle, Level::Error, 0, &number.to_le_bytes());
-        // The session's thread may be slow: a flush makes room.
+        // The session's thread may be slow. A flush makes room.
         if status == NtStatus::NoMemory {
             session.flush().unwrap();
         }

@@ -1,4 +1,4 @@
-//! Several sessions on one provider: what its callback is told, and who captures what.
+//! Several sessions on one provider: what its callback receives, and which session captures what.
 #![cfg(test)]
 
 mod common;
@@ -105,7 +105,7 @@ fn each_session_captures_only_what_it_asked_for() {
     write(&engine, handle, Level::Error, 0b01, b"disk error");
     write(&engine, handle, Level::Verbose, 0b10, b"packet");
     write(&engine, handle, Level::Error, 0b11, b"network disk error");
-    // Passes the merged request, which is verbose and has both bits, but neither session's own.
+    // Passes the merged request, which is verbose and has both bits, but not the request of either session.
     assert!(engine.provider_enabled(handle, Level::Verbose, Keyword::from_bits(0b01)));
     write(&engine, handle, Level::Verbose, 0b01, b"disk detail");
 

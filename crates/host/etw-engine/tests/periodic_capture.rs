@@ -1,4 +1,4 @@
-//! Periodic requests for state, by the engine's clock.
+//! Periodic capture state, driven by the engine's clock.
 #![cfg(test)]
 
 mod common;
@@ -13,7 +13,7 @@ use etw_types::ControlCode;
 
 const SECOND: u64 = 10_000_000;
 
-/// An engine with a clock that the test moves.
+/// Creates an engine with a clock that the test advances.
 fn hosted(options: EngineOptions) -> (Engine, Arc<AtomicU64>) {
     let engine = Engine::with_options(options);
     let time = Arc::new(AtomicU64::new(0));
@@ -85,7 +85,7 @@ fn without_a_host_a_thread_of_the_engine_asks() {
     let session = engine.start_session("periodic");
     session.enable(PROVIDER, Enable::default());
     session.set_information(SetInformation::PeriodicCapture(1, vec![PROVIDER])).unwrap();
-    // The limit is for a test that fails; the request comes after a second.
+    // The timeout only limits a failing test. The request arrives after one second.
     let asked = |control: ControlCode| control == ControlCode::CaptureState;
     let mut received = std::iter::from_fn(|| told.recv_timeout(Duration::from_secs(50)).ok());
     assert!(received.any(asked));

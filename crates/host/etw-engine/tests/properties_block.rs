@@ -9,7 +9,7 @@ use etw_types::Win32Error;
 use etw_types::session::{ClockType, EventTraceProperties, mode};
 
 const SIZE: usize = EventTraceProperties::SIZE;
-/// The same as an offset.
+/// `SIZE` as an offset.
 const START: u32 = 120;
 const NAMES: u32 = 200;
 

@@ -1,4 +1,4 @@
-//! What a callback may do, and what the kernel would hang on.
+//! What a callback may do, and what would hang the kernel.
 #![cfg(test)]
 
 mod common;
@@ -10,7 +10,7 @@ use common::{GROUP, Note, OTHER, PROVIDER, register};
 use etw_engine::{Callback, Enable, Engine, Finding, Notification, Target};
 use etw_types::{EventInfoClass, Guid, NtStatus};
 
-/// Registers `provider` with a callback that runs `body` and keeps what it returns.
+/// Registers `provider` with a callback that runs `body` and collects its results.
 fn with_callback<T: Send + 'static>(
     engine: &Engine,
     provider: Guid,
@@ -88,7 +88,7 @@ fn controlling_the_session_of_the_running_callback_is_found_and_changes_nothing(
     session.enable(PROVIDER, Enable::default());
     assert_eq!(*answers.lock().unwrap(), [[NtStatus::PossibleDeadlock; 3]]);
     assert_eq!(engine.findings(), vec![Finding::ControlInCallback { provider: PROVIDER }; 3]);
-    // A registration made now is still told about the session: it was not disabled.
+    // The session was not disabled, so a new registration still receives its request.
     let (_, notes) = register(&engine, PROVIDER);
     assert_eq!(notes.take(), [Note::enabled(0xFF, u64::MAX, 0)]);
     session.stop();

@@ -1,4 +1,4 @@
-//! From register to unregister, without any session.
+//! From register to unregister, without a session.
 #![cfg(test)]
 
 mod common;

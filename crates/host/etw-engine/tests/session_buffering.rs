@@ -1,4 +1,4 @@
-//! Sessions that keep their newest events in memory and write them when they are flushed.
+//! Sessions that keep their newest events in memory and write them when flushed.
 #![cfg(test)]
 
 mod common;
@@ -26,7 +26,7 @@ fn a_flush_writes_the_newest_events_and_keeps_them() {
     }
     let numbers = || read_events(file.path()).iter().map(|event| event.payload()[0]).collect::<Vec<_>>();
     let status = session.flush().unwrap();
-    // Three buffers of four events; the last one is not full.
+    // Three buffers of four events each; the last one is not full.
     assert_eq!(numbers(), (20..30).collect::<Vec<_>>());
     assert_eq!((status.statistics.discarded, status.statistics.pending), (20, 10));
     write(&engine, handle, Level::Error, 0, &[30; 900]);

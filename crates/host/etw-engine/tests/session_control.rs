@@ -1,4 +1,4 @@
-//! Query, update, flush and stop, and `EnableTraceEx2` with its errors.
+//! Query, update, flush and stop, and `EnableTraceEx2` with its error codes.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! `EnumerateTraceGuidsEx`: registrations, groups and who enabled them.
+//! `EnumerateTraceGuidsEx`: registrations, groups, and the sessions that enabled them.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What a session adds to events: stacks, keys, the user and the process, as the surroundings know them.
+//! What a session adds to events: stacks, keys, the user and the process, as the environment provides them.
 #![cfg(test)]
 
 mod common;
@@ -14,7 +14,7 @@ use etw_etl::{Event, Exporter, ExtendedType, Format};
 use etw_types::session::{ClassicEventId, Listed, StackCachingInfo, TraceInfoClass, mode};
 use etw_types::{DataKind, EventInfoClass, Guid, Level, NtStatus, Opcode};
 
-/// A machine that knows everything.
+/// An environment that provides everything.
 struct Known;
 
 const SID: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
@@ -115,7 +115,7 @@ fn stacks_can_be_limited_to_some_events() {
     assert_eq!(kinds(&without[0]), [], "the filter needs the property as well");
 }
 
-/// The class of the kernel's process events, and two of their types.
+/// The class of the kernel's process events, and two of its event types.
 const PROCESS: Guid = Guid::from_u128(0x3d6fa8d0_fe05_11d0_9dda_00c04fd7ba7c);
 const START: u8 = 1;
 const END: u8 = 2;

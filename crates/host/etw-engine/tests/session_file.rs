@@ -13,7 +13,7 @@ use etw_types::session::mode;
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus, Opcode};
 
-/// A file of four small buffers, one of them the header.
+/// A file with room for four small buffers, one of which is the header.
 fn limited(file_mode: u32, file: &TempFile) -> Properties {
     Properties {
         mode: file_mode | mode::USE_KBYTES_FOR_SIZE,
@@ -23,7 +23,7 @@ fn limited(file_mode: u32, file: &TempFile) -> Properties {
     }
 }
 
-/// A session whose writers wait for room.
+/// Starts a session whose writers wait for room.
 fn listening(properties: &Properties) -> (Engine, u64, Session) {
     let engine = Engine::with_options(EngineOptions { processors: 2, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
@@ -32,7 +32,7 @@ fn listening(properties: &Properties) -> (Engine, u64, Session) {
     (engine, handle, session)
 }
 
-/// Writes events of a kilobyte, numbered.
+/// Writes numbered events of about one kilobyte.
 fn write_many(engine: &Engine, handle: u64, count: u16) {
     for number in 0..count {
         let mut payload = vec![0; 900];
@@ -98,7 +98,7 @@ fn times_are_those_of_the_engine_by_every_clock() {
         let after = etw_etl::FileTime::now();
         assert_eq!(Reader::open(file.path()).unwrap().clock().kind, kind);
         let time = read_events(file.path())[0].header.time;
-        // Two clocks are read one after the other: a millisecond for what lies between.
+        // Two clocks are read one after the other; a millisecond is allowed for the time between.
         let slack = 10_000;
         assert!((before.0 - slack..=after.0 + slack).contains(&time.0), "{before} {time} {after}");
     }
@@ -123,7 +123,7 @@ fn a_sequential_file_that_is_full_loses_the_rest() {
     let (engine, handle, session) = listening(&limited(mode::SEQUENTIAL, &file));
     write_many(&engine, handle, 100);
     let status = session.finish().unwrap();
-    // Four buffers, one of them the header; four events in each.
+    // Four buffers, one of which is the header; four events in each of the others.
     assert_eq!(numbers(file.path()), (0..12).collect::<Vec<_>>());
     assert_eq!((status.statistics.recorded, status.statistics.lost), (12, 88));
     assert_eq!(status.status.buffers_written, 3);
@@ -152,7 +152,7 @@ fn new_files_are_begun_when_one_is_full() {
     assert_eq!(all, (0..30).collect::<Vec<_>>());
 }
 
-/// A machine whose threads run where the test says.
+/// An environment whose threads run on the processor that the test sets.
 #[derive(Default)]
 struct Placed(AtomicU16);
 
@@ -185,7 +185,7 @@ fn each_processor_has_buffers_of_its_own_unless_told_otherwise() {
 
 #[test]
 fn a_full_disk_refuses_the_start() {
-    // A device that is always full, where the system has it.
+    // A device that is always full, if the system has it.
     if !std::path::Path::new("/dev/full").exists() {
         return;
     }

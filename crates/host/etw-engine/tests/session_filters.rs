@@ -1,4 +1,4 @@
-//! Filters of a request: which registrations and which events they let through.
+//! Filters of a request: which registrations and which events pass.
 #![cfg(test)]
 
 mod common;

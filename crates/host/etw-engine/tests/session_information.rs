@@ -1,4 +1,4 @@
-//! The information classes: what works, wrong functions, lengths, limits, handles, stopped sessions.
+//! The information classes: valid calls, wrong functions, lengths, limits, handles, stopped sessions.
 #![cfg(test)]
 
 mod common;
@@ -32,7 +32,7 @@ fn event_bytes(count: usize) -> Vec<u8> {
     events(count).iter().flat_map(ClassicEventId::to_bytes).collect()
 }
 
-/// Data of the least length for each class that can be set.
+/// Returns data of the minimum length for each class that can be set.
 fn good(number: u32) -> Vec<u8> {
     match number {
         3 | 8 => event_bytes(1),
@@ -108,7 +108,7 @@ fn lengths_are_checked() {
         let data = good(number);
         let long = [data.as_slice(), &[0]].concat();
         for wrong in [&data[..data.len() - 1], &long] {
-            // Nothing at all is a list without elements, where one may be empty.
+            // For a class whose list may be empty, no data is a valid list without elements.
             let is_empty_list = wrong.is_empty() && matches!(number, 3 | 10 | 16 | 21);
             if !is_empty_list {
                 let set = engine.set_trace_information_bytes(handle, class, wrong);

@@ -1,4 +1,4 @@
-//! What a session may be: the rules of `StartTrace`, one error after the other.
+//! The rules of `StartTrace`, one error after the other.
 #![cfg(test)]
 
 mod common;

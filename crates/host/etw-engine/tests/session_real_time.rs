@@ -1,4 +1,4 @@
-//! Consumers while a session runs: delivery, back-pressure, and a file beside it.
+//! Real-time consumers: delivery, back-pressure, and a file at the same time.
 #![cfg(test)]
 
 mod common;
@@ -8,7 +8,7 @@ use etw_engine::{Consumer, Enable, Engine, EngineOptions, Properties, Session};
 use etw_types::session::mode;
 use etw_types::{Level, NtStatus, Win32Error};
 
-/// A session with two buffers of 4 KiB, each of which holds four events of this size.
+/// Starts a session with two buffers of 4 KiB, each with room for four of the events that `write_one` writes.
 fn small(properties: Properties) -> (Engine, u64, Session) {
     let engine = Engine::with_options(EngineOptions { processors: 1, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
@@ -66,7 +66,7 @@ fn events_wait_for_a_consumer_and_then_for_its_pace() {
     }
     assert_eq!(taken, 8, "nobody consumes: two buffers are all there is");
     assert_eq!(session.statistics().lost, 1);
-    // The queue of a consumer is as long as the session has buffers: both go there, and two more can be filled.
+    // The queue of a consumer is as long as the session has buffers. Both buffers go there, and two more can be filled.
     let consumer = session.consume().unwrap();
     session.flush().unwrap();
     while write_one(&engine, handle) == NtStatus::Success {

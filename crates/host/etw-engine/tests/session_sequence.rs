@@ -1,4 +1,4 @@
-//! Sequence numbers: messages have a place for them, events have one where the engine is told so.
+//! Sequence numbers: messages have a field for them, events only if the engine is configured with an item.
 #![cfg(test)]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Eight writers while sessions start, stop, are enabled and disabled, and consumers come and go. Nothing hangs, and no
-//! file has an event that was written after its session stopped.
+//! Eight writers while sessions start, stop, are enabled and disabled, and consumers connect and disconnect. Nothing
+//! hangs, and no file has an event that was written after its session stopped.
 #![cfg(test)]
 
 mod common;
@@ -15,7 +15,7 @@ use etw_types::{Level, NtStatus};
 const WRITERS: u64 = 8;
 const ROUNDS: u64 = 12;
 
-/// A writer's number above the number of its event.
+/// Encodes the writer's number in the upper bits and the number of its event in the lower bits.
 fn payload(writer: u64, count: u64) -> [u8; 8] {
     (writer << 48 | count).to_le_bytes()
 }
@@ -26,14 +26,15 @@ fn adds_up(statistics: Statistics) {
     assert_eq!(pending, 0, "{statistics:?}");
 }
 
-/// Waits until every writer has written an event that it began after `then`.
+/// Waits until every writer has completed an event that it began after `then`.
 fn wait_for(next: &[AtomicU64], then: &[u64]) {
     while next.iter().zip(then).any(|(next, then)| next.load(Ordering::SeqCst) < then + 2) {
         thread::yield_now();
     }
 }
 
-/// Eight threads that write until told to stop; each publishes the number of its next event before it writes it.
+/// Runs eight threads that write until `during` returns. Each stores the number of its next event before it writes the
+/// event.
 fn with_writers(engine: &Engine, handles: [u64; 2], during: impl FnOnce(&[AtomicU64])) {
     let next: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicBool::new(false);
@@ -73,7 +74,7 @@ fn no_event_of_a_stopped_session_is_in_its_file() {
             let begun: Vec<u64> = next.iter().map(|next| next.load(Ordering::SeqCst)).collect();
             wait_for(next, &begun);
             let status = session.finish().unwrap();
-            // What a writer had begun by now may be in the file; what it begins later must not be.
+            // Events that a writer had begun by now may be in the file; later events must not be.
             let limits: Vec<u64> = next.iter().map(|next| next.load(Ordering::SeqCst)).collect();
             adds_up(status.statistics);
             let numbers: Vec<u64> = read_events(file.path())

@@ -1,6 +1,6 @@
-//! Millions of events through a session to a file: every one is accounted for, and memory stays bounded.
+//! Millions of events through a session to a file: every event is accounted for, and memory stays bounded.
 //!
-//! `ETW_STRESS_EVENTS` sets another number of events than the suite's million.
+//! `ETW_STRESS_EVENTS` sets the number of events; by default the tests write 1,000,000 and 200,000.
 #![cfg(test)]
 
 mod common;
@@ -20,7 +20,7 @@ fn events(default: u64) -> u64 {
     asked.unwrap_or(default)
 }
 
-/// Peak resident memory of this process in bytes, where the system tells.
+/// Returns the peak resident memory of this process in bytes, if the system provides it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -88,7 +88,7 @@ fn run(overflow: Overflow, name: &str, events: u64) {
     if statistics.lost == 0 {
         assert_eq!(sum, WRITERS * (each * each.saturating_sub(1) / 2), "each number once");
     }
-    // Sixteen buffers, the reader's own memory, and the test around it: far from the size of the file.
+    // Sixteen buffers, the reader's own memory, and the test itself: much less than the size of the file.
     if let Some(peak) = peak_memory() {
         assert!(peak < 256 * 1024 * 1024, "{peak} bytes");
     }

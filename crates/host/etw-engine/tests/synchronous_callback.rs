@@ -1,4 +1,4 @@
-//! A session that is there before the provider is reported inside register.
+//! A session that enabled the provider before it registers is reported inside register.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What of an event arrives where.
+//! How the parts of a written event are captured.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! How much an event may carry, and what is checked only when somebody listens.
+//! How much data an event may have, and what is checked only if a session accepts the event.
 #![cfg(test)]
 
 mod common;
@@ -11,7 +11,7 @@ use etw_engine::{
 };
 use etw_types::{DataKind, EventInfoClass, Guid, Keyword, Level, NtStatus};
 
-/// Bytes of an event's header in a trace.
+/// Size in bytes of an event's header in a trace.
 const HEADER: usize = 0x50;
 
 fn listening(options: SessionOptions) -> (Engine, u64, Session) {
@@ -26,7 +26,7 @@ fn event(handle: u64) -> EventWrite {
     EventWrite::new(handle, descriptor(Level::Error, 0))
 }
 
-/// Blocks that tell a size and something else when they are read.
+/// Blocks that declare a size, and return something else when they are read.
 struct Shifty {
     told: usize,
     read: Option<&'static [u8]>,

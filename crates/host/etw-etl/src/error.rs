@@ -1,38 +1,38 @@
-//! What can go wrong outside of a trace's own bytes.
+//! Errors that are not damage within a trace.
 
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-/// Why a file could not be opened, read or written. Where a file is meant, its path is part of the message.
+/// Why a file could not be opened, read or written. If the error concerns a file, the message includes its path.
 ///
 /// Damage within a file is not an error: see [`Report`](crate::Report).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused.
+    /// The operating system reported an error.
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file does not start as a trace does.
+    /// The file does not start like a trace.
     NotATrace {
         /// The file.
         path: PathBuf,
-        /// What was missed.
+        /// What is missing.
         reason: &'static str,
     },
-    /// An event has more bytes than a buffer or than any event can hold.
+    /// An event is larger than a buffer, or larger than any event can be.
     EventTooLarge {
-        /// Bytes of the event; of what is countable where it has more than 65535.
+        /// Size of the event in bytes; only the part that can be counted if it has more than 65535 bytes.
         size: usize,
-        /// Most that fits.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// Options of a writer do not fit together.
+    /// The options of a writer contradict each other.
     Options(&'static str),
 }
 

@@ -1,9 +1,9 @@
-//! What a test expects of a trace.
+//! Assertions about the events of a trace, for tests.
 
 use crate::decode::{Node, Scalar};
 use crate::read::event::Event;
 
-/// An event that is expected.
+/// An expected event.
 #[derive(Clone, Debug)]
 pub struct Expected {
     name: String,
@@ -11,15 +11,41 @@ pub struct Expected {
     opcode: Option<u8>,
 }
 
-/// Expects an event of this name.
+/// Expects an event with this name.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::expect::{Expected, check, event};
+///
+/// let trace = [traced("Read", Opcode::Start), traced("Read", Opcode::Stop)];
+/// let start: Expected = event("Read").field("Length", 512).opcode(1);
+/// assert!(start.matches(&trace[0]) && !start.matches(&trace[1]));
+/// check(&trace, &[start, event("Read").opcode(2)], true)?;
+/// assert!(check(&trace, &[event("Write")], false).is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[must_use]
 pub fn event(name: &str) -> Expected {
     Expected { name: name.to_owned(), fields: Vec::new(), opcode: None }
 }
 
 impl Expected {
-    /// It has a field with this value: `Outer.Inner` is a field of a struct. Numbers compare as numbers however they are
-    /// shown; a status also by its name.
+    /// Expects a field with this value. `Outer.Inner` names a field of a struct. Numbers are compared by value, whatever their
+    /// notation; a status may also be given by its name.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "values are written in place, as literals")]
     pub fn field(mut self, name: &str, value: impl ToString) -> Self {
@@ -27,14 +53,14 @@ impl Expected {
         self
     }
 
-    /// It has this opcode; 1 starts an activity, 2 stops it.
+    /// Expects this opcode: 1 starts an activity, 2 stops it.
     #[must_use]
     pub const fn opcode(mut self, opcode: u8) -> Self {
         self.opcode = Some(opcode);
         self
     }
 
-    /// Whether an event is the expected one.
+    /// Returns whether an event is the expected one.
     #[must_use]
     pub fn matches(&self, event: &Event) -> bool {
         let decoded = event.decode();
@@ -45,11 +71,12 @@ impl Expected {
     }
 }
 
-/// Checks that events are in a trace, in the order of `expected` if `in_order` says so; others may lie between.
+/// Checks that a trace contains the expected events, in the order of `expected` if `in_order` is set. Other events may occur in
+/// between.
 ///
 /// # Errors
 ///
-/// Names the first that is missing, with the trace.
+/// Names the first missing event and lists the trace.
 pub fn check(events: &[Event], expected: &[Expected], in_order: bool) -> Result<(), String> {
     let mut rest = events.iter();
     for wanted in expected {
@@ -69,7 +96,7 @@ fn same(node: &Node, wanted: &str) -> bool {
         return text == wanted;
     }
     let shown = node.to_string();
-    // A status is its number and its name.
+    // A status is shown as its number and its name.
     let mut words = shown.split(' ');
     shown == wanted
         || words.clone().any(|word| word == wanted)
@@ -78,7 +105,7 @@ fn same(node: &Node, wanted: &str) -> bool {
         || (shown == "false" && wanted == "0")
 }
 
-/// A number; one of 32 bits is the same whether it has a sign or not, as statuses are shown either way.
+/// Parses a number. A negative 32-bit number becomes its unsigned counterpart, because statuses are written either way.
 fn number(text: &str) -> Option<i128> {
     let value = match text.strip_prefix("0x") {
         Some(digits) => i128::from_str_radix(digits, 16).ok()?,

@@ -1,4 +1,4 @@
-//! Which image an address belongs to, by the image events of a trace.
+//! Maps addresses to images, using the image events of a trace.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use etw_types::Guid;
 
 use crate::decode::{Decoded, Node, Scalar};
 
-/// Most images that are remembered.
+/// Maximum number of images that are remembered.
 const MAX_IMAGES: usize = 0x10_0000;
 
 /// An image in the address space of a process.
@@ -18,32 +18,46 @@ struct Image {
 
 /// Names the return addresses of stacks.
 pub trait FrameNames: std::fmt::Debug + Send + Sync {
-    /// The functions that an address of a process is in, the innermost inlined one first; an image and an offset if no more is
-    /// known; nothing if that is not known either.
+    /// Returns the functions that contain an address of a process, the innermost inlined function first. Returns the image and
+    /// the offset if no function is known, and nothing if no image is known either.
     fn names(&self, process: u32, address: u64) -> Vec<String>;
 }
 
-/// Where an address is.
+/// The location of an address within an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     /// The name of the image's file.
     pub image: &'a str,
     /// Bytes from the start of the image.
     pub offset: u64,
-    /// Id and name of the image's PDB, if the trace tells.
+    /// Id and name of the image's PDB, if the trace contains them.
     pub pdb: Option<(Guid, &'a str)>,
 }
 
-/// The images of a trace. Drivers and the kernel are in the address space of every process.
-#[derive(Debug, Default)]
+/// The images of a trace. Drivers and the kernel belong to the address space of every process.
+///
+/// ```
+/// use etw_etl::{Images, Place};
+///
+/// // A reader has found them in its trace: `reader.images()`.
+/// let images = Images::default();
+/// assert!(images.is_empty());
+/// let place: Option<Place<'_>> = images.find(4, 0xFFFF_F800_0000_1000);
+/// assert!(place.is_none() && images.name(4, 0xFFFF_F800_0000_1000).is_none());
+///
+/// // Or add what an image event says.
+/// let mut images = images;
+/// images.add(&etw_etl::Decoded::default());
+/// ```
+#[derive(Clone, Debug, Default)]
 pub struct Images {
     by_base: BTreeMap<(u32, u64), Image>,
     pdbs: BTreeMap<(u32, u64), (Guid, Box<str>)>,
 }
 
 impl Images {
-    /// Takes an image event: a load, one of a rundown, or one that names an image's PDB. Others are left alone. A place that is loaded twice
-    /// is the later image's.
+    /// Adds an image event: a load, an unload, a rundown, or an event that names an image's PDB. Ignores all other events. If two
+    /// images were loaded at the same address, the later one replaces the earlier one.
     pub fn add(&mut self, decoded: &Decoded) {
         if self.by_base.len() >= MAX_IMAGES || self.pdbs.len() >= MAX_IMAGES {
             return;
@@ -70,7 +84,8 @@ impl Images {
             (Some("Image"), Some("Load" | "DCStart" | "DCEnd")) => {
                 self.by_base.extend(image("FileName").map(|image| (key, image)));
             }
-            // These tell of an image that was there; they do not replace one that came to its place later.
+            // These events describe an image that was loaded earlier. They must not replace an image that was loaded at the same
+            // address since.
             (Some("Image"), Some("Unload")) => {
                 image("FileName").map(|image| self.by_base.entry(key).or_insert(image));
             }
@@ -85,7 +100,7 @@ impl Images {
         }
     }
 
-    /// The image that an address of a process is in.
+    /// Returns the image that contains an address of a process.
     #[must_use]
     pub fn find(&self, process: u32, address: u64) -> Option<Place<'_>> {
         let process = if is_system(address) { 0 } else { process };
@@ -94,13 +109,13 @@ impl Images {
         (address < image.end).then(|| Place { image: &image.name, offset: address - key.1, pdb })
     }
 
-    /// `name+0xoffset` of an address in a process; `None` if no image is known there.
+    /// Formats an address of a process as `name+0xoffset`. Returns `None` if no image is known there.
     #[must_use]
     pub fn name(&self, process: u32, address: u64) -> Option<String> {
         self.find(process, address).map(|place| format!("{}+{:#x}", place.image, place.offset))
     }
 
-    /// Whether no image is known.
+    /// Returns whether no image is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_base.is_empty()
@@ -113,8 +128,8 @@ impl FrameNames for Images {
     }
 }
 
-/// Whether an address is the system's: the upper half of the address space. A 32-bit trace has no such
-/// addresses: its drivers are found by the process that loaded them.
+/// Returns whether an address is in the upper half of the address space, which belongs to the system. A 32-bit trace has no such
+/// addresses: its drivers are found in the process that loaded them.
 const fn is_system(address: u64) -> bool {
     address >> 47 != 0
 }

@@ -1,12 +1,23 @@
 //! Reading, writing and decoding `.etl` trace files, on any host.
 //!
-//! This crate owns the file format: raw layouts ([`mod@format`]), a [`Writer`] that leaves a readable file whatever happens to its
-//! process, a [`Reader`] that gives the events of a file in the order of time, the decoding of TraceLogging events ([`decode`])
-//! and exports ([`export`]). It never trusts its input: no bytes make it panic, loop or use memory without bound, and what it
-//! could not read is reported. It contains no `unsafe` and calls nothing of Windows.
+//! This crate owns the file format: raw layouts ([`mod@format`]), a [`Writer`] whose file stays readable even if the process
+//! dies, a [`Reader`] that returns the events of a file in time order, the decoding of TraceLogging events ([`decode`]) and
+//! exports ([`export`]). It treats its input as untrusted: no input makes it panic, loop forever or use unbounded memory, and it
+//! reports everything that it could not read. It contains no `unsafe` code and calls no Windows API.
 //!
-//! The layouts follow files captured on Windows and public declarations; they are for little-endian files of 64-bit systems,
-//! and reading knows 32-bit ones as well.
+//! The layouts follow files captured on Windows and public declarations. The writer produces little-endian files of 64-bit
+//! systems; the reader also accepts files of 32-bit systems.
+//!
+//! | to | use |
+//! |---|---|
+//! | read a trace in the order of time | [`Reader`]; its [`Report`] says what could not be read |
+//! | name events and their fields | [`Decoder`]; [`Event::decode`] for events that describe themselves |
+//! | show or convert a trace | [`Exporter`] with a [`Format`]; [`export::Columns`], [`export::Pcapng`] |
+//! | write a trace | [`Writer`] with [`EventData`], or whole buffers ([`Buffer`]) |
+//! | find what belongs together | [`pair::Pairs`] |
+//! | name the frames of stacks | [`Images`], [`FrameNames`] |
+//! | check a trace in a test | [`mod@expect`] |
+//! | look at the raw layouts | [`mod@format`] |
 //!
 //! ```
 //! use etw_etl::{Event, EventData, ExtendedItem, Reader, Writer, WriterOptions};

@@ -1,4 +1,4 @@
-//! A file that takes its name when it is complete.
+//! A file that appears under its name only when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,10 +6,24 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// A file that is written beside its place and put there by [`NewFile::finish`]. Until then the file that was there stays as it
-/// is, and a file that is dropped leaves nothing behind. Errors name the path.
+/// A file that is written next to its final path and moved there by [`NewFile::finish`]. Until then an existing file at that path
+/// stays unchanged. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path.
 ///
-/// Devices and pipes, such as `/dev/stdout`, have no place beside them and are written directly.
+/// Devices and pipes, such as `/dev/stdout`, are written directly.
+///
+/// ```
+/// use etw_etl::NewFile;
+/// use std::io::Write as _;
+///
+/// let path = std::env::temp_dir().join(format!("etw-etl-new-{}.csv", std::process::id()));
+/// let mut file = NewFile::create(&path)?;
+/// file.write_all(b"time,event\n")?;
+/// assert!(!path.exists() && file.beside().exists());
+/// file.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"time,event\n");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -23,11 +37,11 @@ enum Target {
 }
 
 impl NewFile {
-    /// Begins a file.
+    /// Creates the file.
     ///
     /// # Errors
     ///
-    /// The path names no file, or its folder cannot be written.
+    /// Fails if the path has no file name or names a directory, or if its folder is not writable.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let given = path.as_ref();
         let about = |error: io::Error| named(given, &error);
@@ -40,21 +54,21 @@ impl NewFile {
             let file = File::options().write(true).open(given).map_err(about)?;
             return Ok(Self { path: given.to_owned(), out: BufWriter::new(Target::Direct(file)) });
         }
-        // What a link leads to is replaced, not the link.
+        // Replace the target of a symbolic link, not the link itself.
         let path = if known.is_some() { fs::canonicalize(given).map_err(about)? } else { given.to_owned() };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut prefix = name.to_owned();
         prefix.push(".");
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".partial");
-        // As a file that is created in the usual way; a temporary file is for its owner only.
+        // Use the mode of a normally created file: by default a temporary file is accessible only to its owner.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder).map_err(about)?;
         Ok(Self { path, out: BufWriter::new(Target::Beside(file)) })
     }
 
-    /// Where the file is until it is complete.
+    /// Returns the path of the file until it is complete.
     #[must_use]
     pub fn beside(&self) -> &Path {
         match self.out.get_ref() {
@@ -63,11 +77,11 @@ impl NewFile {
         }
     }
 
-    /// Puts the complete file in its place.
+    /// Moves the complete file to its final path.
     ///
     /// # Errors
     ///
-    /// Not all of it could be written; the file that was there is still there.
+    /// Fails if the file could not be written completely. An existing file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
         let path = self.path;
         let about = |error: io::Error| named(&path, &error);

@@ -1,8 +1,8 @@
-//! Which stop belongs to which start.
+//! Matches stop events with their start events.
 //!
-//! Events of one activity id belong together; without an id, those of one provider on one thread that nest. What does not fit is
-//! not paired: a start whose stop is missing has an open end, and is never stretched to the end of a trace. Kernel and classic
-//! events are not paired: the thread in their header is not the one that they are about.
+//! Events with the same activity id belong together. Events without an activity id belong together if they have the same provider
+//! and thread and nest. Anything else is not paired: a start without a stop has an open end and is never extended to the end of
+//! the trace. Kernel and classic events are not paired, because the thread in their header is not the one that they describe.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::format::event::FLAG_CLASSIC_HEADER;
 use crate::format::record::Layout;
 use crate::read::event::EventRef;
 
-/// Words at the end of a name that say whether something begins or ends.
+/// Suffixes of an event name that say whether something begins or ends.
 const ENDINGS: [&str; 20] = [
     "started",
     "stopped",
@@ -36,20 +36,20 @@ const ENDINGS: [&str; 20] = [
     "done",
     "return",
 ];
-/// Fields by which functions say which one they are.
+/// Names of fields that hold the name of the traced function.
 const FUNCTION_FIELDS: [&str; 3] = ["Function", "FunctionName", "Func"];
 
-/// Whether an event begins or ends something.
+/// Whether an event begins or ends an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Something begins.
+    /// The operation begins.
     Start,
-    /// Something ends.
+    /// The operation ends.
     Stop,
 }
 
 impl Role {
-    /// The role of an event; `None` for all that only tell something, and for kernel and classic events.
+    /// Returns the role of an event, or `None` if it neither starts nor stops anything, or is a kernel or classic event.
     #[must_use]
     pub fn of(event: &EventRef<'_>) -> Option<Self> {
         let header = &event.header;
@@ -64,7 +64,7 @@ impl Role {
     }
 }
 
-/// Where a stop looks for its start.
+/// The key under which a stop looks for its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Activity(Option<Guid>, Guid),
@@ -81,7 +81,7 @@ impl Key {
     }
 }
 
-/// A start that waits for its stop.
+/// A start whose stop has not been seen yet.
 #[derive(Debug)]
 struct Open<T> {
     task: u16,
@@ -91,16 +91,47 @@ struct Open<T> {
     value: T,
 }
 
-/// What a stop ends.
+/// The result of a stop.
 #[derive(Debug)]
 pub struct Stopped<T> {
-    /// What was kept for its start; `None` if there is none.
+    /// The value that was kept for the matching start, or `None` if there is no such start.
     pub start: Option<T>,
-    /// Starts that can have no stop any more, as something around them ended.
+    /// Starts that can no longer have a stop because an enclosing operation ended.
     pub open: Vec<T>,
 }
 
-/// Starts that wait for their stops. Each keeps a value of the user's.
+/// Starts whose stops have not been seen yet, each with a value of the caller.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::pair::{Pairs, Role, Stopped, base};
+///
+/// let (start, stop) = (traced("ReadStart", Opcode::Start), traced("ReadStop", Opcode::Stop));
+/// let (start, stop) = (start.as_ref(), stop.as_ref());
+/// assert_eq!((Role::of(&start), Role::of(&stop)), (Some(Role::Start), Some(Role::Stop)));
+/// assert_eq!(base("ReadStart"), base("ReadStop"));
+///
+/// // Room for values of 1000 bytes; what is kept for a start comes back with its stop.
+/// let mut pairs = Pairs::new(1000);
+/// assert_eq!(pairs.start(&start, &start.decode(), "first", 5), None);
+/// let Stopped { start: found, open } = pairs.stop(&stop, &stop.decode());
+/// assert_eq!((found, open.len()), (Some("first"), 0));
+/// assert!(pairs.finish().is_empty());
+/// ```
 #[derive(Debug)]
 pub struct Pairs<T> {
     open: HashMap<Key, Vec<Open<T>>>,
@@ -109,13 +140,13 @@ pub struct Pairs<T> {
 }
 
 impl<T> Pairs<T> {
-    /// No start yet, and room for values that cost so many bytes together.
+    /// Creates an empty set. The costs of all kept values may add up to at most `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { open: HashMap::new(), held: 0, most }
     }
 
-    /// Keeps a value for a start. Gives it back if there is no room.
+    /// Keeps a value for a start. Returns the value if there is no room.
     pub fn start(&mut self, event: &EventRef<'_>, decoded: &Decoded, value: T, cost: usize) -> Option<T> {
         if self.held + cost > self.most {
             return Some(value);
@@ -132,7 +163,7 @@ impl<T> Pairs<T> {
         None
     }
 
-    /// Finds what a stop ends.
+    /// Finds the start that belongs to a stop.
     pub fn stop(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Stopped<T> {
         let key = Key::of(event);
         let Some(opens) = self.open.get_mut(&key) else { return Stopped { start: None, open: Vec::new() } };
@@ -150,7 +181,7 @@ impl<T> Pairs<T> {
             })
         };
         let Some(place) = place else { return Stopped { start: None, open: Vec::new() } };
-        // On a thread, what began later must have ended before.
+        // On a thread operations nest, so whatever began later must have ended before.
         let later = if matches!(key, Key::Thread(..)) { opens.split_off(place + 1) } else { Vec::new() };
         let start = opens.remove(place);
         if opens.is_empty() {
@@ -160,14 +191,14 @@ impl<T> Pairs<T> {
         Stopped { start: Some(start.value), open: later.into_iter().map(|open| open.value).collect() }
     }
 
-    /// The starts that never had a stop, in no order.
+    /// Returns the values of the starts that had no stop, in no particular order.
     pub fn finish(&mut self) -> Vec<T> {
         self.held = 0;
         std::mem::take(&mut self.open).into_values().flatten().map(|open| open.value).collect()
     }
 }
 
-/// A name without the word that says whether something begins or ends.
+/// Returns a name without the suffix that says whether something begins or ends.
 #[must_use]
 pub fn base(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
@@ -202,10 +233,11 @@ mod tests {
         read(&EventData { descriptor, activity, thread_id, items: &items, payload, ..EventData::default() })
     }
 
-    /// The start of a stop, and the starts that it leaves open.
+    /// The start of a stop, and the starts that the stop leaves open.
     type Stop = (Option<usize>, Vec<usize>);
 
-    /// Feeds events in order; returns for each stop the number of its start, and the starts left open by it.
+    /// Pairs events in order. Returns, for each stop, the number of its start and of the starts that it leaves open; and the
+    /// starts that had no stop at the end.
     fn pair(events: &[Event]) -> (Vec<Stop>, Vec<usize>) {
         let mut pairs = Pairs::new(1000);
         let mut stopped = Vec::new();

@@ -9,7 +9,7 @@ use crate::{Event, EventData, EventRef, ExtendedItem};
 
 pub(crate) const TRAITS: &[u8] = b"\x0f\x00TestProvider\x00";
 
-/// A clock whose stamps are 100 ns since 2020-01-01.
+/// A clock whose time stamps count units of 100 ns since 2020-01-01.
 pub(crate) fn clock() -> Clock {
     Clock { start: FileTime(132_223_104_000_000_000), ..Clock::default() }
 }
@@ -18,27 +18,27 @@ pub(crate) fn descriptor() -> EventDescriptor {
     EventDescriptor::new(Level::Informational, Keyword::from_bits(0x10)).with_channel(Channel::TraceLogging)
 }
 
-/// The event as a reader gives it.
+/// Returns the event as a reader returns it.
 pub(crate) fn read(data: &EventData<'_>) -> Event {
     let mut bytes = vec![0; data.encoded_len()];
     data.encode(&mut bytes).unwrap();
     read_record(&bytes, data.timestamp)
 }
 
-/// Any record as a reader gives it.
+/// Returns any record as a reader returns it.
 pub(crate) fn read_record(bytes: &[u8], stamp: u64) -> Event {
     let Next::Record(layout, size) = record::next(bytes) else { panic!("not a record") };
     EventRef::new(layout, stamp, 3, &clock(), &bytes[..size]).to_event()
 }
 
-/// A TraceLogging event with the fields that `build` adds.
+/// Returns a TraceLogging event with the fields that `build` adds.
 pub(crate) fn trace_logging(name: &str, build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>) -> Event {
     let (mut metadata, mut payload) = (vec![0; 4096], vec![0; 4096]);
     let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, name, 0)).finish().unwrap();
     event_of(metadata, payload)
 }
 
-/// A TraceLogging event of these bytes.
+/// Returns a TraceLogging event with this metadata and payload.
 pub(crate) fn event_of(metadata: &[u8], payload: &[u8]) -> Event {
     read(&EventData {
         provider: Guid::from_name("TestProvider"),

@@ -1,4 +1,4 @@
-//! Clocks and dates: from a session's time stamps to RFC 3339.
+//! Clocks and dates: converts the time stamps of a session to RFC 3339.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,33 +7,43 @@ use etw_types::tracelogging::{filetime_from_duration_after_1970, filetime_from_d
 
 use crate::format::logfile::LogfileHeader;
 
-/// 100 ns in a second.
+/// Number of 100 ns units in a second.
 const PER_SECOND: i64 = 10_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Days from 0000-03-01 to 1601-01-01 in the proleptic Gregorian calendar.
 const DAYS_TO_1601: i64 = 584_694;
-/// Days of 400 years.
+/// Number of days in 400 years.
 const DAYS_PER_ERA: i64 = 146_097;
 
-/// A moment: 100 ns since 1601, UTC.
+/// A point in time: 100 ns units since 1601-01-01, UTC.
+///
+/// ```
+/// use etw_etl::FileTime;
+///
+/// let time = FileTime::parse("2024-02-29T12:00:00.5Z").ok_or("not a time")?;
+/// assert_eq!(time.to_rfc3339().as_deref(), Some("2024-02-29T12:00:00.5000000Z"));
+/// assert!(time < FileTime::now());
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileTime(pub i64);
 
 impl FileTime {
-    /// The present moment.
+    /// Returns the current time.
     #[must_use]
     pub fn now() -> Self {
         SystemTime::now().into()
     }
 
-    /// RFC 3339 with seven digits of a second. `None` before 1601 and behind the year 9999, which RFC 3339 does not have.
+    /// Formats the time as RFC 3339 with seven fractional digits. Returns `None` before 1601 and after the year 9999, which RFC
+    /// 3339 does not cover.
     #[must_use]
     pub fn to_rfc3339(self) -> Option<String> {
         let [year, month, day, hour, minute, second, fraction] = self.parts()?;
         Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"))
     }
 
-    /// The moment of RFC 3339 in UTC, with up to seven digits of a second; `None` for anything else.
+    /// Parses an RFC 3339 time in UTC with up to seven fractional digits. Returns `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
@@ -50,7 +60,7 @@ impl FileTime {
         Some(Self(seconds * PER_SECOND + i64::from(fraction)))
     }
 
-    /// Year, month, day, hour, minute, second and 100 ns, for moments that RFC 3339 has.
+    /// Returns year, month, day, hour, minute, second and 100 ns units, or `None` if RFC 3339 cannot express the time.
     pub(crate) fn parts(self) -> Option<[u64; 7]> {
         let seconds = self.0.div_euclid(PER_SECOND);
         let fraction = self.0.rem_euclid(PER_SECOND);
@@ -70,7 +80,7 @@ impl From<SystemTime> for FileTime {
     }
 }
 
-/// RFC 3339, or the bare number in words where there is no such date.
+/// RFC 3339, or `filetime:` and the bare number if RFC 3339 cannot express the time.
 impl fmt::Display for FileTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.to_rfc3339() {
@@ -80,7 +90,8 @@ impl fmt::Display for FileTime {
     }
 }
 
-/// Year, month and day of a number of days since 1601. The year is counted from March, so that the leap day is its last.
+/// Returns year, month and day for a number of days since 1601. Internally a year starts in March, so that the leap day is its
+/// last day.
 fn date(days_since_1601: i64) -> (i64, i64, i64) {
     let days = days_since_1601 + DAYS_TO_1601;
     let era = days.div_euclid(DAYS_PER_ERA);
@@ -93,13 +104,14 @@ fn date(days_since_1601: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// Day of the week (0 is Sunday) of a date, or `None` where there is no such date from 1601 to 30827.
+/// Returns the day of the week of a date (0 is Sunday), or `None` if the date does not exist or is not in the years 1601 to
+/// 30827.
 pub(crate) fn weekday(year: u16, month: u16, day: u16) -> Option<u16> {
     // 1601-01-01 was a Monday.
     days_since_1601(year, month, day).map(|days| u16::try_from((days + 1).rem_euclid(7)).unwrap_or_default())
 }
 
-/// Days from 1601-01-01 to a date, or `None` where there is no such date from 1601 to 30827.
+/// Returns the days from 1601-01-01 to a date, or `None` if the date does not exist or is not in the years 1601 to 30827.
 fn days_since_1601(year: u16, month: u16, day: u16) -> Option<i64> {
     if !(1601..=30827).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -111,7 +123,7 @@ fn days_since_1601(year: u16, month: u16, day: u16) -> Option<i64> {
         + i64::from(day)
         - 1
         - DAYS_TO_1601;
-    // A day that the month does not have comes back as another date.
+    // A day that the month does not have converts back to another date.
     let exists = date(days) == (i64::from(year), i64::from(month), i64::from(day));
     exists.then_some(days)
 }
@@ -122,14 +134,14 @@ pub enum ClockKind {
     /// Ticks of the performance counter.
     #[default]
     PerformanceCounter,
-    /// 100 ns since 1601.
+    /// 100 ns units since 1601.
     SystemTime,
-    /// Cycles of the processor.
+    /// Processor cycles.
     Cycles,
 }
 
 impl ClockKind {
-    /// The number in a logfile header.
+    /// Returns the value of the clock type in a logfile header.
     #[must_use]
     pub const fn as_int(self) -> u32 {
         match self {
@@ -140,28 +152,38 @@ impl ClockKind {
     }
 }
 
-/// How time stamps become moments: a moment, the stamp at that moment, and how many stamps a second has.
+/// How to convert time stamps to points in time: a reference time, the time stamp at that time, and the frequency.
+///
+/// ```
+/// use etw_etl::{Clock, ClockKind, FileTime};
+///
+/// let kind = ClockKind::PerformanceCounter;
+/// assert_eq!(kind.as_int(), 1);
+/// let clock = Clock { kind, frequency: 1_000_000, start: FileTime(5_000), start_stamp: 70 };
+/// // Three microseconds later, in units of 100 ns.
+/// assert_eq!(clock.time(73), FileTime(5_030));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// What time stamps count.
     pub kind: ClockKind,
-    /// Time stamps in a second.
+    /// Time stamp units per second.
     pub frequency: u64,
     /// When the session started.
     pub start: FileTime,
-    /// The time stamp at that moment.
+    /// The time stamp when the session started.
     pub start_stamp: u64,
 }
 
 impl Default for Clock {
-    /// 100 ns ticks that start at zero, now.
+    /// Ticks of 100 ns that start at zero, now.
     fn default() -> Self {
         Self { kind: ClockKind::PerformanceCounter, frequency: 10_000_000, start: FileTime::now(), start_stamp: 0 }
     }
 }
 
 impl Clock {
-    /// The clock that a logfile header describes; `start_stamp` is the time stamp of its record.
+    /// Returns the clock that a logfile header describes; `start_stamp` is the time stamp of the header's record.
     #[must_use]
     pub fn of(header: &LogfileHeader, start_stamp: u64) -> Self {
         let start = FileTime(header.start_time);
@@ -175,7 +197,8 @@ impl Clock {
         }
     }
 
-    /// The moment of a time stamp. System time is its own; a frequency of zero leaves the start.
+    /// Converts a time stamp to a point in time. A system time stamp is a point in time already. Returns the start if the
+    /// frequency is zero.
     #[must_use]
     pub fn time(&self, stamp: u64) -> FileTime {
         if self.kind == ClockKind::SystemTime {
@@ -184,7 +207,7 @@ impl Clock {
         if self.frequency == PER_SECOND.unsigned_abs()
             && let (Ok(stamp), Ok(start)) = (i64::try_from(stamp), i64::try_from(self.start_stamp))
         {
-            // The common case, which needs no wide division.
+            // The common case, which does not need 128-bit division.
             return FileTime(self.start.0.saturating_add(stamp - start));
         }
         let ticks = (i128::from(stamp) - i128::from(self.start_stamp)) * i128::from(PER_SECOND);

@@ -1,6 +1,6 @@
-//! The committed corpus is what the writer makes today, byte for byte.
+//! The committed corpus is identical, byte for byte, to what the writer creates.
 //!
-//! Set `ETW_ETL_BLESS` to write it anew after a deliberate change of the format.
+//! Set `ETW_ETL_BLESS` to rewrite the corpus after a deliberate change of the format.
 #![cfg(test)]
 
 mod common;

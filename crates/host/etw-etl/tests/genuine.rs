@@ -1,6 +1,6 @@
 //! Files captured on Windows: every event decodes, and encodes to the same bytes again.
 //!
-//! The files are not part of this repository. Where they are missing the tests say so and pass.
+//! The files are not part of this repository. If they are missing, the tests say so and pass.
 #![cfg(test)]
 
 mod common;
@@ -14,7 +14,7 @@ use etw_etl::format::record::Layout;
 use etw_etl::{Event, EventData, Exporter, ExtendedItem, Format, Reader};
 use test_support::reencode;
 
-/// File, records, TraceLogging events among them, their provider.
+/// File, number of records, number of TraceLogging events among them, and their provider.
 const FILES: [(&str, usize, usize, &str); 7] = [
     ("airbus_AMSITrace.etl", 21, 19, "AmsiTrace"),
     ("airbus_lxcore_kernel.etl", 4, 2, "Microsoft.Windows.Subsystem.LxCore"),
@@ -38,7 +38,7 @@ fn every_event_of_the_captured_files_decodes() {
         let events: Vec<Event> = reader.by_ref().collect();
         assert_eq!(events.len(), records, "{}", path.display());
         assert!(events.is_sorted_by_key(|event| event.header.stamp), "{}", path.display());
-        // The end is taken from the system clock, which may have been set back a little meanwhile.
+        // The end comes from the system clock, which may have been set back a little in the meantime.
         let (start, end) = (reader.header().start_time, reader.header().end_time + 10_000_000);
         let mut decoded_events = 0;
         for event in events.iter().filter(|event| event.is_trace_logging()) {
@@ -68,7 +68,7 @@ fn captured_trace_logging_events_encode_to_the_same_bytes() {
     assert!(encoded == 54 || common::genuine().is_none(), "{encoded}");
 }
 
-/// The whole record, made by the writer's encoder.
+/// Returns the whole record, created by the writer's encoder.
 fn record_again(event: &Event) -> Vec<u8> {
     let items: Vec<ExtendedItem<'_>> = event.items().collect();
     let header = &event.header;

@@ -1,4 +1,4 @@
-//! A file that is read while it is written.
+//! Reading a file while it is being written.
 #![cfg(test)]
 
 mod common;
@@ -13,7 +13,7 @@ fn names(reader: &mut Reader<Cursor<Vec<u8>>>) -> Vec<String> {
     reader.by_ref().filter(Event::is_trace_logging).filter_map(|event| event.decode().event).collect()
 }
 
-/// A whole trace of several buffers.
+/// Returns a complete trace of several buffers.
 fn whole(name: &str) -> Vec<u8> {
     let path = folder("growing").join(name);
     let mut writer = Writer::create(&path, options()).unwrap();
@@ -31,7 +31,7 @@ fn what_is_not_there_yet_is_not_lost_and_comes_later() {
     let bytes = whole("cut.etl");
     let expected: Vec<String> = (0..40).map(|number| format!("E{number}")).collect();
     let grows = ReaderOptions { grows: true, ..ReaderOptions::default() };
-    // Everywhere behind the first buffer, within headers, records and the space behind them.
+    // At many offsets after the first buffer: within headers, within records and in the padding after them.
     for cut in (1024..bytes.len()).step_by(97) {
         let mut reader = Reader::new(Cursor::new(bytes[..cut].to_vec()), grows).unwrap();
         let mut found = names(&mut reader);

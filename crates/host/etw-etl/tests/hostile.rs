@@ -1,4 +1,4 @@
-//! Mutated files: the reader, the decoder and every export end, within memory, and never panic.
+//! Mutated files: the reader, the decoder and every export terminate, use bounded memory and never panic.
 #![cfg(test)]
 
 mod common;
@@ -13,7 +13,7 @@ use etw_etl::{Exporter, Format, Reader, ReaderOptions};
 use proptest::prelude::*;
 use test_support::reencode;
 
-/// Good files: ours, and those captured on Windows where they are there.
+/// Valid files: the corpus, and files captured on Windows if they are available.
 static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut seeds: Vec<Vec<u8>> = CORPUS.iter().map(|(name, _)| fs::read(corpus_file(name)).unwrap()).collect();
     if let Some(folder) = common::genuine() {
@@ -26,7 +26,7 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     seeds
 });
 
-/// Reads everything there is to read. Answers the number of events.
+/// Reads everything and returns the number of events.
 fn exhaust(bytes: &[u8]) -> u64 {
     let Ok(mut reader) = Reader::new(Cursor::new(bytes), ReaderOptions { memory: 100_000, grows: false }) else {
         return 0;
@@ -60,7 +60,7 @@ fn exhaust(bytes: &[u8]) -> u64 {
     events
 }
 
-/// One change of a file.
+/// One modification of a file.
 #[derive(Clone, Debug)]
 enum Change {
     Byte(prop::sample::Index, u8),
@@ -98,7 +98,7 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
     match change {
         Change::Byte(at, byte) => put(bytes, at.index(length), &[*byte]),
         Change::Word(at, word) => put(bytes, at.index(length), &word.to_le_bytes()),
-        // Mostly where headers are, which is where sizes are.
+        // Mostly in headers, where the sizes are.
         Change::Dword(at, dword) => put(bytes, at.index(length) / 1024 * 1024 + at.index(32) * 4, &dword.to_le_bytes()),
         Change::Cut(at) => bytes.truncate(at.index(length)),
         Change::Repeat(from, to) => {
@@ -114,7 +114,7 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
     }
 }
 
-/// 400 cases, or as many as `PROPTEST_CASES` says.
+/// Returns a configuration with 400 cases, or the number in `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -159,7 +159,7 @@ fn the_seeds_themselves_read_whole() {
 
 #[test]
 fn a_small_file_that_promises_much_costs_little() {
-    // Compressed buffers of a few bytes that claim 16 MiB each.
+    // Compressed buffers of a few bytes that each claim to hold 16 MiB.
     let mut bytes = SEEDS[0][..1024].to_vec();
     for _ in 0..2000 {
         let mut header = [0; 0x50];

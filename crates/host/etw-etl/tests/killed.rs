@@ -1,4 +1,4 @@
-//! A process that is killed while it writes leaves a trace that decodes up to its last buffer.
+//! A process that is killed while it writes leaves a trace that is readable up to its last buffer.
 #![cfg(test)]
 
 mod common;
@@ -11,7 +11,7 @@ use etw_etl::{Event, Reader, Writer};
 
 const CHILD: &str = "ETW_ETL_KILLED_CHILD";
 
-/// The child: writes far more events than anybody waits for. It says when there are enough.
+/// The child process: writes far more events than the test waits for, and reports when there are enough.
 fn write_until_killed() {
     let path = folder("killed").join("a.etl");
     let mut writer = Writer::create(path, options()).unwrap();
@@ -41,7 +41,7 @@ fn a_killed_process_leaves_a_trace_that_decodes_up_to_its_last_buffer() {
     child.wait().unwrap();
 
     let mut reader = Reader::open(folder("killed").join("a.etl")).unwrap();
-    // The kill may have cut the last buffer, and no other.
+    // The kill may have truncated the last buffer, but no other.
     let report = reader.report().clone();
     assert!(report.losses.len() <= 1, "{report}");
     assert!(report.losses.iter().all(|loss| loss.offset / 1024 + 1 >= report.buffers), "{report}");

@@ -1,4 +1,4 @@
-//! Layouts that our writer does not write: files of 32-bit systems, compressed files, records of other types.
+//! Layouts that our writer does not produce: files of 32-bit systems, compressed files, records of other types.
 #![cfg(test)]
 
 mod common;
@@ -17,7 +17,7 @@ fn read(bytes: &[u8]) -> Reader<Cursor<&[u8]>> {
     Reader::new(Cursor::new(bytes), ReaderOptions::default()).unwrap()
 }
 
-/// A buffer with these records, as systems before the processor index wrote it.
+/// Returns a buffer with these records, as written by systems that did not have the processor index yet.
 fn old_buffer(records: &[Vec<u8>], processor: u16, kind: u16) -> Vec<u8> {
     let mut body = Vec::new();
     for record in records {
@@ -61,17 +61,17 @@ fn a_file_of_an_old_32_bit_system_is_read() {
     assert_eq!((event.header.cpu, event.header.is_32_bit, event.header.time.0), (2, true, START.0 + 10_000_000));
 }
 
-/// The same bytes in a format of literals only, which every unpacker of plain LZ77 takes.
+/// Encodes bytes as plain LZ77 with literals only.
 fn pack(bytes: &[u8]) -> Vec<u8> {
     bytes.chunks(32).flat_map(|chunk| [&[0; 4], chunk].concat()).collect()
 }
 
-/// A file with all buffers but the first compressed.
+/// Returns a file in which all buffers but the first are compressed.
 fn compressed(plain: &[u8], format: u32) -> Vec<u8> {
     let mut bytes = plain[..1024].to_vec();
     let set_state = |bytes: &mut [u8]| bytes[0x2C..0x30].copy_from_slice(&format.to_le_bytes());
     set_state(&mut bytes);
-    // LogFileMode in the logfile header.
+    // `LogFileMode` in the logfile header.
     bytes[0x48 + 0x20 + 0x23] |= 0x04;
     for buffer in plain[1024..].chunks(1024) {
         let mut header = BufferHeader::parse(buffer).unwrap();
@@ -91,7 +91,7 @@ fn a_compressed_file_gives_the_events_of_the_plain_one() {
     assert!(read(&packed).report().is_whole());
     let records = |bytes| -> Vec<Vec<u8>> { read(bytes).skip(1).map(|event| event.record().to_vec()).collect() };
     assert_eq!(records(&packed), records(&plain));
-    // Cut within the last buffer, what was unpacked before the cut is there.
+    // If the file is cut off within the last buffer, everything decompressed before that point is available.
     let cut = read(&packed[..packed.len() - 100]);
     assert_eq!(cut.report().losses[0].reason, LossReason::Truncated);
     let all = read(&packed).count();
@@ -112,7 +112,7 @@ fn records_of_other_types_stand_between_events() {
     let mut writer = Writer::create(&path, options()).unwrap();
     let mut buffer = Buffer::new(1024, 0);
     buffer.push(&EventData { timestamp: 1_000_010, ..EventData::default() }).unwrap();
-    // An error record, a message without a time, a kernel event with a time and nothing else.
+    // An error record, a message without a time stamp, a kernel event with only a time stamp.
     buffer.push_record(&[0x0B, 0, 13, 0xC0, 1, 0, 0, 0, 1, 2, 3], 0).unwrap();
     buffer.push_record(&[0x0A, 0, 0, 0x90, 5, 0, 0, 0, 0xAB, 0xCD], 0).unwrap();
     let perfinfo = [&[2, 0, 0x11, 0xC0, 0x14, 0, 0x24, 0x05][..], &1_000_005_u64.to_le_bytes(), &[9; 4]].concat();

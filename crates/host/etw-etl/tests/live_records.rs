@@ -1,4 +1,4 @@
-//! Events from single records, as a session delivers them while it runs.
+//! Events from single records, as delivered by a live session.
 
 use etw_etl::{Clock, Event, EventData, ExtendedItem};
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level};

@@ -1,4 +1,4 @@
-//! Captured packets become a pcapng file: read back here block by block, and by dpkt.
+//! Captured packets are exported as a pcapng file, which is parsed here block by block and by dpkt.
 #![cfg(test)]
 
 mod common;
@@ -16,7 +16,7 @@ const START_AND_END: u64 = 0xC000_0000;
 const RECEIVED: u64 = 0x2_0000_0000;
 const SENT: u64 = 0x1_0000_0000;
 
-/// An Ethernet frame with an IPv4 header and a UDP header from 10.0.0.1 to 10.0.0.2, port 53.
+/// Returns an Ethernet frame with an IPv4 header and a UDP header, from 10.0.0.1 to port 53 of 10.0.0.2.
 fn frame() -> Vec<u8> {
     let ethernet = [&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1][..], &[8, 0]].concat();
     let ip = [0x45, 0, 0, 32, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
@@ -24,7 +24,7 @@ fn frame() -> Vec<u8> {
     [&ethernet[..], &ip, &udp].concat()
 }
 
-/// `Microsoft-Windows-NDIS-PacketCapture`, 1001.
+/// Writes event 1001 of `Microsoft-Windows-NDIS-PacketCapture`.
 fn fragment(writer: &mut Writer, time: u64, keyword: u64, bytes: &[u8]) {
     let size = u32::try_from(bytes.len()).unwrap().to_le_bytes();
     let payload = [&7_u32.to_le_bytes()[..], &8_u32.to_le_bytes(), &size, bytes].concat();
@@ -36,7 +36,7 @@ fn fragment(writer: &mut Writer, time: u64, keyword: u64, bytes: &[u8]) {
     writer.write(0, &event).unwrap();
 }
 
-/// `Microsoft-Windows-PktMon`, 160 version 0.
+/// Writes event 160, version 0, of `Microsoft-Windows-PktMon`.
 fn pktmon(writer: &mut Writer, time: u64, kind: u16, component: u16, drop_reason: u32, original: u16, bytes: &[u8]) {
     let half = |number: u16| number.to_le_bytes();
     let mut payload = 77_u64.to_le_bytes().to_vec();
@@ -67,7 +67,7 @@ fn export(path: &Path) -> (Vec<u8>, (u64, u64)) {
     (pcapng.finish().unwrap(), counts)
 }
 
-/// Kind and body of every block; lengths in front and behind agree.
+/// Returns kind and body of every block, and checks that the lengths before and after each block agree.
 fn blocks(file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let mut blocks = Vec::new();
@@ -86,11 +86,11 @@ fn capture(name: &str) -> std::path::PathBuf {
     let mut writer = Writer::create(&path, options()).unwrap();
     let bytes = frame();
     fragment(&mut writer, 1_000_000, START_AND_END | RECEIVED, &bytes);
-    // In three parts.
+    // A packet in three fragments.
     fragment(&mut writer, 1_000_010, 0x4000_0000 | SENT, &bytes[..10]);
     fragment(&mut writer, 1_000_011, SENT, &bytes[10..20]);
     fragment(&mut writer, 1_000_012, 0x8000_0000 | SENT, &bytes[20..]);
-    // The start of one whose end is missing.
+    // The start of a packet whose end is missing.
     fragment(&mut writer, 1_000_020, 0x4000_0000, &bytes[..10]);
     pktmon(&mut writer, 1_000_030, 1, 12, 0, 46, &bytes);
     pktmon(&mut writer, 1_000_031, 1, 13, 5, 1500, &bytes);
@@ -118,7 +118,7 @@ fn packets_of_both_providers_are_written_with_their_interfaces() {
     }
     assert_eq!((word(packets[3], 12), word(packets[3], 16)), (46, 1500), "captured, and on the wire");
     assert!(String::from_utf8_lossy(packets[3]).contains("dropped, reason 5"));
-    // Received, then sent: the option behind the padded bytes.
+    // Received, then sent: the option after the padded bytes.
     assert_eq!([packets[0], packets[1]].map(|packet| word(packet, 20 + 48 + 4)), [1, 2]);
 }
 

@@ -1,7 +1,7 @@
-//! The page in a browser: headless Chromium opens it, uses it, and says what it shows.
+//! The page in a browser: headless Chromium opens it, uses it, and reports what it shows.
 //!
-//! Where there is no Chromium the tests say so and pass. Pictures of the page, light and dark, wide and narrow, are left in
-//! the build folder for whoever wants to look.
+//! If Chromium is not available, the tests say so and pass. Screenshots of the page, light and dark, wide and narrow, are left in
+//! the build folder for inspection.
 #![cfg(test)]
 
 mod common;
@@ -26,7 +26,7 @@ const TRAITS: &[u8] = b"\x0c\x00Page.Test\x00";
 const HOSTILE: &str =
     "</script><img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>";
 
-/// One event of the test's trace.
+/// One event of the test trace.
 struct Step<'a> {
     at: u64,
     thread: u32,
@@ -66,7 +66,7 @@ const fn step(
     Step { at, thread, name, level, opcode, activity, related }
 }
 
-/// Two functions at one address, and nothing elsewhere.
+/// Names two functions at one address, and nothing elsewhere.
 #[derive(Debug)]
 struct Names;
 
@@ -77,7 +77,7 @@ impl FrameNames for Names {
     }
 }
 
-/// The page of a trace with nested activities on three threads, every level, and a hostile event.
+/// Writes the page of a trace with nested activities on three threads, every level, and a hostile event.
 fn write_page(folder: &Path) -> PathBuf {
     let path = folder.join("page.etl");
     let mut writer = Writer::create(&path, WriterOptions { buffer_size: 65536, ..options() }).unwrap();
@@ -137,9 +137,9 @@ fn write(writer: &mut Writer, step: &Step<'_>, build: impl FnOnce(EventBuilder<'
     writer.write(0, &event).unwrap();
 }
 
-/// Opens a page and returns its elements as they are then; `None`, and a word about it, where there is no browser.
+/// Opens a page and returns the resulting DOM. Prints a message and returns `None` if there is no browser.
 fn browse(page: &Path, hash: &str, arguments: &[&str]) -> Option<String> {
-    // A fresh profile: nothing of the user's, and nothing of another test.
+    // A fresh profile, so that nothing comes from the user or from another test.
     let profile = page.with_file_name(format!("profile-{}-{:?}", std::process::id(), std::thread::current().id()));
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"])
@@ -160,7 +160,7 @@ fn browse(page: &Path, hash: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// Adds a script to a page. With `is_allowed` the page's policy names it, too.
+/// Adds a script to a page. If `is_allowed` is set, the page's policy also allows it.
 fn with_script(page: &Path, name: &str, script: &str, is_allowed: bool) -> PathBuf {
     let text = fs::read_to_string(page).unwrap();
     let mut text = text.replace("</body>", &format!("<script>{script}</script></body>"));
@@ -172,7 +172,7 @@ fn with_script(page: &Path, name: &str, script: &str, is_allowed: bool) -> PathB
     path
 }
 
-/// What stands in an element, by the text right before and behind.
+/// Returns the content of an element, given the text directly before and after it.
 fn between<'a>(dom: &'a str, before: &str, behind: &str) -> &'a str {
     let (_, rest) = dom.split_once(before).unwrap_or_else(|| panic!("no {before} in the page"));
     rest.split_once(behind).unwrap_or_else(|| panic!("no {behind} behind {before}")).0

@@ -1,4 +1,4 @@
-//! What the writer wrote, the reader reads: all events, in order, with bounded memory, also when nobody closed the file.
+//! The reader reads what the writer wrote: all events, in order, with bounded memory, even if the file was never closed.
 #![cfg(test)]
 
 mod common;
@@ -60,7 +60,7 @@ fn events_of_several_processors_come_in_the_order_of_time() {
 fn order_holds_with_room_for_a_single_buffer_and_events_out_of_order() {
     let path = folder("little").join("a.etl");
     let mut writer = Writer::create(&path, options()).unwrap();
-    // A walk through all stamps that is nowhere in order: every buffer overlaps every other.
+    // A permutation of all time stamps that is nowhere in order, so that every buffer overlaps every other.
     for number in 0..1000_u64 {
         let event = EventData { timestamp: 1_000_000 + number * 611 % 1000, ..EventData::default() };
         writer.write(u16::try_from(number % 2).unwrap(), &event).unwrap();
@@ -88,7 +88,7 @@ fn a_process_that_dies_leaves_what_was_flushed() {
         write(&mut writer, 0, 1_000_000 + u64::from(number), "E", |builder| builder.u32("n", number));
     }
     let flushed = writer.summary().events;
-    // What a killed process never does: flush, close, drop.
+    // A killed process does not flush, close or drop the writer.
     std::mem::forget(writer);
     let reader = Reader::open(&path).unwrap();
     assert!(reader.report().is_whole(), "{}", reader.report());
@@ -124,7 +124,7 @@ fn a_file_cut_anywhere_gives_the_events_before_the_cut() {
         let events: Vec<Event> = reader.collect();
         assert_eq!(events.len() as u64, report.events);
         assert!(events.iter().all(|event| whole.iter().any(|record| record == event.record())));
-        // Behind the records a buffer is filling, whose loss is none.
+        // A buffer ends with padding, whose loss does not matter.
         let missing = whole.len() > events.len() && length % 1024 != 0;
         assert!(!missing || length % 1024 > 0x48 || !report.is_whole(), "{length}: {report}");
         assert!(
@@ -141,14 +141,14 @@ fn a_damaged_buffer_costs_itself_and_no_other() {
     let whole = Reader::open(&path).unwrap().count();
     let in_second = Reader::new(Cursor::new(&bytes[..2048]), ReaderOptions::default()).unwrap().count()
         - Reader::new(Cursor::new(&bytes[..1024]), ReaderOptions::default()).unwrap().count();
-    // The second buffer's size becomes nonsense.
+    // Corrupt the size of the second buffer.
     bytes[1024..1028].copy_from_slice(&[0xFF; 4]);
     let reader = Reader::new(Cursor::new(&bytes), ReaderOptions::default()).unwrap();
     assert_eq!(reader.report().losses.len(), 1);
     assert_eq!(reader.report().losses[0].reason, LossReason::BadBufferHeader);
     assert_eq!((reader.report().losses[0].offset, reader.report().lost_bytes), (1024, 1024));
     assert_eq!(reader.count(), whole - in_second);
-    // A place that was never written is no loss.
+    // A buffer that was never written is not a loss.
     bytes[1024..2048].fill(0);
     let reader = Reader::new(Cursor::new(&bytes), ReaderOptions::default()).unwrap();
     assert!(reader.report().is_whole());

@@ -1,4 +1,4 @@
-//! Events that do not describe themselves are named by each source of schemas, and every byte of them is accounted for.
+//! Events that are not self-describing are named by each source of schemas, and every byte of them is covered.
 #![cfg(test)]
 
 mod common;
@@ -16,7 +16,7 @@ use etw_manifest::manifest::{Manifest, ManifestSchemas};
 use etw_manifest::{Schema, Source, tdh, wpp};
 use etw_types::{EventDescriptor, Guid, Opcode};
 
-/// A provider with a value map, lengths and counts by other fields, and an array of structures.
+/// A provider with a value map, a length and a count that are given by other fields, and an array of structs.
 const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
  <provider name="Test-Provider" guid="{11111111-2222-3333-4444-555555555555}" symbol="P" resourceFileName="p" messageFileName="p">
   <tasks><task name="Copy" value="3"/></tasks>
@@ -41,7 +41,7 @@ fn event(payload: &[u8]) -> EventData<'_> {
     EventData { provider: PROVIDER, descriptor, payload, timestamp: 1_000_005, ..EventData::default() }
 }
 
-/// Writes events to a trace; the last is the one that is described.
+/// Writes the described event and the events that describe it to a trace.
 fn trace(name: &str, describing: &[EventData<'_>]) -> std::path::PathBuf {
     let path = folder("schemas").join(name);
     let mut writer = Writer::create(&path, options()).unwrap();
@@ -54,7 +54,7 @@ fn trace(name: &str, describing: &[EventData<'_>]) -> std::path::PathBuf {
     path
 }
 
-/// What the first manifest event of a trace says.
+/// Decodes the first event with id 7 of a trace.
 fn decoded(path: &Path, files: Option<Arc<dyn Schema>>) -> (String, Option<Source>, Option<String>) {
     let mut reader = Reader::open(path).unwrap();
     let mut decoder = Decoder::of(&reader, files);

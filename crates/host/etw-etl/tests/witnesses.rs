@@ -1,8 +1,8 @@
-//! Readers that others wrote open our files and find what we wrote.
+//! Independent readers open our files and find what we wrote.
 //!
-//! Two readers from the Python package index, in a virtual environment under the build folder. Where Python or the index
-//! is not to be had the tests say so and pass. A file captured on Windows goes through the same scripts, so that a script
-//! that finds nothing anywhere is noticed.
+//! Two readers from the Python package index are installed into a virtual environment in the build folder. If Python or the
+//! package index is not available, the tests say so and pass. A file captured on Windows is read by the same scripts, so that a
+//! script that never finds anything is noticed.
 #![cfg(test)]
 
 mod common;
@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use common::{folder, genuine};
-use etw_etl::{Event, Reader};
+use common::{folder, genuine, options};
+use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
+use etw_etl::{Buffer, Decoder, Event, Reader, Writer};
 use serde_json::Value;
 use test_support::{python, run};
 
-/// Bytes of an event's header.
+/// Size of an event header in bytes.
 const HEADER: usize = 0x50;
 const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
 
@@ -26,7 +27,7 @@ static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     python(&environment, "dissect.etl, etl.etl", &PACKAGES, 15)
 });
 
-/// What a script finds in a trace; `None`, and a word about it, where it cannot be run.
+/// Returns what a script finds in a trace. Prints a message and returns `None` if the script cannot be run.
 fn witness(script: &str, trace: &Path) -> Option<Value> {
     let python = match &*PYTHON {
         Ok(python) => python,
@@ -52,7 +53,7 @@ fn event_records(trace: &Path) -> Vec<Event> {
     Reader::open(trace).unwrap().filter(|event| event.header.provider.is_some()).collect()
 }
 
-/// Checks what dissect.etl found against what we wrote or read.
+/// Checks that dissect.etl finds what this crate reads.
 fn dissect_agrees(trace: &Path) {
     let Some(found) = witness("dissect_reader.py", trace) else { return };
     let reader = Reader::open(trace).unwrap();
@@ -63,7 +64,7 @@ fn dissect_agrees(trace: &Path) {
     let ours = event_records(trace);
     assert_eq!(theirs.len(), ours.len(), "{}", trace.display());
     for event in &ours {
-        // They read in the order of the file, we in that of time: an event is found by its bytes.
+        // They read in file order, we in time order, so events are matched by their bytes.
         let rest = hex(&event.record()[HEADER..]);
         let time = event.header.time.to_string();
         let matching = theirs.iter().find(|other| {
@@ -99,7 +100,7 @@ fn etl_parser_finds_the_names_and_values_that_we_wrote() {
     let trace = folder("witnesses-etl-parser").join("simple.etl");
     common::write_simple(&trace);
     let Some(found) = witness("etl_parser_reader.py", &trace) else { return };
-    let events = found.as_array().unwrap();
+    let events = found["events"].as_array().unwrap();
     assert_eq!(events.len(), 20);
     for number in 0..20_u64 {
         let event = events.iter().find(|event| event["fields"]["Number"] == number).unwrap();
@@ -108,7 +109,73 @@ fn etl_parser_finds_the_names_and_values_that_we_wrote() {
         let fields = &event["fields"];
         assert_eq!((&fields["Signed"], &fields["Large"]), (&Value::from(-5), &Value::from(u64::MAX - number)));
         assert_eq!(fields["Name"], format!("name {number}"));
-        // It takes one byte of the count for the text's, in captured files as well.
+        // It treats one byte of the count as part of the text, also in captured files.
         assert_eq!(fields["Text"], format!("\0text {number}"));
     }
+}
+
+/// Hook id (group and type) of kernel events and the version of their class, whose numbers etl-parser reads as documented. It
+/// takes the first bytes of the `TOKEN_USER` of a process for the SID, so events with a SID are not included.
+const KERNEL_EVENTS: [(u16, u16); 17] = [
+    (0x0420, 2),
+    (0x0423, 2),
+    (0x0424, 2),
+    (0x030B, 2),
+    (0x0501, 2),
+    (0x0502, 2),
+    (0x0501, 3),
+    (0x0502, 3),
+    (0x0503, 3),
+    (0x0504, 3),
+    (0x010A, 3),
+    (0x010B, 3),
+    (0x140A, 3),
+    (0x1402, 3),
+    (0x1403, 3),
+    (0x1404, 3),
+    (0x1421, 2),
+];
+
+#[test]
+fn etl_parser_finds_the_numbers_of_kernel_events() {
+    let trace = folder("witnesses-kernel").join("kernel.etl");
+    let mut writer = Writer::create(&trace, options()).unwrap();
+    for (place, (hook_id, version)) in KERNEL_EVENTS.into_iter().enumerate() {
+        let timestamp = 2_000_000 + u64::try_from(place).unwrap();
+        // No two fields have the same value; the zeros at the end terminate a text.
+        let data: Vec<u8> = (1..60_u8).flat_map(|byte| [byte, byte ^ 0x55]).chain([0; 4]).collect();
+        let size = u16::try_from(PERFINFO_SIZE + data.len()).unwrap();
+        let header = SystemHeader {
+            version,
+            header_type: TYPE_PERFINFO_64,
+            size,
+            hook_id,
+            timestamp,
+            ..SystemHeader::default()
+        };
+        let mut buffer = Buffer::new(1024, 0);
+        buffer.push_record(&[&header.to_perfinfo_bytes()[..], &data].concat(), timestamp).unwrap();
+        writer.write_buffer(&mut buffer, timestamp).unwrap();
+    }
+    writer.close().unwrap();
+    let Some(found) = witness("etl_parser_reader.py", &trace) else { return };
+    let theirs = found["kernel"].as_array().unwrap();
+    let (mut reader, mut decoder, mut compared) = (Reader::open(&trace).unwrap(), Decoder::default(), Vec::new());
+    while let Some(event) = reader.next_ref() {
+        let (hook, version) = (event.header.descriptor.id, u16::from(event.header.descriptor.version));
+        if !KERNEL_EVENTS.contains(&(hook, version)) {
+            continue;
+        }
+        let of_event = |other: &&Value| other["hook"] == hook && other["version"] == version;
+        let other = theirs.iter().find(of_event).unwrap_or_else(|| panic!("{hook:#x} version {version} is not known"));
+        let ours = decoder.decode(&event);
+        for (place, number) in other["numbers"].as_array().unwrap().iter().enumerate() {
+            let value = ours.fields.get(place).map(|field| field.node.to_string()).unwrap_or_default();
+            let digits = value.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
+            let value = digits.unwrap_or_else(|| value.parse());
+            assert_eq!(value.ok(), number[1].as_u64(), "{hook:#x} version {version}: {number} in {ours}");
+        }
+        compared.push((hook, version));
+    }
+    assert_eq!(compared, KERNEL_EVENTS);
 }

@@ -1,7 +1,7 @@
 //! Manifests of .NET's `EventSource`, which a provider writes into the trace in chunks.
 //!
 //! An event with the id 0xFFFE starts with an envelope: format, two version numbers, a magic byte, the number of chunks and the
-//! number of this one. UTF-8 text follows.
+//! index of this chunk. UTF-8 text follows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -12,23 +12,23 @@ use crate::bytes::u16_at;
 use crate::schema::{EventSchema, Field, Source};
 use crate::types::Encoding;
 
-/// Id of the events that carry a manifest.
+/// Id of the events that contain a manifest.
 pub const EVENT_ID: u16 = 0xFFFE;
-/// Bytes of an envelope.
+/// Size of an envelope in bytes.
 const SIZE: usize = 8;
 /// The fourth byte of an envelope.
 const MAGIC: u8 = 0x5B;
-/// The format of chunks of XML.
+/// The format for chunks of XML.
 const FORMAT_XML: u8 = 1;
-/// Most memory for incomplete manifests, in bytes, about.
+/// Approximate maximum memory for incomplete manifests, in bytes.
 const MAX_MEMORY: usize = 64 * 1024 * 1024;
-/// What a chunk costs besides its bytes.
+/// Memory cost of a chunk in addition to its bytes.
 const COST: usize = 64;
 
-/// The schema of the events that carry a manifest, for a provider of this name.
+/// Returns the schema of the events that contain a manifest, for a provider of this name.
 #[must_use]
 pub fn schema(provider: Arc<str>) -> Arc<EventSchema> {
-    static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    static FIELDS: LazyLock<Arc<[Field]>> = LazyLock::new(|| {
         let field = |name, in_type| Field::new(name, Encoding::Value(in_type));
         let bytes = ["Format", "MajorVersion", "MinorVersion", "Magic"].map(|name| field(name, InType::U8));
         let counts = ["TotalChunks", "ChunkNumber"].map(|name| field(name, InType::U16));
@@ -41,13 +41,13 @@ pub fn schema(provider: Arc<str>) -> Arc<EventSchema> {
         channel: None,
         keywords: Vec::new(),
         message: None,
-        fields: FIELDS.clone(),
+        fields: Arc::clone(&FIELDS),
         top_level: FIELDS.len(),
         source: Source::BuiltIn,
     })
 }
 
-/// Puts chunks together.
+/// Assembles manifests from their chunks.
 #[derive(Debug, Default)]
 pub struct Assembler {
     open: HashMap<(Guid, u32, u16), Chunks>,
@@ -55,11 +55,11 @@ pub struct Assembler {
     dropped: u64,
 }
 
-/// Chunks of one manifest by their numbers.
+/// Chunks of one manifest by index.
 type Chunks = HashMap<u16, Box<[u8]>>;
 
 impl Assembler {
-    /// Takes a chunk of a process's provider. Returns the manifest if this was the last one missing.
+    /// Adds a chunk from a provider in a process. Returns the manifest if this was the last missing chunk.
     pub fn add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Option<Vec<u8>> {
         let [format, _major, _minor, magic, ..] = *payload.first_chunk::<SIZE>()?;
         let (total, number) = (u16_at(payload, 4)?, u16_at(payload, 6)?);
@@ -76,9 +76,9 @@ impl Assembler {
         }
         let key = (provider, process, total);
         let chunks = self.open.entry(key).or_default();
-        if chunks.insert(number, text.into()).is_none() {
-            self.held += text.len() + COST;
-        }
+        let replaced = chunks.insert(number, text.into());
+        self.held += text.len() + COST;
+        self.held = self.held.saturating_sub(replaced.map_or(0, |text| text.len() + COST));
         if chunks.len() < usize::from(total) {
             return None;
         }
@@ -87,7 +87,7 @@ impl Assembler {
         Some((0..total).filter_map(|number| chunks.get(&number)).flatten().copied().collect())
     }
 
-    /// How many chunks there was no room for.
+    /// Returns how many chunks were dropped because of the memory limit.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
@@ -113,6 +113,17 @@ mod tests {
         assert_eq!(assembler.add(provider, 1, &chunk(2, 0, b"a")).as_deref(), Some(&b"ab"[..]));
         assert_eq!(assembler.add(provider, 2, &chunk(2, 1, b"y")).as_deref(), Some(&b"xy"[..]));
         assert!(assembler.open.is_empty());
+        assert_eq!(assembler.held, 0);
+    }
+
+    #[test]
+    fn a_replaced_chunk_counts_with_its_new_size() {
+        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        for text in [&b"a"[..], b"aaaa", b"aa"] {
+            assert_eq!(assembler.add(provider, 1, &chunk(2, 0, text)), None);
+            assert_eq!(assembler.held, text.len() + super::COST);
+        }
+        assert_eq!(assembler.add(provider, 1, &chunk(2, 1, b"b")).as_deref(), Some(&b"aab"[..]));
         assert_eq!(assembler.held, 0);
     }
 

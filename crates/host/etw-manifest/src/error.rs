@@ -1,24 +1,24 @@
-//! Why a file did not become schemas.
+//! Errors about schema files.
 
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-/// Why a file of schemas could not be read. The path is part of the message.
+/// Why a schema file could not be read. The message includes the path.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused.
+    /// The operating system reported an error.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The content is not what the file's kind needs.
+    /// The content is not valid for this kind of file.
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with its place if there is one.
+        /// What is wrong, with its position if known.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Files and folders of schemas that a user names.
+//! Files and folders of schemas that the user names.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::manifest::{Manifest, ManifestSchemas};
 use crate::schema::{EventKey, EventSchema, Schema, Source};
 use crate::wevt;
 
-/// Largest file that is read, in bytes.
+/// Maximum size of a file in bytes.
 const MAX_FILE: u64 = 512 * 1024 * 1024;
 
-/// The schemas of files.
+/// The schemas from files.
 #[derive(Debug, Default)]
 pub struct SchemaFiles {
     schemas: ManifestSchemas,
@@ -22,11 +22,12 @@ pub struct SchemaFiles {
 }
 
 impl SchemaFiles {
-    /// Adds a manifest, a binary with a `WEVT_TEMPLATE` resource, or all of them in a folder and its folders.
+    /// Adds a manifest, a binary with a `WEVT_TEMPLATE` resource, or all such files in a folder and its subfolders.
     ///
     /// # Errors
     ///
-    /// If a named file cannot be read or describes no events. In a folder such a file is skipped: see [`skipped`](Self::skipped).
+    /// Fails if the file cannot be read or describes no events. In a folder, such files are skipped instead: see
+    /// [`skipped`](Self::skipped).
     pub fn add(&mut self, path: &Path) -> Result<(), Error> {
         if !path.is_dir() {
             self.schemas.add(&read(path)?, Source::File);
@@ -35,7 +36,7 @@ impl SchemaFiles {
         for file in files(path)? {
             match read(&file) {
                 Ok(manifest) => self.schemas.add(&manifest, Source::File),
-                // Most binaries of a folder describe nothing, and that is no news.
+                // Most binaries in a folder describe no events, which is not worth reporting.
                 Err(Error::Content { .. }) if is_binary(&file) => {}
                 Err(error) => self.skipped.push(error),
             }
@@ -43,19 +44,19 @@ impl SchemaFiles {
         Ok(())
     }
 
-    /// Files of folders that could not be read.
+    /// Returns why files in folders could not be read.
     #[must_use]
     pub fn skipped(&self) -> &[Error] {
         &self.skipped
     }
 
-    /// How many events are known.
+    /// Returns the number of known events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.schemas.len()
     }
 
-    /// Whether no event is known.
+    /// Returns whether no event is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.schemas.is_empty()
@@ -81,7 +82,7 @@ fn is_binary(path: &Path) -> bool {
     has_extension(path, &["sys", "dll", "exe", "mui"])
 }
 
-/// Manifests and binaries below a folder, in the order of their names. Symbolic links to folders are not followed.
+/// Returns the manifests and binaries below a folder, sorted by path. Symbolic links to folders are not followed.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -100,11 +101,11 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// Reads a manifest, or the manifest of a binary.
+/// Reads a manifest, or the manifest in a binary.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or describes no events.
+/// Fails if the file cannot be read or describes no events.
 pub fn read(path: &Path) -> Result<Manifest, Error> {
     let size = fs::metadata(path).map_err(Error::io(path))?.len();
     if size > MAX_FILE {

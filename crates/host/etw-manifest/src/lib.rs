@@ -1,16 +1,16 @@
-//! What the events of a trace mean: names, fields, maps and messages.
+//! The meaning of the events of a trace: names, fields, maps and messages.
 //!
-//! Everything that describes events ends in one model, [`EventSchema`], and everything that can be asked for one implements one
-//! trait, [`Schema`]. The sources are
+//! All descriptions of events are converted to one model, [`EventSchema`], and all sources of schemas implement one trait,
+//! [`Schema`]. The sources are
 //!
 //! - [`tdh`]: the `TRACE_EVENT_INFO` and `EVENT_MAP_INFO` structures that a trace stores about its own events,
-//! - [`manifest`]: instrumentation manifests (`.man`, XML), those of .NET's `EventSource` included ([`envelope`]),
-//! - [`wevt`]: the same compiled into a binary's `WEVT_TEMPLATE` resource,
-//! - [`wpp`]: WPP messages, by trace message format files,
+//! - [`manifest`]: instrumentation manifests (`.man`, XML), including those of .NET's `EventSource` ([`envelope`]),
+//! - [`wevt`]: manifests compiled into the `WEVT_TEMPLATE` resource of a binary,
+//! - [`wpp`]: WPP messages, described by trace message format files,
 //! - [`built_in`]: the classes of the kernel's own events and the events of the .NET runtime.
 //!
-//! The crate reads bytes of others and trusts none of them: no input makes it panic, loop or use memory without bound. It reads
-//! no payloads; that is what `etw-etl` does with the model.
+//! The crate treats all of its input as untrusted: no input makes it panic, loop forever or use unbounded memory. It does not
+//! decode payloads; `etw-etl` does that with the model.
 #![forbid(unsafe_code)]
 
 pub mod built_in;

@@ -1,12 +1,12 @@
-//! The text of a message: inserts such as `%1`, and the escapes of message files.
+//! Formats the text of a message: inserts such as `%1`, and the escapes of message files.
 
-/// Length from which on no more values are put in, in bytes.
+/// Maximum text length in bytes before the rest of a message is cut off.
 const MAX_LENGTH: usize = 64 * 1024;
 
-/// Puts values into a message. `value` gives the text of the field with this number, counted from 1; an insert without a field
-/// stays as it is. A format behind an insert (`%1!x!`) is left out: values come in the form people read.
+/// Inserts values into a message. `value` returns the text of the field with this number, counted from 1; an insert without a
+/// field is left unchanged. A format after an insert (`%1!x!`) is dropped, because values are already formatted for people.
 ///
-/// A message of more than 64 KiB is cut, and an ellipsis says so.
+/// Once the text exceeds 64 KiB, it is cut off at the next insert or escape and ends with an ellipsis.
 #[must_use]
 pub fn format(message: &str, mut value: impl FnMut(usize) -> Option<String>) -> String {
     let mut text = String::with_capacity(message.len());

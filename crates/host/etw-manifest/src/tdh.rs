@@ -1,7 +1,7 @@
-//! Schemas that a trace stores about its own events: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO`, as `tdh.h` documents them.
+//! Schemas that a trace contains about its own events: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO`, as documented for `tdh.h`.
 //!
-//! Merging tools write them as classic events of the class [`METADATA_CLASS`]. [`TraceSchemas`] keeps their bytes and reads one
-//! when its event is asked for.
+//! Tools that merge traces write them as classic events of the class [`METADATA_CLASS`]. [`TraceSchemas`] keeps their bytes and
+//! parses a schema when it is first needed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -21,9 +21,11 @@ pub const TYPE_EVENT_INFO: u8 = 32;
 /// Type of an event with a provider's GUID and an `EVENT_MAP_INFO`.
 pub const TYPE_MAP_INFO: u8 = 33;
 
-/// Most memory for schemas of a trace, in bytes, about.
+/// Approximate maximum memory for the schemas of a trace, in bytes.
 const MAX_MEMORY: usize = 256 * 1024 * 1024;
-/// What a schema costs besides its bytes.
+/// Number of fields in cached schemas at which the cache is emptied.
+const MAX_CACHED_FIELDS: usize = 1 << 18;
+/// Memory cost of a schema in addition to its bytes.
 const COST: usize = 128;
 
 const PROPERTIES: usize = 112;
@@ -65,7 +67,7 @@ impl Known {
     }
 }
 
-/// The schemas that a trace carries.
+/// The schemas that a trace contains.
 #[derive(Debug, Default)]
 pub struct TraceSchemas {
     events: HashMap<Known, Box<[u8]>>,
@@ -76,12 +78,12 @@ pub struct TraceSchemas {
     held: usize,
     dropped: u64,
     bad: u64,
-    /// Schemas that were asked for before.
-    read: RwLock<HashMap<Known, Arc<EventSchema>>>,
+    /// Cache of parsed schemas, and the number of their fields.
+    read: RwLock<(HashMap<Known, Arc<EventSchema>>, usize)>,
 }
 
 impl TraceSchemas {
-    /// Takes the payload of an event of [`METADATA_CLASS`]. What is known already stays.
+    /// Adds the payload of an event of [`METADATA_CLASS`]. Descriptions that are already known are not replaced.
     pub fn add(&mut self, event_type: u8, payload: &[u8]) {
         let is_taken = match event_type {
             TYPE_EVENT_INFO => self.add_event(payload),
@@ -91,7 +93,7 @@ impl TraceSchemas {
         self.bad += u64::from(is_taken.is_none());
     }
 
-    /// Takes a chunk of an `EventSource` manifest: the payload of an event with the id 0xFFFE.
+    /// Adds a chunk of an `EventSource` manifest: the payload of an event with the id 0xFFFE.
     pub fn add_chunk(&mut self, provider: Guid, process: u32, payload: &[u8]) {
         if let Some(manifest) = self.chunks.add(provider, process, payload) {
             match Manifest::parse(&manifest) {
@@ -132,39 +134,45 @@ impl TraceSchemas {
         fits
     }
 
-    /// How many events the trace describes, not counting those of `EventSource` manifests.
+    /// Returns how many events the trace describes, including those of `EventSource` manifests.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len() + self.manifests.len()
     }
 
-    /// Whether the trace describes no event.
+    /// Returns whether the trace describes no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many descriptions there was no room for: those beyond 256 MiB.
+    /// Returns how many descriptions, including chunks of manifests, were dropped because of the memory limits.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped + self.chunks.dropped()
     }
 
-    /// How many descriptions could not be read.
+    /// Returns how many descriptions could not be parsed.
     #[must_use]
     pub fn malformed(&self) -> u64 {
         self.bad
     }
 
     fn read(&self, known: &Known) -> Option<Arc<EventSchema>> {
-        let schema = self.read.read().ok().and_then(|read| read.get(known).cloned());
+        let schema = self.read.read().ok().and_then(|read| read.0.get(known).cloned());
         if schema.is_some() {
             return schema;
         }
         let info = self.events.get(known)?;
         let schema = Arc::new(event(info, |name| self.maps.get(&(guid_at(info, 0)?, name.into())).cloned())?);
         if let Ok(mut read) = self.read.write() {
-            read.insert(*known, Arc::clone(&schema));
+            let (known_schemas, fields) = &mut *read;
+            if *fields > MAX_CACHED_FIELDS {
+                known_schemas.clear();
+                *fields = 0;
+            }
+            *fields += schema.fields.len();
+            known_schemas.insert(*known, Arc::clone(&schema));
         }
         Some(schema)
     }
@@ -173,7 +181,7 @@ impl TraceSchemas {
 impl Schema for TraceSchemas {
     fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
         let known = self.read(&Known::asked(key)).or_else(|| self.manifests.event(key));
-        // A manifest does not describe the events that carry it.
+        // A manifest does not describe the events that contain it.
         known.or_else(|| {
             let is_manifest = !key.is_classic && key.id == envelope::EVENT_ID;
             is_manifest.then(|| self.manifests.provider_name(&key.provider).map(envelope::schema))?
@@ -185,7 +193,7 @@ impl Schema for TraceSchemas {
     }
 }
 
-/// The text whose offset stands at this place.
+/// Reads the text whose offset is stored at `place`.
 fn text(info: &[u8], place: usize) -> Option<String> {
     let offset = size_at(info, place).filter(|offset| *offset != 0)?;
     let text = utf16(info.get(offset..)?);
@@ -193,7 +201,7 @@ fn text(info: &[u8], place: usize) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The texts behind each other whose first one's offset stands at this place.
+/// Reads consecutive texts; the offset of the first one is stored at `place`.
 fn texts(info: &[u8], place: usize) -> Vec<Box<str>> {
     let mut texts = Vec::new();
     let Some(mut offset) = size_at(info, place).filter(|offset| *offset != 0) else { return texts };
@@ -208,9 +216,9 @@ fn texts(info: &[u8], place: usize) -> Vec<Box<str>> {
     texts
 }
 
-/// Reads a `TRACE_EVENT_INFO`. `map` finds a map of the same provider by its name.
+/// Parses a `TRACE_EVENT_INFO`. `map` looks up a map of the same provider by name.
 ///
-/// `None` if the structure does not hold together.
+/// Returns `None` if the structure is malformed.
 #[must_use]
 pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option<EventSchema> {
     let count = size_at(info, 100)?;
@@ -234,7 +242,7 @@ pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option
         channel: text(info, 60).map(Into::into),
         keywords: texts(info, 64),
         message: text(info, 76).map(Into::into),
-        fields,
+        fields: fields.into(),
         top_level,
         source: Source::Trace,
     })
@@ -268,7 +276,8 @@ fn named_map(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<Val
     map(&utf16(info.get(offset..)?))
 }
 
-/// Reads an `EVENT_MAP_INFO` of a manifest: values or bits with names.
+/// Parses an `EVENT_MAP_INFO` of a manifest: values or bits with names. Returns `None` if the structure is malformed or a pattern
+/// map.
 #[must_use]
 pub fn map(info: &[u8]) -> Option<ValueMap> {
     const BITS: u32 = 0x02 | 0x10;

@@ -1,41 +1,41 @@
-//! Types of fields: how they stand in a payload and how people read them.
+//! Types of fields: how they are encoded in a payload and how they are shown.
 //!
-//! Numbers are those of `TDH_INTYPE_*` and `TDH_OUTTYPE_*` in Microsoft's documentation, names those of manifests. The encodings
-//! below 26 have the same numbers in TraceLogging, so [`Encoding::Value`] holds an [`InType`]; presentations differ.
+//! The numbers are those of `TDH_INTYPE_*` and `TDH_OUTTYPE_*` in Microsoft's documentation, the names those of manifests.
+//! Encodings below 26 have the same numbers in TraceLogging, so [`Encoding::Value`] holds an [`InType`]. The out types differ.
 
 use etw_types::{InType, OutType};
 
-/// How a value stands in a payload.
+/// How a value is encoded in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// An encoding that TraceLogging has, too. [`InType::Binary`] has no count of its own here: its length is the field's.
+    /// An encoding that TraceLogging also has. [`InType::Binary`] has no length prefix here: the length is given by the field.
     Value(InType),
-    /// As wide as a pointer, shown in hexadecimal.
+    /// A pointer-sized value, shown in hexadecimal.
     Pointer,
-    /// As wide as a pointer, a number.
+    /// A pointer-sized number.
     Size,
-    /// A UTF-16 unit; an array of them is text.
+    /// A UTF-16 code unit; an array of them is text.
     Char16,
     /// A byte of text; an array of them is text.
     Char8,
-    /// UTF-16 behind a byte count in network order.
+    /// UTF-16 text after a byte count in network order.
     ReversedStr16,
-    /// Bytes of text behind a byte count in network order.
+    /// Text bytes after a byte count in network order.
     ReversedStr8,
-    /// UTF-16 up to the end of the payload.
+    /// UTF-16 text up to the end of the payload.
     Rest16,
-    /// Bytes of text up to the end of the payload.
+    /// Text bytes up to the end of the payload.
     Rest8,
-    /// Bytes behind a 32-bit count.
+    /// Bytes after a 32-bit count.
     HexDump,
     /// Bytes up to the end of the payload.
     RestBytes,
-    /// A `TOKEN_USER` and the SID behind it; four zero bytes if there is none.
+    /// A `TOKEN_USER` and the SID after it, or four zero bytes if there is none.
     TokenUser,
-    /// The fields of a structure: the first of them in the schema's list, and how many.
+    /// A struct: the index of its first member in the schema's list, and the number of members.
     Struct {
-        /// Place of the first member.
+        /// Index of the first member.
         first: u16,
         /// Number of members.
         members: u16,
@@ -46,7 +46,7 @@ pub enum Encoding {
 pub type Presentation = OutType;
 
 impl Encoding {
-    /// The encoding of a `TDH_INTYPE_*` number.
+    /// Returns the encoding of a `TDH_INTYPE_*` number.
     #[must_use]
     pub fn from_tdh(number: u16) -> Option<Self> {
         Some(match number {
@@ -67,7 +67,7 @@ impl Encoding {
         })
     }
 
-    /// The `TDH_INTYPE_*` number; 0 for a structure and for what TDH has no number for.
+    /// Returns the `TDH_INTYPE_*` number, or 0 for structs and for encodings without a TDH number.
     #[must_use]
     pub const fn to_tdh(self) -> u16 {
         match self {
@@ -86,26 +86,26 @@ impl Encoding {
         }
     }
 
-    /// The encoding that a manifest calls by this name, such as `win:UInt32`.
+    /// Returns the encoding with this name in manifests, such as `win:UInt32`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         IN_TYPES.iter().find(|(known, ..)| *known == name).and_then(|(_, number, _)| Self::from_tdh(*number))
     }
 
-    /// The name in a manifest, if it has one.
+    /// Returns the name in manifests, if there is one.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         IN_TYPES.iter().find(|(_, number, _)| *number == self.to_tdh() && *number != 0).map(|(name, ..)| *name)
     }
 
-    /// How a value is shown if the manifest does not say: a `TDH_OUTTYPE_*` number.
+    /// Returns how a value is shown if the manifest does not say: a `TDH_OUTTYPE_*` number.
     #[must_use]
     pub fn default_out(self) -> u16 {
         IN_TYPES.iter().find(|(_, number, _)| *number == self.to_tdh()).map_or(0, |(.., out)| *out)
     }
 }
 
-/// Names of manifests, numbers of TDH, and the presentation that is usual for the type.
+/// Name in manifests, TDH number, and the default out type.
 const IN_TYPES: [(&str, u16, u16); 25] = [
     ("win:UnicodeString", 1, 1),
     ("win:AnsiString", 2, 1),
@@ -134,7 +134,7 @@ const IN_TYPES: [(&str, u16, u16); 25] = [
     ("trace:SizeT", 308, 19),
 ];
 
-/// Names of manifests, numbers of TDH, and how this project shows them.
+/// Name in manifests, TDH number, and how this project shows it.
 const OUT_TYPES: [(&str, u16, OutType); 36] = [
     ("xs:string", 1, OutType::String),
     ("xs:dateTime", 2, OutType::DateTime),
@@ -174,7 +174,7 @@ const OUT_TYPES: [(&str, u16, OutType); 36] = [
     ("win:CodePointer", 37, OutType::CodePointer),
 ];
 
-/// How a `TDH_OUTTYPE_*` number is shown. A number that is not known is shown as usual for the encoding.
+/// Returns how to show a `TDH_OUTTYPE_*` number. An unknown number is shown in the default format of the encoding.
 #[must_use]
 pub(crate) fn out_from_tdh(number: u16) -> OutType {
     match number {
@@ -184,7 +184,7 @@ pub(crate) fn out_from_tdh(number: u16) -> OutType {
     }
 }
 
-/// The `TDH_OUTTYPE_*` number of a name in a manifest, such as `win:PID`.
+/// Returns the `TDH_OUTTYPE_*` number of a name in manifests, such as `win:PID`.
 #[must_use]
 pub(crate) fn out_from_name(name: &str) -> Option<u16> {
     match name {

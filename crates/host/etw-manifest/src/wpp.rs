@@ -1,8 +1,9 @@
-//! WPP messages: the formats that trace message format (TMF) files hold.
+//! WPP messages, described by trace message format (TMF) files.
 //!
-//! A file belongs to one message GUID: a line with the GUID and a name, then for each message a line `#typev NAME NUMBER "FORMAT"`
-//! with level and function in a comment, and its arguments in braces, one `EXPRESSION, ItemTYPE -- NUMBER` in a line, counted
-//! from 10. `tracepdb` writes such files from a PDB, where the same lines are annotations. The layout follows Microsoft's description of TMF files and public examples.
+//! A file belongs to one message GUID. It has a line with the GUID and a name. For each message, it has a line
+//! `#typev NAME NUMBER "FORMAT"` with the level and the function in a comment, followed by the arguments in braces: one
+//! `EXPRESSION, ItemTYPE -- NUMBER` per line, counted from 10. `tracepdb` extracts such files from a PDB, where the same lines
+//! are annotations. The layout follows Microsoft's description of TMF files and public examples.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,11 +17,11 @@ use crate::error::Error;
 use crate::schema::{EventKey, EventSchema, Field, MapEntry, Schema, Source, ValueMap, limited};
 use crate::types::Encoding;
 
-/// Largest file that is read, in bytes.
+/// Maximum size of a TMF file in bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
-/// Largest PDB that is read, in bytes.
+/// Maximum size of a PDB in bytes.
 const MAX_PDB: u64 = 2 << 30;
-/// Most arguments of a message.
+/// Maximum number of arguments of a message.
 const MAX_ARGUMENTS: usize = 64;
 /// The number of the first argument in a format.
 const FIRST: usize = 10;
@@ -33,11 +34,11 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Adds a TMF file, or all of a folder.
+    /// Adds a TMF file, or all TMF files in a folder.
     ///
     /// # Errors
     ///
-    /// If the file or folder cannot be read, or a file holds no message.
+    /// Fails if the file or folder cannot be read, or if a file describes no message.
     pub fn add(&mut self, path: &Path) -> Result<(), Error> {
         if !path.is_dir() {
             return self.add_file(path);
@@ -62,11 +63,11 @@ impl Messages {
         }
     }
 
-    /// Adds the messages of a PDB; returns how many it describes.
+    /// Adds the messages of a PDB and returns how many it describes.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or is no PDB.
+    /// Fails if the file cannot be read or is not a PDB.
     pub fn add_pdb(&mut self, path: &Path) -> Result<usize, Error> {
         if fs::metadata(path).map_err(Error::io(path))?.len() > MAX_PDB {
             return Err(Error::io(path)(io::Error::other("the file has more than 2 GiB")));
@@ -76,7 +77,7 @@ impl Messages {
         Ok(self.parse(&formats.map_err(|error| Error::content(path, error.to_string()))?))
     }
 
-    /// Reads the text of TMF files. Returns how many messages it describes.
+    /// Parses the text of TMF files and returns how many messages it describes.
     pub fn parse(&mut self, text: &str) -> usize {
         let mut guid: Option<Guid> = None;
         let mut open: Option<Message> = None;
@@ -104,13 +105,13 @@ impl Messages {
         found
     }
 
-    /// How many messages are known.
+    /// Returns the number of known messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether no message is known.
+    /// Returns whether no message is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -127,7 +128,7 @@ impl Schema for Messages {
     }
 }
 
-/// A message that is being read.
+/// A message that is being parsed.
 struct Message {
     name: String,
     number: u16,
@@ -138,7 +139,7 @@ struct Message {
 }
 
 impl Message {
-    /// `NAME NUMBER "FORMAT" // LEVEL=… FLAGS=… FUNC=…`.
+    /// Parses `NAME NUMBER "FORMAT" // LEVEL=… FLAGS=… FUNC=…`.
     fn declared(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once(' ')?;
         let (number, rest) = rest.trim_start().split_once(' ')?;
@@ -157,7 +158,8 @@ impl Message {
         })
     }
 
-    /// `EXPRESSION, ItemTYPE -- NUMBER`. What is not understood ends the arguments: the bytes behind have no known place.
+    /// Parses `EXPRESSION, ItemTYPE -- NUMBER`. All arguments after the first one that cannot be parsed are ignored, because
+    /// their offsets are unknown.
     fn argument(&mut self, line: &str) -> Option<()> {
         let (declaration, number) = line.rsplit_once(" -- ")?;
         let place = number.trim().parse::<usize>().ok()?.checked_sub(FIRST)?;
@@ -171,7 +173,7 @@ impl Message {
         Some(())
     }
 
-    /// Whether the format asks for hexadecimal digits.
+    /// Returns whether the format specifies hexadecimal digits.
     fn is_hexadecimal(&self, place: usize) -> bool {
         let insert = format!("%{}!", place + FIRST);
         let behind = self.format.split_once(&insert).and_then(|(_, behind)| behind.split_once('!'));
@@ -183,7 +185,7 @@ impl Message {
         for (insert, value) in [("%!FUNC!", self.function.as_deref()), ("%!LEVEL!", self.level.as_deref())] {
             message = message.replace(insert, value.unwrap_or_default());
         }
-        // The last first: `%10` is the first argument, and must not be found in `%1` that it became.
+        // From last to first: `%10` is the first argument and becomes `%1`, which must not be matched again.
         for place in (0..self.arguments.len()).rev() {
             message = message.replace(&format!("%{}!", place + FIRST), &format!("%\u{1}{}!", place + 1));
         }
@@ -195,13 +197,13 @@ impl Message {
             keywords: Vec::new(),
             message: Some(message.replace('\u{1}', "").into()),
             top_level: self.arguments.len(),
-            fields: self.arguments,
+            fields: self.arguments.into(),
             source: Source::File,
         }
     }
 }
 
-/// The field of an argument's type.
+/// Returns the field for an argument type.
 fn item_field(name: &str, item: &str) -> Option<Field> {
     let (kind, list) = match item.split_once('(') {
         Some((kind, list)) => (kind, list.strip_suffix(')')),

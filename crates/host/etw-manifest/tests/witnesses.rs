@@ -1,5 +1,6 @@
-//! A reader that others wrote finds in our resources what the manifest says: libyal's libfwevt, from the Python package index,
-//! in a virtual environment under the build folder. If Python or the index is not to be had, the test says so and passes.
+//! An independent parser finds in our resources what the manifest declares: libyal's libfwevt, installed from the Python package
+//! index into a virtual environment in the build folder. If Python or the package index is not available, the test says so and
+//! passes.
 #![cfg(test)]
 
 use std::fs;
@@ -12,7 +13,7 @@ use test_support::{python, run};
 
 const PACKAGE: &str = "libfwevt-python==20260702";
 
-/// What libfwevt finds in a resource, or why it cannot be asked.
+/// Returns what libfwevt finds in a resource, or why it is not available.
 fn libfwevt(resource: &Path) -> Result<String, String> {
     let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-manifest-witnesses");
     let python = python(&environment, "pyfwevt", &[PACKAGE], 15)?;

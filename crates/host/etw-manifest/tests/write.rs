@@ -1,4 +1,4 @@
-//! Resources that are written: read back, and beside one that Microsoft's message compiler wrote.
+//! Written resources: parsed again, and compared with one that Microsoft's message compiler wrote.
 #![cfg(test)]
 
 use std::fs;
@@ -81,7 +81,7 @@ fn an_event_has_its_numbers_and_the_bit_of_its_channel() {
     assert_eq!(all(&numbers[3]), (0, 0, 1, 3, 0));
 }
 
-/// The resource of a manifest of others (elastic/beats), which is not part of this repository.
+/// Uses a manifest of another project (elastic/beats) and its compiled resource, which are not part of this repository.
 #[test]
 fn the_resource_is_that_of_microsofts_message_compiler_but_for_the_guids_of_templates() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data/manifests");
@@ -92,7 +92,7 @@ fn the_resource_is_that_of_microsofts_message_compiler_but_for_the_guids_of_temp
     let manifest = Manifest::parse_checked(&manifest).unwrap();
     let (mut ours, texts) = wevt::write(&manifest);
     let mut theirs = wevt::resources(&binary).unwrap().templates.unwrap();
-    // Two bytes behind the end that the header names.
+    // The resource has two more bytes than its header says.
     assert_eq!(theirs.split_off(ours.len()), [0, 0]);
     for bytes in [&mut ours, &mut theirs] {
         let templates: Vec<usize> = (0..bytes.len() - 4).filter(|at| &bytes[*at..*at + 4] == b"TEMP").collect();

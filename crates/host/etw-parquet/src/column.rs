@@ -1,4 +1,4 @@
-//! One column: its type in the file, and the values that wait for the next row group.
+//! One column: its type in the file, and the values that are buffered for the next row group.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use parquet::schema::types::{Type, TypePtr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Bool,
-    /// Bits and sign.
+    /// Number of bits, and whether it is signed.
     Integer(u8, bool),
     F32,
     F64,
@@ -35,7 +35,7 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-/// Values that wait.
+/// Buffered values.
 #[derive(Debug)]
 enum Values {
     Bool(Vec<bool>),
@@ -53,13 +53,13 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
     pub(crate) is_list: bool,
     values: Values,
-    /// How much of its path each value has: a value, or nothing.
+    /// Definition level of each value: how much of its path is present.
     definitions: Vec<i16>,
-    /// Whether a value goes on with the list of the one before.
+    /// Repetition level of each value: whether it continues the list of the previous value.
     repetitions: Vec<i16>,
 }
 
-/// Definition levels: a value that may be missing, and a list that may be missing, may be empty, and has values.
+/// Definition levels: of an optional value, and of an optional list that may be empty and may contain nulls.
 const NOTHING: i16 = 0;
 const VALUE: i16 = 1;
 const EMPTY_LIST: i16 = 1;
@@ -79,7 +79,7 @@ impl Column {
         Self { name, kind, is_list, values, definitions: Vec::new(), repetitions: Vec::new() }
     }
 
-    /// The column's part of a file's schema.
+    /// Returns the column's part of the file schema.
     pub(crate) fn schema(&self) -> Result<TypePtr> {
         let value = |name: &str| {
             let (physical, logical) = match self.kind {
@@ -115,14 +115,14 @@ impl Column {
         group.with_fields(vec![list]).build().map(Arc::new)
     }
 
-    /// Adds a row; returns the bytes that it costs, about.
+    /// Adds a row and returns its approximate memory cost in bytes.
     pub(crate) fn add(&mut self, value: Option<Value>) -> usize {
         let (is_there, cost) = self.keep(value);
         self.definitions.push(if is_there { VALUE } else { NOTHING });
         cost
     }
 
-    /// Adds a row with a list.
+    /// Adds a row with a list and returns its approximate memory cost in bytes.
     pub(crate) fn add_list(&mut self, values: Option<impl IntoIterator<Item = Option<Value>>>) -> usize {
         let Some(values) = values else {
             self.definitions.push(NOTHING);
@@ -147,7 +147,7 @@ impl Column {
     fn keep(&mut self, value: Option<Value>) -> (bool, usize) {
         match (&mut self.values, value) {
             (Values::Bool(values), Some(Value::Bool(value))) => values.push(value),
-            // The lower half: columns of unsigned numbers have their bits.
+            // Keep the lower half: columns of unsigned numbers store the same bits.
             (Values::I32(values), Some(Value::Integer(value))) => {
                 let [a, b, c, d, ..] = value.to_le_bytes();
                 values.push(i32::from_le_bytes([a, b, c, d]));
@@ -165,7 +165,7 @@ impl Column {
         (true, 10)
     }
 
-    /// Writes the rows that wait, and forgets them.
+    /// Writes the buffered rows and clears them.
     pub(crate) fn write(&mut self, writer: &mut ColumnWriter<'_>) -> Result<()> {
         let definitions = std::mem::take(&mut self.definitions);
         let repetitions = std::mem::take(&mut self.repetitions);

@@ -1,11 +1,11 @@
-//! From the fields of an event to columns.
+//! Converts the fields of an event to columns.
 
 use etw_etl::decode::{Field, Node, Scalar};
 use etw_types::{InType, OutType};
 
 use crate::column::{Kind, Value};
 
-/// What a field is in a file: a name, a type, and whether it is a list.
+/// The column of a field: its name, its type, and whether it is a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub(crate) name: String,
@@ -13,13 +13,13 @@ pub(crate) struct Shape {
     pub(crate) is_list: bool,
 }
 
-/// A field's value for its column.
+/// The value of a field for its column.
 pub(crate) enum Cell {
     One(Option<Value>),
     Many(Vec<Option<Value>>),
 }
 
-/// Calls `each` for every column that the fields of an event have: members of structs with the names of both.
+/// Calls `each` for every column of an event's fields. The column of a struct member is named after the struct and the member.
 pub(crate) fn visit<'a>(fields: &'a [Field], prefix: &str, each: &mut impl FnMut(String, &'a Field)) {
     for field in fields {
         let name = if prefix.is_empty() { field.name.clone() } else { format!("{prefix}.{}", field.name) };
@@ -30,7 +30,7 @@ pub(crate) fn visit<'a>(fields: &'a [Field], prefix: &str, each: &mut impl FnMut
     }
 }
 
-/// The column of a field.
+/// Returns the column of a field.
 pub(crate) fn shape(name: String, field: &Field) -> Shape {
     let kind = |value: Option<&Scalar>| kind(field.in_type, field.out_type, value);
     match &field.node {
@@ -45,7 +45,7 @@ pub(crate) fn shape(name: String, field: &Field) -> Shape {
     }
 }
 
-/// The type of a field's values: that of its schema, and text for integers with names.
+/// Returns the type of a field's values: that of its schema, or text for integers that are shown by name.
 fn kind(in_type: InType, out_type: OutType, value: Option<&Scalar>) -> Kind {
     let is_time = matches!(out_type, OutType::DateTime | OutType::DateTimeCultureInsensitive | OutType::DateTimeUtc);
     match (in_type, value) {
@@ -87,7 +87,7 @@ fn kind(in_type: InType, out_type: OutType, value: Option<&Scalar>) -> Kind {
     }
 }
 
-/// A field's value for a column of this type, and whether it says everything.
+/// Returns the value of a field for its column, and whether the column represents it exactly.
 pub(crate) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
     match &field.node {
         Node::Value(value) if !shape.is_list => {
@@ -112,10 +112,10 @@ pub(crate) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
     }
 }
 
-/// 100 ns between 1601 and 1970.
+/// 100 ns units between 1601 and 1970.
 const TO_1970: i64 = 116_444_736_000_000_000;
 
-/// Nanoseconds since 1970 of 100 ns since 1601; `None` if that does not fit.
+/// Converts 100 ns units since 1601 to nanoseconds since 1970. Returns `None` on overflow.
 pub(crate) fn nanoseconds(filetime: i64) -> Option<i64> {
     filetime.checked_sub(TO_1970)?.checked_mul(100)
 }
@@ -151,7 +151,7 @@ fn value_of(value: &Scalar, kind: Kind) -> (Option<Value>, bool) {
     (Some(value), true)
 }
 
-/// 100 ns since 1970 of a date as it is shown.
+/// Returns the 100 ns units since 1970 of a decoded date.
 fn moment(value: &Scalar) -> Option<i64> {
     match value {
         Scalar::Word(text) => etw_etl::FileTime::parse(text)?.0.checked_sub(TO_1970),

@@ -1,4 +1,4 @@
-//! One file: the events of one kind.
+//! One file, with the events of one kind.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,7 +15,7 @@ use parquet::schema::types::Type;
 use crate::column::{Column, Kind, Value};
 use crate::fields::{Cell, Shape, cell, nanoseconds, visit};
 
-/// Columns that every file has.
+/// The columns that every file has.
 const COMMON: [(&str, Kind); 19] = [
     ("time", Kind::Nanoseconds),
     ("provider", Kind::Text),
@@ -38,19 +38,19 @@ const COMMON: [(&str, Kind); 19] = [
     ("raw", Kind::Bytes),
 ];
 
-/// A file that is written.
+/// A file that is being written.
 pub(crate) struct Table {
     shapes: Vec<Shape>,
     columns: Vec<Column>,
     writer: SerializedFileWriter<File>,
-    /// Rows that wait.
+    /// Number of buffered rows.
     rows: u64,
-    /// Memory that they hold, about.
+    /// Approximate memory of the buffered rows, in bytes.
     pub(crate) held: usize,
 }
 
 impl Table {
-    /// Begins a file for events with these fields.
+    /// Creates a file for events with these fields.
     pub(crate) fn create(path: &Path, shapes: Vec<Shape>) -> Result<Self> {
         let mut used: HashSet<String> = HashSet::new();
         let mut columns = Vec::with_capacity(COMMON.len() + shapes.len());
@@ -60,7 +60,7 @@ impl Table {
         }
         for shape in &shapes {
             let mut name = if shape.name.is_empty() { "field".to_owned() } else { shape.name.clone() };
-            // Databases do not tell names by their case.
+            // Databases compare column names without regard to case.
             for number in 2.. {
                 if used.insert(name.to_lowercase()) {
                     break;
@@ -76,7 +76,7 @@ impl Table {
         Ok(Self { shapes, columns, writer, rows: 0, held: 0 })
     }
 
-    /// Adds an event whose fields are those of the file.
+    /// Adds an event, which must have the fields of the file.
     pub(crate) fn add(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
         let mut cells = Vec::with_capacity(self.shapes.len());
         let mut is_exact = true;
@@ -92,7 +92,7 @@ impl Table {
             event.stack().map(|frames| frames.into_iter().map(|frame| Some(Value::Integer(frame.cast_signed()))));
         let mut cost = 0;
         let mut columns = self.columns.iter_mut();
-        // In this order: the one that ends first must be asked first.
+        // The order matters: `zip` advances the first iterator first, so no column is consumed when the common values end.
         for (value, column) in common(event, decoded, raw).into_iter().zip(columns.by_ref()) {
             cost += match (column.is_list, value) {
                 (true, _) => column.add_list(stack.clone()),
@@ -109,7 +109,7 @@ impl Table {
         self.held += cost;
     }
 
-    /// Writes the rows that wait.
+    /// Writes the buffered rows.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
@@ -134,7 +134,7 @@ impl Table {
     }
 }
 
-/// The values of the columns that every file has; nothing for the stack, which is a list.
+/// Returns the values of the common columns. The value for the stack is `None`, because that column is a list.
 fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Option<Value>; COMMON.len()] {
     let header = &event.header;
     let descriptor = &header.descriptor;

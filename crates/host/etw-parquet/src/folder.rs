@@ -1,4 +1,4 @@
-//! A folder of files, one for each kind of event.
+//! A folder with one file per kind of event.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,18 +11,18 @@ use etw_types::Guid;
 use crate::fields::{Shape, shape, visit};
 use crate::file::Table;
 
-/// Memory for rows that wait, in bytes, about.
+/// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
-/// A row group is not larger than this in memory.
+/// Approximate maximum size of a row group in memory, in bytes.
 const GROUP: usize = 32 * 1024 * 1024;
-/// Most files. A hostile trace may have as many kinds as events; those of further kinds are counted.
+/// Maximum number of files. A hostile trace may have as many kinds as events; events of further kinds are only counted.
 const MAX_FILES: usize = 2000;
-/// Most columns of fields in a file.
+/// Maximum number of field columns in a file.
 const MAX_COLUMNS: usize = 2000;
-/// Longest name of a file, without its number and extension.
+/// Maximum length of a file name, without its number and extension.
 const MAX_NAME: usize = 120;
 
-/// What tells one kind of event from another.
+/// Identifies a kind of event.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Key {
     class: Option<Guid>,
@@ -36,21 +36,22 @@ struct Key {
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Files in the folder.
+    /// Number of files in the folder.
     pub files: usize,
-    /// Events in them.
+    /// Number of events in the files.
     pub events: u64,
-    /// Events that there was no file for, as there would be too many.
+    /// Number of events left out because there would be too many files or columns.
     pub left_out: u64,
 }
 
-/// A folder that is written. It takes its name when it is complete; until then nothing of that name exists.
+/// A folder that is being written. It gets its name when it is complete; until then, its files are in a temporary folder next to
+/// it.
 pub struct Folder {
     path: PathBuf,
     beside: PathBuf,
     tables: HashMap<Key, usize>,
     open: Vec<Table>,
-    /// How often the name of a file was used, without regard to case.
+    /// How often each file name was used, ignoring case.
     names: HashMap<String, usize>,
     held: usize,
     summary: Summary,
@@ -63,11 +64,11 @@ impl std::fmt::Debug for Folder {
 }
 
 impl Folder {
-    /// Begins a folder. One that exists must be empty: what is in it would be read as part of the trace.
+    /// Starts a folder. An existing folder must be empty, because its content would be read as part of the trace.
     ///
     /// # Errors
     ///
-    /// If there is something of this name, or a folder beside it cannot be made.
+    /// Fails if the path exists and is not an empty folder, or if the temporary folder next to it cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
@@ -97,7 +98,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         let mut shapes = Vec::new();
         visit(&decoded.fields, "", &mut |name, field| shapes.push(shape(name, field)));
@@ -146,7 +147,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If a file cannot be completed, or something took the folder's name meanwhile.
+    /// Fails if a file cannot be completed, or if the folder's name has been taken in the meantime.
     pub fn finish(mut self) -> io::Result<Summary> {
         for table in std::mem::take(&mut self.open) {
             table.finish().map_err(|error| failed(&self.beside, &error))?;
@@ -163,7 +164,7 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// A folder that is not complete leaves nothing behind; after `finish` there is nothing of this name.
+    /// Removes an incomplete folder. After a successful `finish`, there is nothing to remove.
     fn drop(&mut self) {
         self.open.clear();
         let _ = fs::remove_dir_all(&self.beside);
@@ -174,7 +175,8 @@ fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {
     io::Error::other(format!("cannot write {}: {error}", path.display()))
 }
 
-/// `Provider.Event.parquet`, with a number if there is one of this name; what a file system may not take is an underscore.
+/// Returns `Provider.Event.parquet`, with a number if that name is taken. Characters that a file system may not accept are
+/// replaced with underscores.
 fn file_name(names: &mut HashMap<String, usize>, event: &EventRef<'_>, decoded: &Decoded) -> String {
     let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
     let name = decoded.event.clone().unwrap_or_else(|| format!("event-{}", event.header.descriptor.id));

@@ -1,7 +1,8 @@
-//! Events of `.etl` traces as Parquet, for traces that outgrow one machine: `DuckDB`, Polars and Spark read a folder of them.
+//! Events of `.etl` traces as Parquet, for traces that outgrow one machine: `DuckDB`, Polars and Spark read a folder of such
+//! files.
 //!
-//! A [`Folder`] gets one file for each kind of event, which is a provider, an event and its fields. A file has the columns of
-//! every event, always with these names and types:
+//! A [`Folder`] has one file per kind of event, where a kind is a provider, an event and its fields. Every file has these
+//! columns:
 //!
 //! | column | type | |
 //! |---|---|---|
@@ -10,17 +11,17 @@
 //! | `id`, `version`, `level`, `opcode`, `task`, `pid`, `tid`, `cpu` | unsigned integer | |
 //! | `keyword` | unsigned 64-bit integer | |
 //! | `activity`, `related` | string | |
-//! | `message` | string | the text of its manifest or its TMF file |
-//! | `stack` | list of unsigned 64-bit integers | return addresses, the innermost first |
-//! | `raw` | binary | the event's data, if not all of it was decoded or a value does not fit its column |
+//! | `message` | string | the text from the manifest or the TMF file |
+//! | `stack` | list of unsigned 64-bit integers | return addresses, innermost first |
+//! | `raw` | binary | the event's data, if it was not decoded completely or a value does not fit its column |
 //!
-//! and behind them its fields, by their own names; `name_2` if a column is called so already, without regard to case. A field's
-//! column is a boolean, an integer of its width and sign, a 32-bit or 64-bit floating-point number, a timestamp (microseconds), binary,
-//! or a string for everything else: text, GUIDs, addresses, SIDs, statuses with their names, names of values. Pointers and other
-//! hexadecimal numbers are unsigned integers. Members of structs are columns `outer.inner`; arrays of values are lists; arrays of
-//! structs, and data in an encoding of the provider's own, are JSON. Any value may be null.
+//! The fields of the event follow under their own names, or as `name_2` if a column already has that name, ignoring case. The
+//! column of a field is a boolean, an integer of the field's width and sign, a 32-bit or 64-bit floating-point number, a
+//! timestamp (microseconds), binary, or a string for everything else: text, GUIDs, addresses, SIDs, statuses with their names,
+//! names of values. Pointers and other hexadecimal numbers are unsigned integers. Members of structs are columns `outer.inner`;
+//! arrays of values are lists; arrays of structs and data in a provider-defined encoding are JSON. Any value may be null.
 //!
-//! Memory is bounded: rows wait in memory up to a limit, then the file with the most of them gets a row group.
+//! Memory is bounded: rows are buffered up to a limit, then the rows of the largest buffer are written as a row group.
 #![forbid(unsafe_code)]
 
 mod column;

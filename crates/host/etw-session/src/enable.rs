@@ -1,4 +1,4 @@
-//! Providers of a session: enable, disable, ask for state.
+//! The providers of a session: enable, disable, capture state.
 
 use etw_types::{ControlCode, Guid};
 
@@ -19,39 +19,40 @@ impl<'a> Provider<'a> {
         Self { session, guid, property }
     }
 
-    /// Asks for events. A second request replaces the first, filters included.
+    /// Enables the provider. A second request replaces the first, including its filters.
     ///
     /// # Errors
     ///
-    /// A limit, or what the system answered. After `Timeout` the request stands.
+    /// A limit that the request exceeds, or any error that the system returns. After `Timeout` the request remains in
+    /// effect.
     pub fn enable(&self, enable: &Enable) -> Result<(), Error> {
         self.call(ControlCode::EnableProvider, enable)
     }
 
-    /// Takes the request back.
+    /// Disables the provider.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn disable(&self) -> Result<(), Error> {
         self.call(ControlCode::DisableProvider, &Enable::default())
     }
 
-    /// Asks the provider, which this session must have enabled, to log its state. `enable` is what the callback is told; the
-    /// events reach every session.
+    /// Requests the state of the provider, which this session must have enabled. The callback receives the values of
+    /// `enable`; the events go to every session.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn capture_with(&self, enable: &Enable) -> Result<(), Error> {
         self.call(ControlCode::CaptureState, enable)
     }
 
-    /// [`capture_with`](Self::capture_with) every level and keyword.
+    /// [`capture_with`](Self::capture_with) for every level and keyword.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn capture(&self) -> Result<(), Error> {
         self.capture_with(&Enable::default())
     }

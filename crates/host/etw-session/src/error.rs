@@ -1,4 +1,4 @@
-//! What can go wrong, with the code, its name, why, and what to do about it.
+//! Errors, with the code, its name, its cause and advice.
 
 use std::{error, fmt};
 
@@ -8,34 +8,34 @@ use etw_types::session::TraceInfoClass;
 use crate::Limit;
 use crate::explain::{Call, Explanation, describe, explain};
 
-/// Why something could not be done.
+/// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused.
+    /// The system returned an error.
     System {
-        /// What was called.
+        /// The call that failed.
         call: Call,
-        /// What it answered.
+        /// The code that it returned.
         code: Win32Error,
     },
-    /// A limit was exceeded. The system was not asked.
+    /// A limit was exceeded. The system was not called.
     Limit(Limit),
-    /// The system's answer does not have the layout of its class.
+    /// The system's result does not have the layout of its class.
     Malformed(Malformed),
 }
 
-/// An answer that does not have the layout of its class.
+/// A result that does not have the layout of its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// The class.
     pub class: TraceInfoClass,
-    /// What was missed.
+    /// What is wrong with it.
     pub reason: &'static str,
 }
 
 impl Error {
-    /// The error of a call.
+    /// Creates the error of a call.
     #[must_use]
     pub const fn of(call: Call, code: Win32Error) -> Self {
         Self::System { call, code }
@@ -45,18 +45,18 @@ impl Error {
         move |code| Self::of(call, code)
     }
 
-    /// The Win32 code: the system's, or the one that the system would have given.
+    /// Returns the Win32 code: the system's, or the one that the system would have returned.
     #[must_use]
     pub const fn code(&self) -> Win32Error {
         match self {
             Self::System { code, .. } => *code,
             Self::Limit(limit) => limit.code(),
-            // What a reader of bytes says that are not what they should be.
+            // The usual code for data that does not have the expected layout.
             Self::Malformed(_) => Win32Error::FileCorrupt,
         }
     }
 
-    /// Name, cause and advice, where this crate knows the code.
+    /// Returns name, cause and advice, if this crate has a text for the code.
     #[must_use]
     pub fn explanation(&self) -> Option<Explanation> {
         match self {
@@ -65,14 +65,14 @@ impl Error {
         }
     }
 
-    /// Whether the system does not have this at all, however it is asked: not here, or not in this version.
+    /// Whether the system does not support the operation at all, or not in this version.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
         matches!(self.code(), Win32Error::CallNotImplemented | Win32Error::NotSupported | Win32Error::ProcNotFound)
     }
 }
 
-/// One line: code, name, cause and advice; the system's own message for a code that this crate has no text for.
+/// One line: code, name, cause and advice. A code without a text in this crate gets the system's own message.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

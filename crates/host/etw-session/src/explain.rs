@@ -1,7 +1,7 @@
-//! What the codes of session control mean: name, cause, advice.
+//! The meaning of the error codes of session control: name, cause, advice.
 //!
-//! One code has different causes in different functions, so an explanation belongs to a call. The texts follow the
-//! public documentation of the functions and what users of other tools ran into.
+//! One code has different causes in different functions, so an explanation belongs to a call. The texts are based on
+//! the public documentation of the functions and on problems that users of other tools reported.
 
 mod names;
 mod texts;
@@ -14,23 +14,23 @@ use etw_types::session::TraceInfoClass;
 use crate::platform::message;
 use texts::{general, particular};
 
-/// What was called.
+/// The function that was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Call {
     /// `StartTrace`.
     Start,
-    /// `ControlTrace` with the code for query.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_QUERY`.
     Query,
-    /// `ControlTrace` with the code for stop.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_STOP`.
     Stop,
-    /// `ControlTrace` with the code for update.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_UPDATE`.
     Update,
-    /// `ControlTrace` with the code for flush.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_FLUSH`.
     Flush,
-    /// `ControlTrace` with the code for another file.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_INCREMENT_FILE`.
     IncrementFile,
-    /// `ControlTrace` with the code that makes it deliver in real time.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME`.
     ConvertToRealTime,
     /// `QueryAllTraces`.
     QueryAll,
@@ -44,7 +44,7 @@ pub enum Call {
     Enumerate(TraceInfoClass),
     /// `OpenTrace` and `ProcessTrace`.
     Consume,
-    /// Turning the profile privilege on.
+    /// Enabling the profile privilege.
     Privilege,
 }
 
@@ -74,9 +74,9 @@ impl fmt::Display for Call {
 pub struct Explanation {
     /// The C name, without `ERROR_`.
     pub name: &'static str,
-    /// Why, as a clause without a semicolon.
+    /// The cause, as a clause without a semicolon.
     pub cause: &'static str,
-    /// What to do, as an imperative.
+    /// The advice, as an imperative.
     pub advice: &'static str,
 }
 
@@ -86,15 +86,15 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// What `code` means if `call` returns it; `None` for a code that this crate has no text for. [`Error`](crate::Error) has a
-/// message for every code.
+/// Returns what `code` means if `call` returns it, or `None` if this crate has no text for the code. The message of
+/// [`Error`](crate::Error) covers every code.
 #[must_use]
 pub fn explain(call: Call, code: Win32Error) -> Option<Explanation> {
     let (cause, advice) = particular(call, code).or_else(|| general(code))?;
     Some(Explanation { name: names::name(code.as_int())?, cause, advice })
 }
 
-/// What is known about a code without a text of ours: its name, and the system's own message if there is a system.
+/// Describes a code without a text in this crate: its name, and on Windows the system's own message.
 pub(crate) fn describe(code: Win32Error) -> String {
     let code = code.as_int();
     match (names::name(code), message(code)) {

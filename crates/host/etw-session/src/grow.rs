@@ -1,26 +1,26 @@
-//! Asking with a buffer, and again with a larger one.
+//! Queries with a buffer that grows as needed.
 //!
-//! A query says that its buffer is too small with one of three codes, and how much it needs. An answer can grow between
-//! two calls, so the second may be refused like the first; after a few rounds the refusal is the answer.
+//! A query reports a buffer that is too small with one of three codes, and returns the required size. The result can
+//! grow between two calls, so the second call may fail like the first. After a few rounds the error is returned.
 
 use etw_types::Win32Error;
 
 use crate::machine::TOO_SMALL;
 use crate::system::Refusal;
 
-/// How often a larger buffer is tried.
+/// The maximum number of calls.
 const ROUNDS: usize = 8;
-/// The largest answer that is believed.
+/// The largest result that is accepted.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Calls `ask` with a copy of `start`, then with larger copies for as long as it is told to.
+/// Calls `ask` with a copy of `start`, then with larger copies while it reports that the buffer is too small.
 pub(crate) fn grow(
     start: &[u8],
     mut ask: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
 ) -> Result<Vec<u8>, Win32Error> {
     let mut size = start.len();
     for _ in 0..ROUNDS {
-        // What the system reads from the buffer has to be there every time.
+        // The system reads its input from the buffer, so the input must be there in every round.
         let mut buffer = start.to_vec();
         buffer.resize(size, 0);
         let needed = match ask(&mut buffer) {
@@ -28,7 +28,7 @@ pub(crate) fn grow(
                 buffer.truncate(length);
                 return Ok(buffer);
             }
-            // Some calls succeed and only say that there is more.
+            // Some calls succeed and only report that there is more.
             Ok(length) => length,
             Err(Refusal { code, needed }) if TOO_SMALL.contains(&code) && needed > size => needed,
             Err(Refusal { code, .. }) => return Err(code),

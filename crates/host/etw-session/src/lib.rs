@@ -1,11 +1,22 @@
-//! ETW session control: sessions, providers and every information class, typed.
+//! ETW session control: sessions, providers and every information class, with typed values.
 //!
-//! On Windows this crate calls the system; elsewhere an engine in the process answers in its place, with the same types
-//! and the same errors. [`Machine`] is where everything starts; [`Session`] is a running session; the module [`info`] has
-//! one type for each `TRACE_QUERY_INFO_CLASS`. What the documentation limits is checked before the system is asked, because
-//! the system answers with a bare code; and every code comes with its name, its cause and advice ([`Error`]).
+//! On Windows this crate calls the system. On other systems it uses an in-process engine, with the same types and the
+//! same errors. [`Machine`] is the entry point; [`Session`] is a running session; the module [`info`] has one type for
+//! each `TRACE_QUERY_INFO_CLASS`. Documented limits are checked before the system is called, because the system only
+//! returns a code. Every code comes with its name, its cause and advice ([`Error`]).
 //!
-//! `unsafe` and `cfg(windows)` are in [`platform`] only. Nothing here prints, and nothing panics on what a system returns.
+//! `unsafe` and `cfg(windows)` are only in [`platform`]. Nothing here prints, and nothing panics on data that a system
+//! returns.
+//!
+//! | to | use |
+//! |---|---|
+//! | start, find or list sessions | [`Machine::start`] with [`Properties`], [`Machine::attach`], [`Machine::sessions`] |
+//! | enable a provider | [`Session::provider`], [`Provider::enable`] with [`Enable`] and [`Filter`] |
+//! | receive events while a session runs | [`Machine::consume`] |
+//! | set or query an information class | a type of [`info`] with [`Session::set`], [`Session::get`], [`Machine::query`] |
+//! | see who is registered | [`Machine::providers`], [`Machine::provider`], [`Machine::groups`] |
+//! | tell a user what an error means | [`Error`], [`explain()`] |
+//! | put another system in the place of this one | [`System`], [`Machine::with`] |
 //!
 //! ```
 //! # #[cfg(not(windows))] {

@@ -1,4 +1,4 @@
-//! The machine: where sessions run, what is set for all of them, and who is registered.
+//! The machine: where sessions run, what is set for all of them, and which providers are registered.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,47 @@ use crate::platform;
 use crate::system::{EventSource, Received, System};
 use crate::{Error, Session};
 
-/// An ETW: the system's, or an engine's. Clones are the same machine.
+/// An ETW implementation: that of the system, or an engine. Clones refer to the same machine.
+///
+/// ```
+/// # #[cfg(not(windows))] {
+/// use etw_session::info::{MaxSessions, ProfileSources, RegisteredProviders, SampleInterval};
+/// use etw_session::{Consumer, Machine, Properties, Received, Unstopped};
+/// use etw_types::session::TraceInfoClass;
+/// use std::time::Duration;
+///
+/// let machine = Machine::local();
+/// assert!(machine.description().contains("engine"), "{}", machine.description());
+/// assert!(machine.caveat().is_some(), "what an engine cannot do");
+///
+/// // Information classes of the machine: by type, or as bytes.
+/// let MaxSessions(sessions) = machine.query()?;
+/// assert_eq!(machine.max_sessions()?, sessions);
+/// let ProfileSources(sources) = machine.query()?;
+/// let interval: SampleInterval = machine.query_for(&sources[0].source)?;
+/// machine.set(&interval)?;
+/// let bytes = machine.query_raw(0, TraceInfoClass::MaxLoggersQuery, &[0; 4])?;
+/// assert_eq!(bytes, sessions.to_le_bytes());
+/// # let _ = machine.set_raw(0, TraceInfoClass::MaxLoggersQuery, &bytes);
+///
+/// // Who is registered.
+/// let providers: RegisteredProviders = machine.enumerate(&())?;
+/// assert_eq!(machine.providers()?, providers.0);
+/// assert!(!machine.enumerate_raw(TraceInfoClass::GuidQueryList, &[])?.is_empty() || providers.0.is_empty());
+/// # let _ = (machine.providers_of_this_process(), machine.groups(), machine.group(etw_types::Guid::ZERO));
+///
+/// // Events while a session runs.
+/// let session = machine.start(&Properties::to_consumers("Machine"))?;
+/// let mut consumer: Consumer = machine.consume(&session)?;
+/// assert_eq!(consumer.receive(Duration::ZERO), Received::Nothing);
+/// session.stop()?;
+///
+/// // A session that is dropped is stopped; what went wrong then is here.
+/// let unstopped: Vec<Unstopped> = machine.unstopped();
+/// assert!(unstopped.is_empty());
+/// # }
+/// # Ok::<(), etw_session::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Machine {
     system: Arc<dyn System>,
@@ -29,30 +69,30 @@ pub struct Machine {
 pub struct Unstopped {
     /// Its name.
     pub session: String,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
 impl Machine {
-    /// The machine that this process runs on: Windows, or elsewhere the engine of this process.
+    /// Returns the machine that this process runs on: Windows, or on other systems the engine of this process.
     #[must_use]
     pub fn local() -> Self {
         Self::with(platform::local())
     }
 
-    /// Any other system.
+    /// Creates a machine from any other system.
     #[must_use]
     pub fn with(system: Arc<dyn System>) -> Self {
         Self { system, unstopped: Arc::default() }
     }
 
-    /// What this machine is, for messages.
+    /// Returns what this machine is, for messages.
     #[must_use]
     pub fn description(&self) -> &'static str {
         self.system.description()
     }
 
-    /// What a user of sessions has to know about this machine, as sentences.
+    /// Returns what users of sessions need to know about this machine, as sentences.
     #[must_use]
     pub fn caveat(&self) -> Option<&'static str> {
         self.system.caveat()
@@ -67,44 +107,44 @@ impl Machine {
         unstopped.push(Unstopped { session: session.to_owned(), error });
     }
 
-    /// Takes the sessions that could not be stopped when they were dropped, with the reasons.
+    /// Removes and returns the sessions that could not be stopped when they were dropped, with the reasons.
     #[must_use]
     pub fn unstopped(&self) -> Vec<Unstopped> {
         std::mem::take(&mut self.unstopped.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets something for the whole machine.
+    /// Sets a value for the whole machine.
     ///
     /// # Errors
     ///
-    /// What the system answered, or the missing privilege where the class needs one.
+    /// Any error that the system returns, or the missing privilege if the class needs one.
     pub fn set<T: Settable<Scope = OfMachine>>(&self, information: &T) -> Result<(), Error> {
         self.set_at(0, information)
     }
 
-    /// Queries something of the machine.
+    /// Queries a value of the machine.
     ///
     /// # Errors
     ///
-    /// What the system answered, or an answer without the layout of its class.
+    /// Any error that the system returns, or a result without the layout of its class.
     pub fn query<T: Queryable<Scope = OfMachine, Input = ()>>(&self) -> Result<T, Error> {
         self.query_at(0, &())
     }
 
-    /// Queries something of the machine that needs to know what about.
+    /// Queries a value of the machine that needs an input.
     ///
     /// # Errors
     ///
-    /// As for [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     pub fn query_for<T: Queryable<Scope = OfMachine>>(&self, input: &T::Input) -> Result<T, Error> {
         self.query_at(0, input)
     }
 
-    /// Enumerates.
+    /// Queries a class through `EnumerateTraceGuidsEx`.
     ///
     /// # Errors
     ///
-    /// What the system answered, or an answer without the layout of its class.
+    /// Any error that the system returns, or a result without the layout of its class.
     pub fn enumerate<T: Enumerable>(&self, input: &T::Input) -> Result<T, Error> {
         let answer = self.enumerate_raw(T::CLASS, &T::input_bytes(input))?;
         Ok(T::decode(&answer)?)
@@ -113,7 +153,7 @@ impl Machine {
     pub(crate) fn set_at<T: Settable>(&self, handle: u64, information: &T) -> Result<(), Error> {
         match T::PRIVILEGE {
             Privilege::None => {}
-            // Whether the class needs it is not documented: the set itself will tell.
+            // It is not documented whether the class needs the privilege. If it does, the call below fails.
             Privilege::Helps => drop(self.system.enable_profile_privilege()),
             Privilege::Needed => {
                 self.system.enable_profile_privilege().map_err(Error::from_call(Call::Privilege))?;
@@ -131,82 +171,83 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn set_raw(&self, handle: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Error> {
         self.system.set_information(handle, class, data).map_err(Error::from_call(Call::Set(class)))
     }
 
-    /// `TraceQueryInformation` with bytes; the buffer grows as needed from `start`, whose bytes the system may read.
+    /// `TraceQueryInformation` with bytes. The buffer starts as `start`, whose bytes the system may read, and grows as
+    /// needed.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn query_raw(&self, handle: u64, class: TraceInfoClass, start: &[u8]) -> Result<Vec<u8>, Error> {
         let answer = grow(start, |buffer| self.system.query_information(handle, class, buffer));
         answer.map_err(Error::from_call(Call::QueryInformation(class)))
     }
 
-    /// `EnumerateTraceGuidsEx` with bytes; the buffer grows as needed.
+    /// `EnumerateTraceGuidsEx` with bytes. The buffer grows as needed.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn enumerate_raw(&self, class: TraceInfoClass, input: &[u8]) -> Result<Vec<u8>, Error> {
         let answer = grow(&[], |buffer| self.system.enumerate(class, input, buffer));
         answer.map_err(Error::from_call(Call::Enumerate(class)))
     }
 
-    /// The providers that are registered, or enabled and waited for.
+    /// Returns the providers that are registered, or enabled but not registered yet.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn providers(&self) -> Result<Vec<Guid>, Error> {
         Ok(self.enumerate::<RegisteredProviders>(&())?.0)
     }
 
-    /// The providers that this process registered.
+    /// Returns the providers that this process registered.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn providers_of_this_process(&self) -> Result<Vec<Guid>, Error> {
         Ok(self.enumerate::<ProcessProviders>(&())?.0)
     }
 
-    /// The registrations of a provider and who enabled it.
+    /// Returns the registrations of a provider and the sessions that enabled it.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn provider(&self, guid: Guid) -> Result<ProviderInstances, Error> {
         self.enumerate(&guid)
     }
 
-    /// The provider groups.
+    /// Returns the provider groups.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn groups(&self) -> Result<Vec<Guid>, Error> {
         Ok(self.enumerate::<ProviderGroups>(&())?.0)
     }
 
-    /// The members of a group and who enabled it.
+    /// Returns the members of a group and the sessions that enabled it.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn group(&self, guid: Guid) -> Result<GroupInstances, Error> {
         self.enumerate(&guid)
     }
 
-    /// How many sessions there can be. The header says that this is queried, Learn that it is enumerated: what does not
-    /// work is tried the other way.
+    /// Returns the maximum number of sessions. According to the header this is queried, according to Microsoft Learn it
+    /// is enumerated. If the query fails, the enumeration is tried.
     ///
     /// # Errors
     ///
-    /// What the system answered to the query.
+    /// The error of the query, if both fail.
     pub fn max_sessions(&self) -> Result<u32, Error> {
         let queried = self.query::<MaxSessions>();
         let answer = queried.or_else(|error| self.enumerate::<MaxSessions>(&()).map_err(|_| error));
@@ -217,7 +258,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn consume(&self, session: &Session) -> Result<Consumer, Error> {
         let source = self.system.consume(session.name()).map_err(Error::from_call(Call::Consume))?;
         Ok(Consumer(source))
@@ -234,7 +275,7 @@ impl fmt::Debug for Machine {
 pub struct Consumer(Box<dyn EventSource>);
 
 impl Consumer {
-    /// The next event; waits for so long.
+    /// Returns the next event. Waits for at most `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Received {
         self.0.receive(timeout)
     }
@@ -246,6 +287,6 @@ impl fmt::Debug for Consumer {
     }
 }
 
-/// The codes with which systems say that a buffer is too small. They are not the same everywhere.
+/// The codes with which systems report a buffer that is too small. They differ between functions.
 pub(crate) const TOO_SMALL: [Win32Error; 3] =
     [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData];

@@ -1,7 +1,7 @@
-//! Events of a system that has to be asked for them.
+//! Events of a system that must be polled.
 //!
-//! Sessions deliver a buffer of one processor after the other. What is there at once is put into the order of its times, as
-//! Windows does for its consumers; a buffer that comes later stays later.
+//! Sessions deliver buffers of single processors, one after the other. Events of buffers that are available together
+//! are sorted by time, as Windows does for its consumers. Events of a buffer that arrives later come later.
 
 use std::collections::VecDeque;
 use std::thread;
@@ -12,17 +12,17 @@ use etw_types::Win32Error;
 
 use crate::system::{EventSource, Received};
 
-/// How often it is asked while somebody waits.
+/// The interval between two polls while a receiver waits.
 const EVERY: Duration = Duration::from_millis(5);
-/// Most buffers that are put in order together.
+/// The maximum number of buffers that are sorted together.
 const MOST: usize = 256;
 
-/// The answer of a system that is asked for events.
+/// The result of a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Polled {
     /// The events of a buffer.
     Buffer(Vec<Event>),
-    /// Nothing at this time.
+    /// No buffer is available now.
     Nothing,
     /// The session has stopped and everything was delivered.
     End,
@@ -30,7 +30,7 @@ pub enum Polled {
     Failed(Win32Error),
 }
 
-/// A source that asks, and waits in between. `next` must not wait itself.
+/// Creates a source that calls `next` periodically. `next` must not block.
 pub fn poll(next: impl FnMut() -> Polled + Send + 'static) -> Box<dyn EventSource> {
     Box::new(Source { next, waiting: VecDeque::new(), last: None })
 }
@@ -38,12 +38,12 @@ pub fn poll(next: impl FnMut() -> Polled + Send + 'static) -> Box<dyn EventSourc
 struct Source<F> {
     next: F,
     waiting: VecDeque<Event>,
-    /// What there is to say when nothing waits any more.
+    /// The final result, returned when no event is left.
     last: Option<Received>,
 }
 
 impl<F: FnMut() -> Polled + Send> Source<F> {
-    /// Takes what is there.
+    /// Reads all available buffers.
     fn take(&mut self) {
         let mut events = Vec::new();
         for _ in 0..MOST {
@@ -57,7 +57,7 @@ impl<F: FnMut() -> Polled + Send> Source<F> {
                 break;
             }
         }
-        // Stable: events of one moment stay as they came.
+        // The sort is stable: events with the same time keep their order.
         events.sort_by_key(|event: &Event| event.header.stamp);
         self.waiting.extend(events);
     }

@@ -1,4 +1,4 @@
-//! A session: started or found, asked, changed, flushed, stopped.
+//! A session: start or find it, query, update, flush and stop it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,12 +11,52 @@ use crate::info::{OfSession, Queryable, Settable};
 use crate::system::{Control, System, Target};
 use crate::{Error, Limit, Machine, Properties, Provider, SessionStatus};
 
-/// A session. A started one is stopped when this is dropped, an attached one is not; see [`keep`](Self::keep).
+/// A session. A started session is stopped when this is dropped, an attached one is not; see [`keep`](Self::keep).
+///
+/// ```
+/// # #[cfg(not(windows))] {
+/// use etw_session::info::StreamCount;
+/// use etw_session::{Enable, Machine, Properties, Provider, Session, Update};
+/// use etw_types::session::TraceInfoClass;
+/// use etw_types::{Guid, Level};
+///
+/// let machine = Machine::local();
+/// let mut session: Session = machine.start(&Properties::to_consumers("Session"))?;
+/// assert_eq!(session.name(), "Session");
+/// assert_eq!(machine.attach("Session")?.handle(), session.handle());
+/// assert!(machine.sessions()?.iter().any(|status| status.properties.name == "Session"));
+///
+/// // Providers and groups of them.
+/// let provider: Provider<'_> = session.provider(Guid::from_name("MyDriver"));
+/// provider.enable(&Enable::new(Level::Verbose).any(0x1_u64))?;
+/// provider.capture()?;
+/// provider.capture_with(&Enable::new(Level::Verbose))?;
+/// provider.disable()?;
+/// session.group(Guid::from_u128(7)).enable(&Enable::new(Level::Error))?;
+///
+/// // What can change while it runs.
+/// session.update(&Update { flush_timer: Some(2), ..Update::default() })?;
+/// session.flush()?;
+/// assert!(session.increment_file().is_err(), "it has no file");
+/// session.convert_to_real_time()?;
+///
+/// // Information classes of a session: by type, or as bytes.
+/// let StreamCount(streams) = session.get()?;
+/// assert_eq!(session.query_raw(TraceInfoClass::StreamCount, &[0; 4])?, streams.to_le_bytes());
+/// assert!(session.set_raw(TraceInfoClass::StreamCount, &[0; 4]).is_err(), "it cannot be set");
+///
+/// // It stops when it is dropped, unless it is to run on.
+/// session.keep();
+/// session.stop_when_dropped();
+/// session.stop()?;
+/// # }
+/// # Ok::<(), etw_session::Error>(())
+/// ```
 pub struct Session {
     machine: Machine,
     handle: u64,
     name: String,
-    /// What it was started with: private sessions are found by these.
+    /// The GUID and mode that it was started with; private sessions are found by these.
     guid: Guid,
     mode: u32,
     stops: bool,
@@ -27,7 +67,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// A rule of [`Properties::check`], or what the system answered.
+    /// A rule of [`Properties::check`], or any error that the system returns.
     pub fn start(&self, properties: &Properties) -> Result<Session, Error> {
         properties.check()?;
         let mut block = properties.to_block();
@@ -37,11 +77,11 @@ impl Machine {
         Ok(Session { machine: self.clone(), handle, name: properties.name.clone(), guid, mode, stops: true })
     }
 
-    /// Finds a running session by its name. It goes on when the result is dropped.
+    /// Finds a running session by its name. It continues when the result is dropped.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound` where there is none, or what else the system answered.
+    /// `WmiInstanceNotFound` if there is none, or any other error that the system returns.
     pub fn attach(&self, name: &str) -> Result<Session, Error> {
         let block = empty_block(Guid::ZERO, 0);
         let SessionStatus { handle, .. } =
@@ -49,11 +89,11 @@ impl Machine {
         Ok(Session { machine: self.clone(), handle, name: name.to_owned(), guid: Guid::ZERO, mode: 0, stops: false })
     }
 
-    /// The running sessions.
+    /// Returns the running sessions.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn sessions(&self) -> Result<Vec<SessionStatus>, Error> {
         let blocks =
             self.system().query_all_traces(&empty_block(Guid::ZERO, 0)).map_err(Error::from_call(Call::QueryAll))?;
@@ -62,19 +102,19 @@ impl Machine {
 }
 
 impl Session {
-    /// The name it was started or found with.
+    /// Returns the name that it was started or found with.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The handle.
+    /// Returns the handle.
     #[must_use]
     pub const fn handle(&self) -> u64 {
         self.handle
     }
 
-    /// Where it runs.
+    /// Returns the machine that it runs on.
     #[must_use]
     pub const fn machine(&self) -> &Machine {
         &self.machine
@@ -84,21 +124,21 @@ impl Session {
         self.machine.system()
     }
 
-    /// The session as it is.
+    /// Returns the current status of the session.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn query(&self) -> Result<SessionStatus, Error> {
         self.control(Control::Query, Call::Query)
     }
 
-    /// Changes the session. What is not changed is sent as it is, since the system takes the whole block: flags left out
-    /// would disable the system providers.
+    /// Updates the session. The system expects the whole block, so unchanged properties are sent with their current
+    /// values: missing flags would disable the system providers.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// A file name that is too long, or any error that the system returns.
     pub fn update(&self, update: &Update) -> Result<SessionStatus, Error> {
         let mut properties = self.query()?.properties;
         update.apply(&mut properties);
@@ -112,79 +152,80 @@ impl Session {
         self.query()
     }
 
-    /// Writes out what the buffers hold.
+    /// Writes out the contents of the buffers.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn flush(&self) -> Result<SessionStatus, Error> {
         self.control(Control::Flush, Call::Flush)
     }
 
-    /// Goes on with the next file, where files are numbered.
+    /// Continues with the next file if the files are numbered.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn increment_file(&self) -> Result<SessionStatus, Error> {
         self.control(Control::IncrementFile, Call::IncrementFile)
     }
 
-    /// Finishes the file, and goes on in real time only.
+    /// Finishes the file, and continues in real time only.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn convert_to_real_time(&self) -> Result<SessionStatus, Error> {
         self.control(Control::ConvertToRealTime, Call::ConvertToRealTime)
     }
 
-    /// Stops the session and returns its last counts. Dropping stops too; an error is then in [`Machine::unstopped`].
+    /// Stops the session and returns its final counts. Dropping also stops it; [`Machine::unstopped`] then returns any
+    /// error.
     ///
     /// # Errors
     ///
-    /// What the system answered; the session is not tried again when it is dropped.
+    /// Any error that the system returns. Stopping is not tried again on drop.
     pub fn stop(mut self) -> Result<SessionStatus, Error> {
         self.stops = false;
         self.control(Control::Stop, Call::Stop)
     }
 
-    /// Lets the session go on when this is dropped.
+    /// Lets the session continue when this is dropped.
     pub fn keep(&mut self) {
         self.stops = false;
     }
 
-    /// Stops the session when this is dropped, also an attached one.
+    /// Stops the session when this is dropped, even an attached one.
     pub fn stop_when_dropped(&mut self) {
         self.stops = true;
     }
 
-    /// A provider on this session.
+    /// Returns a provider on this session.
     #[must_use]
     pub const fn provider(&self, guid: Guid) -> Provider<'_> {
         Provider::new(self, guid, 0)
     }
 
-    /// A provider group on this session.
+    /// Returns a provider group on this session.
     #[must_use]
     pub const fn group(&self, guid: Guid) -> Provider<'_> {
         Provider::new(self, guid, property::PROVIDER_GROUP)
     }
 
-    /// Sets something on this session.
+    /// Sets a value on this session.
     ///
     /// # Errors
     ///
-    /// What the system answered, or the missing privilege where the class needs one.
+    /// Any error that the system returns, or the missing privilege if the class needs one.
     pub fn set<T: Settable<Scope = OfSession>>(&self, information: &T) -> Result<(), Error> {
         self.machine.set_at(self.handle, information)
     }
 
-    /// Queries something of this session; [`query`](Self::query) is about the session as a whole.
+    /// Queries an information class of this session; [`query`](Self::query) returns the status of the whole session.
     ///
     /// # Errors
     ///
-    /// What the system answered, or an answer without the layout of its class.
+    /// Any error that the system returns, or a result without the layout of its class.
     pub fn get<T: Queryable<Scope = OfSession, Input = ()>>(&self) -> Result<T, Error> {
         self.machine.query_at(self.handle, &())
     }
@@ -193,16 +234,17 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn set_raw(&self, class: TraceInfoClass, data: &[u8]) -> Result<(), Error> {
         self.machine.set_raw(self.handle, class, data)
     }
 
-    /// `TraceQueryInformation` with bytes; the buffer grows as needed from `start`, whose bytes the system may read.
+    /// `TraceQueryInformation` with bytes. The buffer starts as `start`, whose bytes the system may read, and grows as
+    /// needed.
     ///
     /// # Errors
     ///
-    /// What the system answered.
+    /// Any error that the system returns.
     pub fn query_raw(&self, class: TraceInfoClass, start: &[u8]) -> Result<Vec<u8>, Error> {
         self.machine.query_raw(self.handle, class, start)
     }
@@ -217,7 +259,7 @@ impl Session {
     }
 }
 
-/// A call with a fresh block. A stop that returns `MoreData` has stopped.
+/// Calls `ControlTrace` with a new block. If a stop returns `MoreData`, the session has stopped.
 fn control(
     system: &Arc<dyn System>,
     target: Target<'_>,

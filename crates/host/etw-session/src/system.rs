@@ -1,7 +1,7 @@
-//! The seam to ETW: its control functions as they are, over bytes.
+//! The interface to ETW: its control functions, with bytes as arguments.
 //!
-//! Everything else in this crate is written against [`System`]: Windows is one, an engine in the process is another, and a
-//! test may script a third. Implementations translate and decide nothing; the rules are above them.
+//! Everything else in this crate uses [`System`]. Windows and the in-process engine implement it, and a test may add
+//! its own implementation. Implementations only translate and make no decisions; the callers check the rules.
 
 use std::time::Duration;
 
@@ -9,86 +9,155 @@ use etw_etl::Event;
 use etw_types::session::TraceInfoClass;
 use etw_types::{ControlCode, Guid, Level, Win32Error};
 
-/// The control functions of ETW. Data has the layouts of 64-bit Windows.
+/// The control functions of ETW. Data has the layout of 64-bit Windows.
+///
+/// ```
+/// use etw_session::{
+///     Call, Control, EnableRequest, Error, EventSource, Explanation, Machine, Malformed, Polled, Properties, Received, Refusal,
+///     System, Target, explain, poll,
+/// };
+/// use etw_types::Win32Error;
+/// use etw_types::session::TraceInfoClass;
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// const NO: Win32Error = Win32Error::NotSupported;
+///
+/// /// A system that can do nothing but deliver the events of a session that has ended.
+/// struct Nothing;
+///
+/// impl System for Nothing {
+///     fn start_trace(&self, _name: &str, _block: &mut [u8]) -> Result<u64, Win32Error> {
+///         Err(NO)
+///     }
+///     fn control_trace(&self, _target: Target<'_>, _control: Control, _block: &mut [u8]) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn query_all_traces(&self, _template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
+///         Ok(Vec::new())
+///     }
+///     fn enable_trace(&self, _session: u64, _request: &EnableRequest<'_>) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn set_information(&self, _session: u64, _class: TraceInfoClass, _data: &[u8]) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn query_information(&self, _session: u64, _class: TraceInfoClass, _buffer: &mut [u8]) -> Result<usize, Refusal> {
+///         Err(NO.into())
+///     }
+///     fn enumerate(&self, _class: TraceInfoClass, _input: &[u8], _buffer: &mut [u8]) -> Result<usize, Refusal> {
+///         Err(NO.into())
+///     }
+///     fn consume(&self, _name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
+///         Ok(poll(|| Polled::End))
+///     }
+///     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn description(&self) -> &'static str {
+///         "nothing"
+///     }
+///     fn caveat(&self) -> Option<&'static str> {
+///         Some("it is an example")
+///     }
+/// }
+///
+/// let machine = Machine::with(Arc::new(Nothing));
+/// assert!(machine.sessions()?.is_empty());
+/// let error = machine.start(&Properties::to_consumers("None")).err().ok_or("started")?;
+/// assert_eq!((error.code(), error.is_unsupported()), (NO, true));
+/// let explanation: Option<Explanation> = error.explanation();
+/// assert_eq!(explanation, explain(Call::Start, NO));
+///
+/// let mut source: Box<dyn EventSource> = Nothing.consume("None").map_err(|code| code.to_string())?;
+/// assert_eq!(source.receive(Duration::ZERO), Received::End);
+///
+/// // A system whose answers make no sense.
+/// let malformed = Malformed { class: TraceInfoClass::MaxLoggersQuery, reason: "three bytes" };
+/// assert!(Error::from(malformed).to_string().contains("three bytes"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait System: Send + Sync {
-    /// `StartTraceW`: returns the handle. The block is `EVENT_TRACE_PROPERTIES` with room for the names, and is filled in.
+    /// `StartTraceW`: returns the handle. The block is `EVENT_TRACE_PROPERTIES` with room for the names. It is filled
+    /// in.
     ///
     /// # Errors
     ///
-    /// What the function answered.
+    /// Any error that the function returns.
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error>;
 
-    /// `ControlTraceW`. The block is filled in, also where the answer is `MoreData`.
+    /// `ControlTraceW`. The block is filled in, even if the error is `MoreData`.
     ///
     /// # Errors
     ///
-    /// What the function answered.
+    /// Any error that the function returns.
     fn control_trace(&self, target: Target<'_>, control: Control, block: &mut [u8]) -> Result<(), Win32Error>;
 
-    /// `QueryAllTracesW`: a filled block for every session, each of `size` bytes with these offsets of the names.
+    /// `QueryAllTracesW`: returns a filled block for every session. Each has the size and the name offsets of
+    /// `template`.
     ///
     /// # Errors
     ///
-    /// What the function answered.
+    /// Any error that the function returns.
     fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error>;
 
     /// `EnableTraceEx2`.
     ///
     /// # Errors
     ///
-    /// What the function answered.
+    /// Any error that the function returns.
     fn enable_trace(&self, session: u64, request: &EnableRequest<'_>) -> Result<(), Win32Error>;
 
     /// `TraceSetInformation`.
     ///
     /// # Errors
     ///
-    /// What the function answered; `CallNotImplemented` where there is no such function.
+    /// Any error that the function returns; `CallNotImplemented` if the function does not exist.
     fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error>;
 
     /// `TraceQueryInformation`: returns `ReturnLength`.
     ///
     /// # Errors
     ///
-    /// What the function answered, with `ReturnLength`; `CallNotImplemented` where there is no such function.
+    /// Any error that the function returns, with `ReturnLength`; `CallNotImplemented` if the function does not exist.
     fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal>;
 
     /// `EnumerateTraceGuidsEx`: returns `ReturnLength`.
     ///
     /// # Errors
     ///
-    /// What the function answered, with `ReturnLength`; `CallNotImplemented` where there is no such function.
+    /// Any error that the function returns, with `ReturnLength`; `CallNotImplemented` if the function does not exist.
     fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal>;
 
     /// `OpenTrace` and `ProcessTrace` in real time.
     ///
     /// # Errors
     ///
-    /// What the functions answered.
+    /// Any error that the functions return.
     fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error>;
 
-    /// Turns on the profile privilege of the process's token.
+    /// Enables the profile privilege of the process's token.
     ///
     /// # Errors
     ///
-    /// `PrivilegeNotHeld` where the token does not have it.
+    /// `PrivilegeNotHeld` if the token does not have it.
     fn enable_profile_privilege(&self) -> Result<(), Win32Error>;
 
-    /// What this system is, for messages.
+    /// Returns what this system is, for messages.
     fn description(&self) -> &'static str;
 
-    /// What a user of sessions has to know about this system, as sentences.
+    /// Returns what users of sessions need to know about this system, as sentences.
     fn caveat(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// A refused query and how much room the answer needs.
+/// The error of a query, and the size that its result needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The code.
     pub code: Win32Error,
-    /// `ReturnLength`; 0 where the function did not say.
+    /// `ReturnLength`; 0 if the function did not return it.
     pub needed: usize,
 }
 
@@ -98,7 +167,7 @@ impl From<Win32Error> for Refusal {
     }
 }
 
-/// Which session `ControlTrace` is about.
+/// The session that `ControlTrace` applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target<'a> {
     /// By its handle.
@@ -112,56 +181,56 @@ pub enum Target<'a> {
 pub enum Control {
     /// Fill in the block.
     Query = 0,
-    /// Stop.
+    /// Stop the session.
     Stop = 1,
-    /// Change what can be changed.
+    /// Change the properties that can be changed.
     Update = 2,
-    /// Write out what the buffers hold.
+    /// Write out the contents of the buffers.
     Flush = 3,
-    /// Go on with the next file.
+    /// Continue with the next file.
     IncrementFile = 4,
-    /// Deliver in real time from here on.
+    /// Deliver in real time from now on.
     ConvertToRealTime = 5,
 }
 
 /// The arguments of `EnableTraceEx2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnableRequest<'a> {
-    /// The provider, or a group with that property.
+    /// The provider, or a group if the property says so.
     pub provider: Guid,
-    /// Enable, disable, or ask for state.
+    /// Enable, disable, or capture state.
     pub control: ControlCode,
     /// The most verbose level.
     pub level: Level,
-    /// An event's keyword needs one of these bits.
+    /// An event's keyword must match at least one of these bits.
     pub any: u64,
-    /// An event's keyword needs all of these bits.
+    /// An event's keyword must match all of these bits.
     pub all: u64,
-    /// How long to wait for the callbacks, in milliseconds; 0 does not wait.
+    /// How long to wait for the callbacks, in milliseconds; 0 means not to wait.
     pub timeout: u32,
     /// `EVENT_ENABLE_PROPERTY_*`.
     pub property: u32,
-    /// Who asks.
+    /// The source id of the request.
     pub source: Guid,
     /// The filters: kind and data.
     pub filters: &'a [(u32, Vec<u8>)],
 }
 
-/// Events of a session while it runs.
+/// Events of a running session.
 pub trait EventSource: Send {
-    /// The next event; waits for so long.
+    /// Returns the next event. Waits for at most `timeout`.
     fn receive(&mut self, timeout: Duration) -> Received;
 }
 
-/// What came of waiting for an event.
+/// The result of waiting for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// An event.
     Event(Box<Event>),
-    /// Nothing in time.
+    /// No event arrived in time.
     Nothing,
-    /// The session has stopped and everything was delivered.
+    /// The session has stopped and all events were delivered.
     End,
-    /// Reading failed; nothing more will come.
+    /// Reading failed; no more events will follow.
     Failed(Win32Error),
 }

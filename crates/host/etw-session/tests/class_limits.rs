@@ -1,4 +1,4 @@
-//! The limits of the classes: found before the call, and by the system when the call is made all the same.
+//! The limits of the classes: detected before the call, and by the system if the call is made anyway.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -61,7 +61,7 @@ fn the_system_finds_them_too() {
     set(20, &0x800_u32.to_le_bytes());
     set(21, &[0; 4 * 5]);
     set(28, &[1, 0, 0, 0, 0, 0, 0, 0]);
-    // Of the machine: a source and a processor that are not there.
+    // Machine-wide classes: a source and a processor that do not exist.
     let unknown = machine.set(&SampleInterval { source: 99, interval: 1 }).unwrap_err();
     assert_eq!(unknown.code(), INVALID);
     assert_eq!(machine.set(&ProfileSourcesInUse(vec![99])).unwrap_err().code(), INVALID);
@@ -108,7 +108,7 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
     assert!(session.get::<StreamCount>().unwrap().0 >= 1);
 }
 
-/// Learn documents the query; an observer saw a Windows that does not have it.
+/// Microsoft Learn documents the query; a Windows without it was observed.
 #[test]
 fn a_system_that_does_not_return_the_stack_tracing_list_is_believed() {
     let answers = Answers { stack_tracing_query: Win32Error::NotSupported, ..Answers::default() };

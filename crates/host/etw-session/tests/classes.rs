@@ -1,8 +1,8 @@
-//! Every information class against the engine, in one table of 29 rows: what works, the wrong function, a short length, beyond
-//! the limit, the wrong kind of handle, a stopped session.
+//! Every information class against the engine, in one table of 29 rows: valid calls, the wrong function, a length that
+//! is too short, a value beyond the limit, the wrong kind of handle, a stopped session.
 //!
-//! The rows repeat what the public header and Learn say, and do not come from the code that is tested. Where a class has no
-//! such case its row says why, and the types' own facts must agree.
+//! The rows repeat what the public header and Microsoft Learn say; they are not derived from the code under test. If
+//! one of these cases does not apply to a class, its row says why, and the facts of the type must agree.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -22,35 +22,35 @@ use etw_types::session::{HandleKind, TraceInfoClass};
 const SUCCESS: Win32Error = Win32Error::Success;
 const INVALID: Win32Error = Win32Error::InvalidParameter;
 
-/// Which handle a class takes.
+/// The kind of handle that a class takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Handle {
-    /// The function has none.
+    /// The function has no handle.
     None,
     /// It must be zero.
     Zero,
-    /// Nobody looks at it.
+    /// The handle is ignored.
     Any,
-    /// A session's.
+    /// The handle of a session.
     Session,
-    /// That of a session of the system providers.
+    /// The handle of a session of the system providers.
     System,
 }
 
-/// What is beyond the limit of a class.
+/// A call beyond the limit of a class.
 #[derive(Clone, Copy)]
 enum Beyond {
-    /// It has no limit, because.
+    /// The class has no limit, for this reason.
     Nothing(&'static str),
-    /// Setting this.
+    /// Sets this value.
     Set(fn() -> Vec<u8>),
-    /// Setting this when something was set already.
+    /// Sets a value a second time.
     SetAgain,
-    /// Querying with this buffer.
+    /// Queries with this buffer.
     Query([u8; 8]),
 }
 
-/// A class: what each function takes it with, if at all.
+/// A class: the data for each function that supports it.
 struct Row {
     set: Option<fn() -> Vec<u8>>,
     query: Option<&'static [u8]>,
@@ -78,7 +78,7 @@ const fn enumerate(input: fn() -> Vec<u8>) -> Row {
 
 const ANSWER: Beyond = Beyond::Nothing("an answer has the length that it has");
 
-/// The classes, by their numbers.
+/// The classes, ordered by number.
 const ROWS: [Row; 29] = [
     enumerate(nothing),
     enumerate(|| PROVIDER.to_bytes_le().to_vec()),
@@ -127,7 +127,7 @@ const ROWS: [Row; 29] = [
     set(Handle::System, || ContextRegisters::new(events(1)).encode(), Beyond::Set(|| vec![1, 0, 0, 0, 0, 0, 0, 0])),
 ];
 
-/// A value of class 16, whatever its limits.
+/// Returns a value of class 16, regardless of its limits.
 fn periodic(seconds: u32, providers: u16) -> Vec<u8> {
     let limits = PeriodicCaptureLimits { least_seconds: 0, most_providers: providers };
     PeriodicCapture::new(seconds, vec![PROVIDER; providers.into()], limits).unwrap().encode()
@@ -137,7 +137,7 @@ fn rows() -> impl Iterator<Item = (TraceInfoClass, &'static Row)> {
     (0..).map(TraceInfoClass::from_int).zip(&ROWS)
 }
 
-/// A machine on which every class has something to say.
+/// A machine on which every class has a result.
 struct Bench {
     machine: Machine,
     engine: Engine,
@@ -164,7 +164,7 @@ impl Bench {
         Self { machine, engine, system, plain }
     }
 
-    /// The handle that a class takes.
+    /// Returns the handle that a class takes.
     fn handle(&self, row: &Row) -> u64 {
         match row.handle {
             Handle::None | Handle::Zero | Handle::Any => 0,
@@ -264,7 +264,7 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
             let value = value();
             let short = &value[..value.len() - 1];
             assert_eq!(bench.set(class, handle, short), Win32Error::BadLength, "class {name}");
-            // And every other length that the type's facts do not take.
+            // The same for every other length that the facts of the type do not accept.
             let takes = info::facts(class).unwrap().set_length.unwrap();
             for size in (0..=33).filter(|size| !takes.takes(*size)) {
                 let answer = bench.set(class, handle, &vec![0; size]);
@@ -288,7 +288,7 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
             assert_eq!(refusal, Refusal { code: Win32Error::InsufficientBuffer, needed }, "class {name}");
         }
     }
-    // Two classes are asked with their buffer, and two enumerations with a GUID.
+    // Two classes read their input from the buffer, and two enumerations need a GUID.
     for class in [5, 25].map(TraceInfoClass::from_int) {
         let refusal = system.query_information(0, class, &mut [0; 7]).unwrap_err();
         assert_eq!(refusal, Refusal { code: Win32Error::BadLength, needed: 8 });
@@ -305,7 +305,7 @@ fn what_is_beyond_the_limit_is_refused() {
         let (handle, name) = (bench.handle(row), class.as_int());
         match row.beyond {
             Beyond::Nothing(_) => {}
-            // A mask that is too long is a matter of its length.
+            // A mask that is too long is a length error.
             Beyond::Set(value) if name == 4 => {
                 assert_eq!(bench.set(class, handle, &value()), Win32Error::BadLength);
             }
@@ -360,9 +360,9 @@ fn a_stopped_session_is_not_found() {
         let (handle, expected) = match row.handle {
             Handle::System => (stopped_system, Win32Error::WmiInstanceNotFound),
             Handle::Session => (stopped_plain, Win32Error::WmiInstanceNotFound),
-            // No session's handle is right, whether it runs or not.
+            // The handle of a session is never valid, whether it is running or not.
             Handle::Zero => (stopped_plain, INVALID),
-            // These answer whatever sessions there are.
+            // These return a result regardless of the sessions.
             Handle::Any | Handle::None => (stopped_plain, SUCCESS),
         };
         let name = class.as_int();

@@ -1,11 +1,11 @@
-//! The table of classes in the documentation is the one of the code.
+//! The table of classes in the documentation matches the code.
 
 use std::path::Path;
 use std::{env, fs};
 
 use etw_session::info::markdown;
 
-/// `UPDATE_DOCS=1 cargo test -p etw-session --test documentation` writes the page.
+/// Run with `UPDATE_DOCS=1 cargo test -p etw-session --test documentation` to write the page.
 #[test]
 fn the_page_about_information_classes_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/information-classes.md");

@@ -1,13 +1,13 @@
-//! Every code that session control is known to answer has a text of its own: name, cause and what to do.
+//! Every code that session control is known to return has its own text: name, cause and advice.
 //!
-//! The pairs are those of the functions' public documentation, and of what users of other tools reported.
+//! The pairs are from the functions' public documentation, and from what users of other tools reported.
 
 use etw_session::{Call, Error, explain};
 use etw_types::Win32Error;
 use etw_types::session::TraceInfoClass;
 use windows_sys::Win32::Foundation as win32;
 
-/// `ControlTrace`, whatever its code.
+/// `ControlTrace`, for every control code.
 const CONTROL: [u32; 7] = [
     win32::ERROR_BAD_LENGTH,
     win32::ERROR_INVALID_PARAMETER,
@@ -35,7 +35,7 @@ const ENABLE: [u32; 6] = [
     win32::ERROR_ACCESS_DENIED,
     win32::ERROR_WMI_INSTANCE_NOT_FOUND,
 ];
-/// Set, query and enumerate; a stale handle is answered with one of three codes.
+/// Set, query and enumerate. A stale handle returns one of three codes.
 const INFORMATION: [u32; 9] = [
     win32::ERROR_BAD_LENGTH,
     win32::ERROR_INVALID_PARAMETER,
@@ -87,14 +87,14 @@ fn every_code_of_every_function_has_a_name_a_cause_and_advice() {
         let Some(explanation) = explain(call, Win32Error::from_int(code)) else { panic!("{call}: {code}") };
         let line = Error::of(call, Win32Error::from_int(code)).to_string();
         assert_eq!(line, format!("{call}: {code} {}: {}; {}", explanation.name, explanation.cause, explanation.advice));
-        // The line has two parts, and nobody else's punctuation.
+        // The line has two parts, and the texts contain no other semicolons or final full stops.
         assert!(!explanation.cause.contains(';') && !explanation.cause.ends_with('.'), "{line}");
         assert!(explanation.cause.len() >= 15 && explanation.advice.len() >= 9, "{line}");
         assert!(!explanation.advice.ends_with('.'), "{line}");
     }
 }
 
-/// Every other code that is explained, and every name: Microsoft's metadata is the witness.
+/// Checks every name of an explained code against Microsoft's metadata.
 #[test]
 fn names_are_microsofts() {
     const NAMES: &[(&str, u32)] = &[

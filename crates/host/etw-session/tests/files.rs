@@ -1,4 +1,4 @@
-//! Files of a running session: the next of numbered ones, and the end of files.
+//! Files of a running session: the next numbered file, and the end of a file.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -24,7 +24,7 @@ fn start(machine: &Machine, properties: &Properties) -> Session {
     session
 }
 
-/// The names of the events of a file, which is removed.
+/// Returns the names of the events in a file, and removes the file.
 fn take_names(path: &Path) -> Vec<String> {
     let reader = Reader::open(path).unwrap();
     let names = reader.filter(Event::is_trace_logging).filter_map(|event| event.decode().event).collect();

@@ -1,4 +1,4 @@
-//! The bytes of every class: both ways, cut anywhere, and arbitrary.
+//! The bytes of every class: encoded and decoded, truncated anywhere, and arbitrary.
 #![cfg(test)]
 
 use etw_session::info::{
@@ -14,11 +14,11 @@ use proptest::prelude::{any, prop, proptest};
 
 const GUID: Guid = Guid::from_name("Payload");
 
-/// What comes back is what went in, and no prefix of it is anything else than an error or another value.
+/// Checks that decoding returns the encoded value, and that every prefix decodes to an error or to another value.
 fn both_ways<T: Information + PartialEq + std::fmt::Debug>(value: &T) {
     let bytes = value.encode();
     assert_eq!(T::decode(&bytes).as_ref(), Ok(value));
-    // A terminator at the end may be missing.
+    // The terminator at the end may be missing.
     for end in 0..bytes.len().saturating_sub(2) {
         if let Ok(other) = T::decode(&bytes[..end]) {
             assert_ne!(&other, value, "{:?} of {:?}", &bytes[..end], T::CLASS);

@@ -1,4 +1,4 @@
-//! Providers: enabled with filters, enumerated, read while the session runs.
+//! Providers: enabled with filters, enumerated, and consumed while the session is running.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -11,7 +11,7 @@ use etw_session::{Consumer, Enable, Filter, Listed, Properties, Received, Select
 use etw_types::session::enable as property;
 use etw_types::{Guid, Level, Win32Error};
 
-/// The names of the events until the session ends.
+/// Returns the names of the events until the session ends.
 fn names(consumer: &mut Consumer) -> Vec<String> {
     let mut names = Vec::new();
     loop {
@@ -69,7 +69,7 @@ fn filters_reach_the_engine_and_each_request_replaces_them() {
     write_all();
     provider.enable(&Enable::default().filter(Filter::EventIds(Listed::Blocked, vec![1, 2]))).unwrap();
     write_all();
-    // A filter by process does not concern registrations of the kernel.
+    // A filter by process does not apply to registrations of the kernel.
     provider.enable(&Enable::default().filter(Filter::ProcessIds(vec![1]))).unwrap();
     write_all();
     session.stop().unwrap();

@@ -1,4 +1,4 @@
-//! Sessions: started, found, asked, changed, flushed, stopped, and what becomes of errors.
+//! Sessions: start, find, query, update, flush and stop, and how errors are reported.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -116,7 +116,7 @@ fn those_who_may_not_are_told_what_to_do() {
     assert!(refused.to_string().contains("run elevated or join Performance Log Users"), "{refused}");
 }
 
-/// A system that answers control calls with the code it has, and keeps their codes.
+/// A system that returns a fixed result for every control call, and records the control codes.
 struct Scripted {
     answer: Win32Error,
     calls: Mutex<Vec<Control>>,
@@ -192,7 +192,7 @@ fn every_control_code_is_sent_as_it_is() {
     session.convert_to_real_time().unwrap();
     session.stop().unwrap();
     let codes: Vec<u32> = system.calls.lock().unwrap().iter().map(|control| *control as u32).collect();
-    // An update asks before and after, as the block carries everything.
+    // An update queries before and after, because the block contains all properties.
     assert_eq!(codes, [0, 0, 2, 0, 3, 4, 5, 1]);
 }
 

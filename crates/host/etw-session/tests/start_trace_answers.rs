@@ -1,4 +1,4 @@
-//! `StartTrace` over bytes: the answers that Wine's public conformance test asserts of Windows.
+//! `StartTrace` with bytes: the results that Wine's public conformance test expects from Windows.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -11,7 +11,7 @@ use etw_types::{Guid, Win32Error};
 const NAME: &str = "wine";
 const SIZE: usize = EventTraceProperties::SIZE;
 
-/// A block with room for both names, changed by the caller.
+/// Returns a block with room for both names, changed by the caller.
 fn block(change: impl FnOnce(&mut EventTraceProperties)) -> Vec<u8> {
     let mut raw = EventTraceProperties {
         log_file_mode: mode::NONE,
@@ -63,7 +63,7 @@ fn the_guid_of_the_systems_control_is_invalid_with_another_name() {
     assert_eq!(start(NAME, |raw| raw.wnode.guid = SYSTEM_TRACE_CONTROL), Err(Win32Error::InvalidParameter));
 }
 
-/// A slice and a string cannot be null: nothing stands for it. The place for the handle is the result here.
+/// A slice and a string cannot be null, so empty ones are used instead. The handle is returned, so it has no pointer.
 #[test]
 fn nulls_are_invalid() {
     assert_eq!(start("", |_| {}), Err(Win32Error::InvalidParameter), "the name");

@@ -1,4 +1,4 @@
-//! The table of classes is that of the types: what a type implements is what its row says.
+//! The table of classes matches the types: each type implements what its row says.
 
 use std::any::type_name;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use etw_session::info::{
     UnifiedStackCaching,
 };
 
-/// Class, type, direction and whether it is about a session.
+/// Class, type, direction, and whether it belongs to a session.
 type Use = (u32, String, &'static str, bool);
 
 fn name<T>() -> String {
@@ -84,7 +84,7 @@ fn every_row_of_the_table_is_a_type_and_every_type_a_row() {
     assert_eq!(in_table, implemented);
 }
 
-/// Where tools turn the profile privilege on: needed for the profiler of the machine, tried for the system providers.
+/// The profile privilege is needed for the machine's profiler, and tried for the system providers, as other tools do.
 #[test]
 fn privileges_are_asked_for_where_they_matter() {
     fn privilege<T: Settable>() -> (u32, Privilege) {

@@ -1,6 +1,6 @@
-//! What the kernel-mode and the user-mode routines share: from raw arguments to a call of the engine.
+//! What the kernel-mode and the user-mode routines share: they convert raw arguments to calls of the engine.
 //!
-//! Everything returns an NTSTATUS; the user-mode routines translate it.
+//! Everything returns an NTSTATUS, which the user-mode routines translate.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -19,31 +19,32 @@ use crate::memory::{RawBlocks, buffer, read, read_wide};
 pub type EnableCallback =
     unsafe extern "system" fn(*const Guid, u32, u8, u64, u64, *const EventFilterDescriptor, *mut c_void);
 
-/// The context argument of a callback. Only the provider looks at what it points to.
+/// The context argument of a callback. Only the provider dereferences it.
 struct Context(*mut c_void);
 
-// SAFETY: the pointer is passed on, never followed here; by the contract of the register routines the provider's callback
-// may be called on any thread with it.
+// SAFETY: the pointer is only passed on and never dereferenced here. The contract of the register routines allows
+// calling the provider's callback with it on any thread.
 unsafe impl Send for Context {}
-// SAFETY: as above; a shared `Context` offers nothing but a copy of the pointer.
+// SAFETY: as above; a shared `Context` only gives out copies of the pointer.
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// A method, so that a closure captures the whole context and not its field.
+    /// A method, so that a closure captures the whole context and not only its field.
     const fn get(&self) -> *mut c_void {
         self.0
     }
 }
 
-/// Answers a call whose arguments cannot be passed on.
+/// Rejects a call whose arguments cannot be passed on.
 pub(crate) fn refuse(engine: &Engine, routine: Routine) -> NtStatus {
     engine.record(routine, Subject::None, || NtStatus::InvalidParameter)
 }
 
 /// # Safety
 ///
-/// As for `EtwRegister`: `provider` and `handle` are NULL or valid for reading and atomic writing, and `callback` may be
-/// called with `context` on any thread until the registration is given up.
+/// The contract of `EtwRegister`: `provider` must be NULL or readable; `handle` must be NULL or writable, and other
+/// threads must access it only atomically during the call; `callback` may be called with `context` on any thread until
+/// the provider is unregistered.
 pub(crate) unsafe fn register(
     origin: Origin,
     provider: *const Guid,
@@ -53,7 +54,7 @@ pub(crate) unsafe fn register(
 ) -> NtStatus {
     let host = Host::current();
     let engine = host.engine();
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let provider = unsafe { read(provider) };
     let Some(provider) = provider else {
         return refuse(engine, Routine::Register);
@@ -62,33 +63,35 @@ pub(crate) unsafe fn register(
         return refuse(engine, Routine::Register);
     }
     let callback = callback.map(|callback| {
-        // SAFETY: callable with this context on any thread by this function's contract.
+        // SAFETY: the caller guarantees that the callback may be called with this context on any thread.
         unsafe { safe_callback(engine, callback, context) }
     });
     let registered = engine.register_from(origin, provider, callback, |new| {
-        // SAFETY: not NULL, hence writable by this function's contract.
+        // SAFETY: `handle` is not NULL, so the caller guarantees that it is writable.
         unsafe { publish(handle, new) }
     });
     registered.err().unwrap_or(NtStatus::Success)
 }
 
-/// Stores a new handle where the provider reads it, maybe on other threads and before register returns.
+/// Stores a new handle in the variable of the provider. Other threads may read it, even before the register routine
+/// returns.
 ///
 /// # Safety
 ///
-/// `place` is writable; where it is aligned, other threads access it only atomically during the call.
+/// `place` must be writable. If it is aligned, other threads must access it only atomically during the call.
 unsafe fn publish(place: *mut u64, handle: u64) {
     if place.cast::<AtomicU64>().is_aligned() {
-        // SAFETY: aligned, writable, and only accessed atomically by this function's contract.
+        // SAFETY: `place` is aligned; the caller guarantees that it is writable and only accessed atomically.
         let place = unsafe { AtomicU64::from_ptr(place) };
         place.store(handle, Ordering::Release);
     } else {
-        // SAFETY: writable by this function's contract; alignment is not needed.
+        // SAFETY: the caller guarantees that `place` is writable; it need not be aligned.
         unsafe { place.write_unaligned(handle) };
     }
 }
 
-/// Wraps a C callback. While it runs, its thread is on the host that calls it back, whichever that thread entered.
+/// Wraps a C callback. While it runs, its thread uses the host that runs the callback, whatever host the thread
+/// entered.
 ///
 /// # Safety
 ///
@@ -106,7 +109,8 @@ unsafe fn safe_callback(engine: &Engine, callback: EnableCallback, context: *mut
             kind: filter.kind,
         });
         let filter = filter.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: the registration exists (the engine calls back only then); the GUID and the filter live during the call.
+        // SAFETY: the registration exists, because the engine runs callbacks only then; the GUID and the filter outlive
+        // the call.
         unsafe {
             callback(
                 &raw const notification.source,
@@ -123,18 +127,18 @@ unsafe fn safe_callback(engine: &Engine, callback: EnableCallback, context: *mut
 
 /// # Safety
 ///
-/// `data` is NULL or readable for `length` bytes, where `length` is at most 0x7FFF.
+/// `data` must be NULL, or readable for `length` bytes if `length` is at most 0x7FFF.
 pub(crate) unsafe fn set_information(handle: u64, class: EventInfoClass, data: *const c_void, length: u32) -> NtStatus {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     let buffer = unsafe { buffer(data, length) };
     Host::current().engine().set_information(handle, class, buffer)
 }
 
 /// # Safety
 ///
-/// `descriptor` is NULL or readable.
+/// `descriptor` must be NULL or readable.
 pub(crate) unsafe fn event_enabled(handle: u64, descriptor: *const EventDescriptor) -> u8 {
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let descriptor = unsafe { read(descriptor) };
     let host = Host::current();
     descriptor.map_or_else(
@@ -152,7 +156,7 @@ pub(crate) fn provider_enabled(handle: u64, level: u8, keyword: u64) -> u8 {
     u8::from(enabled)
 }
 
-/// The pointers of a write.
+/// The raw arguments of a write.
 pub(crate) struct RawWrite<'a> {
     pub(crate) routine: Routine,
     pub(crate) handle: u64,
@@ -165,25 +169,25 @@ pub(crate) struct RawWrite<'a> {
     pub(crate) data: *const EventDataDescriptor<'a>,
 }
 
-/// Writes an event; `default_activity` returns the id to use where the caller passes none.
+/// Writes an event. `default_activity` returns the activity id to use if the caller passes none.
 ///
 /// # Safety
 ///
-/// Each pointer of `write` is NULL or readable; `data` for the first 128 of `count` descriptors, and each of those for
-/// its size where the sizes together are at most 64 KiB.
+/// Each pointer of `write` must be NULL or readable: `data` for the first 128 of `count` descriptors, and the data of
+/// each of those for its size if the sizes add up to at most 64 KiB.
 pub(crate) unsafe fn write(write: &RawWrite<'_>, default_activity: impl FnOnce(&Engine) -> Guid) -> NtStatus {
     let host = Host::current();
     let engine = host.engine();
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let descriptor = unsafe { read(write.descriptor) };
     let Some(descriptor) = descriptor else {
         return refuse(engine, write.routine);
     };
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let activity = unsafe { read(write.activity) };
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let related = unsafe { read(write.related) };
-    // SAFETY: this function's contract is that of the array.
+    // SAFETY: the caller guarantees what `RawBlocks::new` requires of the array.
     let blocks = unsafe { RawBlocks::new(write.data, write.count) };
     let event = EventWrite {
         routine: write.routine,
@@ -199,7 +203,7 @@ pub(crate) unsafe fn write(write: &RawWrite<'_>, default_activity: impl FnOnce(&
 
 /// # Safety
 ///
-/// `activity` is NULL or readable; `text` is NULL or a terminated string.
+/// `activity` must be NULL or readable; `text` must be NULL or a terminated string.
 pub(crate) unsafe fn write_string(
     handle: u64,
     level: u8,
@@ -210,40 +214,40 @@ pub(crate) unsafe fn write_string(
 ) -> NtStatus {
     let host = Host::current();
     let engine = host.engine();
-    // SAFETY: NULL or terminated by this function's contract.
+    // SAFETY: the caller guarantees that the text is NULL or terminated.
     let text = unsafe { read_wide(text) };
     let Some(text) = text else {
         return refuse(engine, Routine::WriteString);
     };
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let activity = unsafe { read(activity) };
     let activity = activity.unwrap_or_else(|| default_activity(engine));
     engine.write_string(handle, Level::from_int(level), Keyword::from_bits(keyword), Some(activity), &text)
 }
 
-/// Runs `control` on a copy of the id and stores the copy back.
+/// Runs `control` on a copy of the id, and stores the copy back on success.
 ///
 /// # Safety
 ///
-/// `id` is NULL, or readable and writable.
+/// `id` must be NULL, or readable and writable.
 pub(crate) unsafe fn activity_id_control(
     id: *mut Guid,
     control: impl FnOnce(&Engine, &mut Guid) -> NtStatus,
 ) -> NtStatus {
     let host = Host::current();
-    // SAFETY: NULL or readable by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
     let Some(mut copy) = (unsafe { read(id.cast_const()) }) else {
         return refuse(host.engine(), Routine::ActivityIdControl);
     };
     let status = control(host.engine(), &mut copy);
     if status.is_success() {
-        // SAFETY: not NULL, hence writable by this function's contract; alignment is not needed.
+        // SAFETY: `id` is not NULL, so the caller guarantees that it is writable; it need not be aligned.
         unsafe { id.write_unaligned(copy) };
     }
     status
 }
 
-/// An address that stands for the current thread and for no other that runs.
+/// Returns an address that is unique among the running threads.
 pub(crate) fn thread_object() -> *const c_void {
     thread_local!(static OBJECT: u64 = const { 0 });
     OBJECT.with(|object| ptr::from_ref(object).cast())

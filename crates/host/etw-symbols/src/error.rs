@@ -2,7 +2,8 @@
 
 use etw_types::{NtStatus, Win32Error};
 
-/// The Win32 code that user mode sees for a status; `ERROR_MR_MID_NOT_FOUND` (317) for one that no routine here returns.
+/// Returns the Win32 code of a status in user mode. For a status that no routine here returns, it is
+/// `ERROR_MR_MID_NOT_FOUND` (317).
 #[must_use]
 pub const fn win32_from_nt(status: NtStatus) -> Win32Error {
     match status {

@@ -1,4 +1,4 @@
-//! Which engine handles the calls of a thread.
+//! Selects the engine that handles the calls of a thread.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -6,20 +6,20 @@ use std::sync::OnceLock;
 
 use etw_engine::Engine;
 
-/// A system for providers to run on: one engine behind the routines of this crate.
+/// A system for providers to run on: the engine that the routines of this crate call.
 ///
-/// Clones are handles of the same host, so other threads can enter it too.
+/// Clones refer to the same host, so other threads can enter it too.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     engine: Engine,
 }
 
-/// Until this is dropped, routines called on this thread reach the host that was entered.
+/// Until this is dropped, the routines that this thread calls use the entered host.
 #[must_use = "the host is left when this is dropped"]
 #[derive(Debug)]
 pub struct Entered {
     entry: u64,
-    /// An entry belongs to its thread.
+    /// An entry belongs to its thread, so this is not `Send`.
     not_send: PhantomData<*const ()>,
 }
 
@@ -31,19 +31,19 @@ thread_local! {
 static PROCESS: OnceLock<Host> = OnceLock::new();
 
 impl Host {
-    /// A host with a fresh engine.
+    /// Creates a host with a new engine.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The host of threads that entered none.
+    /// Returns the host of threads that have not entered any.
     #[must_use]
     pub fn process() -> Self {
         PROCESS.get_or_init(Self::new).clone()
     }
 
-    /// The host that routines called on this thread reach now.
+    /// Returns the host that routines use when this thread calls them.
     #[must_use]
     pub fn current() -> Self {
         ENTERED
@@ -53,14 +53,14 @@ impl Host {
             .unwrap_or_else(Self::process)
     }
 
-    /// The engine that answers.
+    /// Returns the engine of this host.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Makes this the host of the calling thread until the result is dropped. Entries nest, and may be left in any
-    /// order: the latest one that is still there counts.
+    /// Makes this the host of the calling thread until the result is dropped. Entries nest and may be dropped in any
+    /// order: the latest one that still exists counts.
     pub fn enter(&self) -> Entered {
         let entry = ENTRIES.with(|entries| entries.replace(entries.get().wrapping_add(1)));
         ENTERED.with(|entered| entered.borrow_mut().push((entry, self.clone())));
@@ -74,7 +74,8 @@ impl Host {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // The host is dropped outside the borrow: the last handle of an engine drops what the engine owns.
+        // The host is dropped outside the borrow, because dropping the last reference to an engine also drops what it
+        // owns.
         let left = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
             let position = entered.iter().rposition(|(entry, _)| *entry == self.entry);

@@ -1,7 +1,7 @@
 //! The routines that ntoskrnl.exe exports, by their exact names.
 //!
-//! The parameters are those of the WDK's headers. Pointers may be NULL where the documentation allows it, and where it
-//! does not the answer is `InvalidParameter` instead of a fault.
+//! The parameters are those of the WDK headers. Pointers may be NULL if the documentation allows it; otherwise a NULL
+//! pointer returns `InvalidParameter` instead of causing a fault.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,7 +12,7 @@ use etw_types::{EventDataDescriptor, EventDescriptor, EventInfoClass, Guid, NtSt
 use crate::common::{self, EnableCallback, RawWrite};
 use crate::{Host, memory};
 
-/// The kernel writes a zero GUID where the caller passes no activity id.
+/// The kernel writes a zero GUID if the caller passes no activity id.
 const fn no_activity(_: &Engine) -> Guid {
     Guid::ZERO
 }
@@ -21,8 +21,8 @@ const fn no_activity(_: &Engine) -> Guid {
 ///
 /// # Safety
 ///
-/// `provider` is NULL or readable. `handle` is NULL or writable, and during the call other threads access it only
-/// atomically. `callback` may be called with `context` on any thread until the handle is unregistered.
+/// `provider` must be NULL or readable. `handle` must be NULL or writable, and during the call other threads must
+/// access it only atomically. `callback` may be called with `context` on any thread until the handle is unregistered.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwRegister(
     provider: *const Guid,
@@ -30,25 +30,25 @@ pub unsafe extern "system" fn EtwRegister(
     context: *mut c_void,
     handle: *mut u64,
 ) -> NtStatus {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::register(Origin::kernel(), provider, callback, context, handle) }
 }
 
-/// Gives up a registration.
+/// Unregisters a provider.
 ///
 /// # Safety
 ///
-/// None beyond being called through the C ABI; any handle is answered.
+/// There are no requirements: any handle is valid input.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwUnregister(handle: u64) -> NtStatus {
     Host::current().engine().unregister(handle)
 }
 
-/// Sets something about a registration.
+/// Sets a property of a registration.
 ///
 /// # Safety
 ///
-/// `data` is NULL or readable for `length` bytes. A length above 0x7FFF is refused without reading.
+/// `data` must be NULL or readable for `length` bytes. A length above 0x7FFF is rejected without reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwSetInformation(
     handle: u64,
@@ -56,26 +56,26 @@ pub unsafe extern "system" fn EtwSetInformation(
     data: *const c_void,
     length: u32,
 ) -> NtStatus {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::set_information(handle, class, data, length) }
 }
 
-/// Whether a session may want an event.
+/// Returns whether a session may accept an event.
 ///
 /// # Safety
 ///
-/// `descriptor` is NULL or readable.
+/// `descriptor` must be NULL or readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwEventEnabled(handle: u64, descriptor: *const EventDescriptor) -> u8 {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::event_enabled(handle, descriptor) }
 }
 
-/// Whether a session may want events of a level and keyword.
+/// Returns whether a session may accept events of this level and keyword.
 ///
 /// # Safety
 ///
-/// None beyond being called through the C ABI; any handle is answered.
+/// There are no requirements: any handle is valid input.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwProviderEnabled(handle: u64, level: u8, keyword: u64) -> u8 {
     common::provider_enabled(handle, level, keyword)
@@ -85,7 +85,7 @@ pub unsafe extern "system" fn EtwProviderEnabled(handle: u64, level: u8, keyword
 ///
 /// # Safety
 ///
-/// The pointers are NULL or readable; `data` for `count` descriptors, and each descriptor for its size.
+/// Every pointer must be NULL or readable: `data` for `count` descriptors, and the data of each descriptor for its size.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwWrite(
     handle: u64,
@@ -105,7 +105,7 @@ pub unsafe extern "system" fn EtwWrite(
         count,
         data,
     };
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::write(&write, no_activity) }
 }
 
@@ -113,7 +113,7 @@ pub unsafe extern "system" fn EtwWrite(
 ///
 /// # Safety
 ///
-/// As for [`EtwWrite`]; `related` is NULL or readable.
+/// The same as [`EtwWrite`]; `related` must be NULL or readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwWriteTransfer(
     handle: u64,
@@ -134,7 +134,7 @@ pub unsafe extern "system" fn EtwWriteTransfer(
         count,
         data,
     };
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::write(&write, no_activity) }
 }
 
@@ -142,7 +142,7 @@ pub unsafe extern "system" fn EtwWriteTransfer(
 ///
 /// # Safety
 ///
-/// As for [`EtwWriteTransfer`].
+/// The same as [`EtwWriteTransfer`].
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwWriteEx(
     handle: u64,
@@ -156,7 +156,7 @@ pub unsafe extern "system" fn EtwWriteEx(
 ) -> NtStatus {
     let write =
         RawWrite { routine: Routine::WriteEx, handle, descriptor, filter, flags, activity, related, count, data };
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::write(&write, no_activity) }
 }
 
@@ -164,7 +164,7 @@ pub unsafe extern "system" fn EtwWriteEx(
 ///
 /// # Safety
 ///
-/// `activity` is NULL or readable; `text` is NULL or a terminated UTF-16 string.
+/// `activity` must be NULL or readable; `text` must be NULL or a terminated UTF-16 string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwWriteString(
     handle: u64,
@@ -173,35 +173,36 @@ pub unsafe extern "system" fn EtwWriteString(
     activity: *const Guid,
     text: *const u16,
 ) -> NtStatus {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::write_string(handle, level, keyword, activity, text, no_activity) }
 }
 
-/// Creates activity ids, and reads and sets the thread's.
+/// Creates activity ids, and reads and sets the activity id of the thread.
 ///
 /// # Safety
 ///
-/// `id` is NULL, or readable and writable.
+/// `id` must be NULL, or readable and writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EtwActivityIdControl(code: u32, id: *mut Guid) -> NtStatus {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::activity_id_control(id, |engine, id| engine.activity_id_control(code, id)) }
 }
 
-/// The current thread's object. Nothing is in it: only its address means something, and it is that of no other thread.
+/// Returns the object of the current thread. It has no content; only its address is meaningful, and unique to the
+/// thread.
 #[unsafe(no_mangle)]
 pub extern "system" fn KeGetCurrentThread() -> *const c_void {
     common::thread_object()
 }
 
-/// Finds a routine of this module by its name; NULL for one that is hidden, or that this module does not have.
+/// Finds a routine of this module by its name. Returns NULL if the routine is hidden or does not exist in this module.
 ///
 /// # Safety
 ///
-/// `name` is NULL or readable, and so is its buffer for its length.
+/// `name` must be NULL or readable, and its buffer must be readable for its length.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn MmGetSystemRoutineAddress(name: *const UnicodeString) -> *mut c_void {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     let name = unsafe { memory::read_unicode(name) }.unwrap_or_default();
     let host = Host::current();
     let engine = host.engine();

@@ -1,11 +1,11 @@
-//! The ETW routines of ntoskrnl and advapi32 as linkable symbols, answered by `etw-engine`.
+//! The ETW routines of ntoskrnl and advapi32 as linkable symbols, implemented with `etw-engine`.
 //!
-//! `wdk-etw` always calls `EtwRegister` and its relatives. On Windows they come from the kernel; in tests on another
-//! system a test links this crate (`use etw_symbols as _;`) and the same calls reach an [`Engine`] in the process. This
-//! crate owns the C ABI: it checks and reads raw pointers and hands safe values on. It makes no decision about ETW
+//! `wdk-etw` always calls `EtwRegister` and the related routines. On Windows they come from the kernel. On other
+//! systems a test links this crate (`use etw_symbols as _;`), and the same calls use an [`Engine`] in the process. This
+//! crate owns the C ABI: it checks and reads raw pointers and passes safe values on. It makes no decisions about ETW
 //! itself. It is meant for hosts other than Windows, where these names are free.
 //!
-//! Each test makes a [`Host`] of its own and enters it, so tests run side by side:
+//! Each test creates its own [`Host`] and enters it, so that tests can run in parallel:
 //!
 //! ```
 //! use etw_symbols::{Host, kernel::EtwUnregister};

@@ -1,6 +1,7 @@
-//! Reading what callers point at.
+//! Reads the memory that callers point to.
 //!
-//! Every pointer that crosses the ABI is checked for NULL and read here, unaligned, by copying. Nothing here writes.
+//! Every pointer that crosses the ABI is checked for NULL here. Structures and strings are copied, without requiring
+//! alignment. Nothing here writes.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
@@ -9,30 +10,30 @@ use std::slice;
 use etw_engine::{Block, BlockSource, Buffer, MAX_BLOCKS, MAX_DATA};
 use etw_types::{EventDataDescriptor, UnicodeString};
 
-/// Units after which a string without an end is cut: more than any event can hold.
+/// The length at which a string without a terminator is cut: more units than any event can hold.
 const LONGEST_TEXT: usize = 0x8000;
 
-/// Pointers up to this one are ordinals or mistakes, not addresses.
+/// Pointers below this address are ordinals or mistakes.
 const LOWEST_ADDRESS: usize = 0x1_0000;
 
-/// Copies what `pointer` points at; `None` for NULL.
+/// Copies the value that `pointer` points to. Returns `None` for NULL.
 ///
 /// # Safety
 ///
-/// `pointer` is NULL or readable for a `T`, aligned or not.
+/// `pointer` must be NULL or readable for a `T`, aligned or not.
 pub(crate) unsafe fn read<T: Copy>(pointer: *const T) -> Option<T> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: not NULL, hence readable by this function's contract; alignment is not needed.
+    // SAFETY: `pointer` is not NULL, so the caller guarantees that it is readable; it need not be aligned.
     Some(unsafe { pointer.read_unaligned() })
 }
 
-/// Copies a NUL-terminated string, without its end; `None` for NULL.
+/// Copies a NUL-terminated string without its terminator. Returns `None` for NULL.
 ///
 /// # Safety
 ///
-/// `text` is NULL or readable up to and including its first zero, or for [`LONGEST_TEXT`] units.
+/// `text` must be NULL, or readable up to and including its first zero or for [`LONGEST_TEXT`] units.
 unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Option<Vec<T>> {
     if text.is_null() {
         return None;
@@ -40,7 +41,7 @@ unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Opti
     let mut units = Vec::new();
     while units.len() < LONGEST_TEXT {
         let next = text.wrapping_add(units.len());
-        // SAFETY: no zero was found before this unit, so it is part of the string.
+        // SAFETY: there is no zero before this unit, so it is part of the string.
         let unit = unsafe { next.read_unaligned() };
         if unit == T::default() {
             break;
@@ -54,33 +55,34 @@ unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Opti
 ///
 /// # Safety
 ///
-/// `text` is NULL or readable up to and including its first zero, or for 0x8000 units.
+/// `text` must be NULL, or readable up to and including its first zero or for 0x8000 units.
 pub(crate) unsafe fn read_wide(text: *const u16) -> Option<Vec<u16>> {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { read_terminated(text) }
 }
 
-/// Copies a terminated ASCII name; `None` for NULL, for an ordinal in place of a name, and for other characters.
+/// Copies a terminated name. Returns `None` for NULL, for an ordinal instead of a name, and for bytes that are not
+/// UTF-8.
 ///
 /// # Safety
 ///
-/// `name` is at most 0xFFFF, or readable up to and including its first zero.
+/// `name` must be at most 0xFFFF, or readable up to and including its first zero.
 pub(crate) unsafe fn read_name(name: *const c_char) -> Option<String> {
     if name.addr() < LOWEST_ADDRESS {
         return None;
     }
-    // SAFETY: an address, hence readable by this function's contract.
+    // SAFETY: `name` is an address, so the caller guarantees that it is readable.
     let bytes = unsafe { read_terminated(name.cast::<u8>()) }?;
     String::from_utf8(bytes).ok()
 }
 
-/// Copies a counted UTF-16 string; `None` where it is not well formed.
+/// Copies a counted UTF-16 string. Returns `None` if it is NULL or not well formed.
 ///
 /// # Safety
 ///
-/// `string` is NULL or readable, and its buffer is NULL or readable for its length.
+/// `string` must be NULL or readable, and its buffer must be NULL or readable for its length.
 pub(crate) unsafe fn read_unicode(string: *const UnicodeString) -> Option<String> {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     let string = unsafe { read(string) }?;
     let units = usize::from(string.length / 2);
     if !string.length.is_multiple_of(2) || string.length > string.maximum_length || string.buffer.is_null() {
@@ -89,36 +91,36 @@ pub(crate) unsafe fn read_unicode(string: *const UnicodeString) -> Option<String
     let text: Option<Vec<u16>> = (0..units)
         .map(|index| {
             let unit = string.buffer.wrapping_add(index);
-            // SAFETY: inside the length of the buffer.
+            // SAFETY: the index is less than the length of the buffer.
             unsafe { read(unit) }
         })
         .collect();
     String::from_utf16(&text?).ok()
 }
 
-/// The buffer of a set-information call.
+/// Converts the buffer argument of a set-information call.
 ///
 /// # Safety
 ///
-/// `data` is NULL or, where `length` is at most [`Buffer::MAX`], readable for `length` bytes during `'a`.
+/// `data` must be NULL, or readable for `length` bytes during `'a` if `length` is at most [`Buffer::MAX`].
 #[must_use]
 pub unsafe fn buffer<'a>(data: *const c_void, length: u32) -> Buffer<'a> {
     match usize::try_from(length) {
         _ if data.is_null() => Buffer::Null(length),
         Ok(size) if length <= Buffer::MAX => {
-            // SAFETY: not NULL and short enough, hence readable by this function's contract.
+            // SAFETY: `data` is not NULL and short enough, so the caller guarantees that it is readable.
             Buffer::Bytes(unsafe { slice::from_raw_parts(data.cast::<u8>(), size) })
         }
         _ => Buffer::TooLong(length),
     }
 }
 
-/// A caller's array of data descriptors. Nothing is read before the engine asks.
+/// A caller's array of data descriptors. Nothing is read before the engine needs it.
 #[derive(Debug)]
 pub struct RawBlocks {
     descriptors: *const EventDataDescriptor<'static>,
     count: u32,
-    /// Whether the sizes together are within the limit, once somebody asked for a block.
+    /// Whether the sizes add up to at most the limit; computed when a block is first requested.
     fits: Cell<Option<bool>>,
 }
 
@@ -127,9 +129,9 @@ impl RawBlocks {
     ///
     /// # Safety
     ///
-    /// While this exists, `descriptors` is NULL or readable for the first [`MAX_BLOCKS`] of `count` descriptors. If there
-    /// are no more than that, and all of their sizes together are at most [`MAX_DATA`], each with a pointer that is not
-    /// NULL is readable for its size.
+    /// While this exists, `descriptors` must be NULL or readable for the first [`MAX_BLOCKS`] of `count` descriptors.
+    /// If `count` is at most [`MAX_BLOCKS`] and the sizes of all descriptors add up to at most [`MAX_DATA`], every
+    /// non-NULL pointer in a descriptor must be readable for its size.
     #[must_use]
     pub const unsafe fn new(descriptors: *const EventDataDescriptor<'_>, count: u32) -> Self {
         Self { descriptors: descriptors.cast(), count, fits: Cell::new(None) }
@@ -140,11 +142,12 @@ impl RawBlocks {
             return None;
         }
         let descriptor = self.descriptors.wrapping_add(index);
-        // SAFETY: not NULL and among the first descriptors of the array, hence readable by the contract of `new`.
+        // SAFETY: the array is not NULL and the index is among its first descriptors, which `new` requires to be
+        // readable.
         unsafe { read(descriptor) }
     }
 
-    /// Whether number and sizes are within the limits up to which the bytes are known to be readable.
+    /// Whether count and sizes are within the limits that `new` requires for the data to be readable.
     fn fits(&self) -> bool {
         self.fits.get().unwrap_or_else(|| {
             let count = self.count();
@@ -171,7 +174,8 @@ impl BlockSource for RawBlocks {
         let bytes = match descriptor.as_ptr() {
             _ if size == 0 => &[],
             pointer if pointer.is_null() || !self.fits() => return None,
-            // SAFETY: not NULL and within the limits, hence readable for its size by the contract of `new`.
+            // SAFETY: the pointer is not NULL and the sizes are within the limits, so `new` requires it to be readable
+            // for its size.
             pointer => unsafe { slice::from_raw_parts(pointer, size) },
         };
         Some(Block::with_kind(bytes, descriptor.kind()))
@@ -188,7 +192,7 @@ mod tests {
     #[test]
     fn an_index_outside_of_the_array_has_no_block() {
         let descriptors = [EventDataDescriptor::new(b"data")];
-        // SAFETY: the array has as many descriptors, each of readable bytes.
+        // SAFETY: the array has one descriptor, and its bytes are readable.
         let blocks = unsafe { RawBlocks::new(descriptors.as_ptr(), 1) };
         assert_eq!(blocks.block(0).map(|block| block.bytes), Some(b"data".as_slice()));
         for index in [1, MAX_BLOCKS, usize::MAX] {
@@ -199,7 +203,7 @@ mod tests {
     #[test]
     fn more_descriptors_than_an_event_can_have_are_counted_but_not_read() {
         let descriptors = [EventDataDescriptor::new(b"data"); MAX_BLOCKS];
-        // SAFETY: the first descriptors are readable; more are not promised.
+        // SAFETY: the first `MAX_BLOCKS` descriptors are readable; `new` requires no more.
         let blocks = unsafe { RawBlocks::new(descriptors.as_ptr(), u32::MAX) };
         assert!(blocks.count() > MAX_BLOCKS);
         assert!(blocks.block(0).is_none() && blocks.block(MAX_BLOCKS).is_none());

@@ -1,7 +1,7 @@
-//! The loader's routines, as far as a provider uses them to look up what an older Windows lacks.
+//! The loader's routines that a provider uses to look up routines that older Windows versions lack.
 //!
-//! Two modules are known, and both export the same routines. Hiding a module's or a routine's name in the engine makes
-//! the lookup fail.
+//! There are two modules, and both export the same routines. If the name of a module or a routine is hidden in the
+//! engine, the lookup fails.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -12,21 +12,22 @@ use etw_types::NtStatus;
 use crate::memory::{read_name, read_wide};
 use crate::{Host, user};
 
-/// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`: the name is an address. Not known here.
+/// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`: the name is an address. Not supported here.
 const FROM_ADDRESS: u32 = 4;
 
-/// The modules. A module's handle is the address of its entry.
+/// The known modules. A module's handle is the address of its entry.
 static MODULES: [&str; 2] = ["api-ms-win-eventing-provider-l1-1-0.dll", "advapi32.dll"];
 
-/// Finds a module by its name: stores its handle and returns 1, or stores NULL and returns 0.
+/// Finds a module by its name. Stores its handle and returns 1, or stores NULL and returns 0.
 ///
 /// # Safety
 ///
-/// `name` is NULL, or a terminated UTF-16 string, or with the flag 4 anything; `module` is NULL or writable.
+/// `name` must be NULL or a terminated UTF-16 string; with flag 4 it may be anything. `module` must be NULL or
+/// writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn GetModuleHandleExW(flags: u32, name: *const u16, module: *mut *mut c_void) -> i32 {
     let name = if flags & FROM_ADDRESS == 0 {
-        // SAFETY: not an address, hence NULL or a string by this function's contract.
+        // SAFETY: `name` is not an address, so the caller guarantees that it is NULL or a terminated string.
         unsafe { read_wide(name) }
     } else {
         None
@@ -46,20 +47,20 @@ pub unsafe extern "system" fn GetModuleHandleExW(flags: u32, name: *const u16, m
         }
     });
     if !module.is_null() {
-        // SAFETY: not NULL, hence writable by this function's contract; alignment is not needed.
+        // SAFETY: `module` is not NULL, so the caller guarantees that it is writable; it need not be aligned.
         unsafe { module.write_unaligned(found.cast_mut()) };
     }
     i32::from(status.is_success() && !found.is_null())
 }
 
-/// Finds a routine of a module by its name; NULL for one that is hidden, or that the module does not have.
+/// Finds a routine of a module by its name. Returns NULL if the routine is hidden or does not exist in the module.
 ///
 /// # Safety
 ///
-/// `name` is an ordinal (at most 0xFFFF) or a terminated string.
+/// `name` must be an ordinal (at most 0xFFFF) or a terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn GetProcAddress(module: *mut c_void, name: *const c_char) -> *mut c_void {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     let name = unsafe { read_name(name) }.unwrap_or_default();
     let host = Host::current();
     let engine = host.engine();
@@ -74,11 +75,11 @@ pub unsafe extern "system" fn GetProcAddress(module: *mut c_void, name: *const c
     found.cast_mut().cast()
 }
 
-/// Gives up a module's handle: 1, or 0 for what is not one.
+/// Releases a module's handle. Returns 1, or 0 if it is not the handle of a module.
 ///
 /// # Safety
 ///
-/// None beyond being called through the C ABI; any handle is answered.
+/// There are no requirements: any handle is valid input.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn FreeLibrary(module: *mut c_void) -> i32 {
     let name = module_name(module);

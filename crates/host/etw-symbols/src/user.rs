@@ -1,7 +1,7 @@
-//! The routines that advapi32.dll exports, by their exact names. They answer Win32 codes.
+//! The routines that advapi32.dll exports, by their exact names. They return Win32 codes.
 //!
-//! What differs from the kernel's: the codes, the activity id of the thread where a writer passes none, and activity ids
-//! that every thread can carry.
+//! They differ from the kernel routines in three ways: the codes, the thread's activity id for events that are written
+//! without one, and that every thread can store an activity id.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,7 +13,7 @@ use crate::Host;
 use crate::common::{self, EnableCallback, RawWrite};
 use crate::error::win32_from_nt;
 
-/// User mode writes the thread's id where the caller passes none.
+/// User mode writes the thread's activity id if the caller passes none.
 fn activity_of_thread(engine: &Engine) -> Guid {
     engine.thread_activity()
 }
@@ -22,7 +22,7 @@ fn activity_of_thread(engine: &Engine) -> Guid {
 ///
 /// # Safety
 ///
-/// As for `EtwRegister`.
+/// The same as `EtwRegister`.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventRegister(
     provider: *const Guid,
@@ -30,25 +30,25 @@ pub unsafe extern "system" fn EventRegister(
     context: *mut c_void,
     handle: *mut u64,
 ) -> Win32Error {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     win32_from_nt(unsafe { common::register(this_process(), provider, callback, context, handle) })
 }
 
-/// Gives up a registration.
+/// Unregisters a provider.
 ///
 /// # Safety
 ///
-/// None beyond being called through the C ABI; any handle is answered.
+/// There are no requirements: any handle is valid input.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventUnregister(handle: u64) -> Win32Error {
     win32_from_nt(Host::current().engine().unregister(handle))
 }
 
-/// Sets something about a registration.
+/// Sets a property of a registration.
 ///
 /// # Safety
 ///
-/// `data` is NULL or readable for `length` bytes. A length above 0x7FFF is refused without reading.
+/// `data` must be NULL or readable for `length` bytes. A length above 0x7FFF is rejected without reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventSetInformation(
     handle: u64,
@@ -56,26 +56,26 @@ pub unsafe extern "system" fn EventSetInformation(
     data: *const c_void,
     length: u32,
 ) -> Win32Error {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     win32_from_nt(unsafe { common::set_information(handle, class, data, length) })
 }
 
-/// Whether a session may want an event.
+/// Returns whether a session may accept an event.
 ///
 /// # Safety
 ///
-/// `descriptor` is NULL or readable.
+/// `descriptor` must be NULL or readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventEnabled(handle: u64, descriptor: *const EventDescriptor) -> u8 {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     unsafe { common::event_enabled(handle, descriptor) }
 }
 
-/// Whether a session may want events of a level and keyword.
+/// Returns whether a session may accept events of this level and keyword.
 ///
 /// # Safety
 ///
-/// None beyond being called through the C ABI; any handle is answered.
+/// There are no requirements: any handle is valid input.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventProviderEnabled(handle: u64, level: u8, keyword: u64) -> u8 {
     common::provider_enabled(handle, level, keyword)
@@ -85,7 +85,7 @@ pub unsafe extern "system" fn EventProviderEnabled(handle: u64, level: u8, keywo
 ///
 /// # Safety
 ///
-/// The pointers are NULL or readable; `data` for `count` descriptors, and each descriptor for its size.
+/// Every pointer must be NULL or readable: `data` for `count` descriptors, and the data of each descriptor for its size.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventWrite(
     handle: u64,
@@ -104,7 +104,7 @@ pub unsafe extern "system" fn EventWrite(
         count,
         data,
     };
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     win32_from_nt(unsafe { common::write(&write, activity_of_thread) })
 }
 
@@ -112,7 +112,7 @@ pub unsafe extern "system" fn EventWrite(
 ///
 /// # Safety
 ///
-/// As for [`EventWrite`]; the GUIDs are NULL or readable.
+/// The same as [`EventWrite`]; `activity` and `related` must be NULL or readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventWriteTransfer(
     handle: u64,
@@ -133,7 +133,7 @@ pub unsafe extern "system" fn EventWriteTransfer(
         count,
         data,
     };
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     win32_from_nt(unsafe { common::write(&write, activity_of_thread) })
 }
 
@@ -141,7 +141,7 @@ pub unsafe extern "system" fn EventWriteTransfer(
 ///
 /// # Safety
 ///
-/// As for [`EventWriteTransfer`].
+/// The same as [`EventWriteTransfer`].
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventWriteEx(
     handle: u64,
@@ -155,7 +155,7 @@ pub unsafe extern "system" fn EventWriteEx(
 ) -> Win32Error {
     let write =
         RawWrite { routine: Routine::WriteEx, handle, descriptor, filter, flags, activity, related, count, data };
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     win32_from_nt(unsafe { common::write(&write, activity_of_thread) })
 }
 
@@ -163,37 +163,37 @@ pub unsafe extern "system" fn EventWriteEx(
 ///
 /// # Safety
 ///
-/// `text` is NULL or a terminated UTF-16 string.
+/// `text` must be NULL or a terminated UTF-16 string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventWriteString(handle: u64, level: u8, keyword: u64, text: *const u16) -> Win32Error {
-    // SAFETY: the same contract; no activity id is passed.
+    // SAFETY: the caller upholds the same contract for `text`; the activity id is NULL.
     let status = unsafe { common::write_string(handle, level, keyword, ptr::null(), text, activity_of_thread) };
     win32_from_nt(status)
 }
 
-/// Creates activity ids, and reads and sets the thread's.
+/// Creates activity ids, and reads and sets the activity id of the thread.
 ///
 /// # Safety
 ///
-/// `id` is NULL, or readable and writable.
+/// `id` must be NULL, or readable and writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn EventActivityIdControl(code: u32, id: *mut Guid) -> Win32Error {
-    // SAFETY: the same contract.
+    // SAFETY: the caller upholds the same contract.
     let status = unsafe { common::activity_id_control(id, |engine, id| engine.user_activity_id_control(code, id)) };
     win32_from_nt(status)
 }
 
-/// The current thread's id.
+/// Returns the id of the current thread.
 #[unsafe(no_mangle)]
 pub extern "system" fn GetCurrentThreadId() -> u32 {
-    // Any number that no other thread has; 0 is none.
+    // Any number that no other running thread has; 0 is not a valid id.
     let address = common::thread_object().addr() >> 4;
     u32::try_from(address & 0xFFFF_FFFF).unwrap_or_default() | 1 << 31
 }
 
 pub use crate::modules::{FreeLibrary, GetModuleHandleExW, GetProcAddress};
 
-/// The address of a routine of this module.
+/// Returns the address of a routine of this module.
 pub(crate) fn address(name: &str) -> Option<*const ()> {
     Some(match name {
         "EventRegister" => EventRegister as *const (),
@@ -210,7 +210,7 @@ pub(crate) fn address(name: &str) -> Option<*const ()> {
     })
 }
 
-/// This process, as filters by process see it.
+/// Returns this process as an origin, which filters by process compare against.
 fn this_process() -> Origin {
     let image = std::env::current_exe().ok();
     let image = image.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());

@@ -1,10 +1,10 @@
-//! Rules about what ties an image to others and to its address: imports, relocations, and what only programs have.
+//! Rules about what binds an image to other modules and to its address: imports, relocations, and features of programs.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
 use pe_image::{Characteristics, Image};
 
-/// Modules with exports for drivers that are part of every Windows, in lower case.
+/// Modules with exports for drivers that every Windows has, in lower case.
 const KERNEL_MODULES: &[&str] = &[
     "bootvid.dll",
     "ci.dll",
@@ -40,8 +40,8 @@ const KERNEL_MODULES: &[&str] = &[
     "wpprecorder.sys",
 ];
 
-/// Beginnings of the names of libraries that only programs have, in lower case. Another library may be one for drivers: an
-/// export driver is a `.dll` as well as a `.sys`.
+/// Name prefixes of libraries that exist only in user mode, in lower case. Any other library may be one for drivers: an
+/// export driver can be a `.dll` as well as a `.sys`.
 const USER_LIBRARIES: &[&str] = &[
     "advapi32.",
     "api-ms-win-",
@@ -163,7 +163,7 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-/// Whether a driver can import from a module, as far as its name tells.
+/// Whether a driver can import from a module, judged by its name.
 enum Origin {
     Kernel,
     User,
@@ -177,7 +177,7 @@ fn origin(module: &str) -> Origin {
     }
     let is_program = std::path::Path::new(&name).extension().is_some_and(|extension| extension == "exe");
     let is_user = USER_LIBRARIES.iter().any(|library| name.starts_with(library));
-    // A driver may come with a library of its own, which is another driver.
+    // A driver may come with its own library, which is another driver.
     if is_program || is_user { Origin::User } else { Origin::Unknown }
 }
 

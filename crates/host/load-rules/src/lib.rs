@@ -1,8 +1,8 @@
-//! What Windows asks of a driver image, as a table of rules.
+//! What Windows requires of a driver image, as a table of rules.
 //!
-//! A rule only looks at an [`Image`]; it never reads the file again. It says why Windows objects and who says so. Where
-//! no public text says what happens, the severity is that of the outcome we would expect on a machine with the default
-//! settings of Windows 11. What only memory integrity asks for, which can be off, has a severity of its own.
+//! A rule only inspects an [`Image`]; it never reads the file again. It says why Windows objects, and names the source.
+//! If no public source says what happens, the severity is that of the outcome that we expect on a machine with the
+//! default settings of Windows 11. Requirements of memory integrity, which can be turned off, have their own severity.
 //!
 //! `driver-package` reports every rule; `nt-machine` refuses the images that Windows refuses.
 #![forbid(unsafe_code)]
@@ -23,11 +23,12 @@ pub use signature::SIGNATURE_DIGEST;
 /// How much a rule matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The driver loads, on most machines; something is still wrong or missing.
+    /// The driver loads on most machines, but something is wrong or missing.
     Warning,
-    /// The driver does not load with memory integrity (HVCI), which is on by default in Windows 11. It loads without.
+    /// The driver does not load with memory integrity (HVCI), which is on by default in Windows 11. It loads without
+    /// it.
     MemoryIntegrity,
-    /// The driver does not load, or its first instruction is the last.
+    /// The driver does not load, or crashes at its first instruction.
     Refused,
 }
 
@@ -41,19 +42,19 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that Windows asks for.
+/// One requirement of Windows.
 pub struct Rule {
-    /// A short name that stays the same between versions.
+    /// A short name that does not change between versions.
     pub id: &'static str,
-    /// What it means to break it.
+    /// The consequence of a violation.
     pub severity: Severity,
-    /// What is asked.
+    /// The requirement.
     pub what: &'static str,
-    /// What happens otherwise.
+    /// What happens if it is violated.
     pub why: &'static str,
-    /// Who says so.
+    /// The source of the rule.
     pub source: &'static str,
-    /// One text for each violation.
+    /// Returns one text per violation.
     check: fn(&Image, Target) -> Vec<String>,
 }
 
@@ -63,23 +64,23 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// The Windows that is to load the image.
+/// The Windows release that loads the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// The newest one unless something else is said.
+    /// The release; the newest by default.
     pub release: Release,
 }
 
-/// A violation.
+/// A violation of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Of this rule.
+    /// The rule.
     pub rule: &'static Rule,
     /// What the image has instead.
     pub found: String,
 }
 
-/// All violations of an image, the serious ones first.
+/// All violations of an image, most severe first.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     target: Target,
@@ -87,7 +88,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What Windows would object to.
+    /// Checks an image against all rules.
     #[must_use]
     pub fn of(image: &Image, target: Target) -> Self {
         let mut findings: Vec<Finding> = all()
@@ -97,7 +98,7 @@ impl Verdict {
         Self { target, findings }
     }
 
-    /// The same with a finding of somebody who knows more than the image says.
+    /// Adds a finding that needs more information than the image.
     #[must_use]
     pub fn with(mut self, rule: &'static Rule, found: String) -> Self {
         self.findings.push(Finding { rule, found });
@@ -105,47 +106,47 @@ impl Verdict {
         self
     }
 
-    /// The Windows that was asked about.
+    /// Returns the Windows release that was checked for.
     #[must_use]
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// Every violation.
+    /// Returns all violations.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// The reasons not to load the image.
+    /// Returns the violations because of which Windows does not load the image.
     pub fn refusals(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.rule.severity == Severity::Refused)
     }
 
-    /// Whether nothing speaks against loading it.
+    /// Whether Windows loads the image: no finding has severity [`Severity::Refused`].
     #[must_use]
     pub fn is_loadable(&self) -> bool {
         self.refusals().next().is_none()
     }
 }
 
-/// Every rule, in the order in which the loader gets to see the parts.
+/// Returns every rule, in the order in which the loader reads the parts of an image.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let tables = [header::RULES, sections::RULES, binding::RULES, release::RULES, signature::RULES];
     tables.into_iter().flatten().chain([&SIGNATURE_DIGEST])
 }
 
-/// The oldest Windows release that has everything the image needs; none if no known release has it.
+/// Returns the oldest Windows release that has everything the image needs, or `None` if no known release has it.
 #[must_use]
 pub fn oldest_release(image: &Image) -> Option<Release> {
     release::oldest(image)
 }
 
-/// Documents that several rules rest on.
+/// Sources of several rules.
 const PE_FORMAT: &str = "Microsoft Learn, \"PE Format\"";
 const MEMORY_INTEGRITY: &str = "Microsoft Learn, \"Implement memory integrity compatible code\"";
 
-/// A violation or none.
+/// Returns one violation if `broken` is true, otherwise none.
 fn when(broken: bool, found: impl FnOnce() -> String) -> Vec<String> {
     if broken { vec![found()] } else { Vec::new() }
 }

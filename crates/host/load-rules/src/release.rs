@@ -1,4 +1,4 @@
-//! Rules whose result depends on the Windows release: what the image needs, and which release has it first.
+//! Rules that depend on the Windows release: what the image needs, and which release has it first.
 
 use windows_releases::Release;
 
@@ -56,7 +56,7 @@ fn kmdf_version(image: &Image, target: Target) -> Vec<String> {
     refusal.map(|(client, refusal)| refusal.explain(client, release)).into_iter().collect()
 }
 
-/// The oldest release that objects to nothing in this file.
+/// Returns the oldest release for which no rule of this file is violated.
 pub(super) fn oldest(image: &Image) -> Option<Release> {
     let accepts =
         |release: &Release| RULES.iter().all(|rule| (rule.check)(image, Target { release: *release }).is_empty());

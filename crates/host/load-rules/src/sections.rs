@@ -1,10 +1,10 @@
-//! Rules about sections and the entry point in them.
+//! Rules about sections and the entry point.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
 use pe_image::Image;
 
-/// More than this the loader does not take.
+/// The maximum number of sections that the loader accepts.
 const MOST_SECTIONS: usize = 96;
 
 pub(super) static RULES: &[Rule] = &[
@@ -114,7 +114,7 @@ fn entry_point(image: &Image, _: Target) -> Vec<String> {
 }
 
 fn entry_rights(image: &Image, _: Target) -> Vec<String> {
-    // Code that can be written has a rule of its own.
+    // Writable code has its own rule.
     let section = image.entry_section().filter(|section| !section.is_executable() && image.entry.rva != 0);
     section.map(|section| format!("{} is {}", section.name, section.rights())).into_iter().collect()
 }

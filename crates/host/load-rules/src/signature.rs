@@ -1,9 +1,10 @@
-//! Rules about the signature's place. Whether it is valid takes more than the image.
+//! Rules about the position of the signature. Its validity cannot be checked from the image alone.
 
 use super::Severity::{Refused, Warning};
 use super::{PE_FORMAT, Rule};
 
-/// Whether the signed digest is the file's takes the file's bytes, so those who have them add the finding.
+/// The digest in the signature must match the file. Checking this needs the bytes of the file, so callers that have
+/// them add the finding.
 pub static SIGNATURE_DIGEST: Rule = Rule {
     id: "signature-digest",
     severity: Refused,

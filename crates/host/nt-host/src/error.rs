@@ -1,4 +1,4 @@
-//! What can go wrong with a run, apart from the driver's own mistakes.
+//! Errors of a run, apart from the driver's own mistakes.
 
 use std::fmt;
 use std::io;
@@ -8,27 +8,27 @@ use etw_types::NtStatus;
 
 use crate::{ImageError, Report};
 
-/// Why something could not be done.
+/// Why an operation failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be read.
     File(PathBuf, io::Error),
-    /// The file is no driver, or a damaged one.
+    /// The file is not a driver, or is damaged.
     Image(PathBuf, ImageError),
-    /// Something in the description of the run makes no sense.
+    /// The description of the run is invalid.
     Usage(String),
-    /// This Windows does not load the driver: the status, and the reason.
+    /// This Windows does not load the driver: the status and the reason.
     NotLoaded(NtStatus, String),
     /// `DriverEntry` failed.
     DriverEntry(NtStatus, Box<Report>),
-    /// A callback of the driver failed.
+    /// A callback of the driver returned this failure status.
     Status(NtStatus),
-    /// The driver stopped the machine: see the report.
+    /// The driver stopped the machine; the report says why.
     Stopped(Box<Report>),
-    /// The process that runs the driver is gone or does not answer.
+    /// The process that runs the driver is gone or does not reply.
     Process(io::Error),
-    /// The host could not do it.
+    /// The host could not perform the operation.
     Host(String),
 }
 

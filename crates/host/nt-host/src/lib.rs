@@ -1,7 +1,7 @@
-//! Runs Windows kernel drivers natively in a Linux process, and finds what they do wrong.
+//! Runs Windows kernel drivers natively in a Linux process, and finds their mistakes.
 //!
-//! [`NtHost`] loads the very `.sys` file that Windows would load, in a process of its own, and gives it what it imports:
-//! the kernel's routines, the Kernel-Mode Driver Framework, ETW. A verifier watches all of it. So a driver is tested
+//! [`NtHost`] loads the same `.sys` file that Windows would load, in a separate process, and provides its imports: the
+//! kernel's routines, the Kernel-Mode Driver Framework, ETW. A verifier checks everything. So a driver can be tested
 //! like any other program:
 //!
 //! ```no_run
@@ -18,14 +18,24 @@
 //! # Ok::<(), nt_host::Error>(())
 //! ```
 //!
-//! The driver's code runs on the processor, not in an emulator: a run takes milliseconds. It has the rights of the
-//! process that it runs in, so this is for drivers that are tested and not for drivers that are suspected.
+//! | to | use |
+//! |---|---|
+//! | say what the driver runs on | [`Builder`]: Windows release, registry parameters, routines that fail or are missing |
+//! | load, add devices, send requests | [`NtHost`], [`Device`], [`File`], [`PendingRequest`] |
+//! | see the driver's events | [`TraceSession`], [`Trace`]; [`event`] says what is expected |
+//! | see what the driver did wrong | [`Report`], [`Finding`] |
+//! | have every call fail once, in many orders | [`Matrix`] |
+//! | send requests while devices come and go | [`Storm`] |
+//! | control sessions as a program would | [`NtHost::machine`] |
 //!
-//! What the driver runs on is the crate `nt-machine`; this one is the process around it, what is said to that process, and
-//! the tests' and the command's side.
+//! The driver's code runs on the processor, not in an emulator, so a run takes milliseconds. It has the rights of the
+//! process that it runs in. Use this to test drivers that you trust, not to examine suspicious ones.
 //!
-//! What is imitated follows public documentation; nothing of it was compared with a run on Windows. For Linux on x86-64;
-//! elsewhere the crate is empty.
+//! The crate `nt-machine` is the machine that the driver runs on. This crate has the process around it, the protocol
+//! for that process, the API for tests, and the command.
+//!
+//! The imitation follows public documentation; it was not compared with Windows. The crate supports Linux on x86-64
+//! only; on other targets it is empty.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(
     clippy::cast_possible_truncation,
@@ -48,12 +58,12 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, ImageError, ImportName, Known, Layout, Notification, Os, RegistryValue, RequestKind, Rule,
-    Told, known, plan,
+    Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryValue,
+    RequestKind, Resource, Rule, Told, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Place, Report};
 
-/// The README's example, compiled.
+/// Compiles the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

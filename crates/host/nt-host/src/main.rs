@@ -1,4 +1,4 @@
-//! The command.
+//! The `nt-host` command.
 
 use std::process::ExitCode;
 

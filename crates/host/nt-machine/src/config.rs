@@ -1,49 +1,74 @@
-//! What a run is to be like.
+//! The configuration of a run.
 
 use etw_engine::property;
 use etw_types::NtStatus;
 
 use crate::{Os, RequestKind};
 
-/// 100 ns units between 1601 and the moment at which the machine's clock starts: 2026-01-01.
+/// The time at which the machine's clock starts, 2026-01-01, in 100 ns units since 1601.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
 
-/// A failure to come.
+/// An injected failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The routine that fails.
     pub routine: String,
-    /// What it returns. A routine that returns no status returns NULL or FALSE instead.
+    /// The status that it returns. A routine that returns no status returns NULL or FALSE instead.
     pub status: Option<NtStatus>,
-    /// Which of its calls fails, counted from 1; `None` is every call.
+    /// Which of its calls fails, counted from 1; `None` for every call.
     pub call: Option<u64>,
 }
 
 /// How time passes for a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Time {
-    /// It stands still while anybody can go on, and jumps when everybody waits: each run is the same.
+    /// Time stands still while any thread can run, and jumps ahead when all threads wait. Every run is the same.
     #[default]
     Virtual,
-    /// As long as things take. Waiting still takes no time: the clock jumps when everybody waits.
+    /// Running code takes the time that it really takes. Waiting takes no time: the clock jumps when all threads wait.
     Measured,
-    /// As on a clock on the wall.
+    /// Real time: waits take as long as they say.
     Real,
 }
 
-/// What the device below the driver does with requests that reach it.
+/// What the device below the driver, or another driver's device, does with requests that reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Below {
-    /// Requests of this kind; `None` for reads, writes and control requests of both kinds.
+    /// The name of the device if it is not below the driver: the driver opens it by this name.
+    pub device: Option<String>,
+    /// The kind of request that this applies to; `None` for reads, writes and control requests of both kinds.
     pub kind: Option<RequestKind>,
-    /// With this control code; `None` for every one.
+    /// The control code that this applies to; `None` for every code.
     pub code: Option<u32>,
-    /// What they end with.
+    /// The status that the requests complete with.
     pub status: NtStatus,
-    /// What they return, as far as there is room.
+    /// The data that they return, truncated to the size of the output buffer.
     pub output: Vec<u8>,
-    /// How long they take.
+    /// How long they take to complete.
     pub delay: std::time::Duration,
+}
+
+/// A hardware resource of the driver's devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A line that interrupts.
+    LineInterrupt,
+    /// This many interrupts that are signalled by messages.
+    MessageInterrupts(u32),
+    /// Memory of the device, at a physical address.
+    Memory {
+        /// Where it begins.
+        start: u64,
+        /// Its bytes.
+        length: u32,
+    },
+    /// Ports.
+    Port {
+        /// The first.
+        start: u64,
+        /// How many.
+        length: u32,
+    },
 }
 
 /// A value under the driver's `Parameters` key.
@@ -59,39 +84,41 @@ pub enum RegistryValue {
     Binary(Vec<u8>),
 }
 
-/// What a run is to be like.
+/// The configuration of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The Windows release that is imitated.
     pub os: Os,
-    /// Routines that this Windows is to lack.
+    /// Routines that this Windows does not export.
     pub hidden: Vec<String>,
-    /// What the device below the driver does; the first that fits counts.
+    /// What the device below the driver does with requests; the first entry that matches applies.
     pub below: Vec<Below>,
-    /// Failures to come.
+    /// What the driver's devices have of the hardware.
+    pub resources: Vec<Resource>,
+    /// Failures to inject.
     pub failures: Vec<Failure>,
-    /// Makes routines fail now and then, by this seed.
+    /// Makes routines fail at random, derived from this seed.
     pub seed: Option<u64>,
     /// How time passes.
     pub time: Time,
-    /// A session that takes everything of every provider, from its first moment on.
+    /// Starts a session that records all events of all providers from the beginning.
     pub trace_all: bool,
-    /// Events carry the stack of their writer.
+    /// Whether events carry the call stack of their writer.
     pub stacks: bool,
-    /// Each event is written as late as can be, so that what races with it comes first.
+    /// Whether each event is written as late as possible, so that anything that races with it happens first.
     pub races: bool,
-    /// How long the driver may take for one request, on the wall.
+    /// The maximum time that the driver may take for one request, in real time.
     pub patience: Option<std::time::Duration>,
-    /// Bytes that the driver's pool and objects may take together; allocations beyond fail.
+    /// The maximum number of bytes for the driver's pool and objects together; allocations beyond it fail.
     pub memory: Option<u64>,
     /// Values under the driver's `Parameters` key.
     pub parameters: Vec<(String, RegistryValue)>,
-    /// The driver's name: file name without extension.
+    /// The driver's name: its file name without the extension.
     pub name: String,
 }
 
 impl Config {
-    /// `EVENT_ENABLE_PROPERTY_…` for every provider that is enabled.
+    /// The `EVENT_ENABLE_PROPERTY_…` flags for every provider that is enabled.
     #[must_use]
     pub const fn enable_property(&self) -> u32 {
         if self.stacks { property::STACK_TRACE } else { 0 }

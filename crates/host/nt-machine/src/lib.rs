@@ -1,8 +1,9 @@
-//! What a driver runs on: processor state, memory, kernel routines, the framework, exceptions and rules.
+//! The machine that a driver runs on: processor state, memory, kernel routines, the framework, exceptions and rules.
 //!
-//! A process has one [`Machine`]. It maps the driver's image, fills in its imports, and calls it as Windows would: entry
-//! point, devices, requests, unload. What the driver does wrong goes as [`Record`]s into a [`Findings`], memory that the
-//! process which made it still reads when this one has crashed.
+//! A process has one [`Machine`]. It maps the driver's image, resolves its imports, and calls the driver as Windows
+//! would: entry point, devices, requests, unload. Each mistake that the driver makes becomes a [`Record`] in a
+//! [`Findings`]. Its memory is shared, so the process that created it can still read the records after this process has
+//! crashed.
 //!
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
@@ -13,10 +14,11 @@
 //! │ layout       structures by name        memory      GuestPtr, the only way to the driver's memory
 //! ```
 //!
-//! Nothing here knows of other processes, formats or command lines: that is `nt-host`, which also is what tests of a
-//! driver use. A driver's fault ends its process's run, so a machine belongs into a child process.
+//! This crate knows nothing of other processes, file formats or command lines: those belong to `nt-host`, which is also
+//! the crate that tests of a driver use. A fault in the driver ends the run of the whole process, so run a machine in a
+//! child process.
 //!
-//! For Linux on x86-64; elsewhere the crate is empty.
+//! The crate supports Linux on x86-64 only; on other targets it is empty.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(
     clippy::cast_possible_truncation,
@@ -38,9 +40,10 @@ mod routine;
 mod verify;
 mod wdf;
 
-pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Time};
+pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Resource, Time};
 pub use kernel::components::{component, is_modelled};
-pub use kernel::ex::{Notification, Told};
+pub use kernel::ex::{KeyOperation, Notification, Told};
+pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known, routines};

@@ -1,15 +1,16 @@
-//! The folders of nt-machine and nt-host are layers: imports go down only. What must stay in one place stays there.
+//! Checks that the folders of nt-machine and nt-host are layers that import only those below them, and that some things
+//! stay in one place.
 #![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The machine's folders, the lowest first.
+/// The folders of nt-machine, lowest first.
 const MACHINE: [&str; 11] =
     ["memory", "layout", "loader", "routine", "image", "cpu", "verify", "exception", "kernel", "wdf", "machine"];
 
-/// The host's, around the machine: what is said, what came of it, the process, the API, the command line.
+/// The folders of nt-host, lowest first: messages, reports, the child process, the API, the command line.
 const HOST: [&str; 5] = ["wire", "report", "child", "api", "cli"];
 
 fn root(package: &str) -> PathBuf {
@@ -25,7 +26,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
 }
 
-/// The names right behind `prefix`, as in `crate::a::B` and `use crate::{a, b::C}`, in code and not in comments.
+/// Returns the names right after `prefix`, as in `crate::a::B` and `use crate::{a, b::C}`. Comments are skipped.
 fn names_behind(text: &str, prefix: &str) -> BTreeSet<String> {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = code.join("\n");
@@ -59,7 +60,7 @@ fn names_behind(text: &str, prefix: &str) -> BTreeSet<String> {
     names
 }
 
-/// Which of the given folders each of them imports.
+/// Returns, for each folder, the names that it imports after `prefix`.
 fn imports(root: &Path, folders: &[String], prefix: &str) -> BTreeMap<String, BTreeSet<String>> {
     let of = |folder: &String| {
         let files = sources(&root.join(folder)).into_iter().filter(|file| !file.ends_with("tests.rs"));
@@ -86,7 +87,7 @@ fn folders_import_only_those_below_them() {
     }
 }
 
-/// Lines of code that a check objects to, with their files, except in some folders.
+/// Returns the lines of code that a check objects to, with their files, except in some folders.
 fn lines_with(except: &[&str], objects: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for root in ["nt-machine", "nt-host"].map(root) {
@@ -100,7 +101,7 @@ fn lines_with(except: &[&str], objects: impl Fn(&str) -> bool) -> Vec<String> {
     found
 }
 
-/// Whether a number from 0xC0000001 on, or one of a warning or an information, is in a line.
+/// Returns whether a line contains an error, warning or informational status as a number.
 fn has_status(line: &str) -> bool {
     line.match_indices("0x").any(|(at, _)| {
         let digits: String = line[at + 2..].chars().filter(|c| *c != '_').take_while(char::is_ascii_hexdigit).collect();
@@ -135,7 +136,7 @@ fn offsets_of_structures_are_not_computed_outside_of_guest_memory() {
 #[test]
 fn the_machines_only_statics_are_references_to_its_parts() {
     let machine = |line: &str| line.trim_start().starts_with("static ") || line.contains("pub(crate) static ");
-    // The thread-locals and the bounds of a section are no state of the machine; the command has its own signal handler.
+    // Thread-locals and the bounds of a section are not state of the machine; the command has its own signal handler.
     let allowed = [": Part<", ": Cell<", ": std::cell::Cell<", "static __st", "static MACHINE:", "static FAMILIES:"];
     let found = lines_with(&["cli", "memory/model.rs"], |line| {
         machine(line) && !allowed.iter().any(|known| line.contains(known))
@@ -171,7 +172,7 @@ fn names_of_imports_are_found_in_groups_and_paths() {
     assert_eq!(names_behind(text, "crate::").into_iter().collect::<Vec<_>>(), ["a", "d", "f"]);
 }
 
-/// A panic of a routine is caught and becomes a finding. A profile in which it aborts would end the driver's process.
+/// A panic of a routine is caught and becomes a finding. With a profile that aborts, it would end the driver's process.
 #[test]
 fn no_profile_of_the_workspace_aborts() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../Cargo.toml");

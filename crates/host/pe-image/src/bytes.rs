@@ -1,4 +1,4 @@
-//! Numbers and names at offsets of a slice: `None` where the slice ends before they do.
+//! Numbers and names at offsets of a slice. Functions return `None` if the slice is too short.
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().copied().map(u16::from_le_bytes)
@@ -8,17 +8,17 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().copied().map(u32::from_le_bytes)
 }
 
-/// [`u32_at`] as a length or an offset.
+/// Like [`u32_at`], as a length or an offset.
 pub(crate) fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u32_at(bytes, at)?).ok()
 }
 
-/// `length` bytes from `at` on.
+/// Returns `length` bytes starting at `at`.
 pub(crate) fn part(bytes: &[u8], at: usize, length: usize) -> Option<&[u8]> {
     bytes.get(at..)?.get(..length)
 }
 
-/// The bytes from `at` up to the next zero.
+/// Returns the bytes from `at` up to the next zero byte.
 pub(crate) fn name_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?;
     rest.get(..rest.iter().position(|&byte| byte == 0)?)

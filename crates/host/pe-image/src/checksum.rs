@@ -1,9 +1,8 @@
 //! The checksum of the optional header: 16-bit words added with end-around carry, plus the file's length.
 //!
-//! The field itself counts as zero. It covers the whole file, the signature included, so it is the last thing to be
-//! written.
+//! The field itself counts as zero. The checksum covers the whole file, including the signature, so it must be written last.
 
-/// The checksum of a file whose field for it is at `field`, an even offset as the format guarantees.
+/// Returns the checksum of a file. `field` is the offset of the checksum field, which the format guarantees to be even.
 #[must_use]
 pub fn checksum(file: &[u8], field: u64) -> u32 {
     let mut sum: u32 = 0;
@@ -20,16 +19,16 @@ pub fn checksum(file: &[u8], field: u64) -> u32 {
         }
         offset += 2;
     }
-    // The length is added modulo 2³²; a file that long is no image anyway.
+    // The length is added modulo 2³². A file longer than that is not a valid image anyway.
     let length = u32::try_from(file.len()).unwrap_or(u32::MAX);
     sum.wrapping_add(length)
 }
 
-/// Offsets of the PE signature's place in the file, and of `CheckSum` from the signature on.
+/// Offset of the field that holds the offset of the PE signature, and offset of `CheckSum` relative to the signature.
 const HEADER_AT: usize = 0x3c;
 const CHECKSUM_IN_HEADER: usize = 4 + 20 + 64;
 
-/// Writes the right checksum into a file; `None`, and no change, where it has no PE headers.
+/// Writes the correct checksum into a file. Returns `None` and changes nothing if the file has no PE headers.
 pub fn write_checksum(file: &mut [u8]) -> Option<()> {
     let header = usize::try_from(u32::from_le_bytes(*file.get(HEADER_AT..)?.first_chunk()?)).ok()?;
     file.get(header..)?.strip_prefix(b"PE\0\0")?;
@@ -49,7 +48,7 @@ mod tests {
         file[0x3c] = 0x80;
         file[0x80..0x84].copy_from_slice(b"PE\0\0");
         write_checksum(&mut file).unwrap();
-        // 0x80 of the header's place, "PE", and 0x200 bytes.
+        // The value 0x80 of the header's offset, "PE", and the length of 0x200 bytes.
         assert_eq!(file[0xd8..0xdc], (0x80_u32 + 0x4550 + 0x200).to_le_bytes());
         let once = file.clone();
         write_checksum(&mut file).unwrap();

@@ -1,4 +1,4 @@
-//! The debug directory: above all, which PDB belongs to the image.
+//! The debug directory, which mainly says which PDB belongs to the image.
 
 use std::fmt::Write as _;
 
@@ -12,34 +12,34 @@ use object::read::ReadRef;
 use crate::error::Error;
 use crate::view::{View, name_in};
 
-/// Holds flags for which the optional header had no room.
+/// Holds flags that did not fit into the optional header.
 const IMAGE_DEBUG_TYPE_EX_DLLCHARACTERISTICS: u32 = 20;
 
-/// More entries than any linker writes.
+/// Maximum number of entries, more than any linker writes.
 const MOST: u32 = 64;
 
-/// One entry.
+/// One entry of the debug directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugEntry {
     /// `IMAGE_DEBUG_TYPE_…`
     pub kind: u32,
-    /// What a debugger looks for, in a `CodeView` entry.
+    /// The PDB that a debugger looks for, in a `CodeView` entry.
     pub pdb: Option<PdbReference>,
 }
 
 /// Which PDB was linked with the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PdbReference {
-    /// As the linker wrote it.
+    /// The path as the linker wrote it.
     pub path: String,
-    /// Id in the usual form; with the age, it must equal that in the PDB.
+    /// The id in the usual form. Id and age must match those in the PDB.
     pub id: String,
     /// How often the PDB was rewritten.
     pub age: u32,
 }
 
 impl PdbReference {
-    /// The id in the usual form.
+    /// Formats an id in the usual form.
     #[must_use]
     pub fn id_text(guid: [u8; 16]) -> String {
         // The first three groups are little-endian numbers.
@@ -77,7 +77,7 @@ impl DebugEntry {
         Ok(Self { kind, pdb: pdb(bytes)? })
     }
 
-    /// A word for the kind.
+    /// Returns a name for the kind.
     #[must_use]
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
@@ -91,7 +91,7 @@ impl DebugEntry {
     }
 }
 
-/// The record that begins with `RSDS`; older forms are of no use to a driver's debugger.
+/// Parses the record that begins with `RSDS`. Older forms are not used for drivers.
 fn pdb(bytes: &[u8]) -> Result<Option<PdbReference>, Error> {
     let Some(rest) = bytes.strip_prefix(b"RSDS") else {
         return Ok(None);

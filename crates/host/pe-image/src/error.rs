@@ -1,8 +1,8 @@
-//! The one error of reading a file: which field is damaged, and how.
+//! The error of parsing a file: which field is damaged, and how.
 
 use std::fmt;
 
-/// A file that is no PE image, or a damaged one.
+/// A file that is not a PE image, or is a damaged one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     field: &'static str,
@@ -10,19 +10,19 @@ pub struct Error {
 }
 
 impl Error {
-    /// A problem with `field`.
+    /// Creates an error about `field`.
     #[must_use]
     pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
         Self { field, reason: reason.into() }
     }
 
-    /// The part of the file that cannot be right, in the words of the PE format.
+    /// Returns the invalid part of the file, in the terms of the PE format.
     #[must_use]
     pub fn field(&self) -> &'static str {
         self.field
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason

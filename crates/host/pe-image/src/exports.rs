@@ -1,4 +1,4 @@
-//! Exports: what other images, or a reader looking for the entry point's name, find in this one.
+//! Exports: the symbols that other images can import, which may also name the entry point.
 
 use object::LittleEndian as LE;
 use object::pe::ImageExportDirectory;
@@ -7,35 +7,35 @@ use object::{U16, U32};
 use crate::error::Error;
 use crate::view::View;
 
-/// Ordinals have 16 bits.
+/// Maximum number of exports: ordinals have 16 bits.
 const MOST: u32 = 65_536;
 
 /// The export directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exports {
-    /// The name the image gives itself.
+    /// The name of the image according to itself.
     pub module: String,
-    /// In the order of their ordinals; unused ordinals are left out.
+    /// The symbols in the order of their ordinals. Unused ordinals are left out.
     pub symbols: Vec<Export>,
 }
 
 /// One exported symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Where it has one.
+    /// The name, if there is one.
     pub name: Option<String>,
-    /// Its number.
+    /// The ordinal.
     pub ordinal: u32,
-    /// Where it is.
+    /// What the symbol refers to.
     pub target: ExportTarget,
 }
 
-/// What an export leads to.
+/// What an export refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExportTarget {
     /// An address in this image.
     Address(u32),
-    /// `MODULE.Routine` of another one.
+    /// `MODULE.Routine` of another image.
     Forward(String),
 }
 
@@ -80,14 +80,14 @@ impl Exports {
         Ok(Self { module: view.name(directory.name.get(LE), "name in the export directory")?, symbols })
     }
 
-    /// The name of what is at an address.
+    /// Returns the name of the export at an address.
     pub(crate) fn name_at(&self, rva: u32) -> Option<&str> {
         let here = |export: &&Export| export.target == ExportTarget::Address(rva) && export.name.is_some();
         self.symbols.iter().find(here)?.name.as_deref()
     }
 }
 
-/// Like [`View::array`], for tables whose address means nothing when they are empty.
+/// Like [`View::array`], but for tables whose address is meaningless if they are empty.
 fn array<'a, T: object::Pod>(view: &View<'a>, rva: u32, count: u32, field: &'static str) -> Result<&'a [T], Error> {
     if count == 0 { Ok(&[]) } else { view.array(rva, count, field) }
 }

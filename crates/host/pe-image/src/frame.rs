@@ -1,20 +1,20 @@
-//! What an address is called.
+//! Names of addresses.
 
 /// One of the functions that an instruction comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its name, where the PDB has one.
+    /// The name of the function, if the PDB has one.
     pub function: Option<String>,
-    /// The source file and the line, where the compiler recorded them.
+    /// The source file and the line, if the compiler recorded them.
     pub source: Option<(&'a str, u32)>,
-    /// Whether its code was inlined into the next frame's.
+    /// Whether the code of this function was inlined into the next frame's function.
     pub is_inlined: bool,
 }
 
 /// A symbol at or before an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// The symbol.
+    /// The name of the symbol.
     pub name: String,
     /// Bytes from the symbol to the address.
     pub offset: u32,

@@ -1,6 +1,6 @@
-//! The framework that an image asks for: `WDF_BIND_INFO`, which its entry point passes to the framework's loader.
+//! The framework that an image requires: `WDF_BIND_INFO`, which its entry point passes to the framework loader.
 //!
-//! No header points to it. It is found by its component name, `KmdfLibrary`, and by the pointer to that name.
+//! No header points to it. It is found through its component name, `KmdfLibrary`, and the pointer to that name.
 
 use windows_releases::Client;
 
@@ -10,12 +10,12 @@ use crate::sections::Section;
 use crate::view::View;
 
 const COMPONENT: &str = "KmdfLibrary\0";
-/// `WDF_BIND_INFO`, and `WDF_BIND_INFO2`, which has the oldest version that the driver runs on.
+/// Sizes of `WDF_BIND_INFO` and of `WDF_BIND_INFO2`, which also has the minimum version that the driver requires.
 const SIZES: [u32; 2] = [0x30, 0x58];
-/// The name is there once in a real image; more are only looked at in part.
+/// Maximum number of occurrences of the name that are examined. A real image has one.
 const MOST_NAMES: usize = 16;
 
-/// Reads what the image asks for; `None` if it is no driver of the framework, or for 32 bits.
+/// Returns what the image requires, or `None` if it is not a framework driver or is a 32-bit image.
 pub(crate) fn read(view: &View<'_>, header: &Header, sections: &[Section]) -> Option<Client> {
     if !header.is_pe32_plus {
         return None;
@@ -34,13 +34,13 @@ pub(crate) fn read(view: &View<'_>, header: &Header, sections: &[Section]) -> Op
     })
 }
 
-/// Where a name is, relative to the image. Names of wide characters are aligned to two bytes.
+/// Returns the addresses of a name, relative to the image. Wide-character names are aligned to two bytes.
 fn found<'a>(rva: u32, bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
     let places = (0..).step_by(2).zip(bytes.windows(name.len()).step_by(2));
     places.filter(move |(_, window)| *window == name).filter_map(move |(offset, _)| rva.checked_add(offset))
 }
 
-/// Version at 16, 20 and 24, count of functions at 28, address of the oldest version at 48.
+/// Parses the structure: the version at 16, 20 and 24, the number of functions at 28, the address of the minimum version at 48.
 fn bind_info(view: &View<'_>, header: &Header, rva: u32) -> Option<Client> {
     let info = view.bytes(rva, SIZES[0], "WDF_BIND_INFO").ok()?;
     let size = u32_at(info, 0).filter(|size| SIZES.contains(size))?;

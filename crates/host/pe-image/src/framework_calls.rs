@@ -1,8 +1,8 @@
-//! Which functions of the framework an image calls.
+//! Finds the framework functions that an image calls.
 //!
-//! A call goes through a table that the framework fills in. Compilers load the table's address and then the function's, or the
-//! function's at once where the table is the image's own (before 1.15). Both forms are looked for in code, without taking
-//! instructions apart from the start: what is found is a good list for a reader, and no proof.
+//! A call goes through a table that the framework fills in. Compilers load the address of the table and then that of the
+//! function, or directly that of the function if the table is in the image itself (before 1.15). Both patterns are searched for
+//! in the code without disassembling it from the start, so the result is useful for people but not a proof.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use crate::bytes::u32_at;
 use crate::layout::Layout;
 
 const COMPONENT: &str = "KmdfLibrary\0";
-/// The first minor version whose drivers have the address of a table.
+/// The first minor version whose drivers hold a pointer to the table instead of the table itself.
 const POINTER: u32 = 15;
-/// Where `WDF_BIND_INFO` has the minor version, the number of functions and the address of the table.
+/// Offsets in `WDF_BIND_INFO` of the minor version, the number of functions and the address of the table.
 const MINOR: usize = 20;
 const COUNT: usize = 28;
 const TABLE: usize = 32;
-/// Bytes of code behind the load of the table in which the load of the function is looked for.
+/// Number of bytes of code after the load of the table in which the load of the function is searched for.
 const NEAR: usize = 96;
 
-/// The indices of the functions that an image calls; empty for an image without the framework.
+/// Returns the indices of the functions that an image calls; empty for an image without the framework.
 #[must_use]
 pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
     let Some((minor, count, table)) = bind_info(layout) else { return BTreeSet::new() };
@@ -31,7 +31,7 @@ pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
         for at in 0..code.len() {
             let Some((register, place)) = relative_load(code, at, start) else { continue };
             let index = match (place.checked_sub(table), register) {
-                // The table itself was in the image before 1.15; since then only its address is.
+                // Before 1.15 the image contained the table itself; since then it contains only a pointer to it.
                 (Some(offset), _) if minor < POINTER && offset.is_multiple_of(8) => u32::try_from(offset / 8).ok(),
                 (Some(0), Some(register)) => indexed_load(code, at + 7, register),
                 _ => None,
@@ -42,7 +42,8 @@ pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
     calls
 }
 
-/// The minor version that the image is for, how many functions it knows, and where its table or the address of it is.
+/// Returns the minor version that the image was built for, the number of functions that it knows, and the address of its table or
+/// table pointer.
 fn bind_info(layout: &Layout) -> Option<(u32, u32, u64)> {
     let name: Vec<u8> = COMPONENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let at = layout.bytes.windows(name.len()).step_by(2).position(|window| window == name)? * 2;
@@ -53,7 +54,7 @@ fn bind_info(layout: &Layout) -> Option<(u32, u32, u64)> {
     Some((u32_at(info, MINOR)?, u32_at(info, COUNT)?, table.checked_sub(layout.base)?))
 }
 
-/// A load of 64 bits or a call, relative to the instruction: the register, if it is a load, and the place in the image.
+/// Decodes a RIP-relative 64-bit load or call. Returns the register, if it is a load, and the address relative to the image.
 fn relative_load(code: &[u8], at: usize, start: usize) -> Option<(Option<u8>, u64)> {
     let (register, displacement, length) = match code.get(at..)? {
         // mov r64, [rip + displacement]
@@ -68,7 +69,7 @@ fn relative_load(code: &[u8], at: usize, start: usize) -> Option<(Option<u8>, u6
     Some((register, end.wrapping_add_signed(i32::from_le_bytes(*displacement).into())))
 }
 
-/// The index of the first function that is loaded or called through a register near a place.
+/// Returns the index of the first function that is loaded or called through a register shortly after a position.
 fn indexed_load(code: &[u8], from: usize, register: u8) -> Option<u32> {
     let near = code.get(from..code.len().min(from + NEAR))?;
     (0..near.len()).find_map(|at| {
@@ -84,7 +85,7 @@ fn indexed_load(code: &[u8], from: usize, register: u8) -> Option<u32> {
             2 => u32::from_le_bytes(*rest.first_chunk()?),
             _ => return None,
         };
-        // rsp as a base has another form; tables are smaller than 64 KiB.
+        // A base of rsp is encoded differently; tables are smaller than 64 KiB.
         (base == register && modrm & 7 != 4 && displacement.is_multiple_of(8) && displacement < 0x1_0000)
             .then_some(displacement / 8)
     })

@@ -1,4 +1,4 @@
-//! What the file header and the optional header say.
+//! The contents of the file header and the optional header.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ use crate::values::{Characteristics, DllCharacteristics, Machine, Subsystem};
 /// Offset of `CheckSum` in the optional header, the same for both widths.
 const CHECKSUM_OFFSET: u64 = 64;
 
-/// A version of two parts.
+/// A version with two parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// The part before the dot.
     pub major: u16,
-    /// The part behind it.
+    /// The part after the dot.
     pub minor: u16,
 }
 
@@ -33,59 +33,59 @@ impl fmt::Display for Version {
     }
 }
 
-/// The checksum in the file and the one it should have.
+/// The checksum in the file and the correct one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksum {
-    /// What the header says; zero where the linker wrote none.
+    /// The checksum in the header; zero if the linker wrote none.
     pub stored: u32,
-    /// What it should say.
+    /// The correct checksum.
     pub computed: u32,
 }
 
 impl Checksum {
-    /// Whether the header tells the truth.
+    /// Returns whether the checksum in the header is correct.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.stored == self.computed
     }
 }
 
-/// The headers, without what points elsewhere.
+/// The headers, without the data directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The processor.
     pub machine: Machine,
-    /// Whether the image is PE32+, the format for 64 bits, and not PE32.
+    /// Whether the image is PE32+, the 64-bit format, rather than PE32.
     pub is_pe32_plus: bool,
-    /// When it was linked, in seconds since 1970, or a hash of it in reproducible builds.
+    /// When the image was linked, in seconds since 1970, or a hash in reproducible builds.
     pub timestamp: u32,
     /// Flags of the file header.
     pub characteristics: Characteristics,
     /// Flags of the optional header.
     pub dll_characteristics: DllCharacteristics,
-    /// What it runs in.
+    /// The subsystem that the image runs in.
     pub subsystem: Subsystem,
-    /// The oldest version of it.
+    /// The minimum version of the subsystem.
     pub subsystem_version: Version,
-    /// The oldest operating system, which nothing looks at.
+    /// The minimum operating system version, which nothing checks.
     pub os_version: Version,
     /// Address of the entry point, relative to the image.
     pub entry_rva: u32,
-    /// Where the image would like to be.
+    /// The preferred address of the image.
     pub image_base: u64,
-    /// Granularity of sections in memory.
+    /// Alignment of sections in memory.
     pub section_alignment: u32,
-    /// Granularity of sections in the file.
+    /// Alignment of sections in the file.
     pub file_alignment: u32,
     /// Size in memory.
     pub size_of_image: u32,
     /// Size of all headers in the file.
     pub size_of_headers: u32,
-    /// The checksum in the file, and the right one.
+    /// The checksum in the file, and the correct one.
     pub checksum: Checksum,
 }
 
-/// The headers with what later stages need from them.
+/// The headers, with what later stages need from them.
 pub(crate) struct Headers {
     pub(crate) header: Header,
     pub(crate) sections: Vec<Section>,
@@ -93,7 +93,7 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
-    /// Reads everything up to the end of the section table.
+    /// Parses everything up to the end of the section table.
     pub(crate) fn read(data: &[u8]) -> Result<Self, Error> {
         let cut = |field| move |()| Error::new(field, "the file ends before it does");
         let dos: &ImageDosHeader = data.read_at(0).map_err(cut("DOS header"))?;
@@ -150,7 +150,7 @@ impl Headers {
         })
     }
 
-    /// Address and size of a data directory, where the image has it.
+    /// Returns the address and size of a data directory, if the image has it.
     pub(crate) fn directory(&self, index: usize) -> Option<(u32, u32)> {
         let (rva, size) = self.directories.get(index)?.address_range();
         (rva != 0).then_some((rva, size))

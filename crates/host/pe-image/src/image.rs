@@ -1,4 +1,4 @@
-//! The whole image: parts read one after another, and the entry point that ties them together.
+//! The whole image, and its entry point.
 
 use object::pe::{
     IMAGE_DIRECTORY_ENTRY_BASERELOC, IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR, IMAGE_DIRECTORY_ENTRY_DEBUG,
@@ -20,74 +20,74 @@ use crate::sections::Section;
 use crate::signature::Signature;
 use crate::view::{View, printable};
 
-/// A PE image, as far as loading a driver is concerned.
+/// A PE image, as far as it matters for loading a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Length of the file.
     pub file_size: u64,
     /// The headers.
     pub header: Header,
-    /// Where it starts.
+    /// The entry point.
     pub entry: Entry,
-    /// In the file's order.
+    /// The sections, in the order of the file.
     pub sections: Vec<Section>,
-    /// What it is bound to.
+    /// The imports.
     pub imports: Imports,
-    /// What it offers.
+    /// The exports.
     pub exports: Option<Exports>,
-    /// What is adjusted when it moves.
+    /// The relocations.
     pub relocations: Option<Relocations>,
-    /// The exception directory: where it is, relative to the image, and its bytes.
+    /// The exception directory: its address relative to the image, and its size in bytes.
     pub exceptions: Option<(u32, u32)>,
-    /// Its own protection.
+    /// The load configuration.
     pub load_config: Option<LoadConfig>,
-    /// The signature in the file; one in a catalog is not seen.
+    /// The signature embedded in the file. A signature in a catalog is not visible here.
     pub signature: Option<Signature>,
-    /// What it asks the driver framework for; none if it is no driver of the framework.
+    /// What the image requires of the driver framework, or `None` if it is not a framework driver.
     pub framework: Option<windows_releases::Client>,
-    /// What a debugger needs.
+    /// The debug directory.
     pub debug: Vec<DebugEntry>,
-    /// Whether it wants memory for each thread.
+    /// Whether it has thread-local storage.
     pub has_tls: bool,
-    /// Whether it is code for .NET.
+    /// Whether it contains .NET code.
     pub has_clr: bool,
 }
 
 /// The entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Address relative to the image; zero where there is none.
+    /// Address relative to the image; zero if there is no entry point.
     pub rva: u32,
-    /// Which of the sections it is in.
+    /// Index of the section that contains it.
     pub section: Option<usize>,
-    /// Its name, where it is known.
+    /// The name, if it is known.
     pub symbol: Option<Symbol>,
 }
 
-/// A name and who told it.
+/// A name and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// The name.
     pub name: String,
-    /// Who told it.
+    /// Where the name comes from.
     pub source: SymbolSource,
 }
 
 /// Where the name of the entry point comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolSource {
-    /// It is exported.
+    /// The export directory.
     Exports,
     /// The linker's map.
     Map,
 }
 
 impl Image {
-    /// Reads an image from the bytes of its file.
+    /// Parses an image from the bytes of its file.
     ///
     /// # Errors
     ///
-    /// Names the field when the bytes are no PE image or a damaged one.
+    /// Names the damaged field if the bytes are not a valid PE image.
     pub fn parse(data: &[u8]) -> Result<Self, Error> {
         let headers = Headers::read(data)?;
         let (header, sections) = (&headers.header, &headers.sections);
@@ -134,7 +134,7 @@ impl Image {
         })
     }
 
-    /// Names the entry point from the linker's map, unless the exports did.
+    /// Names the entry point from the linker's map, unless the exports already name it.
     pub fn name_entry(&mut self, map: LinkerMap<'_>) {
         if self.entry.symbol.is_none() {
             let name = map.entry_symbol(self).map(|name| printable(name.as_bytes()));
@@ -142,13 +142,13 @@ impl Image {
         }
     }
 
-    /// The PDB that was linked with it.
+    /// Returns the PDB that was linked with the image.
     #[must_use]
     pub fn pdb(&self) -> Option<&PdbReference> {
         self.debug.iter().find_map(|entry| entry.pdb.as_ref())
     }
 
-    /// The section that the entry point is in.
+    /// Returns the section that contains the entry point.
     #[must_use]
     pub fn entry_section(&self) -> Option<&Section> {
         self.sections.get(self.entry.section?)
@@ -164,7 +164,7 @@ impl Entry {
     }
 }
 
-/// The first offset of the file that no section uses.
+/// Returns the first file offset after all sections.
 fn end_of_sections(sections: &[Section]) -> u64 {
     let end = |section: &Section| u64::from(section.file_offset) + u64::from(section.file_size);
     sections.iter().filter(|section| section.file_size != 0).map(end).max().unwrap_or_default()

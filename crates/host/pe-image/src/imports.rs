@@ -1,4 +1,4 @@
-//! Imports: the modules an image is bound to, the routines, and where their addresses are written.
+//! Imports: the modules and routines that an image is bound to, and where their addresses are written.
 
 use std::fmt;
 
@@ -11,38 +11,38 @@ use crate::error::Error;
 use crate::header::Header;
 use crate::view::View;
 
-/// No driver imports as much; a table that goes round in circles does.
+/// Limits that no driver reaches, but that a corrupt table without an end does.
 const MOST_MODULES: usize = 1024;
 const MOST_ROUTINES: usize = 65_536;
 
-/// Everything an image imports.
+/// The imports of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imports {
-    /// Bound when the image is loaded, in the file's order.
+    /// Modules that are bound when the image is loaded, in the order of the file.
     pub modules: Vec<Module>,
-    /// Modules to be bound at their first use.
+    /// Modules that are bound when they are first used.
     pub delayed: Vec<String>,
     /// The memory that the loader fills with addresses.
     pub address_tables: Vec<AddressTable>,
 }
 
-/// A module and what is imported from it.
+/// A module and the routines that are imported from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// As the image spells it.
+    /// The name as the image spells it.
     pub name: String,
-    /// Where the loader writes the address of the first routine; those of the others follow.
+    /// Where the loader writes the address of the first routine. The addresses of the other routines follow.
     pub slots: u32,
-    /// In the file's order.
+    /// The routines, in the order of the file.
     pub routines: Vec<Imported>,
 }
 
-/// One routine.
+/// One imported routine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Imported {
-    /// By its name.
+    /// Imported by name.
     Name(String),
-    /// By its number.
+    /// Imported by ordinal.
     Ordinal(u16),
 }
 
@@ -55,12 +55,12 @@ impl fmt::Display for Imported {
     }
 }
 
-/// A range of addresses in which the loader writes.
+/// A range of addresses that the loader writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressTable {
-    /// The first address.
+    /// The first address, relative to the image.
     pub rva: u32,
-    /// How many bytes.
+    /// The size in bytes.
     pub size: u32,
 }
 
@@ -94,7 +94,7 @@ impl Imports {
             }
             let name = view.name(descriptor.name.get(LE), "name of an imported module")?;
             let slots = descriptor.first_thunk.get(LE);
-            // Old linkers write no list of names: the slots hold it until they are filled.
+            // Old linkers write no list of names: the slots hold the names until they are filled.
             let names = match descriptor.original_first_thunk.get(LE) {
                 0 => slots,
                 names => names,
@@ -131,17 +131,17 @@ impl Imports {
 impl AddressTable {
     fn covers(self, other: Self) -> bool {
         let end = |table: Self| u64::from(table.rva) + u64::from(table.size);
-        // The terminator of the last list may be left out of the directory's size.
+        // The directory's size may not include the terminator of the last list.
         self.rva <= other.rva && end(other) <= end(self) + 8
     }
 }
 
-/// Addresses of the entries of a table that its own last entry ends.
+/// Returns the addresses of the entries of a table that is terminated by an empty entry.
 fn table(start: u32, entry: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(start), move |rva| rva.checked_add(entry)).take(MOST_MODULES)
 }
 
-/// An entry of the list of names: an ordinal when its highest bit is set, else the address of a name.
+/// An entry of the list of names: an ordinal if its highest bit is set, otherwise the address of a name.
 trait Thunk: Pod {
     fn value(&self) -> u64;
     const BITS: u32;
@@ -179,7 +179,7 @@ fn routines<T: Thunk>(view: &View<'_>, start: u32, left: &mut usize) -> Result<V
         } else {
             let outside = |_| Error::new("name of an imported routine", format!("address {number:#x} is too large"));
             let hint = u32::try_from(number).map_err(outside)?;
-            // A hint of two bytes precedes the name.
+            // The name follows a two-byte hint.
             Imported::Name(view.name(hint.saturating_add(2), "name of an imported routine")?)
         });
         let beyond = || Error::new("list of imported names", "it runs out of the address space");

@@ -1,4 +1,4 @@
-//! The plan of an x64 image in memory, made from its file and checked as a whole.
+//! The memory layout of an x64 image, computed from its file and validated as a whole.
 
 use crate::error::Error;
 use crate::exports::{ExportTarget, Exports};
@@ -8,40 +8,41 @@ use crate::relocations::Relocations;
 use crate::sections::Section;
 use crate::values::Machine;
 
-/// Nothing larger is planned. The largest drivers of Windows have a few megabytes.
+/// Maximum size of an image. The largest drivers of Windows have a few megabytes.
 const LARGEST: u32 = 64 << 20;
-/// No driver imports as much.
+/// Maximum number of imports, more than any driver has.
 const MOST_IMPORTS: usize = 4096;
-/// Rights are given by pages of this size.
+/// Page size, the granularity of memory protection.
 const PAGE: u32 = 0x1000;
 
-/// What is mapped, where, with which rights. Every address is relative to the image, and every pointer that the loader
-/// writes lies in it.
+/// What is mapped, where, and with which protection. All addresses are relative to the image, and every pointer that the loader
+/// writes is within the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Where the image would like to be.
+    /// The preferred address of the image.
     pub base: u64,
-    /// `DriverEntry` or what precedes it.
+    /// The entry point: `DriverEntry` or the code that calls it.
     pub entry: u32,
-    /// The image as it lies in memory, before relocation.
+    /// The image as it is in memory, before relocation.
     pub bytes: Vec<u8>,
-    /// The oldest kernel that it says it runs on: major and minor version.
+    /// The minimum kernel version that the image declares: major and minor.
     pub subsystem_version: (u16, u16),
-    /// Bytes of the headers.
+    /// Size of the headers in bytes.
     pub headers: u32,
-    /// Ascending, without overlap.
+    /// The sections in ascending order, without overlap.
     pub sections: Vec<Section>,
-    /// Sections share pages, because they are aligned to less than one. Windows then gives every page all rights.
+    /// Whether sections share pages because their alignment is smaller than a page. Windows then maps every page with full
+    /// access.
     pub shares_pages: bool,
-    /// Where addresses of eight bytes are to be adjusted.
+    /// Addresses of the 8-byte pointers that must be relocated.
     pub relocations: Vec<u32>,
-    /// What the image wants.
+    /// The imports.
     pub imports: Vec<Import>,
-    /// The exception directory: where it is, and its bytes.
+    /// The exception directory: its address and its size in bytes.
     pub exceptions: Option<(u32, u32)>,
-    /// What the loader fills in for the image's protection.
+    /// What the loader fills in for the image's own protection.
     pub guard: Guard,
-    /// Names of exported routines with their addresses.
+    /// Names and addresses of exported routines.
     pub exports: Vec<(String, u32)>,
 }
 
@@ -56,33 +57,33 @@ pub struct Import {
     pub slot: u32,
 }
 
-/// Pointers of the load configuration that the loader fills in.
+/// Locations from the load configuration that the loader fills in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
     /// The security cookie.
     pub cookie: Option<u32>,
-    /// Pointer to the check of control flow guard.
+    /// The pointer to the check function of Control Flow Guard.
     pub check: Option<u32>,
-    /// Pointer to its dispatcher.
+    /// The pointer to the dispatch function of Control Flow Guard.
     pub dispatch: Option<u32>,
 }
 
 impl Layout {
-    /// Plans an image from the bytes of its file.
+    /// Computes the layout of an image from the bytes of its file.
     ///
     /// # Errors
     ///
-    /// Names the field when the bytes are no x64 image or a damaged one.
+    /// Names the damaged field if the bytes are not a valid x64 image.
     pub fn parse(file: &[u8]) -> Result<Self, Error> {
         Self::of(file, &Image::parse(file)?)
     }
 
-    /// Checks what the headers alone decide: an image for x64, of a size that can be mapped, with sections in pages of
-    /// their own, or as they are in the file.
+    /// Checks what the headers alone determine: the image is for x64, its size can be mapped, and its sections are aligned either
+    /// to pages or as in the file.
     ///
     /// # Errors
     ///
-    /// Names the field that rules the image out.
+    /// Names the field that makes the image unusable.
     pub fn check_headers(image: &Image) -> Result<(), Error> {
         let header = &image.header;
         if header.machine != Machine::X64 || !header.is_pe32_plus {
@@ -100,11 +101,11 @@ impl Layout {
         Ok(())
     }
 
-    /// Plans an image that was read from `file`.
+    /// Computes the layout of an image that was parsed from `file`.
     ///
     /// # Errors
     ///
-    /// Names the field when the image cannot be mapped.
+    /// Names the invalid field if the image cannot be mapped.
     pub fn of(file: &[u8], image: &Image) -> Result<Self, Error> {
         Self::check_headers(image)?;
         let size = image.header.size_of_image;
@@ -131,7 +132,7 @@ impl Layout {
     }
 }
 
-/// Copies headers and sections to their places.
+/// Copies the headers and sections to their addresses.
 fn lay_out(file: &[u8], image: &Image) -> Result<Vec<u8>, Error> {
     let header = &image.header;
     let mut bytes = vec![0; header.size_of_image as usize];
@@ -166,7 +167,7 @@ fn place(
     Ok(())
 }
 
-/// Checks that a pointer of eight bytes at `rva` is in the image.
+/// Checks that an 8-byte pointer at `rva` is within the image.
 fn pointer(rva: Option<u32>, size: u32, field: &'static str, reason: impl Fn() -> String) -> Result<u32, Error> {
     let inside = |rva: &u32| u64::from(*rva) + 8 <= u64::from(size);
     rva.filter(inside).ok_or_else(|| Error::new(field, format!("{} is outside of the image", reason())))

@@ -1,11 +1,10 @@
-//! Windows driver images: what is in the file, how it lies in memory, and what its addresses are called.
+//! Windows driver images: their contents, their memory layout, and the names of their addresses.
 //!
-//! [`Image`] is the model of a PE file, [`Layout`] the plan by which x64 images are mapped, [`unwind`] walks back through
-//! calls by the tables of an image, [`Symbols`] names addresses with the image's PDB. Nothing here judges an image, maps
-//! one or runs one.
+//! [`Image`] is the model of a PE file, [`Layout`] is the memory layout of x64 images, [`unwind`] unwinds calls with the tables
+//! of an image, and [`Symbols`] names addresses with the image's PDB. This crate does not judge, map or run images.
 //!
-//! The bytes come from anywhere: whatever they are, the result is a value or an error that names the damaged field, never a
-//! panic and never unbounded work. The crate has no `unsafe` code.
+//! All input is untrusted: the result is a value or an error that names the damaged field, never a panic and never unbounded
+//! work. The crate has no `unsafe` code.
 //!
 //! ```
 //! let error = pe_image::Image::parse(b"MZ, but nothing more").unwrap_err();

@@ -1,29 +1,30 @@
-//! The load configuration: the security cookie and control flow guard.
+//! The load configuration: the security cookie and Control Flow Guard.
 
 use crate::error::Error;
 use crate::header::Header;
 use crate::view::View;
 
-/// What the loader is asked to do for the image's own protection.
+/// What the loader must set up for the image's own protection.
 ///
-/// A field is missing where the structure is too short for it: it grew with Windows and its first word is its size.
+/// A field is `None` if the structure is too short to contain it: newer versions of Windows have a longer structure, whose first
+/// word is its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadConfig {
-    /// How many bytes of the structure the image has.
+    /// Size of the structure in the image, in bytes.
     pub size: u32,
-    /// Address of the security cookie, absolute; zero where there is none.
+    /// Absolute address of the security cookie; zero if there is none.
     pub security_cookie: Option<u64>,
-    /// Address of the pointer to control flow guard's check, absolute; zero where there is none.
+    /// Absolute address of the pointer to the check function of Control Flow Guard; zero if there is none.
     pub guard_check: Option<u64>,
-    /// Address of the pointer to its dispatcher.
+    /// Absolute address of the pointer to its dispatch function; zero if there is none.
     pub guard_dispatch: Option<u64>,
     /// `IMAGE_GUARD_…`
     pub guard_flags: Option<u32>,
-    /// Functions that may be called through pointers.
+    /// Number of functions that may be called indirectly.
     pub guard_functions: Option<u64>,
 }
 
-/// Offsets of the fields for each width, from `winnt.h`.
+/// Offsets of the fields for each pointer width, from `winnt.h`.
 struct Offsets {
     cookie: usize,
     check: usize,
@@ -38,7 +39,7 @@ const PE32: Offsets = Offsets { cookie: 60, check: 72, dispatch: 76, functions: 
 
 impl LoadConfig {
     pub(crate) fn read(view: &View<'_>, header: &Header, (rva, _): (u32, u32)) -> Result<Self, Error> {
-        // The directory's own size is a constant for old systems; the structure tells the truth.
+        // The size in the data directory is a constant for old systems. The size in the structure is the correct one.
         let first = view.bytes(rva, 4, "load configuration")?;
         let size = u32::try_from(number(first, 0, 4).unwrap_or_default()).unwrap_or_default();
         let bytes = view.bytes(rva, size, "load configuration")?;
@@ -54,7 +55,7 @@ impl LoadConfig {
         })
     }
 
-    /// Whether the structure says that calls are checked.
+    /// Returns whether the image is instrumented with Control Flow Guard checks.
     #[must_use]
     pub fn is_guarded(&self) -> bool {
         // IMAGE_GUARD_CF_INSTRUMENTED

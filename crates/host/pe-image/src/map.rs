@@ -1,32 +1,32 @@
-//! The linker's map beside an image: names of symbols that the image itself does not export.
+//! The linker's map file next to an image: names of symbols that the image does not export.
 //!
-//! A map of another build is noticed by its entry point, which the linker writes as section and offset.
+//! A map of another build is detected by its entry point, which the linker writes as section and offset.
 
 use crate::image::Image;
 use crate::sections::Section;
 
-/// Text of a map file as link.exe and lld-link write it.
+/// The text of a map file as written by link.exe or lld-link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkerMap<'a> {
     text: &'a str,
 }
 
 impl<'a> LinkerMap<'a> {
-    /// Takes any text; one that is no map knows no name.
+    /// Accepts any text. Text that is not a map contains no names.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         Self { text }
     }
 
-    /// The name of the image's entry point, when the map is the image's.
+    /// Returns the name of the image's entry point, if the map belongs to the image.
     #[must_use]
     pub fn entry_symbol(&self, image: &Image) -> Option<&'a str> {
         let entry = image.entry.rva;
         self.symbols(&image.sections, entry)?.find(|(rva, _)| *rva == entry).map(|(_, name)| name)
     }
 
-    /// The symbols and their addresses, in the map's order, when the map is that of an image with these sections and this
-    /// entry point. A symbol outside of its section is left out: the linker lists its own that way.
+    /// Returns the symbols and their addresses in the order of the map, if the map belongs to an image with these sections and
+    /// this entry point. Symbols outside their section are skipped: the linker lists its own symbols that way.
     pub(crate) fn symbols(&self, sections: &[Section], entry: u32) -> Option<impl Iterator<Item = (u32, &'a str)>> {
         let rva = |(number, offset): (usize, u32)| {
             let section = sections.get(number.checked_sub(1)?)?;
@@ -50,7 +50,7 @@ impl<'a> LinkerMap<'a> {
     }
 }
 
-/// `section:offset`, sections counted from one.
+/// Parses `section:offset`. Sections are counted from 1.
 fn place(word: &str) -> Option<(usize, u32)> {
     let (section, offset) = word.split_once(':')?;
     Some((usize::from_str_radix(section, 16).ok()?, u32::from_str_radix(offset, 16).ok()?))

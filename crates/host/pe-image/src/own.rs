@@ -1,12 +1,13 @@
-//! Which source files are the driver's own, by their paths.
+//! Decides by path which source files are the driver's own.
 //!
-//! No list of names tells them from files of `core`, of the WDK or of other people's crates. A Rust program's own crate has
-//! the name that the linker gave the PDB, and its functions begin with it; of a program in C there is `DriverEntry`. The
-//! files of these functions lie in a package's `src` folder, or in a folder of sources; what is in there is the driver's.
+//! No list of names can tell them apart from files of `core`, of the WDK or of third-party crates. In a Rust program, the
+//! functions of the driver's crate start with the crate's name, which the linker also gave to the PDB. In a C program there is
+//! `DriverEntry`. The files of these functions are in the `src` folder of a package, or in another source folder; all files in
+//! that folder are the driver's own.
 
 use crate::pdb::Table;
 
-/// Folders with a driver's own sources.
+/// Folders with the driver's own sources.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnSources {
     folders: Vec<String>,
@@ -42,7 +43,7 @@ impl OwnSources {
     }
 }
 
-/// A path with one kind of separator, without `.` and `..`: a compiler writes files as they were included.
+/// Normalises a path to one kind of separator without `.` and `..`: compilers record paths as they were included.
 fn plain(file: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in file.split(['/', '\\']) {
@@ -55,7 +56,7 @@ fn plain(file: &str) -> String {
     parts.join("/")
 }
 
-/// The sources that a file belongs to, with a separator at the end: the last folder of its path that is called `src`, or the
+/// Returns the source folder of a file, with a separator at the end: the last folder of its path that is called `src`, or the
 /// file's own folder.
 fn folder(file: &str) -> Option<String> {
     let file = plain(file);

@@ -1,4 +1,4 @@
-//! Base relocations: the addresses to adjust when the image is not at its base, which for a driver is always.
+//! Base relocations: the addresses to adjust if the image is not at its preferred address, as is always the case for a driver.
 
 use object::LittleEndian as LE;
 use object::pe::{IMAGE_REL_BASED_ABSOLUTE, IMAGE_REL_BASED_DIR64, IMAGE_REL_BASED_HIGHLOW, ImageBaseRelocation};
@@ -11,20 +11,20 @@ use crate::view::View;
 /// An address that the loader adjusts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixup {
-    /// Where it is, relative to the image.
+    /// Where the address is stored, relative to the image.
     pub rva: u32,
-    /// Its bytes: 8, or 4 in an image for 32 bits.
+    /// Size of the address in bytes: 8, or 4 in a 32-bit image.
     pub width: u8,
 }
 
 /// The relocation directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relocations {
-    /// Pages with something to adjust.
+    /// Number of relocation blocks, one per page.
     pub blocks: usize,
-    /// Addresses to adjust, without padding.
+    /// Addresses to adjust, without padding entries.
     pub fixups: Vec<Fixup>,
-    /// The first entry that the loader cannot make, in words.
+    /// Description of the first entry that the loader cannot process.
     pub problem: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Sections: where the bytes of the file go in memory, and what may be done with them there.
+//! Sections: where the bytes of the file are mapped in memory, and with which protection.
 
 use object::LittleEndian as LE;
 use object::pe::ImageSectionHeader;
@@ -6,10 +6,10 @@ use object::pe::ImageSectionHeader;
 use crate::values::SectionFlags;
 use crate::view::printable;
 
-/// One line of the section table.
+/// One entry of the section table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// At most eight characters; what cannot be printed is escaped.
+    /// The name, at most eight bytes; unprintable characters are escaped.
     pub name: String,
     /// Address in memory, relative to the image.
     pub rva: u32,
@@ -17,9 +17,9 @@ pub struct Section {
     pub virtual_size: u32,
     /// Offset of its bytes in the file.
     pub file_offset: u32,
-    /// How many bytes of the file there are.
+    /// Size of its bytes in the file.
     pub file_size: u32,
-    /// Rights and kind.
+    /// Protection and kind.
     pub flags: SectionFlags,
 }
 
@@ -35,55 +35,55 @@ impl Section {
         }
     }
 
-    /// Size in memory as the loader takes it: where the header has none, it is that in the file.
+    /// Returns the size in memory as the loader uses it: the size in the file if the header has none.
     #[must_use]
     pub fn memory_size(&self) -> u32 {
         if self.virtual_size == 0 { self.file_size } else { self.virtual_size }
     }
 
-    /// The first address behind the section.
+    /// Returns the first address after the section.
     #[must_use]
     pub fn end(&self) -> u64 {
         u64::from(self.rva) + u64::from(self.memory_size())
     }
 
-    /// Whether an address lies in the section.
+    /// Returns whether an address is in the section.
     #[must_use]
     pub fn contains(&self, rva: u32) -> bool {
         rva >= self.rva && u64::from(rva) < self.end()
     }
 
-    /// Whether any address from `start` up to `end` lies in the section.
+    /// Returns whether any address from `start` up to, but not including, `end` is in the section.
     #[must_use]
     pub fn overlaps(&self, start: u32, end: u64) -> bool {
         u64::from(start) < self.end() && u64::from(self.rva) < end
     }
 
-    /// Whether code can run here.
+    /// Returns whether code can be executed.
     #[must_use]
     pub fn is_executable(&self) -> bool {
         self.flags.contains(SectionFlags::MEM_EXECUTE)
     }
 
-    /// Whether data can change here.
+    /// Returns whether data can be written.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.flags.contains(SectionFlags::MEM_WRITE)
     }
 
-    /// Whether the kernel frees it once the driver is initialised.
+    /// Returns whether the kernel frees the section after the driver is initialised.
     #[must_use]
     pub fn is_discardable(&self) -> bool {
         self.flags.contains(SectionFlags::MEM_DISCARDABLE)
     }
 
-    /// Whether it may be paged out: drivers say so with a name that begins with `PAGE`.
+    /// Returns whether the section is pageable. Drivers mark this with a name that starts with `PAGE`.
     #[must_use]
     pub fn is_pageable(&self) -> bool {
         self.name.starts_with("PAGE")
     }
 
-    /// Rights as a word: `r-x` and the like.
+    /// Returns the protection as text, such as `r-x`.
     #[must_use]
     pub fn rights(&self) -> String {
         let read = if self.flags.contains(SectionFlags::MEM_READ) { 'r' } else { '-' };

@@ -1,6 +1,6 @@
-//! The attribute certificate table: whether the file carries a signature, and whether it is where it must be.
+//! The attribute certificate table: whether the file has a signature, and whether it is stored where it must be.
 //!
-//! What the signature says is not looked at here.
+//! The content of the signature is not examined here.
 
 use object::LittleEndian as LE;
 use object::read::ReadRef;
@@ -10,26 +10,26 @@ use object::{U16, U32};
 const PKCS_SIGNED_DATA: u16 = 2;
 /// `WIN_CERT_REVISION_2_0`
 const REVISION_2_0: u16 = 0x0200;
-/// A file with more is hostile.
+/// Maximum number of entries. A file with more is considered hostile.
 const MOST: usize = 64;
 
-/// The table as the security directory points to it; its address is an offset in the file.
+/// The table that the security directory points to. The address in that directory is a file offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Where the table begins in the file.
+    /// Offset of the table in the file.
     pub offset: u32,
-    /// Its size.
+    /// Size of the table in bytes.
     pub size: u32,
-    /// Its entries, as far as they make sense.
+    /// The entries, up to the first invalid one.
     pub certificates: Vec<Certificate>,
-    /// What is wrong with its place or its structure, in words.
+    /// Descriptions of what is wrong with the location or the structure of the table.
     pub problems: Vec<String>,
 }
 
-/// One entry.
+/// One entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// With its header of eight bytes.
+    /// Length in bytes, including the eight-byte header.
     pub length: u32,
     /// `WIN_CERT_REVISION_…`
     pub revision: u16,
@@ -38,7 +38,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Whether it is an Authenticode signature.
+    /// Returns whether the entry is an Authenticode signature.
     #[must_use]
     pub fn is_authenticode(&self) -> bool {
         self.kind == PKCS_SIGNED_DATA && self.revision == REVISION_2_0

@@ -1,4 +1,4 @@
-//! Where signing writes to, as offsets in the file.
+//! The file offsets that signing writes to.
 
 use object::LittleEndian as LE;
 use object::pe::{
@@ -11,23 +11,23 @@ use object::{U16, U32};
 use crate::error::Error;
 use crate::image::Image;
 
-/// The fields that a signature changes.
+/// The offsets of the fields that signing changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SigningOffsets {
-    /// Of `CheckSum`, four bytes.
+    /// Offset of `CheckSum`, four bytes.
     pub checksum: usize,
-    /// Of the security directory's entry, eight bytes.
+    /// Offset of the entry of the security directory, eight bytes.
     pub security: usize,
-    /// Where a signature begins that the file has already.
+    /// Offset of the existing signature, if there is one.
     pub signature: Option<usize>,
 }
 
 impl SigningOffsets {
-    /// Finds them in an image that can be parsed.
+    /// Finds the offsets in a valid image.
     ///
     /// # Errors
     ///
-    /// Names the field where the image is damaged, has no place for a signature, or something behind the one it has.
+    /// Names the field if the image is damaged, has no security directory entry, or has data after its signature.
     pub fn of(data: &[u8]) -> Result<Self, Error> {
         let image = Image::parse(data)?;
         let cut = |()| Error::new("optional header", "the file ends before it does");
@@ -60,7 +60,7 @@ impl SigningOffsets {
         Ok(Self { checksum, security, signature })
     }
 
-    /// Where what is signed ends in a file of this length.
+    /// Returns where the signed part of a file of this length ends.
     #[must_use]
     pub fn signed_end(&self, length: usize) -> usize {
         self.signature.unwrap_or(length)

@@ -1,4 +1,4 @@
-//! Names and source lines for addresses of an image: from the PDB beside it, else the linker's map, else its exports.
+//! Names and source lines for addresses of an image, from the PDB next to it, the linker's map, or its exports.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -15,10 +15,10 @@ use crate::pdb::{Msf, Table};
 use crate::sections::Section;
 use crate::view::printable;
 
-/// No larger PDB or map is read. The PDBs of the largest drivers have a few hundred megabytes.
+/// Maximum size of a PDB or map. The PDBs of the largest drivers have a few hundred megabytes.
 const LARGEST: u64 = 2 << 30;
 
-/// The symbols of an image. They are read at the first question.
+/// The symbols of an image. They are loaded when they are first needed.
 #[derive(Debug, Default)]
 pub struct Symbols {
     pdb: Option<PathBuf>,
@@ -28,13 +28,13 @@ pub struct Symbols {
     entry: u32,
     exports: Vec<(u32, String)>,
     table: OnceLock<Result<Table, String>>,
-    /// From the map and the exports, in the order of addresses.
+    /// Names from the map and the exports, ordered by address.
     others: OnceLock<Vec<(u32, String)>>,
     own: OnceLock<OwnSources>,
 }
 
 impl Symbols {
-    /// Looks for the PDB beside the image: under the name that the linker wrote, or the image's.
+    /// Looks for the PDB next to the image, under the name that the linker wrote or under the name of the image.
     #[must_use]
     pub fn beside(path: &Path, image: &Image) -> Self {
         let reference = image.pdb().cloned();
@@ -57,14 +57,14 @@ impl Symbols {
         }
     }
 
-    /// The functions that the instruction at an address comes from: the innermost inlined one first, the one that was
-    /// called last. Empty without a PDB.
+    /// Returns the functions that the instruction at an address comes from: the innermost inlined function first, the function
+    /// that was actually called last. Empty without a PDB.
     #[must_use]
     pub fn frames(&self, rva: u32) -> Vec<Frame<'_>> {
         self.table().as_ref().map(|table| table.frames(rva)).unwrap_or_default()
     }
 
-    /// The nearest symbol that is before an address in the same section.
+    /// Returns the nearest symbol at or before an address in the same section.
     #[must_use]
     pub fn nearest(&self, rva: u32) -> Option<Nearest> {
         if let Some(nearest) = self.table().as_ref().ok().and_then(|table| table.nearest(rva)) {
@@ -77,20 +77,20 @@ impl Symbols {
         section.contains(*start).then(|| Nearest { name: name.clone(), offset: rva - start })
     }
 
-    /// The name of the section that an address is in.
+    /// Returns the name of the section that contains an address.
     #[must_use]
     pub fn section(&self, rva: u32) -> Option<&str> {
         self.sections.iter().find(|section| section.contains(rva)).map(|section| section.name.as_str())
     }
 
-    /// Whether a source file is the driver's own, and not one of a library: see ARCHITECTURE.md, "The user's line".
+    /// Returns whether a source file is the driver's own rather than part of a library; see ARCHITECTURE.md, "The user's line".
     #[must_use]
     pub fn is_own(&self, file: &str) -> bool {
         let find = |table| OwnSources::find(table, self.reference.as_ref().map(|reference| reference.path.as_str()));
         self.own.get_or_init(|| self.table().as_ref().map(find).unwrap_or_default()).contains(file)
     }
 
-    /// Why there is a PDB and no name: it is damaged, or of another build.
+    /// Returns why a PDB that was found could not be used: it is damaged or belongs to another build.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.table().as_ref().err().filter(|_| self.pdb.is_some()).map(String::as_str)
@@ -116,7 +116,7 @@ impl Symbols {
         }
     }
 
-    /// The names of the map and the exports. A map that is missing, damaged or of another build has none.
+    /// Returns the names from the map and the exports. A map that is missing, damaged or of another build contributes none.
     fn other_names(&self) -> Vec<(u32, String)> {
         let text = read(&self.map).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -124,7 +124,7 @@ impl Symbols {
         let symbols = map.symbols(&self.sections, self.entry);
         let symbols = symbols.into_iter().flatten().map(|(rva, name)| (rva, printable(name.as_bytes())));
         let mut names: Vec<_> = self.exports.iter().cloned().chain(symbols).collect();
-        // Of several names of an address the first stays: an export, or what the map lists first.
+        // If an address has several names, keep the first: an export, or the one that the map lists first.
         names.sort_by_key(|(rva, _)| *rva);
         names.dedup_by_key(|(rva, _)| *rva);
         names

@@ -1,8 +1,8 @@
-//! The format's enumerations and flags: integers with names, as a file may hold any value.
+//! The format's enumerations and flags: integers with names, because a file may hold any value.
 
 use std::fmt;
 
-/// A number with names for some of its values.
+/// An integer with names for some of its values.
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident($int:ty) { $($(#[$variant_doc:meta])* $variant:ident = $value:literal => $text:literal,)* }) => {
         $(#[$doc])*
@@ -13,7 +13,7 @@ macro_rules! names {
             $($(#[$variant_doc])* #[allow(non_upper_case_globals, reason = "named like the variants of an enum")]
             pub const $variant: Self = Self($value);)*
 
-            /// The usual name of the value, where it has one.
+            /// Returns the usual name of the value, if it has one.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -41,13 +41,13 @@ macro_rules! flags {
         impl $name {
             $($(#[$flag_doc])* pub const $flag: Self = Self($value);)*
 
-            /// Whether all of `flags` are set.
+            /// Returns whether all of `flags` are set.
             #[must_use]
             pub fn contains(self, flags: Self) -> bool {
                 self.0 & flags.0 == flags.0
             }
 
-            /// The names of the flags that are set; what has none is left out.
+            /// Returns the names of the flags that are set. Flags without a name are left out.
             #[must_use]
             pub fn names(self) -> Vec<&'static str> {
                 let known = [$((Self::$flag, stringify!($flag)),)*];
@@ -72,21 +72,21 @@ names! {
 }
 
 names! {
-    /// `IMAGE_SUBSYSTEM_…`: what the image needs to run in.
+    /// `IMAGE_SUBSYSTEM_…`: the environment that the image needs.
     Subsystem(u16) {
-        /// Nothing: drivers and native processes.
+        /// None: drivers and native processes.
         Native = 1 => "native",
         /// Windows with a graphical user interface.
         WindowsGui = 2 => "Windows GUI",
         /// Windows with a console.
         WindowsConsole = 3 => "Windows console",
-        /// UEFI, before the operating system.
+        /// A UEFI application.
         EfiApplication = 10 => "EFI application",
-        /// UEFI, as a driver for the boot.
+        /// A UEFI boot service driver.
         EfiBootServiceDriver = 11 => "EFI boot service driver",
-        /// UEFI, as a driver that stays.
+        /// A UEFI runtime driver.
         EfiRuntimeDriver = 12 => "EFI runtime driver",
-        /// The boot loader's own.
+        /// An application of the boot loader.
         BootApplication = 16 => "boot application",
     }
 }
@@ -94,21 +94,21 @@ names! {
 flags! {
     /// `IMAGE_FILE_…`: characteristics in the file header.
     Characteristics(u16) {
-        /// There are no relocations, so the image runs at its base address only.
+        /// The image has no relocations and runs only at its preferred address.
         RELOCS_STRIPPED = 0x0001,
-        /// The linker found nothing missing.
+        /// The image is valid; there were no unresolved references.
         EXECUTABLE_IMAGE = 0x0002,
-        /// Addresses above two gigabytes are understood.
+        /// The image can use addresses above two gigabytes.
         LARGE_ADDRESS_AWARE = 0x0020,
-        /// For 32-bit words.
+        /// The machine has 32-bit words.
         MACHINE_32BIT = 0x0100,
-        /// Debugging information was moved out.
+        /// Debugging information was removed from the file.
         DEBUG_STRIPPED = 0x0200,
         /// A system file.
         SYSTEM = 0x1000,
-        /// A library. Images of Rust drivers are, and Windows does not mind.
+        /// A library. Images of Rust drivers have this flag, and Windows ignores it.
         DLL = 0x2000,
-        /// Not for machines with more than one processor.
+        /// Only for machines with one processor.
         UP_SYSTEM_ONLY = 0x4000,
     }
 }
@@ -116,43 +116,43 @@ flags! {
 flags! {
     /// `IMAGE_DLLCHARACTERISTICS_…`, which apply to all images.
     DllCharacteristics(u16) {
-        /// Makes use of addresses above four gigabytes when relocated.
+        /// The image can use 64-bit address space randomisation.
         HIGH_ENTROPY_VA = 0x0020,
-        /// May be loaded anywhere.
+        /// The image can be relocated when it is loaded.
         DYNAMIC_BASE = 0x0040,
         /// Code integrity checks are enforced.
         FORCE_INTEGRITY = 0x0080,
-        /// Data need not be executable.
+        /// The image is compatible with data execution prevention.
         NX_COMPAT = 0x0100,
-        /// Raises no structured exceptions.
+        /// The image does not use structured exception handling.
         NO_SEH = 0x0400,
-        /// For an application container.
+        /// The image must run in an app container.
         APPCONTAINER = 0x1000,
-        /// A driver of the Windows Driver Model.
+        /// A driver that uses the Windows Driver Model.
         WDM_DRIVER = 0x2000,
-        /// Checked by control flow guard.
+        /// The image supports Control Flow Guard.
         GUARD_CF = 0x4000,
-        /// Knows that several people may be logged on; means nothing to a driver.
+        /// The image is aware of terminal servers; this has no meaning for a driver.
         TERMINAL_SERVER_AWARE = 0x8000,
     }
 }
 
 flags! {
-    /// `IMAGE_SCN_…`: rights and kind of a section.
+    /// `IMAGE_SCN_…`: protection and kind of a section.
     SectionFlags(u32) {
         /// Contains code.
         CNT_CODE = 0x0000_0020,
-        /// Contains data.
+        /// Contains initialised data.
         CNT_INITIALIZED_DATA = 0x0000_0040,
-        /// Is zero at the start.
+        /// Contains zero-initialised data.
         CNT_UNINITIALIZED_DATA = 0x0000_0080,
-        /// Freed once the driver is initialised.
+        /// Can be freed after the driver is initialised.
         MEM_DISCARDABLE = 0x0200_0000,
-        /// Never written to the page file.
+        /// Is never paged out.
         MEM_NOT_PAGED = 0x0800_0000,
-        /// Shared between processes.
+        /// Is shared between processes.
         MEM_SHARED = 0x1000_0000,
-        /// Can be run.
+        /// Can be executed.
         MEM_EXECUTE = 0x2000_0000,
         /// Can be read.
         MEM_READ = 0x4000_0000,

@@ -1,7 +1,7 @@
-//! Reading at addresses of the mapped image, without mapping it.
+//! Reads at addresses of the mapped image, without mapping it.
 //!
-//! A [`View`] is the file and its sections. It never returns bytes that are not in the file, and every refusal names
-//! the field that pointed there.
+//! A [`View`] combines the file and its sections. It never returns bytes that are not in the file, and every error names the
+//! field that refers to the bytes.
 
 use object::Pod;
 use object::read::ReadRef;
@@ -9,11 +9,11 @@ use object::read::ReadRef;
 use crate::error::Error;
 use crate::sections::Section;
 
-/// The longest name of a module, a routine or a file that is read. Real ones are far shorter; the limit keeps a file in which
-/// many entries share one name from filling the memory.
+/// Maximum length of the name of a module, a routine or a file. Real names are far shorter. The limit bounds the memory for a
+/// file in which many entries share one name.
 pub(crate) const LONGEST_NAME: usize = 1024;
 
-/// A file seen through its section table.
+/// A file as seen through its section table.
 pub(crate) struct View<'a> {
     data: &'a [u8],
     size_of_headers: u32,
@@ -26,7 +26,7 @@ impl<'a> View<'a> {
         Self { data, size_of_headers, section_alignment, sections }
     }
 
-    /// The bytes from an address to the end of what its section has in the file.
+    /// Returns the bytes from an address to the end of its section's data in the file.
     pub(crate) fn from(&self, rva: u32, field: &'static str) -> Result<&'a [u8], Error> {
         let (offset, available) = self.locate(rva).ok_or_else(|| outside(field, rva))?;
         let start = usize::try_from(offset).map_err(|_| outside(field, rva))?;
@@ -35,7 +35,7 @@ impl<'a> View<'a> {
         bytes.get(..end).ok_or_else(|| outside(field, rva))
     }
 
-    /// Exactly `length` bytes.
+    /// Returns exactly `length` bytes.
     pub(crate) fn bytes(&self, rva: u32, length: u32, field: &'static str) -> Result<&'a [u8], Error> {
         let length = usize::try_from(length).map_err(|_| outside(field, rva))?;
         self.from(rva, field)?.get(..length).ok_or_else(|| {
@@ -43,30 +43,30 @@ impl<'a> View<'a> {
         })
     }
 
-    /// One structure.
+    /// Returns one structure.
     pub(crate) fn structure<T: Pod>(&self, rva: u32, field: &'static str) -> Result<&'a T, Error> {
         let cut = |()| Error::new(field, format!("the structure at address {rva:#x} is cut off"));
         self.from(rva, field)?.read_at::<T>(0).map_err(cut)
     }
 
-    /// `count` structures in a row.
+    /// Returns `count` consecutive structures.
     pub(crate) fn array<T: Pod>(&self, rva: u32, count: u32, field: &'static str) -> Result<&'a [T], Error> {
         let count_usize = usize::try_from(count).map_err(|_| outside(field, rva))?;
         let cut = |()| Error::new(field, format!("{count} entries at address {rva:#x} are cut off"));
         self.from(rva, field)?.read_slice_at::<T>(0, count_usize).map_err(cut)
     }
 
-    /// A name that ends with a zero byte.
+    /// Returns a NUL-terminated name.
     pub(crate) fn name(&self, rva: u32, field: &'static str) -> Result<String, Error> {
         name_in(self.from(rva, field)?, field)
     }
 
-    /// Offset in the file, and how many bytes follow it that are mapped with it.
+    /// Returns the offset in the file, and the number of bytes from there on that are mapped with it.
     fn locate(&self, rva: u32) -> Option<(u64, u64)> {
         if rva < self.size_of_headers {
             return Some((u64::from(rva), u64::from(self.size_of_headers - rva)));
         }
-        // The loader maps whole pages, so what the linker padded a section with is there too.
+        // The loader maps whole pages, so the linker's padding of a section is mapped too.
         let page = u64::from(self.section_alignment.max(1));
         for section in self.sections {
             let mapped = u64::from(section.memory_size()).div_ceil(page).saturating_mul(page);
@@ -80,7 +80,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The name that `bytes` start with.
+/// Returns the name at the start of `bytes`.
 pub(crate) fn name_in(bytes: &[u8], field: &'static str) -> Result<String, Error> {
     let end = bytes.iter().take(LONGEST_NAME).position(|&byte| byte == 0);
     match end.and_then(|end| bytes.get(..end)) {
@@ -90,7 +90,7 @@ pub(crate) fn name_in(bytes: &[u8], field: &'static str) -> Result<String, Error
     }
 }
 
-/// Text for a terminal: what a file must not be able to send there is escaped.
+/// Converts bytes to text for a terminal. Characters that could control the terminal are escaped.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

@@ -1,4 +1,4 @@
-//! PDBs: names and lines of a whole one; an error, or fewer names, of a damaged one.
+//! PDBs: names and lines from an intact file; an error or fewer names from a damaged one.
 #![cfg(test)]
 
 mod common;
@@ -10,7 +10,7 @@ fn table(file: &[u8]) -> Result<Table, pe_image::Error> {
     Table::read(&Msf::parse(file)?)
 }
 
-/// Function and source of each frame.
+/// Returns function and source of each frame.
 fn frames(table: &Table, rva: u32) -> Vec<(String, Option<(&str, u32)>)> {
     table.frames(rva).into_iter().map(|frame| (frame.function.unwrap_or_default(), frame.source)).collect()
 }

@@ -1,4 +1,4 @@
-//! Names of addresses: from the PDB beside an image, else its map, else its exports; and from damaged files of each kind.
+//! Names of addresses from the PDB next to an image, its map or its exports, and from damaged files of each kind.
 #![cfg(test)]
 
 mod common;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::{ID, pdb};
 use pe_image::{Image, LinkerMap, Symbols};
 
-/// A driver of the fuzz corpus: `.text` at 0x1000 with its entry point at 0x1010, and an export.
+/// A driver from the fuzz corpus, with `.text` at 0x1000, the entry point at 0x1010, and an export.
 const DRIVER: &[u8] = include_bytes!("../../../tests/fuzz/corpus/pe/driver");
 
 const MAP: &str = " driver
@@ -32,7 +32,7 @@ const MAP: &str = " driver
  0001:00000040       Ring\u{1b}[31m                 0000000140001040 f   driver.obj
 ";
 
-/// The driver with a PDB id.
+/// Returns the driver with this PDB id.
 fn driver(id: [u8; 16]) -> Vec<u8> {
     let mut driver = DRIVER.to_vec();
     let record = driver.windows(4).position(|window| window == b"RSDS").unwrap();

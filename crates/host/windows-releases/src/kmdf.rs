@@ -1,4 +1,4 @@
-//! Framework versions, and which drivers they bind.
+//! Framework versions, and the drivers that they bind.
 
 use std::fmt;
 
@@ -9,29 +9,30 @@ use crate::Release;
 pub struct Kmdf {
     /// The minor version.
     pub minor: u32,
-    /// How many functions its table has.
+    /// The number of functions in its table.
     pub functions: u32,
 }
 
-/// What a driver asks the framework's loader for: the version in `WDF_BIND_INFO`.
+/// What a driver requests from the framework's loader: the version in `WDF_BIND_INFO`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// The major version that the driver was built for.
     pub major: u32,
     /// The minor version that the driver was built for.
     pub minor: u32,
-    /// How many functions its headers had.
+    /// The number of functions in the headers that it was built with.
     pub functions: u32,
-    /// The oldest minor version that it runs on (`WDF_BIND_INFO2`); none in the bind information of drivers before 1.25.
+    /// The oldest minor version that it runs on (`WDF_BIND_INFO2`). `None` for drivers built for versions before 1.25,
+    /// whose bind information does not have it.
     pub minimum: Option<u32>,
 }
 
-/// A driver that is bound.
+/// The result of binding a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// How many functions the driver may use.
+    /// The number of functions that the driver may use.
     pub functions: u32,
-    /// Whether the driver was built for a newer framework; it then has to test what is available.
+    /// Whether the driver was built for a newer framework. It must then test which functions are available.
     pub client_is_newer: bool,
     /// Whether the table is copied into the driver's buffer. Drivers since 1.15 get a pointer to it instead.
     pub copies_table: bool,
@@ -72,7 +73,7 @@ impl Kmdf {
     pub const V1_21: Self = Self::new(21, 448);
     /// Windows 10 1709.
     pub const V1_23: Self = Self::new(23, 451);
-    /// Windows 10 1803: the first that binds drivers built for a newer one.
+    /// Windows 10 1803: the first that binds drivers built for a newer framework.
     pub const V1_25: Self = Self::new(25, 453);
     /// Windows 10 1809.
     pub const V1_27: Self = Self::new(27, 453);
@@ -83,8 +84,8 @@ impl Kmdf {
     /// Windows 11 and Server 2022.
     pub const V1_33: Self = Self::new(33, 458);
 
-    /// Every released version, oldest first. The first four came before Windows 7; newer frameworks still bind their
-    /// drivers.
+    /// Every released version, oldest first. The first four are older than Windows 7; newer frameworks still bind
+    /// drivers that were built for them.
     #[rustfmt::skip]
     pub const RELEASED: [Self; 17] = [
         Self::new(0, 383), Self::new(1, 386), Self::new(5, 387), Self::new(7, 387),
@@ -103,12 +104,12 @@ impl Kmdf {
     ///
     /// # Errors
     ///
-    /// The reason why it does not.
+    /// The reason why it does not bind the driver.
     pub fn bind(self, client: Client) -> Result<Binding, Refusal> {
         if client.major != 1 {
             return Err(Refusal::Major(client.major));
         }
-        // A framework before 1.25 does not know the minimum, and the driver's own version counts.
+        // A framework before 1.25 does not know the minimum, so the version of the driver counts.
         let understood = client.minimum.filter(|_| self.minor >= Self::OLDEST_MINIMUM);
         let needs = understood.unwrap_or(client.minor);
         if needs > self.minor {
@@ -135,13 +136,13 @@ impl fmt::Display for Kmdf {
 }
 
 impl Client {
-    /// The version that the driver was built for, like `1.33`.
+    /// Returns the version that the driver was built for, such as `1.33`.
     #[must_use]
     pub fn version(self) -> String {
         format!("{}.{}", self.major, self.minor)
     }
 
-    /// The oldest minor version of the framework that binds the driver.
+    /// Returns the oldest minor version of the framework that binds the driver.
     #[must_use]
     pub fn oldest_framework(self) -> u32 {
         match self.minimum {
@@ -152,7 +153,7 @@ impl Client {
 }
 
 impl Refusal {
-    /// Why a release does not bind a driver, with the first release that does.
+    /// Explains why a release does not bind a driver, and names the first release that does.
     #[must_use]
     pub fn explain(self, client: Client, release: Release) -> String {
         let (version, has) = (client.version(), release.kmdf());

@@ -34,7 +34,7 @@ pub enum Release {
     Win11_24H2,
 }
 
-/// The kernel's version, which an image's header is compared with.
+/// The version of the kernel, against which the header of an image is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NtVersion {
     /// Major version.
@@ -53,7 +53,7 @@ struct Row {
     release: Release,
     name: &'static str,
     title: &'static str,
-    /// Names of the server release with the same build, and short names that mean this release.
+    /// Names of the server release with the same build, and short names for this release.
     aliases: &'static [&'static str],
     nt: (u16, u16),
     build: u32,
@@ -142,27 +142,27 @@ impl Release {
         &TABLE[self as usize]
     }
 
-    /// The name on a command line, like `win10-1803`.
+    /// Returns the name on a command line, such as `win10-1803`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Other names that a command line accepts: servers with the same build, and short names.
+    /// Returns other names that a command line accepts: servers with the same build, and short names.
     #[must_use]
     pub fn aliases(self) -> &'static [&'static str] {
         self.row().aliases
     }
 
-    /// The name for people, like `Windows 10 1607, Server 2016`.
+    /// Returns the name for people, such as `Windows 10 1607, Server 2016`.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.row().title
     }
 
-    /// The name with its meaning, like `win10-1803 (Windows 10 1803, build 17134)`.
+    /// Returns the name with its meaning, such as `win10-1803 (Windows 10 1803, build 17134)`.
     ///
-    /// For a server that came before the client with the same framework, the client is named as well.
+    /// For a server release that came before the client release with the same framework, the client is named as well.
     #[must_use]
     pub fn described(self) -> String {
         let own = format!("{} ({}, build {})", self.name(), self.title(), self.build());
@@ -172,46 +172,47 @@ impl Release {
         }
     }
 
-    /// The kernel's version.
+    /// Returns the version of the kernel.
     #[must_use]
     pub fn nt_version(self) -> NtVersion {
         let (major, minor) = self.row().nt;
         NtVersion { major, minor }
     }
 
-    /// The build number.
+    /// Returns the build number.
     #[must_use]
     pub fn build(self) -> u32 {
         self.row().build
     }
 
-    /// The framework that the release contains. Co-installers, which could bring a newer one up to 1.11 to Windows 7,
-    /// are not taken into account.
+    /// Returns the framework that the release contains. Co-installers, which could bring versions up to 1.11 to Windows
+    /// 7, are not considered.
     #[must_use]
     pub fn kmdf(self) -> Kmdf {
         self.row().kmdf
     }
 
-    /// Whether the kernel of this release has a routine, as far as [`routines`](crate::routines) knows.
+    /// Returns whether the kernel of this release has a routine, according to [`routines`](crate::routines).
     #[must_use]
     pub fn has_routine(self, name: &str) -> bool {
         crate::first_with_routine(name).is_none_or(|first| first <= self)
     }
 
-    /// What to say about a routine that this release lacks, with the first release that has it; none if it has the routine.
+    /// Returns a message about a routine that this release lacks, with the first release that has it, or `None` if this
+    /// release has the routine.
     #[must_use]
     pub fn lacks(self, routine: &str) -> Option<String> {
         let first = crate::first_with_routine(routine).filter(|first| *first > self)?;
         Some(format!("{self} has no {routine}; {} has it", first.described()))
     }
 
-    /// The first release whose framework is at least 1.`minor`.
+    /// Returns the first release whose framework is at least 1.`minor`.
     #[must_use]
     pub fn first_with_kmdf(minor: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|release| release.kmdf().minor >= minor)
     }
 
-    /// The table for a help text: one line for each release, with its names, build and framework.
+    /// Returns the table for a help text: one line per release, with its names, build and framework.
     #[must_use]
     pub fn list() -> String {
         let lines = Self::ALL.into_iter().map(|release| {
@@ -230,7 +231,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// A text that names no release.
+/// A text that does not name a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRelease {
     text: String,
@@ -244,7 +245,7 @@ impl fmt::Display for UnknownRelease {
 
 impl std::error::Error for UnknownRelease {}
 
-/// A name, an alias, or a build number (`17134`, `10.0.17134`).
+/// Parses a name, an alias, or a build number (`17134`, `10.0.17134`).
 impl FromStr for Release {
     type Err = UnknownRelease;
 

@@ -1,13 +1,13 @@
-//! First availability of the kernel's routines.
+//! The first releases that have the kernel's routines.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::Release;
 
-/// Routines of ntoskrnl.exe and fltmgr.sys that came after Windows 7, by the first release that has them according to
-/// their reference pages. Macros, inline functions and routines that are known to be older than their page says are left
-/// out: a name that is not here is taken to be everywhere.
+/// Routines of ntoskrnl.exe and fltmgr.sys that were added after Windows 7, by the first release that has them
+/// according to their reference pages. Macros, inline functions and routines that are known to be older than their page
+/// says are left out. A name that is not listed is assumed to exist in every release.
 #[rustfmt::skip]
 const ROUTINES: &[(Release, &str)] = &[
     (Release::Win8, "\
@@ -102,15 +102,15 @@ const ROUTINES: &[(Release, &str)] = &[
         WheaUnregisterErrorSourceOverride"),
 ];
 
-/// The routines that came after Windows 7, each with the first release that has it.
+/// Returns the routines that were added after Windows 7, each with the first release that has it.
 pub fn routines() -> impl Iterator<Item = (&'static str, Release)> {
     ROUTINES.iter().flat_map(|&(release, names)| names.split_whitespace().map(move |name| (name, release)))
 }
 
-/// The first release that has a routine; none for a routine that every release has, or that the table does not know.
+/// Returns the first release that has a routine, or `None` if every release has it or the table does not contain it.
 #[must_use]
 pub fn first_with_routine(name: &str) -> Option<Release> {
-    // Asked for every import and every export: the text is taken apart once.
+    // This is called for every import and every export, so the text is parsed only once.
     static BY_NAME: LazyLock<HashMap<&str, Release>> = LazyLock::new(|| routines().collect());
     BY_NAME.get(name).copied()
 }

@@ -79,9 +79,9 @@ fn a_minimum_lets_a_driver_bind_to_an_older_framework() {
         }
     }
     assert_eq!(Kmdf::V1_27.bind(client(33, 458, Some(29))), Err(Refusal::TooOld { needs: 29 }));
-    // The minimum means nothing to a framework before 1.25.
+    // A framework before 1.25 ignores the minimum.
     assert_eq!(Kmdf::V1_23.bind(client(33, 458, Some(9))), Err(Refusal::TooOld { needs: 25 }));
-    // Built for a framework that this table does not know yet.
+    // Built for a framework that is not in this table yet.
     let later = client(35, 470, Some(25));
     assert_eq!(Kmdf::V1_31.bind(later).map(|bound| bound.functions), Ok(458));
 }

@@ -1,12 +1,12 @@
-//! A set of small numbers that threads add to and take from without a lock.
+//! A set of small numbers. Threads insert and remove numbers without a lock.
 
 use super::sync::{AtomicU64, Ordering};
 
-/// A bit for every number. Who clears a bit owns what the number stands for.
+/// One bit for every number. The thread that clears a bit owns the object with that number.
 pub(super) struct IndexSet(Box<[AtomicU64]>);
 
 impl IndexSet {
-    /// An empty set of numbers below `limit`.
+    /// Creates an empty set of numbers below `limit`.
     pub(super) fn new(limit: usize) -> Self {
         Self((0..limit.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
@@ -15,14 +15,14 @@ impl IndexSet {
         self.0.get(index / 64).map(|word| (word, 1 << (index % 64)))
     }
 
-    /// Adds a number: everything done before is visible to who takes it.
+    /// Adds a number. Everything that this thread did before is visible to the thread that removes the number.
     pub(super) fn insert(&self, index: usize) {
         if let Some((word, bit)) = self.place(index) {
             word.fetch_or(bit, Ordering::AcqRel);
         }
     }
 
-    /// Takes this number, unless somebody else did.
+    /// Removes this number. Returns false if it is not in the set, for example because another thread removed it first.
     pub(super) fn remove(&self, index: usize) -> bool {
         self.place(index).is_some_and(|(word, bit)| word.fetch_and(!bit, Ordering::AcqRel) & bit != 0)
     }
@@ -31,7 +31,7 @@ impl IndexSet {
         self.place(index).is_some_and(|(word, bit)| word.load(Ordering::Acquire) & bit != 0)
     }
 
-    /// Takes any number.
+    /// Removes and returns any number.
     pub(super) fn take(&self) -> Option<usize> {
         self.0.iter().enumerate().find_map(|(number, word)| {
             let mut bits = word.load(Ordering::Acquire);
@@ -47,7 +47,7 @@ impl IndexSet {
         })
     }
 
-    /// The numbers at some moment.
+    /// The numbers in the set at some moment.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().flat_map(|(number, word)| {
             let bits = word.load(Ordering::Acquire);

@@ -1,7 +1,8 @@
-//! The session's buffers: what writers put in comes out once and whole, whoever flushes, stops or overwrites meanwhile.
+//! Models of the session's buffers: every record is read exactly once and complete, even if another thread flushes,
+//! stops or overwrites at the same time.
 //!
-//! Loom runs each model under every order in which its threads' operations can be seen. A buffer has room for two records of
-//! one word, so that every model goes through reserving, closing, handing over and opening again.
+//! Loom runs each model under every order in which the operations of its threads can be observed. A buffer has room for
+//! two records of one word, so that every model reserves, closes, hands over and reopens buffers.
 
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -11,14 +12,15 @@ use super::{Outcome, Pieces, Pool, PoolOptions};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 16, minimum: 2, maximum: 2, streams: 1, overwrite: false };
 
-/// Runs a model with at most so many preemptions: enough for every known way to lose or tear a record, and a minute at most.
+/// Runs a model with at most `preemptions` preemptions. This covers every known way to lose or tear a record, and takes
+/// at most a minute.
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(body);
 }
 
-/// Writes a record of one word on the first stream; whether it was taken.
+/// Writes a record of one word on the first stream. Returns whether it was taken.
 fn write(pool: &Pool, number: u64) -> bool {
     write_on(pool, 0, number)
 }
@@ -28,12 +30,12 @@ fn write_on(pool: &Pool, stream: u16, number: u64) -> bool {
     matches!(pool.write(stream, &Pieces::whole(&[&record])), Outcome::Taken { .. })
 }
 
-/// Takes everything that was handed over.
+/// Reads and releases all full buffers.
 fn drain(pool: &Pool) -> Vec<u64> {
     drain_streams(pool).into_iter().map(|(_, number)| number).collect()
 }
 
-/// Takes everything that was handed over, with the streams.
+/// Reads and releases all full buffers. Returns each record with its stream.
 fn drain_streams(pool: &Pool) -> Vec<(u16, u64)> {
     let mut numbers = Vec::new();
     let mut bytes = [0; 16];
@@ -91,7 +93,8 @@ fn a_flush_beside_a_writer_that_fills_a_buffer_hands_everything_over_once() {
 #[test]
 fn two_writers_that_switch_buffers_keep_every_record() {
     model(2, || {
-        // A buffer to spare: a writer that is about to open the last free one keeps it from the other for that moment.
+        // One buffer more than needed: a writer that is about to open the last free buffer briefly keeps it from the
+        // other writer.
         let pool = Arc::new(Pool::new(PoolOptions { minimum: 3, maximum: 3, ..OPTIONS }));
         let writer = {
             let pool = Arc::clone(&pool);

@@ -7,7 +7,7 @@ use super::sync::{AtomicU32, AtomicU64, Ordering, TABLE, yield_now};
 
 /// A stream without a slot.
 const NO_SLOT: u64 = 0;
-/// A stream that never gets a slot again.
+/// A stream that is stopped and never gets a slot again.
 const STOPPED: u64 = u64::MAX;
 
 /// The size of a pool.
@@ -15,47 +15,47 @@ const STOPPED: u64 = u64::MAX;
 pub(crate) struct PoolOptions {
     /// Bytes of a buffer that hold records.
     pub(crate) room: usize,
-    /// Buffers whose memory is taken at the start.
+    /// Number of buffers that are allocated at the start.
     pub(crate) minimum: u32,
-    /// Most buffers.
+    /// Maximum number of buffers.
     pub(crate) maximum: u32,
-    /// Streams.
+    /// Number of streams.
     pub(crate) streams: u16,
-    /// Whether the oldest full buffer is overwritten where none is free.
+    /// Whether the oldest full buffer is overwritten if none is free.
     pub(crate) overwrite: bool,
 }
 
-/// What became of a record.
+/// The result of writing a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is in a buffer. `handed_over` says that a buffer became full on the way.
+    /// The record is in a buffer.
     Taken {
-        /// Whether there is a full buffer to look after.
+        /// Whether this write added a buffer to the set of full buffers.
         handed_over: bool,
     },
-    /// No buffer was free: it is lost.
+    /// No buffer was free; the record is lost.
     NoBuffer,
     /// It is larger than a buffer.
     TooLarge,
-    /// The pool was stopped before: the session does not want it.
+    /// The pool was already stopped; the record does not belong to the session any more.
     Stopped,
 }
 
-/// What was read of a slot.
+/// What was read from a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Read {
-    /// The stream whose slot it was.
+    /// The stream that filled the slot.
     pub(crate) stream: u16,
-    /// Events in it.
+    /// Number of events in it.
     pub(crate) events: u32,
     /// Bytes of its records.
     pub(crate) bytes: usize,
 }
 
-/// A processor's stream. Aligned so that two of them do not share a cache line.
+/// The stream of a processor. The alignment keeps two streams on different cache lines.
 #[repr(align(128))]
 struct Stream {
-    /// Epoch in the high half, number of the slot plus one in the low half; or [`NO_SLOT`], or [`STOPPED`].
+    /// The epoch in the high half and the slot number plus one in the low half; or [`NO_SLOT`], or [`STOPPED`].
     current: AtomicU64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Pool {
     order: AtomicU64,
     overwrite: bool,
     overwritten: AtomicU64,
-    /// Events of slots that were emptied.
+    /// Events of slots that have been emptied.
     retired: AtomicU64,
 }
 
@@ -99,7 +99,8 @@ impl Pool {
         pool
     }
 
-    /// Takes a record of a processor. Lock-free: a thread that is interrupted anywhere keeps no other from going on.
+    /// Writes a record on the stream of a processor. Lock-free: a thread that is interrupted anywhere does not block
+    /// others.
     pub(crate) fn write(&self, processor: u16, record: &Pieces<'_>) -> Outcome {
         let number = usize::from(processor) % self.streams.len().max(1);
         let need = match u32::try_from(record.len().div_ceil(WORD)) {
@@ -132,7 +133,7 @@ impl Pool {
                 if stream.current.load(Ordering::Acquire) == current {
                     return Outcome::NoBuffer;
                 }
-                // Another writer of the stream was faster and found one.
+                // Another writer of the stream was faster and replaced the slot.
                 continue;
             };
             let opened = self.open(index, number);
@@ -153,12 +154,12 @@ impl Pool {
         self.slots.get(index).map(|slot| (index, slot, epoch))
     }
 
-    /// A slot that nobody else has: a free one, one with new memory, or the oldest full one.
+    /// Takes a slot that no other thread uses: a free one, a newly allocated one, or the oldest full one.
     fn take_free(&self) -> Option<usize> {
         self.free.take().or_else(|| self.allocate()).or_else(|| if self.overwrite { self.take_oldest() } else { None })
     }
 
-    /// The oldest full slot that no writer is still copying into, to be overwritten.
+    /// Takes the oldest full slot that no writer is still copying into, to overwrite it.
     fn take_oldest(&self) -> Option<usize> {
         let order = |index: &usize| self.slots.get(*index).map_or(0, Slot::order);
         let mut tried = None;
@@ -196,7 +197,8 @@ impl Pool {
         }
     }
 
-    /// Hands over what every stream has, and waits until all that was closed before is handed over.
+    /// Adds the current slot of every stream to the full set unless it is empty, and waits until every slot that was
+    /// already closed is in the set.
     pub(crate) fn flush(&self) {
         for stream in &self.streams {
             let current = stream.current.load(Ordering::Acquire);
@@ -210,7 +212,7 @@ impl Pool {
         self.settle();
     }
 
-    /// Ends all streams: no record is taken after this. What they have is handed over.
+    /// Stops all streams: no record is accepted after this. Current slots with records are added to the full set.
     pub(crate) fn stop(&self) {
         for stream in &self.streams {
             let current = stream.current.swap(STOPPED, Ordering::AcqRel);
@@ -227,7 +229,7 @@ impl Pool {
         self.settle();
     }
 
-    /// Waits for writers that closed a slot and are about to hand it over. Only the way out calls this.
+    /// Waits for writers that closed a slot and are about to add it to the full set. Writers never call this.
     fn settle(&self) {
         for (index, slot) in self.slots.iter().enumerate().take(self.allocated()) {
             while slot.is_closed() && !self.free.contains(index) && !self.full.contains(index) {
@@ -236,7 +238,7 @@ impl Pool {
         }
     }
 
-    /// The full slot that was closed first.
+    /// Takes the full slot that was closed first.
     pub(crate) fn take_full(&self) -> Option<usize> {
         loop {
             let order = |index: &usize| self.slots.get(*index).map_or(0, Slot::order);
@@ -247,7 +249,7 @@ impl Pool {
         }
     }
 
-    /// Copies the records of a slot that was taken to `bytes`, which has room for a whole slot.
+    /// Copies the records of a taken slot to `bytes`, which must have room for a whole slot.
     pub(crate) fn read(&self, index: usize, bytes: &mut [u8]) -> Read {
         let Some(slot) = self.slots.get(index) else {
             return Read::default();
@@ -257,12 +259,12 @@ impl Pool {
         Read { stream, events, bytes: slot.copy_to(bytes) }
     }
 
-    /// Bytes of a slot.
+    /// Returns the size of a slot in bytes.
     pub(crate) fn room(&self) -> usize {
         usize::try_from(self.words).unwrap_or_default() * WORD
     }
 
-    /// Gives a slot that was taken back, empty.
+    /// Releases a taken slot and empties it.
     pub(crate) fn release(&self, index: usize) {
         if let Some(slot) = self.slots.get(index) {
             self.retire(slot);
@@ -270,17 +272,17 @@ impl Pool {
         self.free.insert(index);
     }
 
-    /// Counts the events of a slot that is emptied among those of the past.
+    /// Adds the events of a slot that is being emptied to `retired`.
     fn retire(&self, slot: &Slot) {
         self.retired.fetch_add(slot.forget().into(), Ordering::AcqRel);
     }
 
-    /// Gives a slot that was taken back with its events.
+    /// Returns a taken slot to the full set, with its events.
     pub(crate) fn put_back(&self, index: usize) {
         self.full.insert(index);
     }
 
-    /// Slots that have memory.
+    /// Returns the number of slots that have memory.
     pub(crate) fn allocated(&self) -> usize {
         usize::try_from(self.allocated.load(Ordering::Acquire)).unwrap_or_default()
     }
@@ -293,18 +295,18 @@ impl Pool {
         self.streams.len()
     }
 
-    /// Records taken so far: exact while no slot is being emptied and no writer is at work.
+    /// Returns the number of records accepted so far. Exact while no slot is being emptied and no writer is active.
     pub(crate) fn accepted(&self) -> u64 {
         let held: u64 = self.slots.iter().take(self.allocated()).map(|slot| u64::from(slot.events())).sum();
         held + self.retired.load(Ordering::Acquire)
     }
 
-    /// Records that were overwritten before they were read.
+    /// Returns the number of records that were overwritten before they were read.
     pub(crate) fn overwritten(&self) -> u64 {
         self.overwritten.load(Ordering::Acquire)
     }
 
-    /// Changes the most buffers, within the table.
+    /// Changes the maximum number of buffers, up to the size of the table.
     pub(crate) fn set_maximum(&self, maximum: u32) {
         let table = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         self.maximum.store(maximum.min(table), Ordering::Relaxed);

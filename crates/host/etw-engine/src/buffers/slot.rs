@@ -1,9 +1,9 @@
-//! One buffer: room that is reserved, filled and committed.
+//! One buffer: its room is reserved, filled and committed.
 //!
-//! The state is one word: how often the slot was handed out (its epoch), whether it is closed, and how much is reserved.
-//! A reservation succeeds only in the epoch that the writer saw, so a writer that was interrupted cannot end up in a
-//! buffer that meanwhile belongs to another stream. The second word counts what is committed: a closed slot may be read
-//! once as much is committed as was reserved.
+//! The state is one word: how often the slot was opened (its epoch), whether it is closed, and how much is reserved. A
+//! reservation succeeds only in the epoch that the writer saw, so a writer that was interrupted cannot write to a
+//! buffer that now belongs to another stream. A second word counts what is committed: a closed slot may be read when
+//! everything that was reserved is committed.
 
 use std::sync::OnceLock;
 
@@ -14,18 +14,18 @@ const CLOSED: u64 = 1 << 31;
 const USED: u64 = CLOSED - 1;
 const ONE_EVENT: u64 = 1 << 32;
 
-/// What came of a reservation.
+/// The result of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reservation {
-    /// Room from this word on.
+    /// Room was reserved, starting at this word.
     At(u32),
-    /// There is no room; this call closed the slot, and its caller has to hand it over.
+    /// There is no room. This call closed the slot, and the caller must hand it over.
     ClosedNow,
-    /// The slot is closed, or it is another epoch.
+    /// The slot is closed or in another epoch.
     Gone,
 }
 
-/// A buffer and its state. Aligned so that the states of two buffers do not share a cache line.
+/// A buffer and its state. The alignment keeps the states of two buffers on different cache lines.
 #[repr(align(128))]
 pub(super) struct Slot {
     state: AtomicU64,
@@ -37,7 +37,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// A slot without memory, closed.
+    /// Creates a closed slot without memory.
     pub(super) fn new() -> Self {
         Self {
             state: AtomicU64::new(CLOSED),
@@ -48,13 +48,13 @@ impl Slot {
         }
     }
 
-    /// Takes the memory. Later calls do nothing.
+    /// Allocates the memory. Later calls do nothing.
     pub(super) fn allocate(&self, words: u32) {
         self.words.get_or_init(|| (0..words).map(|_| AtomicU64::new(0)).collect());
     }
 
-    /// Empties and opens the slot for a stream and returns its epoch. The caller owns it: it is in no set and current
-    /// nowhere.
+    /// Empties the slot, opens it for a stream and returns its epoch. The caller must own the slot: it is in no set and
+    /// not the current slot of any stream.
     pub(super) fn open(&self, stream: usize) -> u32 {
         let epoch = epoch(self.state.load(Ordering::Acquire)).wrapping_add(1);
         self.committed.store(0, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Slot {
         epoch
     }
 
-    /// Reserves `need` of `room` words, or closes the slot where they do not fit.
+    /// Reserves `need` of `room` words, or closes the slot if they do not fit.
     pub(super) fn reserve(&self, in_epoch: u32, need: u32, room: u32) -> Reservation {
         let mut state = self.state.load(Ordering::Acquire);
         loop {
@@ -80,8 +80,8 @@ impl Slot {
         }
     }
 
-    /// Closes the slot of this epoch. Whether this call did, and whether it has events then; an empty one stays open
-    /// unless `even_empty`.
+    /// Closes the slot if it is in this epoch. Returns whether it has events if this call closed it, or `None` if this
+    /// call did not. An empty slot stays open unless `even_empty` is true.
     pub(super) fn close(&self, in_epoch: u32, even_empty: bool) -> Option<bool> {
         let mut state = self.state.load(Ordering::Acquire);
         loop {
@@ -96,7 +96,7 @@ impl Slot {
         }
     }
 
-    /// Copies a record to the words that were reserved for it and commits them.
+    /// Copies a record to the words that were reserved for it, and commits them.
     pub(super) fn fill(&self, offset: u32, need: u32, record: &Pieces<'_>) {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::try_from(need).unwrap_or_default());
@@ -113,12 +113,12 @@ impl Slot {
             at = store_filled(words, at + 1, data);
         }
         pack(words, at, record.payload);
-        // Releases the stores above to who finds everything committed.
+        // Makes the stores above visible to the thread that sees everything committed.
         let event = if record.is_silent { 0 } else { ONE_EVENT };
         self.committed.fetch_add(event + u64::from(need), Ordering::AcqRel);
     }
 
-    /// How many events there are, once every writer that reserved room has committed it. The slot is closed.
+    /// Returns the number of events if every writer that reserved room has committed it. The slot must be closed.
     pub(super) fn committed(&self) -> Option<u32> {
         let reserved = u64::from(used(self.state.load(Ordering::Acquire)));
         let committed = self.committed.load(Ordering::Acquire);
@@ -130,14 +130,14 @@ impl Slot {
         loop {
             match self.committed() {
                 Some(events) => return events,
-                // Between reserving and committing a writer does nothing but copy.
+                // A writer only copies between reserving and committing, so this is short.
                 None => yield_now(),
             }
         }
     }
 
-    /// Copies the records to the front of `bytes`, as far as that has room, and returns how many bytes they have. Everything
-    /// is committed.
+    /// Copies the records to the front of `bytes`, as far as there is room, and returns how many bytes were copied.
+    /// Everything must be committed.
     pub(super) fn copy_to(&self, bytes: &mut [u8]) -> usize {
         let used = usize::try_from(used(self.state.load(Ordering::Acquire))).unwrap_or_default();
         let words = self.words.get().and_then(|words| words.get(..used)).unwrap_or_default();
@@ -148,12 +148,12 @@ impl Slot {
         chunks.len().min(words.len()) * WORD
     }
 
-    /// How many events were committed since the slot was opened, whether or not all are.
+    /// Returns the number of events committed since the slot was opened, even if other writers are still copying.
     pub(super) fn events(&self) -> u32 {
         high(self.committed.load(Ordering::Acquire))
     }
 
-    /// Forgets the events, which are somewhere else or given up. The caller owns the slot.
+    /// Removes the events, which were read or are given up, and returns their number. The caller must own the slot.
     pub(super) fn forget(&self) -> u32 {
         high(self.committed.swap(0, Ordering::AcqRel))
     }
@@ -166,7 +166,7 @@ impl Slot {
         usize::try_from(self.stream.load(Ordering::Relaxed)).unwrap_or_default()
     }
 
-    /// Its place among the slots that were closed.
+    /// The position of this slot in the order in which slots were closed.
     pub(super) fn order(&self) -> u64 {
         self.order.load(Ordering::Relaxed)
     }
@@ -176,7 +176,7 @@ impl Slot {
     }
 }
 
-/// Puts the whole words of some bytes to their places from `at` on; returns the next place.
+/// Stores whole words of `bytes` from `at` on. Returns the next index.
 #[inline]
 fn store(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
     let (words, _) = bytes.as_chunks::<WORD>();
@@ -187,7 +187,7 @@ fn store(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
     next
 }
 
-/// Puts bytes to their places from `at` on, the last of which is filled up with zeros; returns the next place.
+/// Stores `bytes` from `at` on, with the last word padded with zeros. Returns the next index.
 #[inline]
 fn store_filled(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
     let next = store(places, at, bytes);
@@ -206,20 +206,20 @@ fn put(places: &[AtomicU64], at: usize, word: u64) {
     }
 }
 
-/// Puts pieces to their places from `at` on, one right behind the other. The last place is filled up with 0xFF.
+/// Stores contiguous pieces from `at` on. The last word is padded with 0xFF.
 ///
-/// Bytes are moved into their places by shifts: putting them into memory to load them as a word at once makes a processor
-/// wait.
+/// The bytes are shifted into place in registers. Storing them in memory and loading them as a word right afterwards
+/// would stall the processor.
 #[inline]
 fn pack(places: &[AtomicU64], mut at: usize, pieces: &[&[u8]]) {
-    // Bits of the next word that are known already, and how many they are: less than a word.
+    // The bits of the next word that are already known, and their number, which is less than a word.
     let (mut known, mut bits) = (0_u64, 0_u32);
     for piece in pieces {
         let (words, rest) = piece.as_chunks::<WORD>();
         for word in words {
             let word = u64::from_le_bytes(*word);
             put(places, at, known | word << bits);
-            // In two steps: there is no shift by 64.
+            // In two steps, because a shift by 64 is not allowed.
             known = word >> 1 >> (63 - bits);
             at += 1;
         }
@@ -243,12 +243,12 @@ fn pack(places: &[AtomicU64], mut at: usize, pieces: &[&[u8]]) {
     }
 }
 
-/// At most seven bytes as the low part of a word.
+/// Returns at most seven bytes as the low part of a word.
 #[inline]
 fn few(bytes: &[u8]) -> u64 {
     let join = |low: u64, high: u64, shift: usize| low | high << (8 * shift);
     match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        // The two overlap, and say the same where they do.
+        // The two chunks overlap, and contain the same bytes where they do.
         (Some(first), Some(last)) => {
             join(u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into(), bytes.len() - 4)
         }

@@ -1,4 +1,4 @@
-//! What the pool is built from: the standard library's atomics, or loom's when a model checker runs the tests
+//! The primitives of the pool: the standard library's atomics, or those of loom when the model checker runs the tests
 //! (`--cfg loom`).
 
 #[cfg(all(loom, test))]
@@ -12,6 +12,6 @@ pub(super) use std::{
     thread::yield_now,
 };
 
-/// How many slots a pool's table has at least, so that an update can raise the limit. A model has as few as it needs: every
-/// atomic costs.
+/// The minimum number of slots in a pool's table, so that an update can raise the limit. Models use as few as possible,
+/// because every atomic slows them down.
 pub(super) const TABLE: usize = if cfg!(all(loom, test)) { 1 } else { 256 };

@@ -1,4 +1,4 @@
-//! The pool by itself: what goes in comes out once, in whole records.
+//! Tests of the pool alone: every record that is written is read once, and complete.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -162,7 +162,7 @@ fn every_record_that_was_taken_comes_out_exactly_once() {
     assert_eq!(pool.free(), pool.allocated(), "no buffer went astray");
 }
 
-/// Nanoseconds of wall time for each record that `threads` threads write.
+/// Returns the wall time in nanoseconds per record, with `threads` threads writing.
 fn cost(threads: u16, write: impl Fn(u16, &[u8]) + Sync) -> u128 {
     const EACH: u32 = 1_000_000;
     let record = [7; 96];
@@ -176,7 +176,8 @@ fn cost(threads: u16, write: impl Fn(u16, &[u8]) + Sync) -> u128 {
     started.elapsed().as_nanos() / (u128::from(threads) * u128::from(EACH))
 }
 
-/// Run with `--release -- --ignored --nocapture`: what reserving costs beside a short lock around a copy.
+/// Run with `--release -- --ignored --nocapture`: compares the cost of reserving with that of a short lock around a
+/// copy.
 #[test]
 #[ignore = "a measurement, not a test"]
 fn cost_beside_a_lock() {

@@ -1,7 +1,7 @@
-//! The filters of a request: prepared once when a session enables, asked for every event.
+//! The filters of a request: prepared once when a session enables a provider, evaluated for every event.
 //!
-//! Those by process decide about registrations, those by
-//! event id and name about events, those for stacks about the stack item; data for the provider is passed on.
+//! Filters by process select registrations. Filters by event id and name select events. Stack filters select the events
+//! that get a stack item. Data for the provider is passed to its callback.
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +46,7 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// Checks and prepares the filters of a request; `None` if a rule is broken or a kind is unknown.
+    /// Checks and prepares the filters of a request. Returns `None` if a filter is invalid or of an unknown kind.
     pub(crate) fn new(enable: &Enable) -> Option<Self> {
         enable.check_enforced().ok()?;
         let mut all = Self::default();
@@ -61,11 +61,11 @@ impl Filters {
                 Filter::EventNames(listed, which, list) => all.names = Some(Names { listed, which, list }),
                 Filter::StackEventNames(listed, which, list) => all.stack_names = Some(Names { listed, which, list }),
                 Filter::StackSelection(listed, which) => all.stack_levels = Some((listed, which)),
-                // There are no containers, and system flags and handles mean something to the system providers only.
+                // There are no containers here, and only the system providers use system flags and trace handles.
                 Filter::Container(_) | Filter::SystemFlags(_) | Filter::TraceHandle(_) | Filter::Other(NONE, _) => {}
                 Filter::Other(kind, _) if kind & SCHEMATIZED != 0 => return None,
-                // The provider looks at its own data; payload filters are compiled for it by the trace helper library, and
-                // another kind is the provider's own, as in Windows 7.
+                // The provider interprets this data itself. Payload filters were compiled by the trace helper library;
+                // any other kind is defined by the provider, as in Windows 7.
                 Filter::Schematized(data) | Filter::Payload(data) | Filter::Other(_, data) => {
                     all.passed_on = Some(FilterData { kind: filter.kind(), data });
                 }
@@ -75,12 +75,12 @@ impl Filters {
         Some(all)
     }
 
-    /// Data for the provider's callback.
+    /// Returns the data for the provider's callback.
     pub(crate) const fn passed_on(&self) -> Option<&FilterData> {
         self.passed_on.as_ref()
     }
 
-    /// Whether the request reaches registrations of this origin. The kernel's own are never filtered by process.
+    /// Whether the request reaches registrations of this origin. Kernel registrations are never filtered by process.
     pub(crate) fn reaches(&self, origin: &Origin) -> bool {
         if !origin.is_user_mode {
             return true;
@@ -95,22 +95,22 @@ impl Filters {
             && lists(&self.package_apps, origin.package_app.as_ref())
     }
 
-    /// Whether the event may pass as far as its descriptor tells.
+    /// Whether the event passes the filter by event id.
     pub(crate) fn passes_id(&self, event: &EventDescriptor) -> bool {
         self.ids.as_ref().is_none_or(|ids| ids.passes(event.id))
     }
 
-    /// Whether [`passes_name`](Self::passes_name) has to be asked.
+    /// Whether [`passes_name`](Self::passes_name) must be called.
     pub(crate) const fn has_names(&self) -> bool {
         self.names.is_some()
     }
 
-    /// Whether the event passes by its name; `metadata` is its TraceLogging metadata.
+    /// Whether the event passes the filter by name; `metadata` is its TraceLogging metadata.
     pub(crate) fn passes_name(&self, event: &EventDescriptor, metadata: Option<&[u8]>) -> bool {
         self.names.as_ref().is_none_or(|names| names.passes(event, metadata))
     }
 
-    /// Whether the event gets a stack, where the request asks for stacks at all.
+    /// Whether the event gets a stack, provided that the request includes stacks.
     pub(crate) fn wants_stack(&self, event: &EventDescriptor, metadata: Option<&[u8]>) -> bool {
         self.stack_ids.as_ref().is_none_or(|ids| ids.passes(event.id))
             && self.stack_names.as_ref().is_none_or(|names| names.passes(event, metadata))
@@ -129,7 +129,7 @@ impl Ids {
     }
 }
 
-/// Whether a filter looks at the event. Level 0 and mask 0 stand for everything, as they do in a request.
+/// Whether a filter applies to the event. Level 0 and mask 0 mean everything, as in a request.
 fn covers(which: Selection, event: &EventDescriptor) -> bool {
     let keyword = event.keyword.bits();
     let by_keyword = keyword == 0 || ((which.any == 0 || keyword & which.any != 0) && keyword & which.all == which.all);
@@ -137,7 +137,7 @@ fn covers(which: Selection, event: &EventDescriptor) -> bool {
 }
 
 impl Names {
-    /// An event is listed when the filter covers it and has its name. An event without a name is not.
+    /// An event is listed if the filter covers it and contains its name. An event without a name is not listed.
     fn passes(&self, event: &EventDescriptor, metadata: Option<&[u8]>) -> bool {
         let name = metadata.and_then(|bytes| Metadata::parse(bytes).ok()).map(|(metadata, _)| metadata.name());
         let is_listed = covers(self.which, event)

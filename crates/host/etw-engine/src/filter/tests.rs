@@ -1,4 +1,4 @@
-//! What filters let pass. Their layouts and limits are tested in `etw-types`.
+//! Tests which events pass the filters. Their layouts and limits are tested in `etw-types`.
 
 use etw_types::session::filter::{PAYLOAD, SCHEMATIZED};
 use etw_types::session::{Enable, Filter, Listed, Selection};

@@ -1,4 +1,4 @@
-//! The buffers of a session, and what its thread and its writers share of them.
+//! The buffers of a session, and the state that its thread and its writers share.
 //!
 //! Writers wake the thread with an unpark, which neither locks nor waits.
 
@@ -11,7 +11,7 @@ use super::outlet::Outlet;
 use crate::buffers::Pool;
 use crate::time::Time;
 
-/// Buffers, their way out, and who takes care of it.
+/// The buffers of a session, their outlet, and the thread that empties them.
 pub(crate) struct Buffers {
     pub(super) pool: Pool,
     pub(crate) outlet: Mutex<Outlet>,

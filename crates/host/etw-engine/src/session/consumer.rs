@@ -1,8 +1,9 @@
-//! Consumers in real time: buffers of a running session, one after the other.
+//! Real-time consumers: they receive the buffers of a running session one after the other.
 //!
-//! A consumer has a queue of limited length. Where its session also writes a file, a buffer that finds the queue full is
-//! lost for the consumer and the file goes on. Where real time is all there is, the buffer waits in the session: a slow
-//! consumer makes writers run out of buffers, and the loss is counted as theirs.
+//! A consumer has a queue of limited length. If its session also writes a file and the queue is full, the buffer is
+//! lost for the consumer, and the file still gets it. If the session only delivers in real time, the buffer waits in
+//! the session. A slow consumer then makes the writers run out of buffers, and the lost events are counted as the
+//! writers' loss.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -15,12 +16,12 @@ use etw_types::session::mode;
 use crate::Session;
 use crate::sync::lock;
 
-/// A buffer of a session.
+/// A buffer that a session delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealTimeBuffer {
-    /// The processor whose buffer it was.
+    /// The processor whose buffer this is.
     pub processor: u16,
-    /// Events in it.
+    /// Number of events in it.
     pub events: u32,
     records: Arc<[u8]>,
 }
@@ -30,18 +31,18 @@ impl RealTimeBuffer {
         Self { processor, events, records }
     }
 
-    /// The records as they would stand in a file, without what fills them up.
+    /// Returns the records as they would be in a file, without padding.
     pub fn records(&self) -> impl Iterator<Item = &[u8]> {
         Records(&self.records)
     }
 
-    /// The headers of the events.
+    /// Returns the headers of the events.
     pub fn headers(&self) -> impl Iterator<Item = EventHeader> {
         self.records().filter_map(EventHeader::parse)
     }
 }
 
-/// The records of a session's own buffer: events, messages and what the session says itself, each at a multiple of eight.
+/// Iterates over the records of a buffer: events, messages and the session's own records, each aligned to eight bytes.
 struct Records<'a>(&'a [u8]);
 
 impl<'a> Iterator for Records<'a> {
@@ -73,7 +74,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Whether a buffer has room, or nobody wants it any more.
+    /// Whether there is room for a buffer, or the consumer is closed.
     pub(super) fn has_room(&self) -> bool {
         let state = lock(&self.state);
         state.closed || state.buffers.len() < self.length
@@ -83,7 +84,8 @@ impl Queue {
         lock(&self.state).closed
     }
 
-    /// Delivers a buffer; whether it had room. With `force` it always has.
+    /// Delivers a buffer. Returns false if the queue is full or closed. With `force`, the length of the queue is
+    /// ignored.
     pub(super) fn push(&self, buffer: &RealTimeBuffer, force: bool) -> bool {
         let mut state = lock(&self.state);
         if state.closed {
@@ -99,25 +101,25 @@ impl Queue {
         true
     }
 
-    /// Says that no buffer will follow.
+    /// Signals that no buffer will follow.
     pub(super) fn end(&self) {
         lock(&self.state).ended = true;
         self.changed.notify_all();
     }
 }
 
-/// A consumer of a session in real time. Dropping it disconnects.
+/// A real-time consumer of a session. Dropping it disconnects.
 pub struct Consumer {
     session: Session,
     queue: Arc<Queue>,
 }
 
 impl Session {
-    /// Connects a consumer, which gets the buffers from here on and those that wait.
+    /// Connects a consumer. It receives the buffers that are still waiting and all later ones.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound` once stopped, `InvalidParameter` where the session does not deliver in real time.
+    /// `WmiInstanceNotFound` if the session is stopped, `InvalidParameter` if it does not deliver in real time.
     pub fn consume(&self) -> Result<Consumer, Win32Error> {
         let length = usize::try_from(self.core.maximum_buffers()).unwrap_or(usize::MAX);
         let queue = Arc::new(Queue { state: Mutex::default(), changed: Condvar::new(), length });
@@ -137,7 +139,7 @@ impl Session {
 }
 
 impl Consumer {
-    /// Waits for a buffer; `None` once the session has stopped and everything was delivered.
+    /// Waits for a buffer. Returns `None` after the session has stopped and all buffers were delivered.
     #[must_use]
     pub fn next_buffer(&self) -> Option<RealTimeBuffer> {
         let mut state = lock(&self.queue.state);
@@ -155,7 +157,7 @@ impl Consumer {
         buffer
     }
 
-    /// A buffer, where one is there already.
+    /// Returns a buffer if one is available.
     #[must_use]
     pub fn try_next_buffer(&self) -> Option<RealTimeBuffer> {
         let buffer = lock(&self.queue.state).buffers.pop_front();
@@ -163,7 +165,7 @@ impl Consumer {
         buffer
     }
 
-    /// Buffers that this consumer did not get because it was too slow.
+    /// Returns the number of buffers that this consumer missed because it was too slow.
     #[must_use]
     pub fn buffers_lost(&self) -> u64 {
         lock(&self.queue.state).lost

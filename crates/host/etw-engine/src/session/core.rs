@@ -1,4 +1,4 @@
-//! The part of a session that requests refer to, and what it does with an event.
+//! The part of a session that requests refer to, and how it records an event.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ use crate::record::{Extras, Scratch, add_items, adds_items, encode};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
 
-/// Where a session's events go.
+/// The destination of a session's events.
 pub(super) enum Sink {
     /// A list, for a test.
     Memory(Memory),
@@ -33,16 +33,16 @@ pub(super) enum Sink {
     Buffers(Box<Buffers>),
 }
 
-/// What a session wants added to an event.
+/// What a session adds to an event.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
-    /// `EVENT_ENABLE_PROPERTY_*` of its request.
+    /// `EVENT_ENABLE_PROPERTY_*` of the request.
     pub(crate) property: u32,
-    /// Whether the stack of the event's writer is among it.
+    /// Whether the stack of the writer is added.
     pub(crate) stack: bool,
 }
 
-/// Whether a session runs.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Running,
@@ -61,19 +61,19 @@ pub(crate) struct SessionCore {
     pub(super) overflow: Overflow,
     pub(super) clock: Clock,
     pub(super) sink: Sink,
-    /// Events that writers could not put into a buffer.
+    /// Events that writers could not store in a buffer.
     pub(super) lost: AtomicU64,
     pub(super) life: AtomicU8,
     pub(super) stacks: Stacks,
     pub(super) sequence: Sequence,
-    /// The extended item that numbers of events go to.
+    /// The type of the extended item for the sequence numbers of events.
     pub(super) event_sequence: Option<ExtendedType>,
-    /// Registrations whose binary is in the trace.
+    /// Registrations whose binary was reported in the trace.
     pub(crate) told: Mutex<BTreeSet<u64>>,
-    /// When providers are asked for their state next; `u64::MAX` for never.
+    /// The time of the next periodic capture state; `u64::MAX` if there is none.
     pub(super) due: AtomicU64,
     pub(crate) information: Mutex<SessionInformation>,
-    /// Whether a class that can be set once was set: counter events, counters.
+    /// Whether the classes that can be set only once were set: counter events, counters.
     pub(crate) pmc_set: [AtomicBool; 2],
 }
 
@@ -98,14 +98,14 @@ impl SessionCore {
         &self.stacks
     }
 
-    /// The types of this class's events that get a stack (`TraceStackTracingInfo`).
+    /// Returns the event types of this class that get a stack (`TraceStackTracingInfo`).
     pub(crate) fn stack_opcodes(&self, class: Guid) -> Opcodes {
         let information = lock(&self.information);
         let listed = information.stack_tracing.iter().filter(|event| event.guid == class);
         listed.map(|event| event.event_type).collect()
     }
 
-    /// Whether it captures events for a test.
+    /// Whether the session captures events for a test.
     pub(crate) const fn captures(&self) -> bool {
         self.memory().is_some()
     }
@@ -136,12 +136,12 @@ impl SessionCore {
         self.life() != Life::Running
     }
 
-    /// Begins to stop; false where somebody else did.
+    /// Begins to stop the session. Returns false if it is already stopping or stopped.
     pub(super) fn begin_stop(&self) -> bool {
         self.life.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// How many streams of buffers there are (`TraceStreamCount`).
+    /// Returns the number of buffer streams (`TraceStreamCount`).
     pub(crate) fn streams(&self) -> usize {
         self.buffers().map_or(1, |buffers| buffers.pool.streams())
     }
@@ -150,7 +150,7 @@ impl SessionCore {
         self.buffers().map_or(0, |buffers| buffers.pool.maximum())
     }
 
-    /// Takes an event, or says why not.
+    /// Records an event, or returns the reason why not.
     pub(crate) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
         match &self.sink {
             Sink::Memory(memory) => {
@@ -185,7 +185,7 @@ impl SessionCore {
         status
     }
 
-    /// Puts together what the session adds to an event. `None` where it is too large.
+    /// Encodes what the session adds to an event. Returns `None` if it is too large.
     fn add(&self, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted, scratch: &mut Scratch) -> Option<()> {
         let Wanted { property, stack } = wanted;
         if stack {
@@ -201,7 +201,7 @@ impl SessionCore {
         add_items(offer, data, &extras, scratch)
     }
 
-    /// Puts a record into a buffer, or counts it as lost; `None` stands for one that is too large.
+    /// Stores a record in a buffer, or counts it as lost. `None` means a record that is too large.
     pub(super) fn put(&self, buffers: &Buffers, processor: u16, record: Option<&Pieces<'_>>) -> NtStatus {
         loop {
             let outcome = record.map_or(Outcome::TooLarge, |record| buffers.pool.write(processor, record));
@@ -221,7 +221,7 @@ impl SessionCore {
                     self.lost.fetch_add(1, Ordering::Relaxed);
                     return NtStatus::NoMemory;
                 }
-                // An event too large for a stopped session is not its loss.
+                // An event that is too large does not count as lost if the session is stopped.
                 Outcome::TooLarge if self.is_stopped() => return NtStatus::Success,
                 Outcome::TooLarge => {
                     self.lost.fetch_add(1, Ordering::Relaxed);
@@ -232,7 +232,7 @@ impl SessionCore {
         }
     }
 
-    /// Puts a record that is no event into a buffer, where one is free. It is not counted.
+    /// Stores a record that is not an event in a buffer, if one is free. It is not counted.
     pub(crate) fn note(&self, processor: u16, record: &Pieces<'_>) -> bool {
         let Some(buffers) = self.buffers() else {
             return false;
@@ -244,7 +244,7 @@ impl SessionCore {
         matches!(outcome, Outcome::Taken { .. })
     }
 
-    /// The key of a stack where the session writes keys. A new one is defined in the trace first.
+    /// Returns the key of a stack if the session writes keys. A new key is first defined in the trace.
     fn stack_key(&self, offer: &Offer<'_>, scratch: &mut Scratch) -> Option<u64> {
         let Scratch { items, frames, .. } = scratch;
         self.stacks.key(frames, |key| {
@@ -254,19 +254,19 @@ impl SessionCore {
         })
     }
 
-    /// When providers are asked for their state next.
+    /// Returns the time of the next periodic capture state.
     pub(crate) fn due(&self) -> Option<u64> {
         let due = self.due.load(Ordering::Acquire);
         (due != u64::MAX && !self.is_stopped()).then_some(due)
     }
 
-    /// Sets how often providers are asked for their state, from `now` on.
+    /// Sets the period of the capture state, starting at `now`.
     pub(crate) fn set_period(&self, now: u64, seconds: Option<u32>) {
         let due = seconds.map_or(u64::MAX, |seconds| now.saturating_add(u64::from(seconds).saturating_mul(PER_SECOND)));
         self.due.store(due, Ordering::Release);
     }
 
-    /// Whether providers are to be asked now; then the next time is set.
+    /// Returns whether the capture state is due, and if so schedules the next one.
     pub(crate) fn take_due(&self, now: u64) -> bool {
         let information = lock(&self.information);
         let seconds = information.periodic_capture.as_ref().map(|(info, _)| info.seconds);
@@ -277,7 +277,7 @@ impl SessionCore {
         is_due && seconds.is_some()
     }
 
-    /// A time of the engine in the session's clock.
+    /// Converts the engine's time to the session's clock.
     pub(crate) fn stamp(&self, now: u64) -> u64 {
         match self.clock.kind {
             ClockKind::SystemTime => {
@@ -293,7 +293,7 @@ impl SessionCore {
             Sink::Memory(memory) => return memory.statistics(),
             Sink::Buffers(buffers) => buffers,
         };
-        // Buffers are emptied under the same lock, so what is counted here is counted once.
+        // Buffers are emptied under the same lock, so no event is counted twice.
         let outlet = lock(&buffers.outlet);
         let counts = outlet.counts;
         let accepted = buffers.pool.accepted();
@@ -334,7 +334,7 @@ impl SessionCore {
             let properties = &mut status.properties;
             properties.mode = (properties.mode & !mode::REAL_TIME) | (outlet.mode() & mode::REAL_TIME);
             properties.maximum_buffers = buffers.pool.maximum();
-            // The present one of several; none once the session went on in real time only.
+            // The current one of several files; `None` after the session was converted to real time only.
             properties.log_file = properties.log_file.take().and_then(|_| outlet.path());
             status.number_of_buffers = count(buffers.pool.allocated());
             status.free_buffers = count(buffers.pool.free());
@@ -344,7 +344,7 @@ impl SessionCore {
     }
 }
 
-/// The clock of a session that starts now.
+/// Returns the clock of a session that starts now.
 pub(super) fn clock_now(kind: ClockKind, now: u64) -> Clock {
     Clock { kind, frequency: 10_000_000, start: FileTime::now(), start_stamp: now }
 }

@@ -13,12 +13,12 @@ use etw_types::session::mode;
 use super::properties::Plan;
 use crate::buffers::Read;
 
-/// What became of the events of a buffer.
+/// What happened to the events of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) recorded: u64,
     pub(super) lost: u64,
-    /// Events of an older buffer that gave way.
+    /// Events of an older buffer that was overwritten.
     pub(super) discarded: u64,
 }
 
@@ -26,13 +26,13 @@ pub(super) struct Stored {
 pub(super) struct FileSink {
     writer: Writer,
     buffer_size: u32,
-    /// Events of each buffer in a circular file, the oldest first.
+    /// The number of events of each buffer in a circular file, oldest first.
     circle: Option<VecDeque<u64>>,
-    /// How many files there were at the last look.
+    /// The number of files when the writer was last checked.
     files: u32,
 }
 
-/// What a file says about its session.
+/// What a file records about its session.
 pub(super) struct FileFacts {
     pub(super) logger_id: u16,
     pub(super) processors: u16,
@@ -43,7 +43,7 @@ pub(super) struct FileFacts {
 impl FileSink {
     pub(super) fn create(plan: &Plan, path: &Path, facts: &FileFacts) -> Result<Self, Win32Error> {
         let max_bytes = plan.max_bytes();
-        // A file holds its header and one buffer at least.
+        // A file holds at least its header and one buffer.
         let at_least = |bytes: u64| bytes.max(u64::from(plan.buffer_size()) * 2);
         let file_mode = match max_bytes.map(at_least) {
             Some(max_bytes) if plan.has(mode::CIRCULAR) => FileMode::Circular { max_bytes },
@@ -62,7 +62,7 @@ impl FileSink {
             clock: facts.clock,
             boot_time: facts.clock.start,
             os_build: facts.os_build,
-            // A clock of cycles counts 100 ns here: that is a processor of 10 MHz.
+            // The cycle clock counts 100 ns units here, which corresponds to a 10 MHz processor.
             cpu_mhz: 10,
             process_id: std::process::id(),
             ..WriterOptions::default()
@@ -73,13 +73,13 @@ impl FileSink {
         Ok(Self { writer, buffer_size: plan.buffer_size(), circle, files: 1 })
     }
 
-    /// Writes a buffer of the session: room for a header, then its records. The bytes are memory to be used again afterwards.
+    /// Writes a buffer of the session: room for a header, followed by the records. `bytes` can be reused afterwards.
     pub(super) fn write(&mut self, read: Read, bytes: &mut Vec<u8>, stamp: u64) -> (Stored, Option<Error>) {
         let events_here = u64::from(read.events);
         let mut stored = Stored { recorded: events_here, ..Stored::default() };
         let (taken, used) = (std::mem::take(bytes), SIZE + read.bytes);
         let Ok(mut buffer) = Buffer::from_records(self.buffer_size, read.stream, read.events, taken, used) else {
-            // Cannot be: the session's buffers have the size of the file's.
+            // Cannot happen: the session's buffers have the size of the file's buffers.
             return (Stored { lost: events_here, ..Stored::default() }, None);
         };
         let outcome = self.writer.write_buffer(&mut buffer, stamp);
@@ -99,8 +99,8 @@ impl FileSink {
         (stored, outcome.err())
     }
 
-    /// Defines stack keys once more; returns how many events gave way to it. What does not fit into the file any more is left
-    /// out: the events are of more use.
+    /// Writes the definitions of stack keys again. Returns the number of events that were overwritten for this.
+    /// Definitions that do not fit into the file are dropped, because the events are more useful.
     pub(super) fn define(&mut self, stacks: &[(u64, Vec<u64>)], stamp: u64) -> u64 {
         let mut discarded = 0;
         let size = usize::try_from(self.buffer_size).unwrap_or_default();
@@ -119,7 +119,8 @@ impl FileSink {
         discarded
     }
 
-    /// Writes records that are no events, and leaves room for a header; returns how many events gave way.
+    /// Writes records that are not events, and resets `bytes` to room for a header. Returns the number of overwritten
+    /// events.
     fn put(&mut self, bytes: &mut Vec<u8>, stamp: u64) -> u64 {
         let read = Read { bytes: bytes.len() - SIZE.min(bytes.len()), ..Read::default() };
         let (stored, _) = self.write(read, bytes, stamp);
@@ -132,18 +133,18 @@ impl FileSink {
         self.circle.is_some()
     }
 
-    /// Whether another of several numbered files was begun since the last look.
+    /// Whether the writer began another numbered file since the last call.
     pub(super) fn has_begun_another(&mut self) -> bool {
         let files = self.writer.summary().files;
         std::mem::replace(&mut self.files, files) != files
     }
 
-    /// Goes on with the next of several numbered files.
+    /// Continues with the next numbered file.
     pub(super) fn advance(&mut self) -> Result<(), Error> {
         self.writer.advance()
     }
 
-    /// Counts events in the file's header that never reached a buffer.
+    /// Adds events that never reached a buffer to the lost events in the file's header.
     pub(super) fn add_lost(&mut self, events: u64) {
         if events != 0 {
             self.writer.add_lost(events, 0);
@@ -159,8 +160,8 @@ impl FileSink {
     }
 }
 
-/// The code for a failure of the writer. `StartTrace` documents those for a path in use and a full disk; the others are
-/// our choice.
+/// Returns the error code for a failure of the writer. `StartTrace` documents the codes for a path in use and a full
+/// disk; the others are our choice.
 pub(super) fn win32(error: &Error) -> Win32Error {
     match error {
         Error::Io { source, .. } => match source.kind() {

@@ -1,9 +1,9 @@
-//! What was set on a session by its information classes.
+//! What was set on a session through the information classes.
 
 use etw_types::Guid;
 use etw_types::session::{ClassicEventId, ContextRegisterInfo, GroupMask, PeriodicCaptureStateInfo, StackCachingInfo};
 
-/// Everything that was set on one session. What cannot be queried on Windows can be seen here.
+/// Everything that was set on one session, including what cannot be queried on Windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionInformation {
     /// Class 3.
@@ -37,7 +37,7 @@ impl SessionInformation {
         information
     }
 
-    /// Replaces the public flags. Those that alias other groups stay where they are (our choice: Windows may move them).
+    /// Replaces the public flags. Flags that alias other groups are not moved (our choice: Windows may move them).
     pub(crate) fn set_enable_flags(&mut self, flags: u32) {
         if let Some(mask) = self.system_flags.masks.first_mut() {
             *mask = flags;

@@ -1,4 +1,4 @@
-//! The thread that empties the buffers of a session, and its end.
+//! The thread that empties the buffers of a session, and the end of that thread.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use etw_types::session::mode;
 use super::core::SessionCore;
 use crate::sync::lock;
 
-/// Starts the thread of a session. A session that keeps its events in memory needs none.
+/// Starts the thread of a session. A session that keeps its events in memory needs no thread.
 pub(super) fn spawn(core: &Arc<SessionCore>) -> Result<(), Win32Error> {
     let Some(buffers) = core.buffers() else {
         return Ok(());
@@ -52,7 +52,7 @@ fn run(core: &SessionCore) {
 }
 
 impl SessionCore {
-    /// Writes out everything that was written before.
+    /// Writes out everything that is in the buffers.
     pub(super) fn flush(&self) {
         if let Some(buffers) = self.buffers() {
             let mut outlet = lock(&buffers.outlet);
@@ -64,7 +64,7 @@ impl SessionCore {
         }
     }
 
-    /// Takes no event from here on, writes out what there is and ends the thread. Later calls do nothing.
+    /// Accepts no more events, writes out the remaining buffers and ends the thread. Later calls do nothing.
     pub(crate) fn shut_down(&self) {
         self.begin_stop();
         if let Some(memory) = self.memory() {
@@ -85,7 +85,7 @@ impl SessionCore {
             if let Some(join) = join
                 && join.thread().id() != thread::current().id()
             {
-                // A thread that panicked has nothing left to do.
+                // If the thread panicked, there is nothing left to do.
                 let _ = join.join();
             }
         }

@@ -1,8 +1,8 @@
-//! A session that captures events for a test, with everything its writer said about them.
+//! A session that captures events for a test, with everything that their writers passed.
 //!
-//! Its list has a lock, which is taken after everything else and never held across a callback: what a test wants to see
-//! (every data block, the arguments of the write) is not in any record of a trace, and comparing it is worth a lock.
-//! Sessions with buffers have none.
+//! Its list has a lock, which is taken last and never held across a callback. Tests need data that no trace record
+//! contains (every data block, the arguments of the write), and that justifies a lock. Sessions with buffers do not
+//! need one.
 
 use std::sync::Mutex;
 
@@ -14,12 +14,12 @@ use crate::data::Data;
 use crate::event::Offer;
 use crate::sync::lock;
 
-/// How much a session in memory takes.
+/// The limits of an in-memory session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// The largest event in bytes, headers included. A larger one gets `BufferOverflow`.
+    /// The largest event in bytes, including headers. A larger event is lost and returns `BufferOverflow`.
     pub max_event_size: usize,
-    /// How many events are kept. Further ones are lost and get `NoMemory`.
+    /// The maximum number of events that are kept. Further events are lost and return `NoMemory`.
     pub capacity: usize,
 }
 
@@ -48,7 +48,8 @@ impl Memory {
         Self { options, list: Mutex::default() }
     }
 
-    /// Takes an event, or says why not. A stopped session wants nothing: the writer looked just before it stopped.
+    /// Records an event, or returns the reason why not. If the session is stopped, the event is ignored: the writer
+    /// checked just before the session stopped.
     pub(super) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, stack: Vec<u64>) -> NtStatus {
         let mut list = lock(&self.list);
         if list.stopped {

@@ -1,4 +1,4 @@
-//! Messages: what WPP writes with `TraceMessage` and `WmiTraceMessage`, straight to one session.
+//! Messages that WPP writes directly to one session with `TraceMessage` and `WmiTraceMessage`.
 
 use etw_etl::format::message::MessageHeader;
 use etw_types::session::KERNEL_LOGGER_NAME;
@@ -8,17 +8,17 @@ use super::core::SessionCore;
 use crate::Session;
 use crate::buffers::Pieces;
 
-/// `TRACE_MESSAGE_*`: what a message's header says.
+/// `TRACE_MESSAGE_*`: the fields of a message's header.
 pub mod message_flag {
-    /// A sequence number, where the session has them.
+    /// A sequence number, if the session has sequence numbers.
     pub const SEQUENCE: u32 = 0x01;
     /// The message's GUID.
     pub const GUID: u32 = 0x02;
-    /// A component id in place of the GUID.
+    /// A component id instead of the GUID.
     pub const COMPONENT_ID: u32 = 0x04;
     /// The time.
     pub const TIMESTAMP: u32 = 0x08;
-    /// Thread and process.
+    /// Thread id and process id.
     pub const SYSTEM_INFO: u32 = 0x20;
 }
 
@@ -34,21 +34,23 @@ pub struct Message<'a> {
     pub guid: Guid,
     /// Number of the message under its GUID.
     pub number: u16,
-    /// The arguments, one behind the other.
+    /// The arguments, concatenated.
     pub data: &'a [u8],
 }
 
 impl Session {
     /// `TraceMessage`: writes a message to this session.
     ///
-    /// A message with [`message_flag::SEQUENCE`] gets a sequence number where the session was started with one of the two
-    /// modes; elsewhere the flag has no effect (our choice: the page says only that the mode is needed).
+    /// A message with [`message_flag::SEQUENCE`] gets a sequence number if the session was started with one of the two
+    /// sequence modes. Otherwise the flag has no effect (our choice: the documentation only says that the mode is
+    /// required).
     ///
     /// # Errors
     ///
-    /// `InvalidHandle` where the session has stopped or is the kernel's; `InvalidParameter` for unknown flags, or GUID and
-    /// component id together; `NotEnoughMemory` where no buffer is free; `MoreData` for a message larger than a buffer, and for
-    /// a session that captures events for a test (our choice: it has no place for messages) `NotSupported`.
+    /// `InvalidHandle` if the session is stopped or is the kernel logger; `InvalidParameter` for unknown flags, or for
+    /// a GUID together with a component id; `NotEnoughMemory` if no buffer is free; `MoreData` for a message larger
+    /// than a buffer; `NotSupported` for a session that captures events for a test, which cannot store messages (our
+    /// choice).
     pub fn trace_message(&self, message: &Message<'_>) -> Result<(), Win32Error> {
         let core = &self.core;
         if core.is_stopped() || core.name().eq_ignore_ascii_case(KERNEL_LOGGER_NAME) {

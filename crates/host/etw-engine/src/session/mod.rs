@@ -1,4 +1,4 @@
-//! Sessions: what they are asked to be, what they take, and where it goes.
+//! Sessions: their properties, the events they record, and where those go.
 
 mod buffered;
 pub(crate) mod consumer;
@@ -28,7 +28,7 @@ pub(crate) use self::stacks::Opcodes;
 pub(crate) use self::start::end_all;
 pub(crate) use self::table::Sessions;
 
-/// A trace session. Clones are handles of the same session; it runs until [`Session::stop`].
+/// A trace session. Clones refer to the same session. It runs until [`Session::stop`].
 #[derive(Clone)]
 pub struct Session {
     pub(crate) engine: Engine,
@@ -36,49 +36,49 @@ pub struct Session {
 }
 
 impl Session {
-    /// The name it was started with.
+    /// Returns the name of the session.
     #[must_use]
     pub fn name(&self) -> &str {
         self.core.name()
     }
 
-    /// The session's handle, which no other session of the engine has, ever.
+    /// Returns the session's handle. Handles are unique and never reused within an engine.
     #[must_use]
     pub fn handle(&self) -> u64 {
         self.core.id()
     }
 
-    /// What the time stamps of this session's records mean.
+    /// Returns the clock that the timestamps of this session's records use.
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.core.clock
     }
 
-    /// A copy of the captured events, oldest first. Only sessions of [`Engine::start_session`] capture events.
+    /// Returns a copy of the captured events, oldest first. Only sessions of [`Engine::start_session`] capture events.
     #[must_use]
     pub fn events(&self) -> Vec<CapturedEvent> {
         self.core.memory().map(memory::Memory::events).unwrap_or_default()
     }
 
-    /// The captured events, oldest first; the session keeps none of them.
+    /// Removes and returns the captured events, oldest first.
     #[must_use]
     pub fn take_events(&self) -> Vec<CapturedEvent> {
         self.core.memory().map(memory::Memory::take_events).unwrap_or_default()
     }
 
-    /// How many events the session wanted and could not take or keep.
+    /// Returns the number of events that the session accepted but could not record or keep.
     #[must_use]
     pub fn events_lost(&self) -> u64 {
         self.core.statistics().lost
     }
 
-    /// Whether the session was stopped.
+    /// Returns whether the session was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.core.is_stopped()
     }
 
-    /// The stack behind a stack key of this session's events.
+    /// Returns the stack for a stack key of this session's events.
     #[must_use]
     pub fn stack_of(&self, key: u64) -> Option<Vec<u64>> {
         self.core.stacks().frames(key)

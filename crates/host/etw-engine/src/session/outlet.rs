@@ -1,6 +1,6 @@
-//! The way out of a session's buffers: to its file and to its consumers.
+//! The outlet of a session's buffers: to its file and to its consumers.
 //!
-//! One lock, which the session's thread, flushes and the end of the session take; writers never do.
+//! It is behind one lock, which the session's thread, flushes and the end of the session take. Writers never take it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::file::FileSink;
 use super::stacks::Stacks;
 use crate::buffers::{Pool, Read};
 
-/// What the way out counts.
+/// What the outlet counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) recorded: u64,
@@ -28,14 +28,14 @@ pub(super) struct Counts {
 /// See the [module](self).
 pub(crate) struct Outlet {
     file: Option<FileSink>,
-    /// The file after the session has stopped.
+    /// The path of the file after the session has stopped.
     last_path: Option<PathBuf>,
     consumers: Vec<Arc<Queue>>,
     mode: u32,
-    /// The buffer on its way out: room for the header that it has in a file, then its records.
+    /// The buffer that is being written: room for its header in a file, followed by its records.
     bytes: Vec<u8>,
     pub(super) counts: Counts,
-    /// Events lost by writers that the file's header counts already.
+    /// Events lost by writers that the file's header already counts.
     reported: u64,
     file_error: Option<String>,
     finished: bool,
@@ -80,7 +80,7 @@ impl Outlet {
         self.consumers.push(queue);
     }
 
-    /// Takes full buffers out as long as there is a place for them. With `force` there always is.
+    /// Writes out full buffers as long as there is a place for them. With `force`, there always is.
     pub(super) fn drain(&mut self, pool: &Pool, stacks: &Stacks, stamp: u64, force: bool) {
         self.consumers.retain(|queue| !queue.is_closed());
         while force || self.has_place() {
@@ -88,7 +88,7 @@ impl Outlet {
                 return;
             };
             let read = read(pool, index, &mut self.bytes);
-            // The bytes are copied: writers can have the buffer while this one is written.
+            // The bytes are copied, so writers can reuse the buffer while this copy is written.
             pool.release(index);
             self.put(read, stamp, force);
             if self.file.as_mut().is_some_and(FileSink::has_begun_another) {
@@ -97,7 +97,7 @@ impl Outlet {
         }
     }
 
-    /// Without a file a buffer waits until every consumer has room for it, and until there is one.
+    /// Without a file, a buffer waits until there is a consumer and every consumer has room.
     fn has_place(&self) -> bool {
         self.file.is_some() || (!self.consumers.is_empty() && self.consumers.iter().all(|queue| queue.has_room()))
     }
@@ -117,7 +117,7 @@ impl Outlet {
         match &mut self.file {
             Some(file) => {
                 let (stored, error) = file.write(read, &mut self.bytes, stamp);
-                // What gives way was recorded before.
+                // Overwritten events have already been counted as recorded.
                 counts.recorded = (counts.recorded + stored.recorded).saturating_sub(stored.discarded);
                 counts.discarded += stored.discarded;
                 counts.lost += stored.lost;
@@ -130,7 +130,7 @@ impl Outlet {
                 counts.recorded += u64::from(events);
                 counts.buffers_written += 1;
             }
-            // Kept in memory until the end of a session that has no way out.
+            // The session only keeps its events in memory, and it is ending.
             None if self.mode & mode::BUFFERING != 0 => counts.discarded += u64::from(events),
             None => {
                 counts.lost += u64::from(events);
@@ -139,7 +139,7 @@ impl Outlet {
         }
     }
 
-    /// Brings the file's header up to date with what writers lost.
+    /// Adds the events that writers lost to the file's header.
     pub(super) fn report_lost(&mut self, lost: u64) {
         if let Some(file) = &mut self.file {
             file.add_lost(lost.saturating_sub(self.reported));
@@ -147,7 +147,7 @@ impl Outlet {
         }
     }
 
-    /// Defines the keys of stacks in a file that has just begun, or that may have overwritten them.
+    /// Defines the stack keys in a file that has just begun, or that may have overwritten the definitions.
     pub(super) fn define(&mut self, stacks: &Stacks, stamp: u64) {
         if let Some(file) = &mut self.file {
             let discarded = file.define(&stacks.all(), stamp);
@@ -156,7 +156,7 @@ impl Outlet {
         }
     }
 
-    /// Goes on with the next of several numbered files.
+    /// Continues with the next numbered file.
     pub(super) fn next_file(&mut self, stacks: &Stacks, stamp: u64) -> Result<(), Win32Error> {
         let file = self.file.as_mut().ok_or(Win32Error::InvalidParameter)?;
         let result = file.advance();
@@ -167,7 +167,7 @@ impl Outlet {
         result.map_err(|error| super::file::win32(&error))
     }
 
-    /// Goes on in another file.
+    /// Continues with another file, and closes the old one.
     pub(super) fn replace_file(&mut self, file: FileSink) -> Result<(), Win32Error> {
         let old = self.file.replace(file);
         match old.and_then(FileSink::close) {
@@ -196,7 +196,7 @@ impl Outlet {
         failed
     }
 
-    /// Ends the file.
+    /// Closes the file.
     pub(super) fn close_file(&mut self) {
         if let Some(file) = self.file.take() {
             self.last_path = Some(file.path());
@@ -206,11 +206,11 @@ impl Outlet {
         }
     }
 
-    /// Ends the session: the file is closed and consumers are told.
+    /// Ends the session: closes the file and notifies the consumers.
     pub(super) fn finish(&mut self, stacks: &Stacks, stamp: u64) {
         self.finished = true;
         if self.file.as_ref().is_some_and(FileSink::is_circular) {
-            // The definitions that stood in it may have been overwritten.
+            // The definitions in the file may have been overwritten.
             self.define(stacks, stamp);
         }
         self.close_file();
@@ -220,7 +220,7 @@ impl Outlet {
     }
 }
 
-/// Copies a buffer behind room for a header. The bytes have the size of a whole buffer.
+/// Copies a buffer to `bytes`, after room for a header. `bytes` gets the size of a whole buffer.
 fn read(pool: &Pool, index: usize, bytes: &mut Vec<u8>) -> Read {
     bytes.resize(SIZE + pool.room(), 0);
     pool.read(index, bytes.get_mut(SIZE..).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What a session becomes of what was asked for.
+//! Turns requested properties into those of a session.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use etw_etl::ClockKind;
 use etw_types::Win32Error;
 use etw_types::session::{BUFFER_KIB, ClockType, Properties, SYSTEM_TRACE_CONTROL, mode};
 
-/// KiB of a buffer where none are asked for. Our choice: Windows decides by its memory.
+/// KiB of a buffer if no size is given. Our choice: Windows decides by its memory.
 const DEFAULT_BUFFER_KIB: u32 = 64;
-/// Buffers beyond the minimum where no maximum is asked for.
+/// Buffers beyond the minimum if no maximum is given.
 const DEFAULT_EXTRA: u32 = 20;
-/// Most buffers. Our choice; Windows is limited by its memory only.
+/// Maximum number of buffers. Our choice: Windows is limited only by its memory.
 const MAX_BUFFERS: u32 = 16 * 1024;
 
 /// What happens to an event when no buffer is free.
@@ -19,12 +19,12 @@ pub enum Overflow {
     /// It is lost and counted, as on Windows.
     #[default]
     Lose,
-    /// Its writer waits for a buffer. Windows has no such thing: for tests and tools that want every event. A session
-    /// that only delivers in real time then waits for its consumer.
+    /// Its writer waits for a buffer. Windows does not have this; it is for tests and tools that need every event. If a
+    /// session only delivers in real time, its writers then wait for its consumer.
     Wait,
 }
 
-/// Properties that passed the rules, with the engine's choices filled in.
+/// Validated properties, with the engine's defaults filled in.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) properties: Properties,
@@ -33,7 +33,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Bytes of a buffer.
+    /// Returns the size of a buffer in bytes.
     pub(crate) const fn buffer_size(&self) -> u32 {
         self.properties.buffer_kib * 1024
     }
@@ -42,26 +42,26 @@ impl Plan {
         self.properties.mode & bits != 0
     }
 
-    /// The largest file in bytes.
+    /// Returns the maximum file size in bytes, if there is one.
     pub(crate) fn max_bytes(&self) -> Option<u64> {
         let unit = if self.has(mode::USE_KBYTES_FOR_SIZE) { 1024 } else { 1024 * 1024 };
         (self.properties.maximum_file_size != 0).then(|| u64::from(self.properties.maximum_file_size) * unit)
     }
 
-    /// The time between two flushes.
+    /// Returns the time between two flushes.
     pub(crate) fn flush_every(mode: u32, timer: u32) -> Option<Duration> {
         match timer {
-            // Real time without a timer gets one second.
+            // A real-time session without a timer flushes every second.
             0 => (mode & mode::REAL_TIME != 0).then(|| Duration::from_secs(1)),
             _ if mode & mode::USE_MS_FLUSH_TIMER != 0 => Some(Duration::from_millis(timer.into())),
             _ => Some(Duration::from_secs(timer.into())),
         }
     }
 
-    /// Applies the rules.
+    /// Checks the properties and fills in the defaults.
     pub(crate) fn new(asked: &Properties, processors: u16) -> Result<Self, Win32Error> {
         asked.check_enforced().map_err(|limit| limit.code())?;
-        // Our limit: the writer of files does not compress.
+        // Our limit: the file writer does not compress.
         if asked.mode & mode::COMPRESSED != 0 {
             return Err(Win32Error::NotSupported);
         }
@@ -80,7 +80,7 @@ impl Plan {
     }
 }
 
-/// Sizes within their limits, and what was left open.
+/// Clamps the sizes to their limits, and fills in those that were not given.
 fn choose_buffers(properties: &mut Properties, processors: u16) {
     properties.buffer_kib = match properties.buffer_kib {
         0 => DEFAULT_BUFFER_KIB,

@@ -1,20 +1,20 @@
-//! Sequence numbers: of a session's own, or shared by all sessions that ask for it.
+//! Sequence numbers: private to a session, or shared by all sessions that request it.
 //!
-//! The page about `TraceMessage` says that a message with that flag gets a number, from one on, where its session has one of
-//! the two modes. An `EVENT_HEADER` has no place for it and no document names one, so events get none by default; see
-//! [`EngineOptions::event_sequence`](crate::EngineOptions::event_sequence).
+//! The documentation of `TraceMessage` says that a message with that flag gets a number, starting at one, if its
+//! session has one of the two modes. An `EVENT_HEADER` has no field for it and none is documented, so events get no
+//! number by default; see [`EngineOptions::event_sequence`](crate::EngineOptions::event_sequence).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use etw_types::session::mode;
 
-/// Where the numbers of a session come from.
+/// The source of a session's sequence numbers.
 #[derive(Debug)]
 pub(super) enum Sequence {
-    /// There are none.
+    /// The session has no sequence numbers.
     None,
-    /// A counter of this session or of the engine. Holds the last number.
+    /// A counter of this session or of the engine. It holds the last number.
     Counter(Arc<AtomicU32>),
 }
 
@@ -29,7 +29,7 @@ impl Sequence {
         }
     }
 
-    /// The next number. One that is lost afterwards is missing in the trace, which is what numbers are for.
+    /// Returns the next number. The number of a record that is then lost is missing in the trace, which shows the loss.
     pub(super) fn next(&self) -> Option<u32> {
         match self {
             Self::None => None,

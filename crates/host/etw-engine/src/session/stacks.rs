@@ -1,7 +1,8 @@
-//! Stacks that a session writes as keys: each one is kept once.
+//! Stacks that a session writes as keys; each stack is kept once.
 //!
-//! The write path finds a known stack with one load. Only a new one, or one that shares its place with another, takes a
-//! lock. A key may stand in an event only where the trace defines it: a stack is known once its definition is in a buffer.
+//! The write path finds a known stack with one load. Only a new stack, or one that shares its place with another, takes
+//! a lock. An event may contain a key only if the trace defines it, so a stack is known only after its definition is in
+//! a buffer.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,7 +12,8 @@ use etw_types::Opcode;
 
 use crate::sync::lock;
 
-/// Places of known keys, and most stacks that are kept. Our choice: the sizes that can be set have no documented unit.
+/// The number of places for known keys. Our choice, as is `KEPT`, the maximum number of stacks that are kept: the sizes
+/// that callers can set have no documented unit.
 const PLACES: usize = 4096;
 const KEPT: usize = 1 << 16;
 
@@ -28,13 +30,13 @@ impl Stacks {
         Self { enabled: AtomicBool::new(false), known, kept: Mutex::default() }
     }
 
-    /// Whether keys are written in place of stacks.
+    /// Sets whether keys are written instead of stacks.
     pub(crate) fn set_enabled(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// The key of a stack, where keys are written and it has one. `define` puts the definition of a new key into the trace; a
-    /// stack that it does not take has no key.
+    /// Returns the key of a stack, or `None` if keys are not written or the stack has no key. `define` writes the
+    /// definition of a new key into the trace; if it returns false, the stack gets no key.
     pub(super) fn key(&self, frames: &[u64], define: impl FnOnce(u64) -> bool) -> Option<u64> {
         if frames.is_empty() || !self.enabled.load(Ordering::Acquire) {
             return None;
@@ -47,7 +49,7 @@ impl Stacks {
         let mut kept = lock(&self.kept);
         match kept.get(&key) {
             Some(known) if known == frames => {}
-            // Two stacks of one hash, or one too many: the event has its stack itself.
+            // Two stacks with the same hash, or too many stacks: the event contains the stack itself.
             Some(_) => return None,
             None if kept.len() >= KEPT || !define(key) => return None,
             None => {
@@ -58,12 +60,12 @@ impl Stacks {
         Some(key)
     }
 
-    /// The stack behind a key.
+    /// Returns the stack of a key.
     pub(super) fn frames(&self, key: u64) -> Option<Vec<u64>> {
         lock(&self.kept).get(&key).cloned()
     }
 
-    /// All keys and their stacks.
+    /// Returns all keys and their stacks.
     pub(super) fn all(&self) -> Vec<(u64, Vec<u64>)> {
         lock(&self.kept).iter().map(|(key, frames)| (*key, frames.clone())).collect()
     }
@@ -93,7 +95,7 @@ impl FromIterator<u8> for Opcodes {
     }
 }
 
-/// FNV-1a over the frames; never zero.
+/// FNV-1a over the frames. Never returns zero.
 fn hash(frames: &[u64]) -> u64 {
     let hash = frames
         .iter()

@@ -1,4 +1,4 @@
-//! Starting sessions, finding them again, and ending them.
+//! Starting, finding and ending sessions.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,12 +31,12 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `BadLength` for a name of more than 1024 characters; `InvalidParameter` for no name, modes that exclude each
-    /// other or that this call does not take, a missing size, or the GUID of the kernel's session with another name;
-    /// `BadPathname` for no file where one is needed, or one that cannot be created or is in use; `AlreadyExists` for a
-    /// name or GUID that another session has; `NoSystemResources` for one session too many; `AccessDenied`; `DiskFull`;
-    /// `NotSupported` for compressed files; `InvalidParameter` for appending to a file that has other buffers, processors or
-    /// another clock, or is no trace (our choice of code).
+    /// `BadLength` for a name of more than 1024 characters; `InvalidParameter` for an empty name, modes that exclude
+    /// each other or that this call does not accept, a missing size, or the GUID of the kernel logger with another
+    /// name; `BadPathname` if a required file is missing, cannot be created or is in use; `AlreadyExists` if another
+    /// session has the name or GUID; `NoSystemResources` for too many sessions; `AccessDenied`; `DiskFull`;
+    /// `NotSupported` for compressed files; `InvalidParameter` for appending to a file that is not a trace, or has
+    /// another buffer size, processor count or clock (our choice of code).
     pub fn start(&self, properties: &Properties) -> Result<Session, Win32Error> {
         self.start_with(properties, Overflow::Lose)
     }
@@ -45,7 +45,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The same as [`start`](Self::start).
     pub fn start_with(&self, properties: &Properties, overflow: Overflow) -> Result<Session, Win32Error> {
         let options = self.options();
         if !options.rights.control {
@@ -54,14 +54,15 @@ impl Engine {
         let plan = Plan::new(properties, options.processors)?;
         let mut sessions = lock(&self.inner().sessions);
         sessions.admit(&plan, options)?;
-        let handle = sessions.next_handle();
+        let logger_id = sessions.logger_id(&plan.properties.name);
+        let handle = sessions.next_handle(logger_id);
         let facts = FileFacts {
-            logger_id: sessions.logger_id(&plan.properties.name),
+            logger_id,
             processors: options.processors,
             os_build: options.os_build,
             clock: clock_now(plan.clock, self.now()),
         };
-        // A session that keeps its events in memory has a file only when it is flushed.
+        // A session that keeps its events in memory creates its file only when it is flushed.
         let file = match &plan.properties.log_file {
             Some(path) if !plan.has(mode::BUFFERING) => Some(FileSink::create(&plan, path, &facts)?),
             _ => None,
@@ -86,7 +87,7 @@ impl Engine {
 
     fn core(&self, id: u64, logger_id: u16, plan: Plan, clock: etw_etl::Clock, sink: Sink) -> SessionCore {
         let asked = plan.properties.guid;
-        // Zero lets the system choose: a number that no other session has.
+        // For a zero GUID the system chooses one: a value that no other session has.
         let fresh = || Guid::from_u128(u128::from(self.inner().number) << 64 | u128::from(id) | 0x5E55_1011 << 96);
         SessionCore {
             id,
@@ -118,8 +119,8 @@ impl Engine {
 
     /// Starts a session that captures events in memory.
     ///
-    /// A test need not care about names: where one is taken, the session gets it with a number behind. Where no session
-    /// can be started any more, the answer is one that has stopped already.
+    /// Tests do not have to choose unique names: if the name is taken, a number is appended. If no more sessions can be
+    /// started, this returns a session that is already stopped.
     #[must_use]
     pub fn start_session_with(&self, name: &str, options: SessionOptions) -> Session {
         let mut sessions = lock(&self.inner().sessions);
@@ -129,8 +130,8 @@ impl Engine {
             number += 1;
             numbered = format!("{name} ({number})");
         }
-        let handle = sessions.next_handle();
         let logger_id = sessions.logger_id(&numbered);
+        let handle = sessions.next_handle(logger_id);
         let properties = Properties::in_memory(&numbered);
         let plan = Plan { properties, clock: ClockKind::PerformanceCounter, is_system: false };
         let clock = clock_now(plan.clock, self.now());
@@ -144,20 +145,20 @@ impl Engine {
         Session { engine: self.clone(), core }
     }
 
-    /// The running session of a name, without regard to case.
+    /// Returns the running session with this name. The comparison ignores case.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`.
+    /// `WmiInstanceNotFound` if there is none.
     pub fn find_session(&self, name: &str) -> Result<Session, Win32Error> {
         self.found(lock(&self.inner().sessions).find(name))
     }
 
-    /// The running session of a handle.
+    /// Returns the running session with this handle.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`.
+    /// `WmiInstanceNotFound` if there is none.
     pub fn session(&self, handle: u64) -> Result<Session, Win32Error> {
         self.found(lock(&self.inner().sessions).get(handle))
     }
@@ -170,15 +171,15 @@ impl Engine {
         core.map(|core| Session { engine: self.clone(), core }).ok_or(Win32Error::WmiInstanceNotFound)
     }
 
-    /// `QueryAllTraces`: the running sessions, oldest first.
+    /// `QueryAllTraces`: returns the running sessions, oldest first.
     #[must_use]
     pub fn sessions(&self) -> Vec<Session> {
         let all = lock(&self.inner().sessions).all();
         all.into_iter().map(|core| Session { engine: self.clone(), core }).collect()
     }
 
-    /// Ends every session as a system that goes down does: files are finished and consumers get their end, but no
-    /// provider is called back.
+    /// Ends every session as a system shutdown does: files are finished and consumers are notified, but no callbacks
+    /// run.
     pub fn shut_down(&self) {
         for session in self.sessions() {
             session.end();
@@ -187,19 +188,19 @@ impl Engine {
 }
 
 impl Session {
-    /// Takes the session out of its engine's table and stops it.
+    /// Stops the session and removes it from its engine's table.
     pub(crate) fn end(&self) {
         self.core.shut_down();
         lock(&self.engine.inner().sessions).remove(self.core.id());
         self.engine.inner().write_state().set_disallowed(self.core.id(), BTreeSet::new());
     }
 
-    /// `ControlTrace` with the code for stop: [`Session::stop`] with the answer of that function.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_STOP`: [`Session::stop`] with that function's error codes.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound` where it has stopped, `ActiveConnections` where it is stopping, `AccessDenied`, and
-    /// `PossibleDeadlock` inside a callback of a provider that it enabled.
+    /// `WmiInstanceNotFound` if the session is stopped, `ActiveConnections` if it is stopping, `AccessDenied`, and
+    /// `PossibleDeadlock` inside a callback of a provider that the session enabled.
     pub fn finish(&self) -> Result<Report, Win32Error> {
         if !self.engine.options().rights.control {
             return Err(Win32Error::AccessDenied);
@@ -214,17 +215,17 @@ impl Session {
         if status.is_success() { Ok(self.status()) } else { Err(Win32Error::PossibleDeadlock) }
     }
 
-    /// `ControlTrace` with the code for query.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_QUERY`.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound` where it has stopped, `AccessDenied`.
+    /// `WmiInstanceNotFound` if the session is stopped, `AccessDenied`.
     pub fn query(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         Ok(self.status())
     }
 
-    /// That the caller may control a running session.
+    /// Checks that the session is running and that the caller may control sessions.
     pub(crate) fn check_running(&self) -> Result<(), Win32Error> {
         match self.core.life() {
             _ if !self.engine.options().rights.control => Err(Win32Error::AccessDenied),
@@ -234,7 +235,7 @@ impl Session {
     }
 }
 
-/// What remains of an engine: its sessions end with it.
+/// Ends the sessions of an engine that is being dropped.
 pub(crate) fn end_all(sessions: &Mutex<Sessions>) {
     let all = lock(sessions).all();
     for core in all {

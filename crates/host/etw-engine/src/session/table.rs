@@ -1,4 +1,4 @@
-//! The sessions that run: their names, GUIDs, numbers and files.
+//! The running sessions: their names, GUIDs, logger ids and files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,9 +12,9 @@ use super::properties::Plan;
 use crate::EngineOptions;
 use crate::sync::lock;
 
-/// Numbers that belong to the kernel's own sessions.
+/// Logger ids below this one belong to the kernel's own sessions.
 const RESERVED: u16 = 2;
-/// Private sessions of one process, and those of them within it.
+/// The maximum number of private sessions, and of those among them that are in-process.
 const MAX_PRIVATE: usize = 8;
 const MAX_IN_PROC: usize = 3;
 
@@ -26,13 +26,13 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The next handle.
-    pub(super) fn next_handle(&mut self) -> u64 {
+    /// Returns a new handle. As on Windows, its low 16 bits are the logger id.
+    pub(super) fn next_handle(&mut self, logger_id: u16) -> u64 {
         self.last += 1;
-        self.last
+        self.last << 16 | u64::from(logger_id)
     }
 
-    /// The smallest number that no session has.
+    /// Returns the smallest logger id that no session has, or 0 for the kernel logger.
     pub(super) fn logger_id(&self, name: &str) -> u16 {
         if name.eq_ignore_ascii_case(KERNEL_LOGGER_NAME) {
             return 0;
@@ -41,7 +41,7 @@ impl Sessions {
         (RESERVED..u16::MAX).find(is_free).unwrap_or(u16::MAX)
     }
 
-    /// Whether another session fits, with the first reason why not.
+    /// Checks whether another session can be started. Returns the first reason why not.
     pub(super) fn admit(&self, plan: &Plan, options: &EngineOptions) -> Result<(), Win32Error> {
         let asked = &plan.properties;
         let same = |session: &Arc<SessionCore>| {
@@ -62,7 +62,7 @@ impl Sessions {
         if full { Err(Win32Error::NoSystemResources) } else { Ok(()) }
     }
 
-    /// Whether a session writes this file.
+    /// Whether a session writes to this file.
     pub(super) fn writes(&self, path: &Path) -> bool {
         self.running.values().any(|core| lock(&core.plan).properties.log_file.as_deref() == Some(path))
     }
@@ -92,7 +92,7 @@ impl Sessions {
     }
 }
 
-/// Names are compared without case.
+/// Compares names without regard to case.
 fn same_name(one: &str, other: &str) -> bool {
     one == other || one.to_lowercase() == other.to_lowercase()
 }

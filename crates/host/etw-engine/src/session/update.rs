@@ -1,10 +1,11 @@
-//! Changing and flushing a running session.
+//! Updating and flushing a running session.
 
 use std::sync::atomic::Ordering;
 
 use etw_types::Win32Error;
 use etw_types::session::{Update, mode};
 
+use super::buffered::Buffers;
 use super::file::{FileFacts, FileSink, win32};
 use super::outlet::Outlet;
 use super::properties::Plan;
@@ -12,24 +13,25 @@ use super::status::Report;
 use crate::Session;
 use crate::sync::lock;
 
-/// The builds of Windows that came with two codes of `ControlTrace`: 10 version 1809, and 10 of 2020.
+/// The builds that introduced two control codes: Windows 10 version 1809, and Windows 10 version 2004.
 const INCREMENT_FILE_BUILD: u32 = 17_763;
 const CONVERT_BUILD: u32 = 19_041;
 
 impl Session {
-    /// `ControlTrace` with the code for update.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_UPDATE`.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` where it would leave the session without a way out or is
-    /// not for a session in memory (our choice); `BadPathname` for the file that is written already or that another session
-    /// writes; what creating the file answered. An error changes nothing.
+    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` if the session captures events for a test (our
+    /// choice); the errors of [`Engine::start`](crate::Engine::start) for the updated properties, such as `BadPathname`
+    /// if the session would have no destination; [`Answers::same_file`](crate::Answers::same_file) if this or another
+    /// session already writes the file; any error from creating the file. On error the session is unchanged.
     pub fn update(&self, update: &Update) -> Result<Report, Win32Error> {
         self.check_running()?;
         let Some(buffers) = self.core.buffers() else {
             return Err(Win32Error::InvalidParameter);
         };
-        // Asked before this session's own lock is taken: the table looks at the plans of all sessions.
+        // Checked before this session's own lock is taken, because the table locks the plans of all sessions.
         if update.log_file.as_deref().is_some_and(|path| self.engine.writes_file(path)) {
             return Err(self.engine.options().answers.same_file);
         }
@@ -37,21 +39,16 @@ impl Session {
         let mut changed = plan.clone();
         update.apply(&mut changed.properties);
         changed.properties.maximum_buffers = changed.properties.maximum_buffers.max(plan.properties.minimum_buffers);
-        // The rules of a start hold for what an update makes of the session.
+        // The rules of `StartTrace` also apply to the updated properties.
         let changed = Plan::new(&changed.properties, self.engine.options().processors)?;
-        let file = match &update.log_file {
-            Some(path) if !changed.has(mode::BUFFERING) => Some(FileSink::create(&changed, path, &self.facts())?),
-            _ => None,
-        };
         let mut outlet = lock(&buffers.outlet);
         if outlet.is_finished() {
             return Err(Win32Error::WmiInstanceNotFound);
         }
-        if let Some(file) = file {
-            // What was written before belongs to the old file.
-            buffers.pool.flush();
-            outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
-            // A failure to close the old file does not concern the new one; the status tells it.
+        if let Some(path) = update.log_file.as_ref().filter(|_| !changed.has(mode::BUFFERING)) {
+            let file = FileSink::create(&changed, path, &self.facts())?;
+            self.complete_file(buffers, &mut outlet);
+            // A failure to close the old file does not affect the new one. The status reports it.
             let _ = outlet.replace_file(file);
             outlet.define(self.core.stacks(), self.core.stamp(buffers.now()));
         }
@@ -68,13 +65,13 @@ impl Session {
         Ok(self.status())
     }
 
-    /// `ControlTrace` with the code for flush: everything written before is in the file or with the consumers, as far as
-    /// those have room. A session that keeps its events in memory writes a copy of them to its file.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_FLUSH`: everything written so far goes to the file, or to the consumers
+    /// as far as they have room. A session that keeps its events in memory writes a copy of them to its file.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`, `AccessDenied`; for a session in memory `BadPathname` without a file (our choice), or what
-    /// writing it answered.
+    /// `WmiInstanceNotFound`, `AccessDenied`. For a session that keeps its events in memory also `BadPathname` if it
+    /// has no file (our choice), and any error from writing the file.
     pub fn flush(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         let plan = lock(&self.core.plan).clone();
@@ -98,12 +95,13 @@ impl Session {
         Ok(self.status())
     }
 
-    /// `ControlTrace` with the code for conversion: the file is finished, and the session goes on in real time only.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME`: finishes the file and continues in real time
+    /// only.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` for a session that keeps its events in memory (our choice); the
-    /// choice of [`Answers`](crate::Answers) where the system is older than the code.
+    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` for a session that keeps its events in memory (our
+    /// choice); [`Answers::newer_class`](crate::Answers::newer_class) if the system is older than the control code.
     pub fn convert_to_real_time(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         let options = self.engine.options();
@@ -122,8 +120,7 @@ impl Session {
         if outlet.is_finished() {
             return Err(Win32Error::WmiInstanceNotFound);
         }
-        buffers.pool.flush();
-        outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
+        self.complete_file(buffers, &mut outlet);
         outlet.set_mode(changed.properties.mode);
         outlet.close_file();
         drop(outlet);
@@ -134,14 +131,15 @@ impl Session {
         Ok(self.status())
     }
 
-    /// `ControlTrace` with the code for incrementing the file: what was written before goes to the present file, and the session
-    /// goes on with the next number.
+    /// `ControlTrace` with `EVENT_TRACE_CONTROL_INCREMENT_FILE`: everything written so far goes to the current file,
+    /// and the session continues with the next numbered file.
     ///
     /// # Errors
     ///
-    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` where the files have no numbers (the page says that the code is
-    /// for that mode; the answer is our choice); the choice of [`Answers`](crate::Answers) where the system is older than the
-    /// code; what ending or creating a file answered, and the session then goes on with the present one.
+    /// `WmiInstanceNotFound`, `AccessDenied`; `InvalidParameter` if the files are not numbered (the documentation says
+    /// that the control code is for that mode; the error code is our choice);
+    /// [`Answers::newer_class`](crate::Answers::newer_class) if the system is older than the control code; any error
+    /// from closing or creating a file, after which the session continues with the current file.
     pub fn increment_file(&self) -> Result<Report, Win32Error> {
         self.check_running()?;
         let options = self.engine.options();
@@ -156,14 +154,18 @@ impl Session {
         if outlet.is_finished() {
             return Err(Win32Error::WmiInstanceNotFound);
         }
-        let stamp = self.core.stamp(buffers.now());
-        buffers.pool.flush();
-        outlet.report_lost(self.core.lost.load(Ordering::Acquire));
-        outlet.drain(&buffers.pool, self.core.stacks(), stamp, false);
-        let advanced = outlet.next_file(self.core.stacks(), stamp);
+        self.complete_file(buffers, &mut outlet);
+        let advanced = outlet.next_file(self.core.stacks(), self.core.stamp(buffers.now()));
         drop(outlet);
         advanced?;
         Ok(self.status())
+    }
+
+    /// Writes everything that was written or lost so far to the current file, before the session leaves it.
+    fn complete_file(&self, buffers: &Buffers, outlet: &mut Outlet) {
+        buffers.pool.flush();
+        outlet.report_lost(self.core.lost.load(Ordering::Acquire));
+        outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
     }
 
     fn facts(&self) -> FileFacts {

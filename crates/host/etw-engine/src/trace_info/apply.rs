@@ -1,4 +1,4 @@
-//! Setting: limits, and what a value changes.
+//! `TraceSetInformation`: checks limits and applies values.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use super::set::SetInformation;
 use crate::sync::lock;
 use crate::{Engine, Session, SessionInformation};
 
-/// Control and integer registers: today both must be asked for.
+/// Control and integer registers. Currently both must be requested.
 const CONTROL_AND_INTEGER: u32 = 3;
 /// Bits of `TRACE_LBR_CONFIGURATION_*`.
 const LBR_BITS: u32 = 0x7FF;
@@ -35,13 +35,13 @@ impl Engine {
         self.set_trace_information(handle, information)
     }
 
-    /// `TraceSetInformation`: sets something on a session, or with handle 0 on the machine.
+    /// `TraceSetInformation`: sets a value on a session, or on the machine if the handle is 0.
     ///
     /// # Errors
     ///
-    /// `InvalidParameter` for a handle of the wrong kind or a value beyond its limit, `WmiInstanceNotFound` for a session
-    /// that does not run, `Busy` where somebody owns the counters, `PrivilegeNotHeld`, `AccessDenied`, and those of
-    /// [`Answers`](crate::Answers).
+    /// `InvalidParameter` for a handle of the wrong kind or a value beyond its limit, `WmiInstanceNotFound` for a
+    /// session that is not running, `Busy` if another component owns the counters, `PrivilegeNotHeld`, `AccessDenied`,
+    /// and those of [`Answers`](crate::Answers).
     pub fn set_trace_information(&self, handle: u64, information: SetInformation) -> Result<(), Win32Error> {
         let class = information.class();
         self.check_class(class, Function::Set, handle)?;
@@ -57,7 +57,7 @@ impl Engine {
             return Err(Win32Error::PrivilegeNotHeld);
         }
         let source = self.options().profile_sources.iter().find(|source| source.source == interval.source);
-        // Our choice: what is out of range is moved into it.
+        // Our choice: a value out of range is clamped.
         let source = source.ok_or(Win32Error::InvalidParameter)?;
         let least = source.min_interval.min(source.max_interval);
         let interval = (interval.source, interval.interval.clamp(least, source.max_interval));
@@ -79,7 +79,7 @@ impl Engine {
 }
 
 impl Session {
-    /// Everything that was set on this session.
+    /// Returns everything that was set on this session.
     #[must_use]
     pub fn information(&self) -> SessionInformation {
         lock(&self.core.information).clone()
@@ -89,7 +89,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The same as [`Engine::set_trace_information`].
     pub fn set_information(&self, information: SetInformation) -> Result<(), Win32Error> {
         self.engine.set_trace_information(self.handle(), information)
     }
@@ -103,7 +103,7 @@ impl Session {
                 limit(events.len() <= MAX_STACK_TRACING_EVENTS)?;
                 information.stack_tracing = events;
                 drop(information);
-                // Writers learn of the list through their routes.
+                // Outdates the routes, through which writers see the new list.
                 drop(self.engine.inner().write_state());
             }
             SetInformation::SystemFlags(mask) => information.system_flags = mask,
@@ -156,13 +156,13 @@ impl Session {
                 limit(info.register_types == CONTROL_AND_INTEGER)?;
                 information.context_registers = Some((info, events));
             }
-            // Those of the machine do not come here.
+            // `set_trace_information` handles machine-wide values.
             SetInformation::ProfileInterval(_) | SetInformation::ProfileSources(_) => limit(false)?,
         }
         Ok(())
     }
 
-    /// Classes 8 and 9 are set once for a session, and only while nobody else owns the counters.
+    /// Checks that class 8 or 9 was not set before on this session, and that no other component owns the counters.
     fn set_once(&self, which: usize) -> Result<(), Win32Error> {
         let options = self.engine.options();
         if options.pmc_taken {
@@ -172,13 +172,14 @@ impl Session {
         if was_set { Err(options.answers.second_pmc_list) } else { Ok(()) }
     }
 
-    /// Replaces the list of providers that groups do not enable here, and tells those that this concerns.
+    /// Replaces the list of providers that groups do not enable here, and runs the callbacks of affected providers.
     fn disallow(&self, providers: &BTreeSet<Guid>) -> Result<(), Win32Error> {
         let status = self.set_disallow_list(providers);
         if status.is_success() { Ok(()) } else { Err(Win32Error::PossibleDeadlock) }
     }
 
-    /// Asks every provider of class 16 for its state, once: what [`Engine::run_timers`] does when the period has passed.
+    /// Requests the state of every provider of class 16 once, as [`Engine::run_timers`] does when the period has
+    /// elapsed.
     pub fn capture_periodic(&self) {
         let providers = lock(&self.core.information).periodic_capture.clone().map(|(_, providers)| providers);
         for provider in providers.unwrap_or_default() {

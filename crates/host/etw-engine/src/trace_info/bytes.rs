@@ -1,8 +1,8 @@
-//! Arrays of elements of one size, both ways.
+//! Arrays of elements of one size, parsed and encoded.
 
 use etw_types::Guid;
 
-/// The elements; `None` where the length is no multiple of theirs.
+/// Parses the elements. Returns `None` if the length is not a multiple of the element size, or an element is invalid.
 pub(super) fn array_of<T>(data: &[u8], size: usize, parse: impl Fn(&[u8]) -> Option<T>) -> Option<Vec<T>> {
     let elements = data.chunks_exact(size);
     if elements.remainder().is_empty() { elements.map(parse).collect() } else { None }
@@ -22,12 +22,13 @@ pub(super) fn guid_bytes(guids: &[Guid]) -> Vec<u8> {
     guids.iter().flat_map(Guid::to_bytes_le).collect()
 }
 
-/// A length or an offset as it stands in a structure.
+/// Converts a length or an offset to its type in a structure.
 pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Joins entries into a chain: each is padded to eight bytes and starts with the distance to the next, 0 at the last.
+/// Joins entries into a chain. Each entry starts with the offset of the next and is padded to eight bytes; the last has
+/// offset 0 and no padding.
 pub(super) fn chain(entries: Vec<Vec<u8>>) -> Vec<u8> {
     let last = entries.len().saturating_sub(1);
     let mut bytes = Vec::new();

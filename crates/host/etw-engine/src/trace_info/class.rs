@@ -1,4 +1,4 @@
-//! What all classes have in common: the checks before any look at data, and what was set on the machine.
+//! What all classes share: the checks before any data is read, and the values that were set on the machine.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use etw_types::session::{HandleKind, TraceInfoClass};
 
 use crate::{Engine, Session};
 
-/// What was set on the machine.
+/// Values that were set on the machine.
 #[derive(Default)]
 pub(crate) struct MachineInformation {
     /// Class 5: intervals by source.
@@ -16,7 +16,7 @@ pub(crate) struct MachineInformation {
     pub(crate) sources: Vec<u32>,
 }
 
-/// Which function a class is used with.
+/// The function that a class is used with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     Set,
@@ -24,12 +24,12 @@ pub(super) enum Function {
     Enumerate,
 }
 
-/// What a failed query says: the code, and how many bytes the answer needs where that is known.
+/// The error of a query: the code, and the size of the result if it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryError {
     /// The code.
     pub code: Win32Error,
-    /// `ReturnLength`: bytes that the answer needs; 0 where there is none.
+    /// `ReturnLength`: the size of the result in bytes; 0 if it is not known.
     pub needed: usize,
 }
 
@@ -40,7 +40,7 @@ impl From<Win32Error> for QueryError {
 }
 
 impl Engine {
-    /// The checks that come before any look at data.
+    /// The checks that are made before any data is read.
     pub(super) fn check_class(&self, class: TraceInfoClass, function: Function, handle: u64) -> Result<(), Win32Error> {
         let facts = class.facts().ok_or(Win32Error::InvalidParameter)?;
         let takes = match function {
@@ -66,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// The session of a class that needs one.
+    /// Returns the session for a class that needs one.
     pub(super) fn session_for(&self, class: TraceInfoClass, handle: u64) -> Result<Session, Win32Error> {
         let session = self.session(handle)?;
         let needs_system = class.facts().is_some_and(|facts| facts.handle == HandleKind::SystemSession);

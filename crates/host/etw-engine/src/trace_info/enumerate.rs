@@ -1,4 +1,4 @@
-//! `EnumerateTraceGuidsEx`: who is registered, and who enabled it.
+//! `EnumerateTraceGuidsEx`: which providers are registered, and which sessions enabled them.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::state::Enablement;
 use crate::sync::read;
 use crate::{Engine, Target};
 
-/// `TRACE_PROVIDER_FLAG_PRE_ENABLE`: enabled before anybody registered.
+/// `TRACE_PROVIDER_FLAG_PRE_ENABLE`: enabled before it was registered.
 const PRE_ENABLED: u32 = 2;
 
 /// A session's request.
@@ -22,13 +22,13 @@ pub type Enabled = TraceEnableInfo;
 pub struct ProviderInstance {
     /// The process that registered; 0 for the kernel.
     pub process_id: u32,
-    /// 2 where sessions wait for a registration.
+    /// 2 if sessions enabled a provider that is not registered yet.
     pub flags: u32,
     /// The sessions that enabled it.
     pub enabled: Vec<Enabled>,
 }
 
-/// An answer of `EnumerateTraceGuidsEx`.
+/// A result of `EnumerateTraceGuidsEx`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Enumeration {
@@ -36,14 +36,15 @@ pub enum Enumeration {
     Guids(Vec<Guid>),
     /// Class 1.
     Provider(Vec<ProviderInstance>),
-    /// Class 13: who enabled the group, and its members.
+    /// Class 13: the requests of sessions for the group, and its members.
     Group(Vec<Enabled>, Vec<Guid>),
     /// Class 19.
     Number(u32),
 }
 
 impl Enumeration {
-    /// The answer as bytes. That class 13 starts with a count and not with a length is our reading of the header file.
+    /// Encodes the result. That class 13 starts with a count, not with a length, is our interpretation of the header
+    /// file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -91,11 +92,11 @@ fn enabled(enablement: &Enablement) -> Enabled {
 }
 
 impl Engine {
-    /// `EnumerateTraceGuidsEx` over a buffer; returns `ReturnLength`.
+    /// `EnumerateTraceGuidsEx` with a buffer. Returns `ReturnLength`.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::enumerate_trace_guids`]; `InsufficientBuffer` with the length needed.
+    /// The same as [`Engine::enumerate_trace_guids`]; also `InsufficientBuffer` with the required length.
     pub fn enumerate_trace_guids_bytes(
         &self,
         class: TraceInfoClass,
@@ -110,12 +111,12 @@ impl Engine {
         Ok(needed)
     }
 
-    /// `EnumerateTraceGuidsEx`. Classes 1 and 13 are about a GUID.
+    /// `EnumerateTraceGuidsEx`. Classes 1 and 13 require a GUID.
     ///
     /// # Errors
     ///
-    /// `InvalidParameter` for an unknown class or a missing GUID, `NotSupported` for a class of the other functions, and
-    /// `WmiInstanceNotFound` for a GUID that nobody knows (our choice).
+    /// `InvalidParameter` for an unknown class or a missing GUID, `NotSupported` for a class that belongs to other
+    /// functions, and `WmiInstanceNotFound` for an unknown GUID (our choice).
     pub fn enumerate_trace_guids(&self, class: TraceInfoClass, guid: Option<Guid>) -> Result<Enumeration, Win32Error> {
         self.check_class(class, Function::Enumerate, 0)?;
         let process = self.options().environment.process_id();
@@ -123,7 +124,7 @@ impl Engine {
         let registered = state.registrations().map(|(_, registration)| registration);
         Ok(match class {
             TraceInfoClass::GuidQueryList => {
-                // Enabled providers are known before they register.
+                // Enabled providers are listed even if they are not registered yet.
                 let waiting = state.enablements().filter_map(|(target, _)| match target {
                     Target::Provider(guid) => Some(guid),
                     Target::Group(_) => None,

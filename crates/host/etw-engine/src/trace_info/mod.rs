@@ -1,9 +1,10 @@
 //! The information classes of sessions and of the machine: `TraceSetInformation`, `TraceQueryInformation` and
-//! `EnumerateTraceGuidsEx` as engine state.
+//! `EnumerateTraceGuidsEx`.
 //!
-//! Every class has a typed value; the functions over bytes check lengths and turn them into those. Order of checks: the
-//! class, whether the function takes it, the build, the kind of handle, the length, the session, the rights, the limits.
-//! That order is a choice of ours; the codes are those of the documents, or of [`Answers`](crate::Answers).
+//! Every class has a typed value; the functions that take bytes check the length and convert to it. The checks are made
+//! in this order: the class, whether the function supports it, the build, the right to control sessions, the kind of
+//! handle, the length, the session, the profile privilege, the limits. The order is our choice; the error codes are the
+//! documented ones, or those of [`Answers`](crate::Answers).
 
 mod apply;
 mod bytes;

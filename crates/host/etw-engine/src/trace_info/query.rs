@@ -1,4 +1,4 @@
-//! Querying: typed answers, and their bytes.
+//! `TraceQueryInformation`: typed results, and their encoding.
 
 use etw_types::session::{
     ClassicEventId, GroupMask, PeriodicCaptureStateInfo, PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo,
@@ -11,16 +11,16 @@ use super::class::{Function, QueryError};
 use crate::sync::{lock, read};
 use crate::{Engine, ProfileSource, SessionInformation};
 
-/// Version of trace processing. Our choice: no document names a value.
+/// Version of trace processing. Our choice: no value is documented.
 const PROCESSING_VERSION: u32 = 1;
-/// Kinds of owners of a counter, and the tag that the engine owns one with ("Etw ").
+/// Owner types of a counter, and the tag ("Etw ") with which the engine owns one.
 const OWNER_UNTAGGED: u32 = 1;
 const OWNER_WITH_SOURCE: u32 = 3;
 const TAG: u32 = 0x2077_7445;
-/// Interval of the timer where none was set: a millisecond.
+/// Interval of the timer if none was set: one millisecond.
 const DEFAULT_INTERVAL: u32 = 10_000;
 
-/// An answer of `TraceQueryInformation`.
+/// A result of `TraceQueryInformation`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Information {
@@ -36,7 +36,7 @@ pub enum Information {
     Version(TraceVersionInfo),
     /// Class 14.
     DisallowList(Vec<Guid>),
-    /// Class 17: fewest seconds and most providers.
+    /// Class 17: the shortest period in seconds and the maximum number of providers.
     PeriodicLimits(PeriodicCaptureStateInfo),
     /// Class 19, 22 or 23.
     Number(u32),
@@ -46,19 +46,19 @@ pub enum Information {
     PmcSessions(Vec<PmcSession>),
 }
 
-/// A session that uses counters.
+/// A session that uses performance counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PmcSession {
-    /// The session.
+    /// The logger id of the session.
     pub logger_id: u16,
-    /// Sources that it counts.
+    /// The profile sources that it counts.
     pub sources: Vec<u32>,
-    /// Events that get the counts.
+    /// The events that get the counts.
     pub hook_ids: Vec<u16>,
 }
 
 impl Information {
-    /// The answer as bytes.
+    /// Encodes the result.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -104,12 +104,13 @@ fn session_bytes(session: &PmcSession) -> Vec<u8> {
 }
 
 impl Engine {
-    /// `TraceQueryInformation` over a buffer, which two classes also read; returns `ReturnLength`.
+    /// `TraceQueryInformation` with a buffer, which two classes also use as input. Returns `ReturnLength`.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query_trace_information`]; `BadLength` below the length of a fixed answer and the choice of
-    /// [`Answers`](crate::Answers) below that of a variable one, both with the length needed.
+    /// The same as [`Engine::query_trace_information`]. If the buffer is too short, `BadLength` for a result of fixed
+    /// length, and [`Answers::short_buffer`](crate::Answers::short_buffer) for one of variable length, both with the
+    /// required length.
     pub fn query_trace_information_bytes(
         &self,
         handle: u64,
@@ -117,7 +118,7 @@ impl Engine {
         buffer: &mut [u8],
     ) -> Result<usize, QueryError> {
         self.check_class(class, Function::Query, handle)?;
-        // The source of class 5 and the processor of class 25 stand at the start of the buffer.
+        // The source of class 5 and the processor of class 25 are at the start of the buffer.
         let asks = matches!(class, TraceInfoClass::SampledProfileIntervalInfo | TraceInfoClass::PmcCounterOwners);
         if asks && buffer.len() < 8 {
             return Err(QueryError { code: Win32Error::BadLength, needed: 8 });
@@ -139,13 +140,13 @@ impl Engine {
         Ok(needed)
     }
 
-    /// `TraceQueryInformation`. `input` is the source of class 5 and the processor of class 25; other classes do not look
-    /// at it.
+    /// `TraceQueryInformation`. `input` is the source for class 5 and the processor for class 25; other classes ignore
+    /// it.
     ///
     /// # Errors
     ///
-    /// `InvalidParameter` for an unknown class, source or processor or a handle of the wrong kind, `NotSupported` for a
-    /// class that cannot be queried, `WmiInstanceNotFound`, `AccessDenied`, and those of [`Answers`](crate::Answers).
+    /// `InvalidParameter` for an unknown class, source or processor, or a handle of the wrong kind; `NotSupported` for
+    /// a class that cannot be queried; `WmiInstanceNotFound`; `AccessDenied`; and those of [`Answers`](crate::Answers).
     pub fn query_trace_information(
         &self,
         handle: u64,
@@ -220,7 +221,7 @@ impl Engine {
             .map(|(logger_id, information)| PmcSession {
                 logger_id,
                 sources: information.pmc_counters,
-                // Our choice: the group half of a hook id does not follow from the event's GUID here.
+                // Our choice: the group half of a hook id cannot be derived from the event's GUID here.
                 hook_ids: information.pmc_events.iter().map(|event| u16::from(event.event_type)).collect(),
             })
             .collect()

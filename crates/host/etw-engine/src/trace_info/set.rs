@@ -1,4 +1,4 @@
-//! What can be set, typed, and from bytes.
+//! The values that can be set, typed, and parsed from bytes.
 
 use etw_types::session::{
     ClassicEventId, ContextRegisterInfo, GroupMask, PeriodicCaptureStateInfo, ProfileInterval, StackCachingInfo,
@@ -12,38 +12,38 @@ use super::bytes::{array_of, guids, numbers};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetInformation {
-    /// Class 3: system events that get a stack; none turns it off.
+    /// Class 3: system events that get a stack; an empty list turns stacks off.
     StackTracing(Vec<ClassicEventId>),
-    /// Class 4: the system providers.
+    /// Class 4: the enabled system providers.
     SystemFlags(GroupMask),
-    /// Class 5: how often the profiler samples.
+    /// Class 5: the sampling interval of the profiler.
     ProfileInterval(ProfileInterval),
-    /// Class 6: which sources it samples.
+    /// Class 6: the sources that the profiler samples.
     ProfileSources(Vec<u32>),
-    /// Class 8: system events that get counter values; once.
+    /// Class 8: system events that get counter values. Can be set only once.
     PmcEvents(Vec<ClassicEventId>),
-    /// Class 9: counters whose values they get; once.
+    /// Class 9: the counters whose values these events get. Can be set only once.
     PmcCounters(Vec<u32>),
     /// Class 10: providers that a group does not enable.
     DisallowList(Vec<Guid>),
-    /// Class 16: providers to ask for their state every so many seconds; none clears.
+    /// Class 16: the period in seconds, and the providers whose state is captured; an empty list turns it off.
     PeriodicCapture(u32, Vec<Guid>),
     /// Class 18: whether binaries are tracked.
     BinaryTracking(bool),
     /// Class 20: `TRACE_LBR_CONFIGURATION_*`.
     LbrConfiguration(u32),
-    /// Class 21: hook ids of events that get last branches.
+    /// Class 21: hook ids of events that get last branch records.
     LbrEvents(Vec<u32>),
-    /// Class 24: caching of system events' stacks.
+    /// Class 24: caching of the stacks of system events.
     StackCaching(StackCachingInfo),
     /// Class 26: caching of all stacks.
     UnifiedStackCaching(StackCachingInfo),
-    /// Class 28: system events that get registers, and which.
+    /// Class 28: system events that get registers, and the kinds of registers.
     ContextRegisters(ContextRegisterInfo, Vec<ClassicEventId>),
 }
 
 impl SetInformation {
-    /// The class.
+    /// Returns the class of this value.
     #[must_use]
     pub const fn class(&self) -> TraceInfoClass {
         match self {
@@ -64,12 +64,12 @@ impl SetInformation {
         }
     }
 
-    /// Takes the data of a class apart.
+    /// Parses the data of a class.
     ///
     /// # Errors
     ///
-    /// `BadLength` below the least length of the class, `odd` for any other wrong length, `NotSupported` for a class that
-    /// cannot be set.
+    /// `BadLength` for data shorter than the minimum of the class, `odd` for any other invalid length, `NotSupported`
+    /// for a class that cannot be set.
     pub fn parse(class: TraceInfoClass, data: &[u8], odd: Win32Error) -> Result<Self, Win32Error> {
         let at_least = |least: usize| if data.len() < least { Err(Win32Error::BadLength) } else { Ok(()) };
         let exactly = |length: usize| {

@@ -1,4 +1,4 @@
-//! What the scenarios share: a provider whose callback takes notes.
+//! Shared by the tests: a provider whose callback records its notifications.
 #![allow(dead_code, reason = "each scenario uses a part")]
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) const PROVIDER: Guid = Guid::from_name("Engine-Test");
 pub(crate) const OTHER: Guid = Guid::from_name("Engine-Test-Other");
 pub(crate) const GROUP: Guid = Guid::from_name("Engine-Test-Group");
 
-/// A notification as the callback saw it.
+/// A notification as the callback received it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) control: ControlCode,
@@ -45,7 +45,7 @@ impl Note {
     }
 }
 
-/// The notes of one callback.
+/// The notifications of one callback.
 #[derive(Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<Vec<Note>>>);
 
@@ -59,13 +59,13 @@ impl Notes {
         self.0.lock().unwrap().push(note);
     }
 
-    /// The notes since the last time.
+    /// Returns the notifications since the last call.
     pub(crate) fn take(&self) -> Vec<Note> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
-/// Registers a GUID with a callback that takes notes.
+/// Registers a GUID with a callback that records its notifications.
 pub(crate) fn register(engine: &Engine, provider: Guid) -> (u64, Notes) {
     let notes = Notes::default();
     let handle = engine.register(provider, Some(notes.callback()), |_| {}).unwrap();
@@ -81,11 +81,11 @@ pub(crate) fn write(engine: &Engine, handle: u64, level: Level, keyword: u64, pa
     engine.write(&EventWrite::new(handle, descriptor(level, keyword)), &[Block::data(payload)])
 }
 
-/// A file in the system's folder for such things, gone when this is dropped.
+/// A file in the system's temporary folder, which is removed when this is dropped.
 pub(crate) struct TempFile(PathBuf);
 
 impl TempFile {
-    /// A path that no other test uses; `name` may contain `%d`.
+    /// Creates a path that no other test uses; `name` may contain `%d`.
     pub(crate) fn new(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("etw-engine-{}-{name}.etl", std::process::id())))
     }
@@ -94,7 +94,7 @@ impl TempFile {
         &self.0
     }
 
-    /// The path with its `%d` replaced.
+    /// Returns the path with `%d` replaced by `number`.
     pub(crate) fn numbered(&self, number: u32) -> PathBuf {
         self.0.to_string_lossy().replace("%d", &number.to_string()).into()
     }
@@ -108,7 +108,7 @@ impl Drop for TempFile {
     }
 }
 
-/// The events of a file that a provider wrote, in the order of time. The file must be whole.
+/// Returns the events of a file that providers wrote, ordered by time. The file must be intact.
 pub(crate) fn read_events(path: &Path) -> Vec<Event> {
     let reader = Reader::open(path).unwrap();
     assert!(reader.report().is_whole(), "{}", reader.report());

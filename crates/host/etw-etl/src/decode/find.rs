@@ -1,9 +1,9 @@
-//! Fields by name.
+//! Looks up fields by name.
 
 use super::{Decoded, Node};
 
 impl Decoded {
-    /// What the field of this name holds; `Outer.Inner` is a field of a struct.
+    /// Returns the value of the field with this name. `Outer.Inner` names a field of a struct.
     #[must_use]
     pub fn field(&self, path: &str) -> Option<&Node> {
         let mut fields = &self.fields;

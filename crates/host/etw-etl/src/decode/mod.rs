@@ -1,8 +1,8 @@
-//! From a record to names and values.
+//! Decodes a record into names and values.
 //!
-//! A TraceLogging event carries its own schema; `etw-types` reads the schema and walks the payload, this module builds a tree
-//! of it and says how each value is shown ([`Scalar`]). A [`Decoder`] finds the schemas of other events: in the trace, in files,
-//! among the kernel's classes. Nothing is lost: what could not be decoded stays as bytes.
+//! A TraceLogging event contains its own schema. `etw-types` parses the schema and walks the payload; this module builds a tree
+//! from it and decides how each value is shown ([`Scalar`]). A [`Decoder`] finds the schemas of other events: in the trace, in
+//! files, and among the kernel's classes. Nothing is lost: data that could not be decoded is kept as bytes.
 
 mod find;
 mod schema;
@@ -34,9 +34,9 @@ use value::text::name_text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// An event with its schema.
+    /// An event that contains its schema.
     TraceLogging,
-    /// An event whose schema is in a manifest, or a string.
+    /// An event whose schema is in a manifest, or an event that is a single string.
     Manifest,
     /// A classic event whose schema is a MOF class.
     Mof,
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// The word for it in exports.
+    /// Returns the name of the kind in exports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,19 +74,46 @@ impl Kind {
     }
 }
 
-/// The parts of a TraceLogging event, wherever they stand.
+/// The parts of a TraceLogging event, wherever they are stored.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::decode::Parts;
+///
+/// let event = traced("Read", Opcode::Info);
+/// let parts = Parts::of(&event).ok_or("not TraceLogging")?;
+/// assert_eq!(parts.provider_name().as_deref(), Some("MyDriver"));
+/// assert_eq!(parts.payload, event.payload());
+/// assert_eq!(event.as_ref().parts().map(|parts| parts.metadata), Some(parts.metadata));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
     /// The provider's traits, with their size prefix.
     pub traits: Option<&'a [u8]>,
     /// The event's metadata, with its size prefix.
     pub metadata: &'a [u8],
-    /// The values.
+    /// The field values.
     pub payload: &'a [u8],
 }
 
 impl<'a> Parts<'a> {
-    /// Finds the parts: in extended items, or (where the provider has no descriptor types) at the start of the payload.
+    /// Finds the parts in the extended items or, if the provider does not set descriptor types, at the start of the payload.
+    /// Returns `None` for other events.
     #[must_use]
     pub fn of(event: &'a Event) -> Option<Self> {
         Self::of_ref(&event.as_ref())
@@ -105,7 +132,7 @@ impl<'a> Parts<'a> {
         Some(Self { traits: Some(traits), metadata, payload })
     }
 
-    /// The provider's name, also where later traits are malformed.
+    /// Returns the provider's name, even if the traits after it are malformed.
     #[must_use]
     pub fn provider_name(&self) -> Option<String> {
         let blob = self.traits?;
@@ -117,34 +144,34 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Splits a blob that starts with its size.
+/// Splits off a blob that starts with its size.
 fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let size = usize::from(u16_at(bytes, 0)?);
     (size > 2).then(|| bytes.split_at_checked(size))?
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
-    /// The provider's name, where the event carries it.
+    /// The provider's name, if known.
     pub provider: Option<String>,
-    /// The event's name, where the event carries it.
+    /// The event's name, if known.
     pub event: Option<String>,
     /// The event's tag.
     pub tag: u32,
     /// The fields.
     pub fields: Vec<Field>,
-    /// The event's data where not all of it was decoded.
+    /// The event's data, if it was not decoded completely.
     pub raw: Option<Vec<u8>>,
-    /// Why not, for an event that has a schema.
+    /// Why decoding failed, for an event that has a schema.
     pub error: Option<DecodeError>,
-    /// The functions of the event's stack, the innermost first, if the [`Decoder`] knows names.
+    /// The functions of the event's stack, innermost first, if the [`Decoder`] can name them.
     pub frames: Vec<String>,
-    /// The schema, if the event was decoded by one that it does not carry itself.
+    /// The schema, if the event was decoded with one that it does not contain itself.
     pub schema: Option<Arc<EventSchema>>,
 }
 
-/// Decodes an event as far as it describes itself.
+/// Decodes an event as far as it is self-describing.
 #[must_use]
 pub fn decode(event: &EventRef<'_>) -> Decoded {
     let raw = || Some(event.payload().to_vec());

@@ -1,4 +1,4 @@
-//! Decoding with schemas: those of the trace, of files, and the kernel's own.
+//! Decoding with schemas from the trace, from files and from the kernel's built-in classes.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek};
@@ -19,15 +19,16 @@ use crate::images::FrameNames;
 use crate::read::Reader;
 use crate::read::event::EventRef;
 
-/// Most answers that are kept. A trace has some thousand kinds of events; a hostile one may have as many as events.
+/// Maximum number of cached lookups. A trace has some thousand kinds of events, but a hostile one may have as many as it has
+/// events.
 const MAX_KNOWN: usize = 0x1_0000;
-/// Answers that are found without hashing; a power of two.
+/// Number of lookups that are cached without hashing; a power of two.
 const RECENT: usize = 64;
 
-/// A schema, or that there is none.
+/// A schema, or `None` if there is none.
 type Found = Option<Known>;
 
-/// A schema, and how its events are walked.
+/// A schema, and how to walk its events.
 #[derive(Clone, Debug)]
 struct Known {
     schema: Arc<EventSchema>,
@@ -40,7 +41,54 @@ impl Known {
     }
 }
 
-/// Decodes events of any kind, and remembers what it looked up.
+/// Decodes events of any kind, and caches schema lookups.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::{Decoded, Decoder, FrameNames, Kind};
+/// use etw_manifest::{Layers, built_in::BuiltIn};
+/// use std::sync::Arc;
+///
+/// /// Names addresses, as symbol files would.
+/// #[derive(Debug)]
+/// struct Names;
+///
+/// impl FrameNames for Names {
+///     fn names(&self, _process: u32, address: u64) -> Vec<String> {
+///         vec![format!("driver!read+{:#x}", address - 0x1000)]
+///     }
+/// }
+///
+/// let event = traced("Read", Opcode::Info).with_stack(&[0x1004]);
+/// // A file's own schemas come with `Decoder::of(&reader, files)`.
+/// let mut decoder = Decoder::new(Layers::new()).with_names(Arc::new(Names));
+/// decoder.push(Arc::new(BuiltIn));
+/// let decoded: Decoded = decoder.decode(&event.as_ref());
+/// assert_eq!(decoded.field("Length").map(ToString::to_string).as_deref(), Some("512"));
+/// assert_eq!(decoded.frames, ["driver!read+0x4"]);
+/// assert_eq!(decoder.frames(&event.as_ref()), decoded.frames);
+///
+/// // TraceLogging events describe themselves: no schema, and no message of a manifest.
+/// assert!(decoder.schema(&event.as_ref()).is_none() && decoded.message().is_none());
+/// assert!(decoder.provider_name(&event.as_ref()).is_none());
+/// assert_eq!(Kind::TraceLogging.as_str(), "tracelogging");
+/// let identity: etw_etl::Identity = decoder.identify(&event.as_ref());
+/// assert!(identity.has_schema && identity.is_whole);
+/// ```
 #[derive(Debug)]
 pub struct Decoder {
     layers: Layers,
@@ -50,7 +98,7 @@ pub struct Decoder {
 }
 
 impl Default for Decoder {
-    /// The kernel's own classes only.
+    /// Uses the kernel's built-in classes only.
     fn default() -> Self {
         let mut layers = Layers::new();
         layers.push(Arc::new(BuiltIn));
@@ -59,13 +107,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Asks these sources.
+    /// Looks up schemas in these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
         Self { layers, known: HashMap::new(), recent: vec![None; RECENT], names: None }
     }
 
-    /// Asks the trace, then `files` in their order, then the kernel's own classes.
+    /// Looks up schemas in the trace, then in `files` in their order, then in the kernel's built-in classes.
     #[must_use]
     pub fn of<R: Read + Seek>(reader: &Reader<R>, files: impl IntoIterator<Item = Arc<dyn Schema>>) -> Self {
         let mut layers = Layers::new();
@@ -75,13 +123,14 @@ impl Decoder {
         Self::new(layers)
     }
 
-    /// Names the frames of stacks.
+    /// Names the frames of stacks with `names`.
     #[must_use]
     pub fn with_names(self, names: Arc<dyn FrameNames>) -> Self {
         Self { names: Some(names), ..self }
     }
 
-    /// The functions of an event's stack, the innermost first; addresses without a name are hexadecimal. Empty if no address has a name.
+    /// Returns the functions of an event's stack, innermost first. An address without a name is shown in hexadecimal. Returns
+    /// nothing if no address has a name.
     #[must_use]
     pub fn frames(&self, event: &EventRef<'_>) -> Vec<String> {
         let (Some(names), Some(stack)) = (&self.names, event.stack()) else { return Vec::new() };
@@ -99,19 +148,19 @@ impl Decoder {
         if is_any { frames } else { Vec::new() }
     }
 
-    /// Asks another source after all others, also about events that were not known before.
+    /// Adds a source that is searched after all others, and clears the cache so that unknown events are looked up again.
     pub fn push(&mut self, source: Arc<dyn Schema>) {
         self.layers.push(source);
         self.known.clear();
         self.recent.fill(None);
     }
 
-    /// The schema of an event, if there is one. TraceLogging events describe themselves and need none.
+    /// Returns the schema of an event, if there is one. TraceLogging events are self-describing and need none.
     pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
         self.find(&key(event)?).as_ref().map(|known| Arc::clone(&known.schema))
     }
 
-    /// The name of an event's provider, or of a kernel event's class, also if the event itself is not known.
+    /// Returns the name of an event's provider, or of a kernel event's class, even if the event itself is unknown.
     #[must_use]
     pub fn provider_name(&self, event: &EventRef<'_>) -> Option<Arc<str>> {
         self.layers.provider_name(&event.class()?)
@@ -134,7 +183,7 @@ impl Decoder {
         slot.as_ref().map_or(&None, |(_, found)| found)
     }
 
-    /// Decodes an event as far as there is a schema for it.
+    /// Decodes an event as far as its schema is known.
     pub fn decode(&mut self, event: &EventRef<'_>) -> Decoded {
         let decoded = self.decode_fields(event);
         if self.names.is_none() { decoded } else { Decoded { frames: self.frames(event), ..decoded } }
@@ -161,9 +210,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes the values of an event that has a schema and shows them one after the other where they lie, without building any: the way
-    /// for who wants few of them, or many events. TraceLogging events are for [`EventRef::visit`]. Returns the schema, and whether it accounts
-    /// for every byte; `None` without a schema.
+    /// Decodes the values of an event that has a schema and passes them to `each` one by one, without allocating a tree. Use this
+    /// to read only a few fields, or very many events. For TraceLogging events, use [`EventRef::visit`]. Returns the schema and
+    /// whether it covers every byte of the payload, or `None` if there is no schema.
     ///
     /// ```no_run
     /// use etw_etl::{Decoder, Reader};
@@ -186,10 +235,10 @@ impl Decoder {
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
     }
 
-    /// What an event is called, and whether its schema accounts for every byte: without building any field.
+    /// Returns the names of an event, and whether its schema covers every byte, without building any fields.
     pub fn identify(&mut self, event: &EventRef<'_>) -> Identity {
         let Some(key) = key(event) else {
-            // An event that describes itself.
+            // A self-describing event.
             let decoded = decode(event);
             return Identity {
                 provider: decoded.provider.map(Into::into),
@@ -212,20 +261,20 @@ impl Decoder {
     }
 }
 
-/// The names of an event, and how much of it is understood.
+/// The names of an event, and how completely it is understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The provider's name.
     pub provider: Option<Arc<str>>,
     /// The event's name.
     pub event: Option<Arc<str>>,
-    /// Whether there is a schema.
+    /// Whether a schema is known.
     pub has_schema: bool,
-    /// Whether the schema accounts for every byte of the payload.
+    /// Whether the schema covers every byte of the payload.
     pub is_whole: bool,
 }
 
-/// What tells the kind of an event; `None` for events that describe themselves and for those that nothing describes.
+/// Returns the lookup key of an event, or `None` if it is self-describing or cannot have a schema.
 fn key(event: &EventRef<'_>) -> Option<EventKey> {
     let header = &event.header;
     let is_classic = match header.layout {
@@ -251,7 +300,7 @@ fn key(event: &EventRef<'_>) -> Option<EventKey> {
 }
 
 impl EventRef<'_> {
-    /// The provider; the class of a classic event; of a kernel event, the class of its group.
+    /// Returns the provider, the class of a classic event, or the class of a kernel event's group.
     #[must_use]
     pub fn class(&self) -> Option<Guid> {
         let header = &self.header;
@@ -293,7 +342,7 @@ impl<'a> Sink<'a> for Tree {
     }
 }
 
-/// The name of a number; its digits if it has none, so that a field is always text or never.
+/// Returns the name of a number, or its digits if it has no name, so that all values of a field are text.
 fn mapped(map: &ValueMap, value: Value<'_>) -> Option<Scalar> {
     let number = match value {
         Value::Unsigned(number) | Value::Hex(number) => number,
@@ -304,7 +353,7 @@ fn mapped(map: &ValueMap, value: Value<'_>) -> Option<Scalar> {
     Some(Scalar::Text(map.text(number).unwrap_or_else(|| number.to_string())))
 }
 
-/// Builds nothing.
+/// Builds nothing; used to check whether a schema covers a payload.
 struct Count;
 
 impl<'a> Sink<'a> for Count {
@@ -318,7 +367,7 @@ impl<'a> Sink<'a> for Count {
     fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {}
 }
 
-/// Shows each value, and builds nothing.
+/// Passes each value to a closure, and builds nothing.
 struct Show<'f, F>(&'f mut F);
 
 impl<'a, F: FnMut(&SchemaField, Value<'a>)> Sink<'a> for Show<'_, F> {
@@ -336,7 +385,7 @@ impl<'a, F: FnMut(&SchemaField, Value<'a>)> Sink<'a> for Show<'_, F> {
 }
 
 impl Decoded {
-    /// The event's message with its fields put in, if its schema has one.
+    /// Returns the event's message with its fields inserted, if its schema has one.
     #[must_use]
     pub fn message(&self) -> Option<String> {
         let message = self.schema.as_ref()?.message.as_ref()?;

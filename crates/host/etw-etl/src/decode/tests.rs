@@ -1,4 +1,4 @@
-//! What events look like when they are decoded.
+//! Tests of how decoded events look.
 
 use etw_types::tracelogging::{DecodeError, EventBuilder, MetadataError, Piece, encode_pieces, pieces_len};
 use etw_types::{Channel, EventDescriptor, Guid, InType, OutType};
@@ -9,7 +9,7 @@ use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::testing::{TRAITS, descriptor, event_of, read, read_record, trace_logging};
 use crate::{EventData, ExtendedItem, ExtendedType};
 
-/// The text of one field of this type.
+/// Returns the text of a single field of this type.
 fn shown(in_type: InType, out_type: OutType, value: &[u8]) -> String {
     let event = trace_logging("E", |builder| builder.field("f", in_type, out_type, 0, value));
     let decoded = event.decode();
@@ -141,7 +141,7 @@ fn arrays_and_structs_nest() {
 #[test]
 fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
     const PIECES: &[Piece<'_>] = &[
-        // The event's tag in two bytes although it is zero, as older headers write it.
+        // The event tag takes two bytes although it is zero, as older headers write it.
         Piece::Bytes(
             b"\x80\x00E\0fixed\0\x24\x02\x00custom\0\x74\x01\x00!points\0\xD8\x82\x00x\0\x04y\0\x84\x04none\0\x58",
         ),
@@ -245,10 +245,10 @@ fn names_that_are_not_utf8_are_escaped() {
     assert_eq!(event.decode().error, Some(DecodeError::Metadata(MetadataError::MissingType)));
 }
 
-/// Structs need no bytes: a few bytes of metadata and a count could become any amount of text.
+/// Structs need no payload bytes: a few bytes of metadata and a count could expand to any amount of text.
 #[test]
 fn an_array_of_empty_structs_stops_at_a_limit_that_says_so() {
-    // A size, no tag, a name, and an array of structs without members whose count is in the payload.
+    // A size, no tag, a name, and an array of structs without members, whose count is in the payload.
     let metadata =
         [&9_u16.to_le_bytes()[..], &[0], b"E\0", b"A\0", &[InType::Struct.as_int() | 0x40 | 0x80, 0]].concat();
     let decoded = event_of(&metadata, &0xFFFF_u16.to_le_bytes()).decode();

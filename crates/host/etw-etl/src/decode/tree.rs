@@ -10,33 +10,33 @@ use super::value::{Scalar, show};
 use super::walk::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, VALUES_PER_BYTE};
 use crate::format::bytes::hex;
 
-/// A field and what it holds.
+/// A field and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its name; bytes that are not UTF-8 are escaped.
+    /// The name; bytes that are not UTF-8 are escaped.
     pub name: String,
-    /// The provider's own mark on it.
+    /// The provider-defined tag.
     pub tag: u32,
-    /// Encoding of a value.
+    /// Encoding of the value.
     pub in_type: InType,
-    /// Presentation of a value; for a struct the number of its fields.
+    /// Format of the value; for a struct, the number of its fields.
     pub out_type: OutType,
-    /// What it holds.
+    /// The value.
     pub node: Node,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// A value.
+    /// A single value.
     Value(Scalar),
-    /// Values or structs.
+    /// An array of values or structs.
     Array(Vec<Node>),
-    /// Fields.
+    /// The fields of a struct.
     Struct(Vec<Field>),
-    /// Bytes in an encoding of the provider's own, and its description.
+    /// Bytes in an encoding that the provider defines, and its description.
     Custom {
-        /// What the metadata says about the encoding.
+        /// The description of the encoding from the metadata.
         description: Vec<u8>,
         /// The bytes.
         bytes: Vec<u8>,
@@ -44,7 +44,7 @@ pub enum Node {
 }
 
 impl Field {
-    /// A field of UTF-16 text that no metadata describes.
+    /// Creates a field of UTF-16 text that no metadata describes.
     pub(crate) fn string(name: &str, utf16: &[u8]) -> Self {
         let node = Node::Value(show(InType::CStr16, OutType::Default, Value::Utf16(utf16)));
         Self { name: name.into(), tag: 0, in_type: InType::CStr16, out_type: OutType::Default, node }
@@ -87,7 +87,7 @@ impl fmt::Display for Node {
     }
 }
 
-/// An array or a struct that is not complete yet.
+/// An incomplete array or struct.
 enum Open {
     Array(Vec<Node>),
     Struct(Vec<Field>),
@@ -97,29 +97,29 @@ enum Open {
 pub(super) struct TreeBuilder {
     fields: Vec<Field>,
     open: Vec<(Field, Open)>,
-    /// How many values and structs, and how many bytes of names, may still be added: structs need no bytes of the payload, and few bytes must not
-    /// become much text.
+    /// How many values and structs, and how many bytes of names, may still be added. Structs need no bytes of the payload, and a
+    /// few bytes must not expand to a lot of text.
     left: usize,
     names: usize,
     is_cut: bool,
-    /// Arrays and structs that were left out and have not ended.
+    /// Number of skipped arrays and structs that have not ended yet.
     skipped: usize,
 }
 
 impl TreeBuilder {
-    /// For a payload of this length.
+    /// Creates a builder for a payload of this length.
     pub(super) fn new(payload: usize) -> Self {
         let left = FREE_VALUES.saturating_add(VALUES_PER_BYTE.saturating_mul(payload));
         let names = FREE_NAMES.saturating_add(NAMES_PER_BYTE.saturating_mul(payload));
         Self { fields: Vec::new(), open: Vec::new(), left, names, is_cut: false, skipped: 0 }
     }
 
-    /// Whether values were left out, as there are too many.
+    /// Returns whether values were left out because there were too many.
     pub(super) const fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether there is room for one more with a name of this length.
+    /// Returns whether there is room for one more value with a name of this length.
     fn has_room(&mut self, name: usize) -> bool {
         match (self.left.checked_sub(1), self.names.checked_sub(name)) {
             (Some(left), Some(names)) if !self.is_cut => {
@@ -133,7 +133,7 @@ impl TreeBuilder {
         }
     }
 
-    /// The fields. What an error left open is closed as it is.
+    /// Returns the fields. Arrays and structs that an error left open are closed as they are.
     pub(super) fn finish(mut self) -> Vec<Field> {
         while !self.open.is_empty() {
             self.close();
@@ -149,7 +149,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Ends an array or a struct, or one that was left out: everything behind the first of these is.
+    /// Ends an array or a struct, or a skipped one: after the first skipped one, everything is skipped.
     fn end(&mut self) {
         match self.skipped.checked_sub(1) {
             Some(skipped) => self.skipped = skipped,
@@ -168,7 +168,7 @@ impl TreeBuilder {
     }
 }
 
-/// An array of characters as the text that it is; `None` for any other, and where one of them is no character.
+/// Converts an array of characters to a string. Returns `None` for any other array, and if an element is not a character.
 fn joined(field: &Field, nodes: &[Node]) -> Option<Node> {
     let is_text = matches!(field.out_type, OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json);
     let is_unit = matches!(field.in_type, InType::I8 | InType::U8 | InType::U16);

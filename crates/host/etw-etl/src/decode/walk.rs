@@ -1,6 +1,6 @@
-//! Walking a payload by the schema of its event.
+//! Walks a payload using the schema of its event.
 //!
-//! The walk is generic over what it builds ([`Sink`]): the tree of fields, or nothing at all when only the bytes are counted.
+//! The walk is generic over what it builds ([`Sink`]): the tree of fields, or nothing at all if only the bytes are counted.
 
 use etw_manifest::{Encoding, EventSchema, Extent, Field, PointerSize, Source};
 use etw_types::tracelogging::{DecodeError, Value};
@@ -8,21 +8,21 @@ use etw_types::{InType, OutType};
 
 use crate::format::bytes::{array_at, u32_at};
 
-/// Values and structures that any event may have, and how many more for each byte of its payload: structures and empty data have
-/// no bytes of their own, and few bytes must not become much text.
+/// Number of values and structs that any event may have, and how many more per byte of its payload. Structs and empty data take
+/// no payload bytes, and a few bytes must not expand to a lot of text.
 pub(super) const FREE_VALUES: usize = 2048;
 pub(super) const VALUES_PER_BYTE: usize = 8;
-/// The same for bytes of fields' names.
+/// The same limits for the bytes of field names.
 pub(super) const FREE_NAMES: usize = 0x2_0000;
 pub(super) const NAMES_PER_BYTE: usize = 64;
-/// Deepest structure within a structure.
+/// Maximum nesting depth of structs.
 const MAX_DEPTH: u32 = 8;
 
 /// What a walk builds.
 pub(super) trait Sink<'a> {
-    /// What one field holds.
+    /// The value of one field.
     type Node;
-    /// Fields next to each other.
+    /// The fields of one level.
     type Fields;
 
     fn value(&mut self, field: &Field, in_type: InType, value: Value<'a>) -> Self::Node;
@@ -32,19 +32,19 @@ pub(super) trait Sink<'a> {
     fn push(&mut self, fields: &mut Self::Fields, field: &Field, in_type: InType, node: Self::Node);
 }
 
-/// What a walk found: the fields up to the end or to an error, and the bytes that are left.
+/// The result of a walk: the fields up to the end or to an error, and the remaining bytes.
 pub(super) struct Walked<'a, F> {
     pub(super) fields: F,
     pub(super) rest: &'a [u8],
     pub(super) error: Option<DecodeError>,
 }
 
-/// What is worth knowing about a schema before each event.
+/// What is computed once per schema rather than for every event.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// The encodings of fields that are one number, for all fields of the schema.
+    /// For each field of the schema, its encoding if it is a single number.
     numbers: Box<[Option<InType>]>,
-    /// Whether a field counts another.
+    /// Whether a field gives the count or length of another.
     has_counts: bool,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// Walks a payload by a schema and its plan.
+/// Walks a payload using a schema and its plan.
 pub(super) fn walk<'a, S: Sink<'a>>(
     schema: &EventSchema,
     plan: &Plan,
@@ -85,7 +85,7 @@ struct Walk<'a, 's, S> {
     pointer: PointerSize,
     payload: &'a [u8],
     sink: &'s mut S,
-    /// The last whole number of each field, if one of them counts another.
+    /// The last integer value of each field, if any field gives the count or length of another.
     numbers: Vec<u64>,
     left: usize,
     names: usize,
@@ -99,14 +99,14 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
         let fields =
             schema.fields.get(first..).and_then(|rest| rest.get(..count)).ok_or(DecodeError::MissingStructFields)?;
         for (place, field) in (first..).zip(fields) {
-            // The kernel adds fields at the end without counting the version each time: an event that ends before one
-            // is older than the class, not damaged.
+            // The kernel appends fields without always increasing the version. An event that ends before such a field is older
+            // than the class, not damaged.
             if self.payload.is_empty() && depth == 0 && place > 0 && schema.source == Source::BuiltIn {
                 break;
             }
             self.names = self.names.checked_sub(field.name.len()).ok_or(DecodeError::TooManyValues)?;
             let node = match self.plan.numbers.get(place) {
-                // Most values.
+                // The common case.
                 Some(Some(in_type)) => {
                     self.left = self.left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
                     let (value, rest) = Value::split(*in_type, self.payload).ok_or(DecodeError::Payload)?;
@@ -155,7 +155,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
         Ok(taken)
     }
 
-    /// An array of characters: text, without the NULs that fill it up.
+    /// Decodes an array of characters as text, without its NUL padding.
     fn characters(&mut self, field: &Field) -> Result<S::Node, DecodeError> {
         let count = match field.count {
             Extent::None => 1,
@@ -168,7 +168,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
         Ok(self.sink.value(field, self.in_type, value))
     }
 
-    /// One value or one structure.
+    /// Decodes one value or one struct.
     fn one(&mut self, place: usize, field: &Field, depth: u32) -> Result<S::Node, DecodeError> {
         self.left = self.left.checked_sub(1).ok_or(DecodeError::TooManyValues)?;
         if let Encoding::Struct { first, members } = field.encoding {
@@ -184,7 +184,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
         Ok(self.keep(place, field, in_type, value))
     }
 
-    /// Gives a value to the sink; a number may count another field.
+    /// Passes a value to the sink. Remembers it if it is a number that may be the count or length of another field.
     fn keep(&mut self, place: usize, field: &Field, in_type: InType, value: Value<'a>) -> S::Node {
         if let Some(kept) = self.numbers.get_mut(place) {
             *kept = match value {
@@ -244,7 +244,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
         Ok((in_type_of(field.encoding, self.pointer), value))
     }
 
-    /// Text of a length, or up to its NUL. The last text of a payload may lack its NUL.
+    /// Decodes text of a given length, or up to its NUL. The last text of a payload may lack its NUL.
     fn text(&mut self, field: &Field, width: usize) -> Result<&'a [u8], DecodeError> {
         if field.length != Extent::None {
             let length = self.extent(field.length)?.checked_mul(width).ok_or(DecodeError::Payload)?;
@@ -269,7 +269,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
     }
 }
 
-/// The encoding of TraceLogging that comes nearest.
+/// Returns the closest TraceLogging encoding.
 fn in_type_of(encoding: Encoding, pointer: PointerSize) -> InType {
     match (encoding, pointer) {
         (Encoding::Value(in_type), _) => in_type,
@@ -287,14 +287,14 @@ fn in_type_of(encoding: Encoding, pointer: PointerSize) -> InType {
     }
 }
 
-/// Text without the NULs behind it.
+/// Returns text without its trailing NULs.
 fn without_nuls(text: &[u8], width: usize) -> &[u8] {
     let used = text.chunks(width).rposition(|unit| unit.iter().any(|byte| *byte != 0)).map_or(0, |last| last + 1);
     text.get(..used * width).unwrap_or(text)
 }
 
-/// A `TOKEN_USER` (a pointer and flags, as wide as two pointers) and its SID. Four zero bytes mean that
-/// there is none.
+/// Splits off a `TOKEN_USER` (a pointer and flags, together as wide as two pointers) and the SID after it, and returns the SID
+/// and the rest. Four zero bytes mean that there is no SID.
 fn token_user(payload: &[u8], pointer: PointerSize) -> Option<(&[u8], &[u8])> {
     if u32_at(payload, 0)? == 0 {
         return Some((&[], payload.get(4..)?));

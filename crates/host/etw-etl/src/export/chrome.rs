@@ -1,21 +1,21 @@
-//! The trace format of Chrome's and Perfetto's viewers.
+//! The trace format of the Chrome and Perfetto viewers.
 //!
-//! A start and its stop ([`Pairs`]) become one complete event (`X`) on the track of the thread that started it; everything else is
-//! an instant on its thread's track. A start whose stop is not in the trace is an instant, too, marked `"open":true`.
+//! A start and its stop ([`Pairs`]) become one complete event (`X`) on the track of the thread that started it. Every other event
+//! is an instant on the track of its thread. A start without a stop is also an instant, marked `"open":true`.
 
 use super::json::{Integers, fields, push, string};
 use crate::decode::Decoded;
 use crate::pair::{Pairs, Role};
 use crate::read::event::EventRef;
 
-/// What an export starts with.
+/// The beginning of every export.
 pub(super) const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-/// Memory for spans that are open, in bytes. A start beyond it is an instant.
+/// Maximum memory for open spans, in bytes. A start beyond this limit becomes an instant.
 const MAX_OPEN: usize = 16 * 1024 * 1024;
-/// What a span costs besides its texts.
+/// The memory cost of a span in addition to its strings.
 const SPAN_COST: usize = 256;
 
-/// A start that waits for its stop.
+/// A start whose stop has not been seen yet.
 #[derive(Debug)]
 struct Span {
     start: i64,
@@ -63,7 +63,7 @@ impl Chrome {
         }
     }
 
-    /// Ends the spans that are still open, and the document.
+    /// Writes the spans that are still open, and ends the document.
     pub(super) fn finish(&mut self, out: &mut String) {
         let mut open = self.open.finish();
         open.sort_by_key(|span| span.start);
@@ -80,7 +80,7 @@ impl Chrome {
         push(out, format_args!(",\"args\":{{\"start\":{},\"stop\":{stop}}}}}", span.arguments));
     }
 
-    /// A start without a stop.
+    /// Writes a start without a stop.
     fn open_end(&mut self, out: &mut String, span: &Span) {
         let arguments = format!("{{\"start\":{},\"open\":true}}", span.arguments);
         self.instant(out, span.start, &span.head, &arguments);
@@ -98,7 +98,8 @@ impl Chrome {
     }
 }
 
-/// The open object with name, category and track. A record without a thread is on a track of its processor.
+/// Starts the JSON object with name, category and track, and leaves it open. A record without a thread goes to a track with the
+/// number of its processor.
 fn head(event: &EventRef<'_>, decoded: &Decoded) -> String {
     let header = &event.header;
     let mut out = String::from("{\"name\":");
@@ -117,7 +118,7 @@ fn head(event: &EventRef<'_>, decoded: &Decoded) -> String {
     out
 }
 
-/// 100 ns as microseconds with one digit behind the point.
+/// Formats 100 ns units as microseconds with one decimal place.
 fn microseconds(ticks: i64) -> String {
     let sign = if ticks < 0 { "-" } else { "" };
     let ticks = ticks.unsigned_abs();

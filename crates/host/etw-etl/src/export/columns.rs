@@ -1,23 +1,23 @@
-//! Columns of text for a terminal.
+//! Aligned columns of text for a terminal.
 
 use super::paint::PLAIN;
 use crate::decode::escaped;
 
-/// How wide a line may be if nobody says; what is longer goes on below.
+/// Default line width. Longer rows continue on the next line.
 const WIDTH: usize = 118;
-/// The least that is left for the words of a row, however narrow a terminal is.
+/// Minimum width for the words of a row, however narrow the terminal is.
 const LEAST_WORDS: usize = 20;
 
-/// Rows of cells, aligned. Behind the cells of a row stands a list of words that is wrapped.
+/// Rows of aligned cells. After its cells, a row has a list of words that is wrapped.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// Which columns are numbers.
+    /// Indices of the right-aligned columns, which hold numbers.
     right: &'static [usize],
     widths: Vec<usize>,
     rows: Vec<Row>,
-    /// How wide a line may be.
+    /// Maximum line width.
     width: usize,
-    /// Whether a word that is wider is broken.
+    /// Whether words that are wider than a line are broken.
     breaks: bool,
 }
 
@@ -35,13 +35,13 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// Columns, some of which hold numbers.
+    /// Creates columns. `right` lists the indices of the columns that hold numbers, which are right-aligned.
     #[must_use]
     pub const fn with_numbers(right: &'static [usize]) -> Self {
         Self { right, widths: Vec::new(), rows: Vec::new(), width: WIDTH, breaks: false }
     }
 
-    /// Fits lines into this width, such as a terminal's; words that are wider go on in the next line.
+    /// Limits lines to this width, such as that of a terminal. Words that are wider continue on the next line.
     pub const fn fit(&mut self, width: usize) {
         self.width = width;
         self.breaks = true;
@@ -52,7 +52,7 @@ impl Columns {
         self.coloured(cells, words, None);
     }
 
-    /// Adds a row that is written in a colour: an escape sequence.
+    /// Adds a row. `colour` is the escape sequence of its colour.
     pub(crate) fn coloured(
         &mut self,
         cells: impl IntoIterator<Item = String>,
@@ -68,19 +68,19 @@ impl Columns {
         self.rows.push(Row { cells, words, colour });
     }
 
-    /// How many rows wait for [`Columns::take_lines`].
+    /// Returns the number of rows that [`Columns::take_lines`] will return.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether no row waits.
+    /// Returns whether there are no such rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The rows as indented lines. Later rows are aligned with them as far as they are no wider.
+    /// Removes the rows and returns them as indented lines. Rows added later are aligned with these unless their cells are wider.
     pub fn take_lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for Row { cells, words, colour } in std::mem::take(&mut self.rows) {
@@ -95,7 +95,7 @@ impl Columns {
                 let (before, behind) = if self.right.contains(&column) { (&*space, "") } else { ("", &*space) };
                 line.extend([" ", before, cell, behind, " "]);
             }
-            // On a narrow terminal the words go on below the cells, not beside them.
+            // On a narrow terminal the words continue below the cells instead of beside them.
             let indent = line.chars().count();
             let below = if indent + LEAST_WORDS > self.width { 4.min(indent) } else { indent };
             let width = self.width.max(below + LEAST_WORDS);

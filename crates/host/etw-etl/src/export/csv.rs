@@ -1,7 +1,8 @@
-//! CSV by RFC 4180, with the columns of the JSON export. An absent value is an empty cell; fields are JSON in one cell.
+//! CSV as specified by RFC 4180, with the columns of the JSON export. A missing value is an empty cell; the fields are JSON in
+//! one cell.
 //!
-//! A name that a spreadsheet would take for a formula (it starts with `=`, `+`, `-`, `@`, a tab or a return) gets an apostrophe
-//! before it. Other cells never start so.
+//! A name that a spreadsheet would treat as a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage return) is prefixed
+//! with an apostrophe. Other cells never start with these characters.
 
 use super::json;
 use crate::decode::Decoded;
@@ -47,7 +48,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     out.push_str("\r\n");
 }
 
-/// A name that a spreadsheet does not run.
+/// Returns a name that a spreadsheet does not evaluate as a formula.
 fn guarded(name: &str) -> String {
     if name.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{name}") } else { name.to_owned() }
 }

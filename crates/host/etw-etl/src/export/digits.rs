@@ -1,4 +1,4 @@
-//! Numbers and ids as text, without the machinery of formatting: an export writes a dozen of them for every event.
+//! Formats numbers and ids without `std::fmt`, for speed: an export writes a dozen of them for every event.
 
 use etw_types::Guid;
 
@@ -19,7 +19,7 @@ pub(super) fn decimal(out: &mut String, mut number: u64) {
     append(out, digits.get(digits.len() - used..).unwrap_or_default());
 }
 
-/// Appends a number in as many decimal digits, with zeros before it.
+/// Appends a number with `width` decimal digits, padded with zeros.
 fn padded(out: &mut String, mut number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     for place in digits.iter_mut().rev().take(width) {
@@ -29,7 +29,7 @@ fn padded(out: &mut String, mut number: u64, width: usize) {
     append(out, digits.get(digits.len().saturating_sub(width)..).unwrap_or_default());
 }
 
-/// Appends a number in hexadecimal digits behind `0x`.
+/// Appends a number in hexadecimal with a `0x` prefix.
 pub(super) fn hexadecimal(out: &mut String, number: u64) {
     out.push_str("0x");
     let width = (64 - number.leading_zeros()).div_ceil(4).max(1);
@@ -38,7 +38,7 @@ pub(super) fn hexadecimal(out: &mut String, number: u64) {
     }
 }
 
-/// Appends a GUID as [`Guid`] shows itself.
+/// Appends a GUID in the format of its [`Guid`] `Display` implementation.
 pub(super) fn guid(out: &mut String, guid: &Guid) {
     for (index, byte) in guid.to_bytes_be().into_iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
@@ -49,7 +49,7 @@ pub(super) fn guid(out: &mut String, guid: &Guid) {
     }
 }
 
-/// Appends a moment as [`FileTime`] shows itself.
+/// Appends a time in the format of its [`FileTime`] `Display` implementation.
 pub(super) fn time(out: &mut String, time: FileTime) {
     let Some(parts) = time.parts() else {
         out.push_str(&time.to_string());

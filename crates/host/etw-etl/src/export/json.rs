@@ -1,5 +1,5 @@
-//! JSON, written by hand: objects here have keys in the order of the schema and numbers that must not pass through `f64`,
-//! which is most of what a serialisation crate would have to be talked out of.
+//! JSON, written by hand: the keys must have a fixed order and numbers must not pass through `f64`, which most serialisation
+//! crates would have to be configured to respect.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,22 +9,22 @@ use super::typed;
 use crate::decode::{Field, Scalar};
 use crate::format::bytes::hex;
 
-/// What becomes of whole numbers that a JSON reader may round: those beyond 2^53 - 1.
+/// How to write integers beyond 2^53 - 1, which a JSON parser may round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Integers {
-    /// Numbers like all others, so that a field has one type.
+    /// As numbers like all others, so that a field always has the same type.
     Numbers,
-    /// Strings, for readers that are JavaScript.
+    /// As strings, for JavaScript.
     Safe,
 }
 
-/// Largest whole number that every JSON reader keeps.
+/// Largest integer that every JSON parser represents exactly.
 const MAX_SAFE: u128 = (1 << 53) - 1;
 
-/// Fields of an object that are compared with each other, not hashed, to find those of one name.
+/// Up to this many fields, duplicate names are found by comparison rather than by hashing.
 const FEW: usize = 16;
 
-/// Appends a string in quotes.
+/// Appends a quoted string.
 pub(super) fn string(out: &mut String, text: &str) {
     let is_special = |character: char| character < ' ' || matches!(character, '"' | '\\');
     out.push('"');
@@ -48,19 +48,19 @@ pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Appends anything that can be formatted.
+/// Appends formatted text.
 pub(super) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = out.write_fmt(text);
 }
 
-/// Appends fields as an object in their order. The second field of a name is called `name#2`, as objects have no two.
+/// Appends fields as an object, in their order. The second field with a name becomes `name#2`, because keys must be unique.
 ///
-/// A field has one JSON type in all events, whatever its values are. Returns whether the values say everything: text that is
-/// not valid in its encoding, a boolean that is neither 0 nor 1 and a number that is not finite do not fit their types.
+/// A field has the same JSON type in all events, whatever its value. Returns whether the JSON represents all values exactly: text
+/// that is invalid in its encoding, a boolean other than 0 and 1 and a number that is not finite do not fit their types.
 pub(super) fn fields(out: &mut String, fields: &[Field], integers: Integers) -> bool {
     let mut is_exact = true;
-    // Few fields are compared with each other sooner than they are hashed.
+    // For few fields, comparing names is faster than hashing them.
     let mut seen: Option<HashMap<&str, usize>> = (fields.len() > FEW).then(HashMap::new);
     out.push('{');
     for (index, field) in fields.iter().enumerate() {
@@ -87,7 +87,7 @@ pub(super) fn fields(out: &mut String, fields: &[Field], integers: Integers) -> 
     is_exact
 }
 
-/// Appends return addresses as an array of hexadecimal numbers in strings: JSON numbers have too few digits.
+/// Appends return addresses as an array of hexadecimal strings: JSON numbers are not precise enough.
 pub(super) fn stack(out: &mut String, frames: &[u64]) {
     out.push('[');
     for (index, frame) in frames.iter().enumerate() {
@@ -98,7 +98,7 @@ pub(super) fn stack(out: &mut String, frames: &[u64]) {
     out.push(']');
 }
 
-/// Appends a value in the form that loses nothing, whatever its type is then.
+/// Appends a value without loss, even if that changes its JSON type.
 pub(super) fn scalar(out: &mut String, value: &Scalar, integers: Integers) {
     match value {
         Scalar::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -109,7 +109,7 @@ pub(super) fn scalar(out: &mut String, value: &Scalar, integers: Integers) {
             decimal(out, u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX));
         }
         Scalar::Integer(value) => push(out, format_args!("\"{value}\"")),
-        // The shortest digits that read back as the same number of this width.
+        // `Debug` writes the shortest digits that parse to the same number of this width.
         Scalar::F32(value) if value.is_finite() => push(out, format_args!("{value:?}")),
         Scalar::F64(value) if value.is_finite() => push(out, format_args!("{value:?}")),
         Scalar::F32(value) => {
@@ -129,7 +129,7 @@ pub(super) fn scalar(out: &mut String, value: &Scalar, integers: Integers) {
     }
 }
 
-/// Infinities and NaN as strings; a NaN that is not the usual one with its bits.
+/// Appends infinities and NaN as strings; a non-standard NaN includes its bits.
 fn special(out: &mut String, value: f64, bits: u64, usual: bool) {
     match (value.is_nan(), usual) {
         (true, true) => out.push_str("\"NaN\""),

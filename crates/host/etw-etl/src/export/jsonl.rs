@@ -1,12 +1,13 @@
-//! JSON Lines: one object for each event. The keys and their order are part of this crate's interface.
+//! JSON Lines: one object per event. The keys and their order are part of this crate's interface.
 //!
-//! Every event has `schema_version`, which is 1, and the keys up to `fields`. Behind them follow, if an event has it, `message` (the text that its manifest
-//! gives it, with the fields put in), `sequence` (the number of a message),
-//! `stack` (return addresses, the innermost first) with `frames` (names of images and functions, inlined ones included) or, where the file does not define it, `stack_key`, and `raw`: the event's data, if
-//! not all of it was decoded or a value does not fit its type.
+//! Every event has `schema_version`, which is 1, and the keys up to `fields`. These keys follow if the event has them: `message`
+//! (the text from its manifest with the fields inserted), `sequence` (the sequence number of a message), `stack` (return
+//! addresses, innermost first) with `frames` (names of images and functions, including inlined ones), `stack_key` if the file
+//! does not define the stack, and `raw` (the event's data) if it was not decoded completely or a value does not fit its type.
 //!
-//! A field has one type: whole numbers are numbers with all their digits, booleans are booleans, floating-point numbers are numbers
-//! or null, and everything else is a string. Pointers and other hexadecimal numbers, GUIDs, addresses, dates and statuses are strings.
+//! A field has one type: integers are numbers with all their digits, booleans are booleans, floating-point numbers are numbers or
+//! null, and everything else is a string. Pointers and other hexadecimal numbers, GUIDs, addresses, dates and statuses are
+//! strings.
 
 use etw_types::Guid;
 
@@ -16,7 +17,7 @@ use crate::decode::Decoded;
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 
-/// What every line begins with. What changes the keys or their meaning changes the version.
+/// The beginning of every line. The version must change whenever the keys or their meaning change.
 const START: &str = "{\"schema_version\":1,\"time\":\"";
 
 pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {

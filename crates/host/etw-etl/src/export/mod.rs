@@ -1,8 +1,8 @@
-//! Events for other tools and for people: text, a table, JSON Lines, CSV, the trace format of Chrome and Perfetto, and a page for a
-//! browser.
+//! Exports events for other tools and for people: text, a table, JSON Lines, CSV, the trace format of Chrome and Perfetto, and a
+//! page for a browser.
 //!
-//! Every export is streamed: an event goes out when it comes in, or in a table with those of its page. None of them changes an event; JSON and CSV lose nothing
-//! of an event's values.
+//! Every export is streamed: an event is written as soon as it arrives, or together with its page of rows in a table. No export
+//! modifies an event, and JSON and CSV preserve all values.
 
 mod chrome;
 mod columns;
@@ -31,7 +31,32 @@ use html::Html;
 pub use pcapng::Pcapng;
 use table::Table;
 
-/// Appends what a field holds as JSON, with one type for one field; returns whether it says everything.
+/// Appends the value of a field as JSON, with one type per field. Returns whether the JSON represents the value exactly.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::export::json_node;
+///
+/// let decoded = traced("Read", Opcode::Info).decode();
+/// let mut json = String::new();
+/// let field = &decoded.fields[0];
+/// assert!(json_node(&mut json, field, &field.node));
+/// assert_eq!(json, "512");
+/// ```
 pub fn json_node(out: &mut String, field: &Field, node: &Node) -> bool {
     typed::node(out, field, node, json::Integers::Numbers)
 }
@@ -40,18 +65,18 @@ pub fn json_node(out: &mut String, field: &Field, node: &Node) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A line for a reader.
+    /// One line per event, for people.
     Text,
-    /// A table for a reader: relative times, activities with brackets, fields.
+    /// A table for people, with relative times, bracketed activities and fields.
     Table,
-    /// A JSON object in a line, always with the same keys.
+    /// One JSON object per line, always with the same keys.
     JsonLines,
-    /// Comma-separated values with a line of column names; fields are JSON.
+    /// Comma-separated values with a header line; the fields are JSON.
     Csv,
-    /// One JSON document for Chrome's and Perfetto's viewers: activities are spans on the track of their thread.
+    /// One JSON document for the Chrome and Perfetto viewers: activities are spans on the track of their thread.
     Chrome,
-    /// A page that shows the trace in a browser: timeline, filter, table, fields. It needs no network, and holds at most the
-    /// first 100,000 events.
+    /// A page that shows the trace in a browser, with a timeline, a filter, a table and fields. It needs no network and holds at
+    /// most the first 100,000 events.
     Html,
 }
 
@@ -71,7 +96,7 @@ impl FromStr for Format {
     }
 }
 
-/// What an export says about its trace besides events. Only a page ([`Format::Html`]) has a place for it.
+/// What an export says about the trace as a whole. Only [`Format::Html`] shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The page's title, such as the name of the file.
@@ -96,7 +121,7 @@ impl From<&Report> for About {
 }
 
 impl About {
-    /// The losses of two traces together.
+    /// Returns the losses of two traces combined, with the title of this one.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -109,6 +134,48 @@ impl About {
 }
 
 /// Writes events in one of the formats.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::{About, Decoder, Exporter, FileTime, Format};
+///
+/// let event = traced("Read", Opcode::Info);
+/// let mut exporter = Exporter::new(Vec::new(), Format::Text)?.with_decoder(Decoder::default());
+/// exporter.event(&event)?;
+/// exporter.event_ref(&event.as_ref())?;
+/// exporter.decoded(&event.as_ref(), &event.decode())?;
+/// exporter.flush()?;
+/// let text = String::from_utf8(exporter.finish()?)?;
+/// assert_eq!(text.matches("MyDriver/Read Length=512").count(), 3);
+///
+/// // A table for a terminal: its width, colours, and times since a moment.
+/// let mut table = Exporter::new(Vec::new(), Format::Table)?.with_width(100).with_colours().since(FileTime(0));
+/// table.event(&event)?;
+/// assert!(String::from_utf8(table.finish()?)?.contains("Read"));
+///
+/// // A page also says what the trace lost.
+/// let mut page = Exporter::new(Vec::new(), "html".parse()?)?;
+/// let first = About { title: "a.etl".into(), events_lost: 1, ..About::default() };
+/// page.about(first.and(&About { buffers_lost: 2, ..About::default() }));
+/// page.event(&event)?;
+/// assert_eq!(page.left_out(), 0);
+/// assert!(String::from_utf8(page.finish()?)?.contains("a.etl"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Exporter<W> {
     out: W,
@@ -122,11 +189,11 @@ pub struct Exporter<W> {
 }
 
 impl<W: Write> Exporter<W> {
-    /// Begins an export.
+    /// Starts an export.
     ///
     /// # Errors
     ///
-    /// What `out` answered.
+    /// Returns the error of `out`.
     pub fn new(mut out: W, format: Format) -> io::Result<Self> {
         let start = match format {
             Format::Csv => csv::COLUMNS.to_owned(),
@@ -147,21 +214,21 @@ impl<W: Write> Exporter<W> {
         })
     }
 
-    /// Decodes with these schemas; without, only events that describe themselves and the kernel's own have names.
+    /// Decodes with these schemas. By default, only self-describing events and the kernel's own events are decoded.
     #[must_use]
     pub fn with_decoder(mut self, decoder: Decoder) -> Self {
         self.decoder = decoder;
         self
     }
 
-    /// Fits a table into this width. Other formats have no width.
+    /// Limits a table to this width. Other formats ignore it.
     #[must_use]
     pub const fn with_width(mut self, width: usize) -> Self {
         self.table.fit(width);
         self
     }
 
-    /// Writes text and tables in colours, by the level of an event.
+    /// Writes text and tables in colours that depend on the level of an event.
     #[must_use]
     pub const fn with_colours(mut self) -> Self {
         self.has_colours = true;
@@ -169,14 +236,14 @@ impl<W: Write> Exporter<W> {
         self
     }
 
-    /// Counts the times of a table from this moment, and not from the first event that it gets.
+    /// Shows the times of a table relative to this time instead of the first event.
     #[must_use]
     pub const fn since(mut self, origin: FileTime) -> Self {
         self.table.since(origin);
         self
     }
 
-    /// Says what the trace is; any time before the end.
+    /// Sets what the export says about the trace. May be called at any time before [`finish`](Self::finish).
     pub fn about(&mut self, about: About) {
         self.html.about(about);
     }
@@ -185,32 +252,32 @@ impl<W: Write> Exporter<W> {
     ///
     /// # Errors
     ///
-    /// What the output returned.
+    /// Returns the error of the output.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.event_ref(&event.as_ref())
     }
 
-    /// Writes an event of [`Reader::next_ref`](crate::Reader::next_ref).
+    /// Writes an event returned by [`Reader::next_ref`](crate::Reader::next_ref).
     ///
     /// # Errors
     ///
-    /// What the output returned.
+    /// Returns the error of the output.
     pub fn event_ref(&mut self, event: &EventRef<'_>) -> io::Result<()> {
         let decoded = self.decoder.decode(event);
         self.decoded(event, &decoded)
     }
 
-    /// Writes an event that somebody else decoded.
+    /// Writes an event that the caller decoded.
     ///
     /// # Errors
     ///
-    /// What the output returned.
+    /// Returns the error of the output.
     pub fn decoded(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         self.line.clear();
         match self.format {
             Format::Text => {
                 text::line(&mut self.line, event, decoded);
-                // Names may have any characters; the last one is the end of the line.
+                // Names may contain any character. The last character is the line end, which must not be escaped.
                 self.line.pop();
                 let colour = if self.has_colours { paint::of_level(event.header.descriptor.level) } else { None };
                 if let (None, Cow::Borrowed(_)) = (colour, escaped(&self.line)) {
@@ -229,17 +296,17 @@ impl<W: Write> Exporter<W> {
         self.out.write_all(self.line.as_bytes())
     }
 
-    /// How many events there was no room for: a page ([`Format::Html`]) has a limit.
+    /// Returns the number of events that were left out because of the limit of [`Format::Html`].
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.html.left_out()
     }
 
-    /// Has the output write what it keeps, while events are still to come.
+    /// Writes the buffered rows and flushes the output.
     ///
     /// # Errors
     ///
-    /// What the output returned.
+    /// Returns the error of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.line.clear();
         self.table.flush(&mut self.line);
@@ -247,11 +314,11 @@ impl<W: Write> Exporter<W> {
         self.out.flush()
     }
 
-    /// Ends the export and gives the output back.
+    /// Ends the export and returns the output.
     ///
     /// # Errors
     ///
-    /// What the output returned.
+    /// Returns the error of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.line.clear();
         match self.format {

@@ -1,11 +1,11 @@
-//! Colours of events by their level.
+//! Colours of events, by level.
 
 use etw_types::Level;
 
-/// Ends a colour.
+/// The escape sequence that resets the colour.
 pub(super) const PLAIN: &str = "\x1b[0m";
 
-/// The colour of a level, as an escape sequence; `None` for plain.
+/// Returns the escape sequence for the colour of a level, or `None` if it has no colour.
 pub(super) const fn of_level(level: Level) -> Option<&'static str> {
     match level {
         Level::Critical => Some("\x1b[1;31m"),

@@ -1,9 +1,9 @@
-//! Packets as a pcapng file for Wireshark: what `ndiscap` (`netsh trace`) and `PktMon` captured.
+//! Network packets as a pcapng file for Wireshark, as captured by `ndiscap` (`netsh trace`) and `PktMon`.
 //!
-//! The layouts are those of the two providers' manifests: `Microsoft-Windows-NDIS-PacketCapture` writes packets in fragments whose
-//! keywords say where a packet begins and ends, `Microsoft-Windows-PktMon` writes each packet once for each component that it
-//! passes, so a packet may be there several times, each on the interface of its component. Blocks of the file follow the IETF's
-//! draft of pcapng.
+//! The layouts are those of the two providers' manifests. `Microsoft-Windows-NDIS-PacketCapture` writes packets in fragments, and
+//! keywords mark where a packet begins and ends. `Microsoft-Windows-PktMon` writes a packet once per component that it passes, so
+//! a packet may occur several times, each time on the interface of its component. The blocks of the file follow the IETF draft of
+//! pcapng.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::read::event::EventRef;
 const NDISCAP: Guid = Guid::from_u128(0x2ed6_006e_4729_4609_b423_3ee7_bcd6_78ef);
 const PKTMON: Guid = Guid::from_u128(0x4d4f_80d9_c8bd_4d73_bb5b_19c9_0402_c5ac);
 
-/// Keywords of ndiscap.
+/// Keywords of `ndiscap`.
 const WIRELESS_WAN: u64 = 0x200;
 const NATIVE_802_11: u64 = 0x1_0000;
 const PACKET_START: u64 = 0x4000_0000;
@@ -30,21 +30,21 @@ const ETHERNET: u16 = 1;
 const RAW_IP: u16 = 101;
 const IEEE_802_11: u16 = 105;
 
-/// Most bytes of a packet in fragments, and most packets that are incomplete at a time.
+/// Maximum size of a fragmented packet in bytes, and maximum number of incomplete packets.
 const MAX_PACKET: usize = 256 * 1024;
 const MAX_OPEN: usize = 4096;
-/// Most interfaces; packets of further ones are counted as left out.
+/// Maximum number of interfaces. Packets of further interfaces are counted as left out.
 const MAX_INTERFACES: usize = 65_536;
-/// 100 ns between 1601 and 1970.
+/// 100 ns units between 1601 and 1970.
 const TO_1970: i64 = 116_444_736_000_000_000;
 
-/// A packet, or a part of one.
+/// A packet or a fragment of one.
 struct Packet<'a> {
     interface: (u16, &'static str, u32),
     bytes: &'a [u8],
-    /// Bytes that it had on the wire, if more than were captured.
+    /// Length of the packet on the wire, which may exceed what was captured.
     length: usize,
-    /// 1 for received ones, 2 for sent ones.
+    /// 1 for inbound, 2 for outbound, 0 if unknown.
     direction: u32,
     begins: bool,
     ends: bool,
@@ -56,31 +56,31 @@ struct Packet<'a> {
 pub struct Pcapng<W> {
     out: W,
     interfaces: HashMap<(u16, &'static str, u32), u32>,
-    /// Packets whose end is missing, by the thread that writes them.
+    /// Packets whose last fragment has not been seen yet, by writing thread and processor.
     open: HashMap<(Option<u32>, u16), Vec<u8>>,
     packets: u64,
     left_out: u64,
 }
 
 impl<W: Write> Pcapng<W> {
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
     ///
-    /// What `out` returns.
+    /// Returns the error of `out`.
     pub fn new(out: W) -> io::Result<Self> {
         let mut pcapng = Self { out, interfaces: HashMap::new(), open: HashMap::new(), packets: 0, left_out: 0 };
-        // Byte order, version 1.0, a length that is not known.
+        // Byte order, version 1.0, unknown length.
         let header = [&0x1A2B_3C4D_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
         pcapng.block(0x0A0D_0D0A, &header)?;
         Ok(pcapng)
     }
 
-    /// Writes the packet of an event; events that have none are passed over.
+    /// Writes the packet of an event. Events without a packet are ignored.
     ///
     /// # Errors
     ///
-    /// What the output returns.
+    /// Returns the error of the output.
     pub fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         let mut own = Vec::new();
         let Some(packet) = packet(event, decoded, &mut own) else { return Ok(()) };
@@ -135,7 +135,7 @@ impl<W: Write> Pcapng<W> {
         self.block(6, &body)
     }
 
-    /// Describes an interface: its link type, its name, and that times are in units of 100 ns.
+    /// Describes an interface: its link type, its name, and a time resolution of 100 ns.
     fn interface(&mut self, interface: (u16, &'static str, u32)) -> io::Result<u32> {
         let (link, kind, index) = interface;
         let number = u32::try_from(self.interfaces.len()).unwrap_or(u32::MAX);
@@ -148,7 +148,7 @@ impl<W: Write> Pcapng<W> {
         Ok(number)
     }
 
-    /// Writes a block, with its length in front and behind.
+    /// Writes a block, with its length before and after the body.
     fn block(&mut self, kind: u32, body: &[u8]) -> io::Result<()> {
         let length = u32::try_from(body.len() + 12).unwrap_or(u32::MAX).to_le_bytes();
         for part in [&kind.to_le_bytes()[..], &length, body, &length] {
@@ -157,24 +157,24 @@ impl<W: Write> Pcapng<W> {
         Ok(())
     }
 
-    /// How many packets were written, and how many are not whole in the trace or had no room.
+    /// Returns how many packets were written, and how many were left out because they were incomplete or exceeded a limit.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.packets, self.left_out + u64::try_from(self.open.len()).unwrap_or_default())
     }
 
-    /// Ends the file and gives the output back.
+    /// Ends the file and returns the output.
     ///
     /// # Errors
     ///
-    /// What the output returns.
+    /// Returns the error of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }
 }
 
-/// Adds an option of a block, filled up to a multiple of four.
+/// Appends an option of a block, padded to a multiple of four bytes.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.extend(code.to_le_bytes());
     body.extend(u16::try_from(value.len()).unwrap_or_default().to_le_bytes());
@@ -182,7 +182,7 @@ fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// The packet of an event: by its place in the layouts of version 0, else by the names of fields.
+/// Returns the packet of an event, located by the offsets of the version 0 layout or, for other layouts, by field names.
 fn packet<'a>(event: &EventRef<'a>, decoded: &Decoded, own: &'a mut Vec<u8>) -> Option<Packet<'a>> {
     let descriptor = &event.header.descriptor;
     let payload = event.payload();
@@ -220,7 +220,7 @@ fn packet<'a>(event: &EventRef<'a>, decoded: &Decoded, own: &'a mut Vec<u8>) -> 
                 let length = usize::try_from(number("OriginalPayloadSize")?).ok()?;
                 (number("PacketType")?, number("ComponentId")?, number("DropReason").unwrap_or(0), length, own)
             };
-            // Other types are of protocols above, without a header of a link.
+            // Other types belong to higher protocols and have no link-layer header.
             let link = match kind {
                 1 => ETHERNET,
                 2 => IEEE_802_11,

@@ -1,7 +1,7 @@
-//! A table for a terminal: the time since the first event and since the one before, the level, the activity with a bracket, the
+//! A table for a terminal: the time since the first and since the previous event, the level, the activity with a bracket, the
 //! event and its fields.
 //!
-//! Rows wait for each other to be aligned, at most [`PAGE`] of them, so that the memory for a trace of any length is bounded.
+//! At most [`PAGE`] rows are buffered so that they can be aligned. This bounds the memory for a trace of any length.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 use crate::time::FileTime;
 
-/// Rows that are aligned with each other.
+/// Number of rows that are aligned with each other.
 const PAGE: usize = 500;
-/// Activities that are told apart; the count then starts again.
+/// Maximum number of activities that are told apart. After that, numbering starts again.
 const MOST_ACTIVITIES: usize = 65_536;
-/// Most bytes of undecoded data in a row.
+/// Maximum number of bytes of undecoded data in a row.
 const MAX_RAW: usize = 32;
 
-/// The table, and what the next row is relative to.
+/// The table, and the state that the next row depends on.
 #[derive(Debug)]
 pub(super) struct Table {
     columns: Columns,
-    /// What time is counted from: the first event, if nobody says.
+    /// The time that others are relative to; by default, that of the first event.
     origin: Option<i64>,
-    /// When the last event was.
+    /// Time of the last event.
     last: Option<i64>,
-    /// The first provider, whose name is in the title and not repeated.
+    /// The first provider. Its name is in the title and not repeated in the rows.
     provider: Option<Guid>,
-    /// The line that names it, until it is written.
+    /// The line that names the first provider, until it is written.
     title: Option<String>,
     activities: HashMap<Guid, usize>,
     has_colours: bool,
@@ -53,7 +53,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Fits the table into a width.
+    /// Limits the table to a width.
     pub(super) const fn fit(&mut self, width: usize) {
         self.columns.fit(width);
     }
@@ -63,12 +63,12 @@ impl Table {
         self.has_colours = true;
     }
 
-    /// Counts time from a moment, not from the first event.
+    /// Shows times relative to `origin` instead of the first event.
     pub(super) const fn since(&mut self, origin: FileTime) {
         self.origin = Some(origin.0);
     }
 
-    /// Adds an event, and to `out` the rows that are complete.
+    /// Adds an event, and appends complete rows to `out`.
     pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let now = header.time.0;
@@ -100,7 +100,7 @@ impl Table {
         }
     }
 
-    /// Adds the rows that wait to `out`.
+    /// Appends the buffered rows to `out`.
     pub(super) fn flush(&mut self, out: &mut String) {
         out.push_str(&self.title.take().unwrap_or_default());
         for line in self.columns.take_lines() {
@@ -109,7 +109,7 @@ impl Table {
         }
     }
 
-    /// The activity's number with its bracket: where it starts, goes on and stops.
+    /// Returns the number of the activity, with a bracket that shows whether it starts, continues or stops.
     fn activity(&mut self, event: &EventRef<'_>) -> String {
         let Some(id) = event.header.activity else { return String::new() };
         if self.activities.len() >= MOST_ACTIVITIES {
@@ -125,7 +125,7 @@ impl Table {
         format!("{bracket} {number}")
     }
 
-    /// The event's name, behind that of its provider where it is not the first one's.
+    /// Returns the name of the event, prefixed with its provider unless that is the first one.
     fn name(&self, event: &EventRef<'_>, decoded: &Decoded) -> String {
         let descriptor = &event.header.descriptor;
         let name = decoded.event.clone().unwrap_or_else(|| format!("{} {}", event.kind().as_str(), descriptor.id));
@@ -144,7 +144,7 @@ impl Table {
     }
 }
 
-/// 100 ns units as milliseconds with all their digits.
+/// Formats 100 ns units as milliseconds with four decimal places.
 pub(super) fn milliseconds(ticks: i64) -> String {
     let sign = if ticks < 0 { "-" } else { "" };
     let ticks = ticks.unsigned_abs();
@@ -156,10 +156,10 @@ fn level(level: Level) -> String {
     names.get(usize::from(level.as_int())).map_or_else(|| level.as_int().to_string(), |name| (*name).to_owned())
 }
 
-/// `Status=0xC00000BB STATUS_NOT_SUPPORTED` without the number.
+/// Shortens `Status=0xC00000BB STATUS_NOT_SUPPORTED` to the name without the number.
 fn short(field: &Field) -> String {
     let text = field.to_string();
-    // A text of the provider's may end with the name of a status as well.
+    // A string of the provider may also end with the name of a status.
     let value = text.strip_prefix(field.name.as_str()).and_then(|rest| rest.strip_prefix("=0x"));
     match value.and_then(|number| number.split_once(' ')) {
         Some((_, name)) if name.starts_with("STATUS_") => format!("{}={name}", field.name),

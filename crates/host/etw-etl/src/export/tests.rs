@@ -1,4 +1,4 @@
-//! Exports, read back by parsers that are not ours.
+//! Exports, parsed by other crates.
 
 use etw_types::{Guid, InType, Opcode, OutType};
 use serde_json::{Value, json};
@@ -246,7 +246,7 @@ fn an_export_without_events_is_complete() {
     assert!("xml".parse::<Format>().is_err());
 }
 
-/// A field has the JSON type of its schema, whichever value it has in an event.
+/// A field has the JSON type of its schema, whatever its value is in an event.
 #[test]
 fn a_field_has_one_json_type_for_all_of_its_values() {
     let types = |value: &Value| match value {

@@ -1,4 +1,4 @@
-//! A line for a reader: when, where, what.
+//! One line per event, for people: time, origin, content.
 
 use super::json::push;
 use crate::decode::{Decoded, Kind, Scalar, escaped};
@@ -6,9 +6,9 @@ use crate::format::bytes::hex;
 use crate::format::logfile::LogfileHeader;
 use crate::read::event::EventRef;
 
-/// The hook id of the first record.
+/// The hook id of the first record of a file.
 const HEADER_HOOK: u16 = 0;
-/// Most bytes of undecoded data in a line.
+/// Maximum number of bytes of undecoded data in a line.
 const MAX_RAW: usize = 64;
 
 pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
@@ -34,7 +34,7 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         push(out, format_args!(" id={} version={}", descriptor.id, descriptor.version));
         decoded.fields.iter().for_each(|field| push(out, format_args!(" {field}")));
     }
-    // What a message says is its text.
+    // The content of a WPP message is its text.
     if event.kind() == Kind::Wpp
         && let Some(message) = decoded.message()
     {
@@ -79,10 +79,10 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     out.push('\n');
 }
 
-/// The first record of a file, which is about the session: its bytes say little to a reader.
+/// Writes the first record of a file, which describes the session. Its raw bytes would mean little to a reader.
 fn session(out: &mut String, about: &LogfileHeader) {
     let [major, minor, ..] = about.version;
-    // Quoted like any other text of a file.
+    // Quote these like any other text of a file.
     let text = |text: &String| Scalar::Text(text.clone());
     push(out, format_args!("session {} file={}", text(&about.logger_name), text(&about.file_name)));
     push(out, format_args!(" system={major}.{minor}.{} processors={}", about.provider_version, about.processors));

@@ -1,5 +1,5 @@
-//! Values in JSON with one type for one field: what does not fit the type of its field is written as near as the type allows, and
-//! the caller is told, so that it can add the bytes.
+//! JSON values with one type per field. A value that does not fit the type of its field is written as closely as the type allows,
+//! and the return value tells the caller to add the raw bytes.
 
 use etw_types::{InType, OutType};
 
@@ -7,12 +7,12 @@ use super::json::{Integers, fields, push, scalar, string};
 use crate::decode::{Field, Node, Scalar};
 use crate::format::bytes::hex;
 
-/// Appends a value, an array or a struct. Returns whether it says everything.
+/// Appends a value, an array or a struct. Returns whether the JSON represents it exactly.
 pub(super) fn node(out: &mut String, field: &Field, value: &Node, integers: Integers) -> bool {
     match value {
         Node::Value(value) => one(out, field, value, integers),
         Node::Array(nodes) if is_characters(field) => {
-            // One of the characters is invalid; otherwise they would have been joined already.
+            // One of the characters is invalid, otherwise they would already have been joined.
             let character = |node: &Node| match node {
                 Node::Value(Scalar::Text(text)) => text.clone(),
                 _ => char::REPLACEMENT_CHARACTER.to_string(),
@@ -77,7 +77,7 @@ fn is_boolean(field: &Field) -> bool {
     field.in_type == InType::Bool32 || (field.out_type == OutType::Boolean && field.in_type.fixed_size().is_some())
 }
 
-/// An integer field whose values are text, a date or a status unless they are out of range.
+/// Returns whether an integer field is shown as text, a date or a status unless its value is out of range.
 fn is_text(field: &Field) -> bool {
     let width = field.in_type.fixed_size().unwrap_or_default();
     match field.out_type {
@@ -92,7 +92,7 @@ fn is_text(field: &Field) -> bool {
     }
 }
 
-/// An array of characters, which is one text.
+/// Returns whether an array of this field is an array of characters, which is shown as one string.
 fn is_characters(field: &Field) -> bool {
     matches!(field.out_type, OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json)
         && matches!(field.in_type, InType::I8 | InType::U8 | InType::U16)

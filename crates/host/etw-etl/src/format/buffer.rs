@@ -1,10 +1,10 @@
-//! `WMI_BUFFER_HEADER`: the start of every buffer.
+//! `WMI_BUFFER_HEADER`: the header of every buffer.
 
 use super::bytes::{array_at, put, u16_at, u32_at, u64_at};
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const SIZE: usize = 0x48;
-/// Largest buffer that a session can have: 16384 KiB by the documentation of `EVENT_TRACE_PROPERTIES`.
+/// Largest buffer of a session: 16384 KiB according to the documentation of `EVENT_TRACE_PROPERTIES`.
 pub const MAX_BUFFER_SIZE: usize = 16 * 1024 * 1024;
 /// Flag: the last buffer of a flush; set on the first and the last buffer of a file.
 pub const FLAG_FLUSH_MARKER: u16 = 0x01;
@@ -12,13 +12,13 @@ pub const FLAG_FLUSH_MARKER: u16 = 0x01;
 pub const FLAG_EVENTS_LOST: u16 = 0x02;
 /// Flag: a buffer was lost.
 pub const FLAG_BUFFER_LOST: u16 = 0x04;
-/// Flag: the processor is a `u16`, not a `u8` and an alignment.
+/// Flag: the processor is a `u16` rather than a `u8` processor number and a `u8` alignment.
 pub const FLAG_PROCESSOR_INDEX: u16 = 0x20;
-/// Flag: the bytes behind this header are compressed.
+/// Flag: the bytes after this header are compressed.
 pub const FLAG_COMPRESSED: u16 = 0x40;
 /// Type of the buffer with the logfile header.
 pub const TYPE_HEADER: u16 = 4;
-/// State of a buffer that was written out.
+/// State of a buffer that has been written out.
 pub const STATE_FLUSH: u32 = 3;
 
 /// The header of a buffer.
@@ -26,36 +26,36 @@ pub const STATE_FLUSH: u32 = 3;
 pub struct BufferHeader {
     /// Bytes to the next buffer.
     pub size: u32,
-    /// Bytes used, this header included. Zero in some genuine files.
+    /// Bytes used, including this header. Zero in some files captured on Windows.
     pub saved_offset: u32,
     /// Bytes used; the kernel sometimes adds the buffer's size.
     pub current_offset: u32,
-    /// Users of the buffer; 0 in a file.
+    /// Reference count; 0 in a file.
     pub reference_count: u32,
-    /// When the buffer was flushed, in the clock of the session. 0 in the first one.
+    /// When the buffer was flushed, in the session's clock. 0 in the first buffer.
     pub timestamp: u64,
-    /// Number of the buffer in the order in which the session handed them out.
+    /// Sequence number of the buffer, in the order in which the session allocated them.
     pub sequence: u64,
-    /// Clock or list entry; without meaning in a file.
+    /// Clock or list entry; meaningless in a file.
     pub clock: u64,
     /// The processor: see [`cpu`](Self::cpu).
     pub processor: u16,
-    /// The session's number.
+    /// The session's id.
     pub logger_id: u16,
-    /// State; in the first buffer of a compressed file the compression format.
+    /// State; in the first buffer of a compressed file, the compression format.
     pub state: u32,
-    /// Bytes used, this header included; of the uncompressed buffer where it is compressed.
+    /// Bytes used, including this header. For a compressed buffer, bytes used after decompression.
     pub filled: u32,
     /// Flags.
     pub flags: u16,
     /// Type.
     pub kind: u16,
-    /// A union without meaning in a file.
+    /// A union that is meaningless in a file.
     pub tail: [u8; 16],
 }
 
 impl BufferHeader {
-    /// Takes a header apart. `None` where there are fewer bytes than [`SIZE`].
+    /// Parses a header. Returns `None` if there are fewer than [`SIZE`] bytes.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         Some(Self {
@@ -76,7 +76,7 @@ impl BufferHeader {
         })
     }
 
-    /// The header as it stands in a file.
+    /// Returns the header as it is stored in a file.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
@@ -97,19 +97,19 @@ impl BufferHeader {
         bytes
     }
 
-    /// The processor that the buffer belonged to. Files older than the flag have it in one byte.
+    /// Returns the processor that the buffer belonged to. Files without [`FLAG_PROCESSOR_INDEX`] store it in one byte.
     #[must_use]
     pub const fn cpu(&self) -> u16 {
         if self.flags & FLAG_PROCESSOR_INDEX == 0 { self.processor & 0xFF } else { self.processor }
     }
 
-    /// Whether the bytes behind the header are compressed.
+    /// Returns whether the bytes after the header are compressed.
     #[must_use]
     pub const fn is_compressed(&self) -> bool {
         self.flags & FLAG_COMPRESSED != 0
     }
 
-    /// Bytes used of a buffer that has `size` bytes when it is not compressed; `None` where no field holds a number that fits.
+    /// Returns the bytes used of a buffer that has `size` bytes uncompressed, or `None` if no field holds a plausible number.
     #[must_use]
     pub fn used(&self, size: usize) -> Option<usize> {
         [self.filled, self.saved_offset]

@@ -1,4 +1,4 @@
-//! Little-endian integers at offsets: reading that returns `None` behind the end, writing that stops there.
+//! Little-endian integers at offsets. Reads return `None` past the end; writes are truncated there.
 
 use etw_types::Guid;
 
@@ -37,7 +37,7 @@ pub(crate) fn guid_at(bytes: &[u8], offset: usize) -> Option<Guid> {
     array_at(bytes, offset).map(Guid::from_bytes_le)
 }
 
-/// Copies `value` to `offset`. What lies behind the end is left out; layouts here are as large as their fields.
+/// Copies `value` to `offset`. Bytes past the end are dropped, which cannot happen here: every layout is as large as its fields.
 #[inline]
 pub(crate) fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
     let place = bytes.get_mut(offset..).unwrap_or_default();
@@ -47,7 +47,8 @@ pub(crate) fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
     }
 }
 
-/// UTF-16 text up to its NUL or the end, and the bytes behind it. Invalid units become replacement characters.
+/// Splits off UTF-16 text up to its NUL or the end, and returns it with the bytes after it. Invalid code units become replacement
+/// characters.
 pub(crate) fn split_utf16z(bytes: &[u8]) -> (String, &[u8]) {
     let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
     let length = units.clone().take_while(|unit| *unit != 0).count();
@@ -55,12 +56,12 @@ pub(crate) fn split_utf16z(bytes: &[u8]) -> (String, &[u8]) {
     (text.collect(), bytes.get(length * 2 + 2..).unwrap_or_default())
 }
 
-/// `text` in UTF-16 with its NUL.
+/// Encodes `text` as UTF-16 with a terminating NUL.
 pub(crate) fn utf16z(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-/// Lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

@@ -1,51 +1,52 @@
 //! Headers older than `EVENT_HEADER`: kernel events and classic (MOF) events.
 //!
-//! Declared by the public `evntrace.h` (full and instance headers); the kernel's own follow genuine files.
+//! The full and instance headers are declared in the public `evntrace.h`. The layouts of the kernel's headers were derived from
+//! files captured on Windows.
 
 use etw_types::Guid;
 
 use super::bytes::{guid_at, put, u8_at, u16_at, u32_at, u64_at};
 
-/// Bytes of `SYSTEM_TRACE_HEADER`.
+/// Size of `SYSTEM_TRACE_HEADER` in bytes.
 pub const SYSTEM_SIZE: usize = 0x20;
-/// Bytes of the compact system header.
+/// Size of the compact system header in bytes.
 pub const COMPACT_SIZE: usize = 0x18;
-/// Bytes of `PERFINFO_TRACE_HEADER`.
+/// Size of `PERFINFO_TRACE_HEADER` in bytes.
 pub const PERFINFO_SIZE: usize = 0x10;
-/// Bytes of `EVENT_TRACE_HEADER`.
+/// Size of `EVENT_TRACE_HEADER` in bytes.
 pub const FULL_SIZE: usize = 0x30;
-/// Bytes of `EVENT_INSTANCE_GUID_HEADER`.
+/// Size of `EVENT_INSTANCE_GUID_HEADER` in bytes.
 pub const INSTANCE_SIZE: usize = 0x48;
-/// Header type of the system header on 64-bit systems, with its marker.
+/// Header type of the system header on 64-bit systems, including the marker.
 pub const TYPE_SYSTEM_64: u16 = 0xC002;
-/// Header type of the perfinfo header on 64-bit systems, with its marker.
+/// Header type of the perfinfo header on 64-bit systems, including the marker.
 pub const TYPE_PERFINFO_64: u16 = 0xC011;
 
-/// The header of a kernel event. Compact and perfinfo headers have fewer members.
+/// The header of a kernel event. Compact and perfinfo headers lack some of these members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemHeader {
     /// Version of the event.
     pub version: u16,
-    /// Header type with its marker.
+    /// Header type, including the marker.
     pub header_type: u16,
-    /// Bytes of header and data; not rounded up.
+    /// Size of header and data in bytes, not rounded up.
     pub size: u16,
-    /// Group in the upper byte, type in the lower.
+    /// Hook id: group in the upper byte, type in the lower byte.
     pub hook_id: u16,
-    /// The writing thread.
+    /// The thread that wrote the event.
     pub thread_id: Option<u32>,
-    /// The writing process.
+    /// The process that wrote the event.
     pub process_id: Option<u32>,
-    /// When, in the clock of the session.
+    /// Time stamp in the session's clock.
     pub timestamp: u64,
-    /// Time of the thread in kernel mode.
+    /// Kernel-mode time of the thread.
     pub kernel_time: u32,
-    /// Time of the thread in user mode.
+    /// User-mode time of the thread.
     pub user_time: u32,
 }
 
 impl SystemHeader {
-    /// Takes a system header apart, with or without (`compact`) processor times.
+    /// Parses a system header. A `compact` header has no processor times. Returns `None` if there are too few bytes.
     #[must_use]
     pub fn parse(bytes: &[u8], compact: bool) -> Option<Self> {
         Some(Self {
@@ -58,13 +59,13 @@ impl SystemHeader {
         })
     }
 
-    /// Takes a perfinfo header apart.
+    /// Parses a perfinfo header. Returns `None` if there are too few bytes.
     #[must_use]
     pub fn parse_perfinfo(bytes: &[u8]) -> Option<Self> {
         Some(Self { timestamp: u64_at(bytes, 0x08)?, ..Self::parse_start(bytes)? })
     }
 
-    /// The perfinfo header as it stands in a file.
+    /// Returns the perfinfo header as it is stored in a file.
     #[must_use]
     pub fn to_perfinfo_bytes(&self) -> [u8; PERFINFO_SIZE] {
         let mut bytes = [0; PERFINFO_SIZE];
@@ -86,7 +87,7 @@ impl SystemHeader {
         })
     }
 
-    /// The system header as it stands in a file.
+    /// Returns the system header as it is stored in a file.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; SYSTEM_SIZE] {
         let mut bytes = [0; SYSTEM_SIZE];
@@ -103,7 +104,7 @@ impl SystemHeader {
     }
 }
 
-/// The header of a classic event: `EVENT_TRACE_HEADER` and, longer, `EVENT_INSTANCE_GUID_HEADER`.
+/// The header of a classic event: `EVENT_TRACE_HEADER`, and the common part of the longer `EVENT_INSTANCE_GUID_HEADER`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassicHeader {
     /// Type of the event within its class.
@@ -112,22 +113,22 @@ pub struct ClassicHeader {
     pub level: u8,
     /// Version of the class.
     pub version: u16,
-    /// The writing thread.
+    /// The thread that wrote the event.
     pub thread_id: u32,
-    /// The writing process.
+    /// The process that wrote the event.
     pub process_id: u32,
-    /// When, in the clock of the session.
+    /// Time stamp in the session's clock.
     pub timestamp: u64,
-    /// The class.
+    /// GUID of the event class.
     pub class: Guid,
-    /// Time of the thread in kernel mode.
+    /// Kernel-mode time of the thread.
     pub kernel_time: u32,
-    /// Time of the thread in user mode.
+    /// User-mode time of the thread.
     pub user_time: u32,
 }
 
 impl ClassicHeader {
-    /// Takes the common part of both headers apart.
+    /// Parses the part that both headers have in common. Returns `None` if there are too few bytes.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         Some(Self {

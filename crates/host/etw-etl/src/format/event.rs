@@ -4,11 +4,11 @@ use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 
 use super::bytes::{guid_at, u8_at, u16_at, u32_at, u64_at};
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const SIZE: usize = 0x50;
-/// Header type with its marker, of 64-bit systems.
+/// Header type of 64-bit systems, including the marker.
 pub const TYPE_64: u16 = 0xC013;
-/// Header type with its marker, of 32-bit systems.
+/// Header type of 32-bit systems, including the marker.
 pub const TYPE_32: u16 = 0xC012;
 /// Flag: extended items follow the header.
 pub const FLAG_EXTENDED_INFO: u16 = 0x0001;
@@ -16,19 +16,19 @@ pub const FLAG_EXTENDED_INFO: u16 = 0x0001;
 pub const FLAG_STRING_ONLY: u16 = 0x0004;
 /// Flag: written by `TraceMessage`.
 pub const FLAG_TRACE_MESSAGE: u16 = 0x0008;
-/// Flag: the two processor times are one of another unit.
+/// Flag: the two processor times are a single time in another unit.
 pub const FLAG_NO_CPUTIME: u16 = 0x0010;
 /// Flag: written by a 32-bit process.
 pub const FLAG_32_BIT_HEADER: u16 = 0x0020;
 /// Flag: written by a 64-bit process.
 pub const FLAG_64_BIT_HEADER: u16 = 0x0040;
-/// Flag: a classic (MOF) event in this header.
+/// Flag: a classic (MOF) event that uses this header.
 pub const FLAG_CLASSIC_HEADER: u16 = 0x0100;
 
 /// The header of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHeader {
-    /// Bytes of header, extended items and data; not rounded up.
+    /// Size of header, extended items and data in bytes, not rounded up.
     pub size: u16,
     /// [`TYPE_64`] or [`TYPE_32`].
     pub header_type: u16,
@@ -36,26 +36,26 @@ pub struct EventHeader {
     pub flags: u16,
     /// `EVENT_HEADER_PROPERTY_*`.
     pub property: u16,
-    /// The writing thread.
+    /// The thread that wrote the event.
     pub thread_id: u32,
-    /// The writing process.
+    /// The process that wrote the event.
     pub process_id: u32,
-    /// When, in the clock of the session.
+    /// Time stamp in the session's clock.
     pub timestamp: u64,
-    /// The provider.
+    /// GUID of the provider.
     pub provider: Guid,
     /// Id, version, channel, level, opcode, task, keyword.
     pub descriptor: EventDescriptor,
-    /// Time of the thread in kernel mode.
+    /// Kernel-mode time of the thread.
     pub kernel_time: u32,
-    /// Time of the thread in user mode.
+    /// User-mode time of the thread.
     pub user_time: u32,
-    /// The activity; zero for none.
+    /// The activity id; all zeros if there is none.
     pub activity: Guid,
 }
 
 impl EventHeader {
-    /// Takes a header apart. `None` where there are fewer bytes than [`SIZE`].
+    /// Parses a header. Returns `None` if there are fewer than [`SIZE`] bytes.
     #[inline]
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -84,7 +84,7 @@ impl EventHeader {
         })
     }
 
-    /// The header as it stands in a file.
+    /// Returns the header as it is stored in a file.
     #[inline]
     #[must_use]
     pub fn to_bytes(&self) -> [u8; SIZE] {
@@ -95,8 +95,9 @@ impl EventHeader {
         bytes
     }
 
-    /// The header as it stands in a file, in words of eight bytes of which the first is the lowest. Put together by shifts, as
-    /// this is done for every event: bytes that were stored one by one cannot be loaded as a word at once.
+    /// Returns the header as it is stored in a file, as little-endian words of eight bytes. The words are assembled with shifts
+    /// because this runs for every event: a word load from bytes that were just stored one by one cannot be forwarded from the
+    /// store buffer.
     #[inline]
     #[must_use]
     pub fn to_words(&self) -> [u64; SIZE / 8] {

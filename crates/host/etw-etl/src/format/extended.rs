@@ -1,11 +1,11 @@
-//! Extended data items: what stands between an event's header and its data.
+//! Extended data items, which are stored between an event's header and its data.
 
 use etw_types::Guid;
 
 use super::ALIGNMENT;
 use super::bytes::{put, u16_at, u32_at, u64_at};
 
-/// Bytes of an item's header.
+/// Size of an item's header in bytes.
 pub const HEADER_SIZE: usize = 8;
 /// Linkage bit: another item follows.
 const MORE: u16 = 1;
@@ -17,21 +17,21 @@ pub struct ExtendedType(pub u16);
 impl ExtendedType {
     /// The related activity id, 16 bytes.
     pub const RELATED_ACTIVITY_ID: Self = Self(0x0001);
-    /// The SID of the user.
+    /// The user's SID.
     pub const SID: Self = Self(0x0002);
-    /// The terminal session.
+    /// The terminal session id.
     pub const TS_ID: Self = Self(0x0003);
     /// Instance information of a classic event.
     pub const INSTANCE_INFO: Self = Self(0x0004);
-    /// Stack of 32-bit addresses behind a match id.
+    /// A match id, then a stack of 32-bit addresses.
     pub const STACK_TRACE32: Self = Self(0x0005);
-    /// Stack of 64-bit addresses behind a match id.
+    /// A match id, then a stack of 64-bit addresses.
     pub const STACK_TRACE64: Self = Self(0x0006);
     /// The event's TraceLogging metadata.
     pub const EVENT_SCHEMA_TL: Self = Self(0x000B);
     /// The provider's traits.
     pub const PROV_TRAITS: Self = Self(0x000C);
-    /// When the process was started.
+    /// The start key of the process.
     pub const PROCESS_START_KEY: Self = Self(0x000D);
     /// Key of a 32-bit stack.
     pub const STACK_KEY32: Self = Self(0x0011);
@@ -40,16 +40,30 @@ impl ExtendedType {
 }
 
 /// One extended item.
+///
+/// ```
+/// use etw_etl::{ExtendedItem, ExtendedType};
+/// use etw_types::Guid;
+///
+/// let id = Guid::from_name("MyDriver").to_bytes_le();
+/// let item = ExtendedItem { kind: ExtendedType::RELATED_ACTIVITY_ID, data: &id };
+/// assert_eq!(item.related_activity(), Some(Guid::from_name("MyDriver")));
+/// assert_eq!((item.stack(), item.stack_key()), (None, None));
+/// // A header of eight bytes, and the data.
+/// assert_eq!(item.encoded_len(), 24);
+/// assert!(item.header(false).is_some());
+/// assert_eq!(item.encoded_len() % etw_etl::format::ALIGNMENT, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedItem<'a> {
-    /// What it is.
+    /// The type of the item.
     pub kind: ExtendedType,
-    /// Its data.
+    /// The data of the item.
     pub data: &'a [u8],
 }
 
 impl<'a> ExtendedItem<'a> {
-    /// The items of a TraceLogging event, in the order of genuine files.
+    /// Returns the items of a TraceLogging event, in the order that Windows writes them.
     #[must_use]
     pub const fn trace_logging(traits: &'a [u8], metadata: &'a [u8]) -> [Self; 2] {
         [
@@ -58,14 +72,14 @@ impl<'a> ExtendedItem<'a> {
         ]
     }
 
-    /// The related activity, where the item is one.
+    /// Returns the related activity id, if this item holds one.
     #[must_use]
     pub fn related_activity(&self) -> Option<Guid> {
         let bytes = (self.kind == ExtendedType::RELATED_ACTIVITY_ID).then_some(self.data)?;
         <&[u8; 16]>::try_from(bytes).ok().map(Guid::from_bytes_le)
     }
 
-    /// The return addresses, where the item is a stack. A match id stands before them.
+    /// Returns the return addresses, if this item holds a stack. The match id in front of them is skipped.
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
         let addresses = self.data.get(8..)?;
@@ -80,7 +94,7 @@ impl<'a> ExtendedItem<'a> {
         }
     }
 
-    /// The key of a stack, where the item is one. A match id stands before it.
+    /// Returns the key of a stack, if this item holds one. The match id in front of it is skipped.
     #[must_use]
     pub fn stack_key(&self) -> Option<u64> {
         match self.kind {
@@ -90,13 +104,14 @@ impl<'a> ExtendedItem<'a> {
         }
     }
 
-    /// Bytes of the item in a file.
+    /// Returns the size of the item in a file, in bytes.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {
         (HEADER_SIZE + self.data.len()).next_multiple_of(ALIGNMENT)
     }
 
-    /// Writes the item to the front of `out` and returns its bytes; `None` where it does not fit or has more than 65527 bytes.
+    /// Writes the item to the start of `out` and returns its size in bytes. Returns `None` if it does not fit or has more than
+    /// 65527 bytes.
     pub(crate) fn encode(&self, more: bool, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;
@@ -106,9 +121,9 @@ impl<'a> ExtendedItem<'a> {
         Some(length)
     }
 
-    /// The header of the item, which stands before its data, as a word whose first byte is the lowest; `None` where the item has
-    /// more than 65527 bytes. `more` says that another item follows. Behind the data zeros fill the item up to a multiple of
-    /// eight bytes.
+    /// Returns the header that precedes the item's data, as a little-endian word, or `None` if the item has more than 65527
+    /// bytes. `more` says whether another item follows. In a file, zeros after the data pad the item to a multiple of eight
+    /// bytes.
     #[inline]
     #[must_use]
     pub fn header(&self, more: bool) -> Option<u64> {
@@ -119,7 +134,8 @@ impl<'a> ExtendedItem<'a> {
     }
 }
 
-/// The items of a record, one behind the other. The chain ends at the first item that does not fit; its bytes are then data.
+/// Iterates over the consecutive items of a record. Iteration stops at the first item that does not fit; its bytes then count as
+/// event data.
 #[derive(Clone, Debug)]
 pub(crate) struct Items<'a> {
     record: &'a [u8],
@@ -128,12 +144,12 @@ pub(crate) struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// The items of `record` from `start` on.
+    /// Iterates over the items of `record`, starting at offset `start`.
     pub(crate) const fn new(record: &'a [u8], start: usize) -> Self {
         Self { record, offset: start, more: true }
     }
 
-    /// Where the data behind the items starts.
+    /// Returns the offset of the data after the items.
     pub(crate) fn end(mut self) -> usize {
         while self.next().is_some() {}
         self.offset

@@ -1,22 +1,22 @@
-//! `TRACE_LOGFILE_HEADER`: the first record of a file, with its clock, its sizes and its names.
+//! `TRACE_LOGFILE_HEADER`: the first record of a file. It holds the clock, the sizes and the names.
 
 use super::bytes::{array_at, i64_at, put, split_utf16z, u32_at, u64_at, utf16z};
 
-/// Bytes of the body on 64-bit systems, without the names.
+/// Size of the body in bytes on 64-bit systems, without the names.
 pub const SIZE_64: usize = 0x118;
-/// Bytes of the body on 32-bit systems, without the names.
+/// Size of the body in bytes on 32-bit systems, without the names.
 pub const SIZE_32: usize = 0x110;
-/// Bytes of `TIME_ZONE_INFORMATION`.
+/// Size of `TIME_ZONE_INFORMATION` in bytes.
 pub const TIME_ZONE_SIZE: usize = 172;
 /// Offset of the end time in the body.
 pub const END_TIME_OFFSET: usize = 0x10;
-/// Mode: the file ends when it is full.
+/// Mode: logging stops when the file is full.
 pub const MODE_SEQUENTIAL: u32 = 0x0000_0001;
 /// Mode: the oldest buffers are overwritten when the file is full.
 pub const MODE_CIRCULAR: u32 = 0x0000_0002;
-/// Mode: another file is begun when one is full.
+/// Mode: logging continues in a new file when the current one is full.
 pub const MODE_NEWFILE: u32 = 0x0000_0008;
-/// Mode: the largest size of the file was reserved when it was created.
+/// Mode: the maximum size of the file was reserved when it was created.
 pub const MODE_PREALLOCATE: u32 = 0x0000_0020;
 /// Mode: the maximum size is in KiB.
 pub const MODE_USE_KBYTES: u32 = 0x0000_2000;
@@ -26,47 +26,47 @@ pub const MODE_COMPRESSED: u32 = 0x0400_0000;
 /// The logfile header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogfileHeader {
-    /// Bytes of a buffer.
+    /// Size of a buffer in bytes.
     pub buffer_size: u32,
-    /// Major and minor version, sub-version, sub-minor version.
+    /// Major version, minor version, sub-version, sub-minor version.
     pub version: [u8; 4],
-    /// Build of the operating system.
+    /// Build number of the operating system.
     pub provider_version: u32,
     /// Number of processors.
     pub processors: u32,
-    /// When the session stopped, 100 ns since 1601.
+    /// When the session stopped, in 100 ns units since 1601.
     pub end_time: i64,
-    /// Timer interval, 100 ns.
+    /// Timer interval in 100 ns units.
     pub timer_resolution: u32,
-    /// Largest size of the file in MiB, or in KiB with that mode; 0 for none.
+    /// Maximum size of the file, in MiB, or in KiB with [`MODE_USE_KBYTES`]; 0 for no limit.
     pub maximum_file_size: u32,
     /// `LogFileMode`.
     pub log_file_mode: u32,
-    /// Buffers written, the first one included.
+    /// Number of buffers written, including the first one.
     pub buffers_written: u32,
-    /// Buffers at the start.
+    /// Number of buffers when the session started.
     pub start_buffers: u32,
-    /// Bytes of a pointer where the file was written.
+    /// Size of a pointer in bytes on the system that wrote the file.
     pub pointer_size: u32,
-    /// Events lost.
+    /// Number of events lost.
     pub events_lost: u32,
-    /// Speed of the processors.
+    /// Processor speed in MHz.
     pub cpu_mhz: u32,
-    /// Place of the former pointer to the session's name.
+    /// The field that held the pointer to the session's name in memory.
     pub logger_name_pointer: u64,
-    /// Place of the former pointer to the file's name.
+    /// The field that held the pointer to the file's name in memory.
     pub file_name_pointer: u64,
     /// `TIME_ZONE_INFORMATION`.
     pub time_zone: [u8; TIME_ZONE_SIZE],
-    /// When the system was started, 100 ns since 1601.
+    /// When the system was booted, in 100 ns units since 1601.
     pub boot_time: i64,
-    /// Ticks of the performance counter in a second.
+    /// Performance counter ticks per second.
     pub perf_freq: u64,
-    /// When the session started, 100 ns since 1601.
+    /// When the session started, in 100 ns units since 1601.
     pub start_time: i64,
-    /// The clock of the time stamps: 1 performance counter, 2 system time, 3 cycles.
+    /// The clock of the time stamps: 1 for the performance counter, 2 for system time, 3 for cycles.
     pub clock_type: u32,
-    /// Buffers lost.
+    /// Number of buffers lost.
     pub buffers_lost: u32,
     /// Name of the session.
     pub logger_name: String,
@@ -75,7 +75,7 @@ pub struct LogfileHeader {
 }
 
 impl Default for LogfileHeader {
-    /// A header whose time stamps are 100 ns since 1601: what a reader assumes when a file's own is damaged.
+    /// A header whose time stamps are 100 ns units since 1601. A reader uses it if the header of a file is damaged.
     fn default() -> Self {
         Self {
             buffer_size: 0,
@@ -105,7 +105,7 @@ impl Default for LogfileHeader {
     }
 }
 
-/// Offsets of what lies behind the two pointers.
+/// Offsets that depend on the size of the two pointers.
 struct Offsets {
     second_name: usize,
     time_zone: usize,
@@ -124,7 +124,7 @@ impl Offsets {
 }
 
 impl LogfileHeader {
-    /// Takes a body apart (without the record's own header). `None` where it is too short.
+    /// Parses the body, without the header of the record. Returns `None` if it is too short.
     #[must_use]
     pub fn parse(body: &[u8]) -> Option<Self> {
         let pointer_size = u32_at(body, 0x2C)?;
@@ -159,7 +159,7 @@ impl LogfileHeader {
         })
     }
 
-    /// The body as it stands in a file, names included.
+    /// Returns the body as it is stored in a file, including the names.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let at = Offsets::of(self.pointer_size);

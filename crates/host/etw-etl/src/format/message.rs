@@ -1,34 +1,34 @@
-//! `MESSAGE_TRACE_HEADER`: WPP messages. Which members follow the header is a set of flags.
+//! `MESSAGE_TRACE_HEADER`: WPP messages. Flags say which members follow the header.
 
 use etw_types::Guid;
 
 use super::bytes::{guid_at, u16_at, u32_at, u64_at};
 
-/// Marker of a message: a header, written by `TraceMessage`.
+/// Marker of a header that `TraceMessage` wrote.
 const MARKER: u8 = 0x90;
-/// Bytes of the header with all of its members.
+/// Size of the header in bytes with all of its members.
 pub const MAX_SIZE: usize = SIZE + 4 + 16 + 8 + 8;
 
-/// Bytes of the header without the members that flags add.
+/// Size of the header in bytes without the optional members.
 pub const SIZE: usize = 8;
 /// Option: a sequence number.
 pub const OPTION_SEQUENCE: u16 = 0x01;
 /// Option: the GUID of the message's source file or provider.
 pub const OPTION_GUID: u16 = 0x02;
-/// Option: a component id in place of the GUID.
+/// Option: a component id instead of the GUID.
 pub const OPTION_COMPONENT_ID: u16 = 0x04;
-/// Option: a time.
+/// Option: a time stamp.
 pub const OPTION_TIMESTAMP: u16 = 0x08;
-/// Option: thread and process.
+/// Option: thread and process ids.
 pub const OPTION_SYSTEM_INFO: u16 = 0x20;
 
-/// Option: pointers among the arguments have 32 bits.
+/// Option: pointer arguments have 32 bits.
 pub const OPTION_POINTER32: u16 = 0x40;
 
-/// A WPP message's header.
+/// The header of a WPP message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageHeader {
-    /// Number of the message under its GUID.
+    /// Number of the message within its GUID.
     pub number: u16,
     /// Options.
     pub options: u16,
@@ -38,18 +38,18 @@ pub struct MessageHeader {
     pub guid: Option<Guid>,
     /// Component id.
     pub component: Option<u32>,
-    /// When, in the clock of the session.
+    /// Time stamp in the session's clock.
     pub timestamp: Option<u64>,
-    /// The writing thread.
+    /// The thread that wrote the message.
     pub thread_id: Option<u32>,
-    /// The writing process.
+    /// The process that wrote the message.
     pub process_id: Option<u32>,
-    /// Bytes of the header with its members: where the arguments start.
+    /// Size of the header in bytes including its members, which is the offset of the arguments.
     pub size: usize,
 }
 
 impl MessageHeader {
-    /// Takes a header apart. `None` where a member does not fit.
+    /// Parses a header. Returns `None` if a member does not fit.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let options = u16_at(bytes, 6)?;
@@ -77,9 +77,9 @@ impl MessageHeader {
         Some(header)
     }
 
-    /// Appends the header with the members that are there, in the order of the page about `TraceMessage`, for a record with
-    /// `data` bytes of arguments. `None`, and nothing is appended, where the record has more than 65535 bytes. `options` and
-    /// `size` are not looked at.
+    /// Appends the header of a record with `data` bytes of arguments. The members that are present follow in the order that the
+    /// documentation of `TraceMessage` specifies. Returns `None` without appending anything if the record has more than 65535
+    /// bytes. `options` and `size` are ignored.
     pub fn push(&self, data: usize, out: &mut Vec<u8>) -> Option<()> {
         let mut options = 0;
         let mut members = Vec::with_capacity(MAX_SIZE);

@@ -1,8 +1,8 @@
-//! Raw layouts of an `.etl` file: each a struct, its size as a constant, `parse` and `to_bytes`.
+//! Raw layouts of an `.etl` file. Each is a struct with a constant for its size, `parse` and `to_bytes`.
 //!
-//! A file is a sequence of buffers; a buffer is a [`BufferHeader`](buffer::BufferHeader) and records, each 8-aligned. The
-//! first record of the first buffer is the [`LogfileHeader`](logfile::LogfileHeader). This module knows where bytes are, not what
-//! they mean together; it must never fail in another way than by answering `None`.
+//! A file is a sequence of buffers. A buffer is a [`BufferHeader`](buffer::BufferHeader) followed by records, each aligned to 8
+//! bytes. The first record of the first buffer is the [`LogfileHeader`](logfile::LogfileHeader). This module knows where the
+//! bytes are, not what they mean together. Its only failure is returning `None`.
 
 pub mod buffer;
 pub(crate) mod bytes;

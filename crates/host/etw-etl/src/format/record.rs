@@ -1,11 +1,11 @@
-//! Where a record starts and ends: the marker and the size that every header type has in its own place.
+//! Where a record starts and ends. Every header type has a marker, and a size at an offset of its own.
 
 use super::bytes::{u8_at, u16_at};
 use super::{classic, event, message};
 
-/// Marker bit: the record has a header of this family.
+/// Marker bit: the record has one of the headers described here.
 pub const MARKER_HEADER: u8 = 0x80;
-/// Marker bit: the header type says which layout.
+/// Marker bit: the header type selects the layout.
 pub const MARKER_EVENT_TRACE: u8 = 0x40;
 /// Marker bit: a WPP message.
 pub const MARKER_MESSAGE: u8 = 0x10;
@@ -20,7 +20,7 @@ pub enum Layout {
     System,
     /// `SYSTEM_TRACE_HEADER` without processor times.
     Compact,
-    /// `PERFINFO_TRACE_HEADER`: kernel events with a time and nothing else.
+    /// `PERFINFO_TRACE_HEADER`: kernel events with only a time stamp.
     PerfInfo,
     /// `EVENT_TRACE_HEADER`: classic (MOF) events.
     Full,
@@ -28,12 +28,12 @@ pub enum Layout {
     Instance,
     /// `MESSAGE_TRACE_HEADER`: WPP messages.
     Message,
-    /// Another header: its size is known, its layout is not.
+    /// Another header of known size and unknown layout.
     Foreign,
 }
 
 impl Layout {
-    /// Bytes of the header, and of the smallest record.
+    /// Returns the size of the header in bytes, which is also the size of the smallest record.
     #[must_use]
     pub const fn header_size(self) -> usize {
         match self {
@@ -60,24 +60,24 @@ impl Layout {
         }
     }
 
-    /// Whether the header type is one that 32-bit systems write.
+    /// Returns whether the header type is one that 32-bit systems write.
     pub(crate) const fn is_32_bit(header_type: u8) -> bool {
         matches!(header_type, 1 | 3 | 10 | 11 | 16 | 18)
     }
 }
 
-/// What stands at a place in a buffer.
+/// What is at an offset in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A record of this layout and size.
     Record(Layout, usize),
-    /// The filling behind the last record, or the end of the bytes.
+    /// The padding after the last record, or the end of the bytes.
     End,
-    /// Something that is not a record, or one that does not fit.
+    /// Not a record, or a record that does not fit.
     Bad,
 }
 
-/// Looks at the bytes of a buffer from some record on to their end.
+/// Examines the bytes of a buffer from a record boundary to the end.
 #[must_use]
 pub fn next(bytes: &[u8]) -> Next {
     let Some(&[first, second, header_type, marker]) = bytes.first_chunk() else {
@@ -105,7 +105,7 @@ pub fn next(bytes: &[u8]) -> Next {
     }
 }
 
-/// The header type of a record: a byte that only layouts of the event-trace family have.
+/// Returns the header type of a record. Only layouts of the event-trace family have this byte.
 pub(crate) fn header_type(record: &[u8]) -> u8 {
     u8_at(record, 2).unwrap_or_default()
 }

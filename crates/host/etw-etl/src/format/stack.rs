@@ -1,24 +1,24 @@
-//! Definitions of stack keys: the records that say which return addresses a key of an extended item stands for.
+//! Definitions of stack keys: records that give the return addresses for the key in an extended item.
 //!
-//! Public analyses of the kernel name the hooks (group `STACKWALK`, types create, delete and rundown), and public readers
-//! take the data as a key and addresses. That any of the three defines a key is their reading and ours; no captured file with
-//! one was at hand.
+//! Public analyses of the kernel name the hooks (group `STACKWALK`, types create, delete and rundown), and public readers parse
+//! the data as a key and addresses. They treat all three types as definitions of a key, and so does this module; no captured file
+//! with such a record was available to confirm it.
 
 use super::bytes::{u64_at, utf16z};
 use super::classic::{PERFINFO_SIZE, SYSTEM_SIZE, SystemHeader, TYPE_PERFINFO_64, TYPE_SYSTEM_64};
 use super::record::Layout;
 use etw_types::Guid;
 
-/// Hook of a definition that is written when a key is new.
+/// Hook of the definition that is written when a key is created.
 pub const HOOK_CREATE: u16 = 0x1822;
-/// Hook of a definition that is written when a key is forgotten.
+/// Hook of the definition that is written when a key is deleted.
 pub const HOOK_DELETE: u16 = 0x1823;
-/// Hook of a definition that is written for every key when a trace ends.
+/// Hook of the definition that is written for every key when a trace ends.
 pub const HOOK_RUNDOWN: u16 = 0x1824;
-/// Hook of `WMI_LOG_TYPE_BINARY_PATH`: where a provider's binary is.
+/// Hook of `WMI_LOG_TYPE_BINARY_PATH`: the path of a provider's binary.
 pub const HOOK_BINARY_PATH: u16 = 0x0043;
 
-/// Appends the definition of a key; whether it has at most 65535 bytes, else nothing is appended.
+/// Appends the definition of a key. Returns `false` without appending anything if it has more than 65535 bytes.
 pub fn push_definition(out: &mut Vec<u8>, hook_id: u16, stamp: u64, key: u64, frames: &[u64]) -> bool {
     let Ok(size) = u16::try_from(PERFINFO_SIZE + 8 + frames.len() * 8) else {
         return false;
@@ -37,7 +37,7 @@ pub fn push_definition(out: &mut Vec<u8>, hook_id: u16, stamp: u64, key: u64, fr
     true
 }
 
-/// The key and the addresses that a record defines, where it defines any.
+/// Returns the key and the addresses that a record defines, or `None` if it defines none.
 pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<(u64, Vec<u64>)> {
     let start = match layout {
         Layout::PerfInfo | Layout::System | Layout::Compact => layout.header_size(),
@@ -51,10 +51,10 @@ pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<(u64, Vec<u64>
     Some((u64_at(record, start)?, frames.iter().map(|frame| u64::from_le_bytes(*frame)).collect()))
 }
 
-/// A record that names the binary of a provider: `None` where it has more than 65535 bytes.
+/// Creates a record that names the binary of a provider. Returns `None` if it has more than 65535 bytes.
 ///
-/// The documents say that such a record maps a provider's GUID to a path, and not how: the GUID and the path in UTF-16 with
-/// its terminator are our choice.
+/// The documentation says that such a record maps a provider's GUID to a path, but not in which layout. This crate writes the
+/// GUID, then the path as NUL-terminated UTF-16.
 #[must_use]
 pub fn binary_path(stamp: u64, process_id: u32, provider: &Guid, path: &str) -> Option<Vec<u8>> {
     let path = utf16z(path);

@@ -15,58 +15,114 @@ use crate::read::records::stamp;
 use crate::read::stacks::Stacks;
 use crate::time::{Clock, FileTime};
 
-/// What all headers have in common. A member that a layout does not have is `None` or zero.
+/// What all headers have in common. Members that a layout does not have are `None` or zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The layout in the file.
+    /// The layout of the header in the file.
     pub layout: Layout,
-    /// Whether a 32-bit system wrote it.
+    /// Whether a 32-bit system wrote the event.
     pub is_32_bit: bool,
-    /// When, in the clock of the session.
+    /// Time stamp in the session's clock.
     pub stamp: u64,
-    /// When.
+    /// Time of the event.
     pub time: FileTime,
-    /// The processor whose buffer it was in.
+    /// The processor whose buffer held the event.
     pub cpu: u16,
-    /// The writing thread.
+    /// The thread that wrote the event.
     pub thread_id: Option<u32>,
-    /// The writing process.
+    /// The process that wrote the event.
     pub process_id: Option<u32>,
-    /// The provider; the class of a classic event, the message GUID of WPP.
+    /// The provider, the class of a classic event, or the message GUID of a WPP message.
     pub provider: Option<Guid>,
-    /// Id, version, channel, level, opcode, task, keyword. A kernel event's id is its hook id, a message's its number.
+    /// Id, version, channel, level, opcode, task, keyword. The id of a kernel event is its hook id, that of a WPP message its
+    /// number.
     pub descriptor: EventDescriptor,
-    /// Flags of an `EVENT_HEADER`.
+    /// Flags of the `EVENT_HEADER`.
     pub flags: u16,
-    /// Property of an `EVENT_HEADER`.
+    /// Property of the `EVENT_HEADER`.
     pub property: u16,
-    /// Time of the thread in kernel mode.
+    /// Kernel-mode time of the thread.
     pub kernel_time: u32,
-    /// Time of the thread in user mode.
+    /// User-mode time of the thread.
     pub user_time: u32,
-    /// The activity.
+    /// The activity id.
     pub activity: Option<Guid>,
-    /// The sequence number of a message.
+    /// The sequence number of a WPP message.
     pub sequence: Option<u32>,
 }
 
-/// A record of a trace: an event, or something that a reader of events passes on undecoded.
+/// A record of a trace: an event, or another record that is passed on undecoded.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::decode::Kind;
+/// use etw_etl::{Event, EventRef, ExtendedType, Header};
+/// use etw_types::tracelogging::{Field, Value, Visitor};
+///
+/// let event: Event = traced("Read", Opcode::Info).with_stack(&[0x1000, 0x2000]);
+/// let Header { provider, descriptor, activity, .. } = &event.header;
+/// assert_eq!((*provider, descriptor.level), (Some(Guid::from_name("MyDriver")), Level::Informational));
+/// assert_eq!((*activity, event.related()), (None, None));
+/// assert_eq!(event.stack(), Some(vec![0x1000, 0x2000]));
+/// assert_eq!(event.kind(), Kind::TraceLogging);
+/// assert!(event.item(ExtendedType::PROV_TRAITS).is_some() && !event.record().is_empty());
+///
+/// // The same without a copy, as `Reader::next_ref` has it.
+/// let borrowed: EventRef<'_> = event.as_ref();
+/// assert_eq!(borrowed.class(), *provider);
+/// assert_eq!((borrowed.kind(), borrowed.payload()), (event.kind(), event.payload()));
+/// assert_eq!((borrowed.items().count(), borrowed.related(), borrowed.stack_key()), (event.items().count(), None, None));
+/// assert_eq!((borrowed.stack(), borrowed.stack_process()), (event.stack(), event.header.process_id));
+/// assert_eq!(borrowed.item(ExtendedType::EVENT_SCHEMA_TL), event.item(ExtendedType::EVENT_SCHEMA_TL));
+/// assert_eq!(borrowed.decode().to_string(), "MyDriver/Read Length=512");
+/// assert_eq!(borrowed.to_event().record(), borrowed.record());
+/// assert_eq!(borrowed.parts().and_then(|parts| parts.provider_name()).as_deref(), Some("MyDriver"));
+///
+/// /// Takes what it is about, without building the rest.
+/// #[derive(Default)]
+/// struct Lengths(Vec<u64>);
+/// impl<'a> Visitor<'a> for Lengths {
+///     fn value(&mut self, field: &Field<'a>, value: Value<'a>) {
+///         if let (b"Length", Value::Unsigned(length)) = (field.name, value) {
+///             self.0.push(length);
+///         }
+///     }
+/// }
+/// let mut lengths = Lengths::default();
+/// assert_eq!((borrowed.visit(&mut lengths), lengths.0), (Ok(true), vec![512]));
+/// let clock = etw_etl::WriterOptions::default().clock;
+/// assert!(EventRef::from_record(borrowed.record(), 0, &clock).is_some());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its header.
+    /// The header.
     pub header: Header,
     record: Vec<u8>,
-    /// Where the extended items start.
+    /// Offset of the extended items.
     items: usize,
-    /// Where the data starts.
+    /// Offset of the data.
     data: usize,
     stack: Option<Arc<[u64]>>,
 }
 
-/// An [`Event`] whose bytes are somebody else's, such as a reader's: taking one apart allocates nothing.
+/// An [`Event`] that borrows its bytes, for example from a reader. Parsing one does not allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventRef<'a> {
-    /// Its header.
+    /// The header.
     pub header: Header,
     record: &'a [u8],
     items: usize,
@@ -76,14 +132,14 @@ pub struct EventRef<'a> {
 }
 
 impl Event {
-    /// The event of a record as it stands in a buffer, such as one that a session delivers while it runs. `None` where the
-    /// bytes do not start with a record, and for a record without a time of its own.
+    /// Parses a record as it is stored in a buffer, for example one that a live session delivers. Returns `None` if the bytes do
+    /// not start with a record, or if the record has no time stamp.
     #[must_use]
     pub fn from_record(bytes: &[u8], cpu: u16, clock: &Clock) -> Option<Self> {
         EventRef::from_record(bytes, cpu, clock).map(|event| event.to_event())
     }
 
-    /// The same event without bytes of its own.
+    /// Borrows the event.
     #[must_use]
     pub fn as_ref(&self) -> EventRef<'_> {
         EventRef {
@@ -96,62 +152,62 @@ impl Event {
         }
     }
 
-    /// Gives the event the stack that its stack key stands for, as [`EventRef::stack`] then returns: a reader of a file does
-    /// this by itself.
+    /// Sets the stack that the event's stack key refers to, which [`EventRef::stack`] then returns. A [`Reader`](crate::Reader)
+    /// does this automatically.
     #[must_use]
     pub fn with_stack(mut self, frames: &[u64]) -> Self {
         self.stack = Some(Arc::from(frames));
         self
     }
 
-    /// The whole record as it stands in the file.
+    /// Returns the whole record as it is stored in the file.
     #[must_use]
     pub fn record(&self) -> &[u8] {
         &self.record
     }
 
-    /// The event's own data: what follows header and extended items.
+    /// Returns the event's own data, which follows the header and the extended items.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         self.as_ref().payload()
     }
 
-    /// The extended items.
+    /// Returns the extended items.
     pub fn items(&self) -> impl Iterator<Item = ExtendedItem<'_>> {
         self.as_ref().items()
     }
 
-    /// The data of the first extended item of this type.
+    /// Returns the data of the first extended item of this type.
     #[must_use]
     pub fn item(&self, kind: ExtendedType) -> Option<&[u8]> {
         self.as_ref().item(kind)
     }
 
-    /// The related activity.
+    /// Returns the related activity id.
     #[must_use]
     pub fn related(&self) -> Option<Guid> {
         self.as_ref().related()
     }
 
-    /// The stack; see [`EventRef::stack`].
+    /// Returns the stack; see [`EventRef::stack`].
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
         self.as_ref().stack()
     }
 
-    /// What kind of event it is.
+    /// Returns the kind of the event.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.as_ref().kind()
     }
 
-    /// Whether the event carries TraceLogging metadata.
+    /// Returns whether this is a TraceLogging event.
     #[must_use]
     pub fn is_trace_logging(&self) -> bool {
         self.kind() == Kind::TraceLogging
     }
 
-    /// Decodes the event as far as it describes itself.
+    /// Decodes the event as far as it is self-describing.
     #[must_use]
     pub fn decode(&self) -> Decoded {
         self.as_ref().decode()
@@ -159,7 +215,7 @@ impl Event {
 }
 
 impl<'a> EventRef<'a> {
-    /// Takes a record apart.
+    /// Parses a record.
     pub(crate) fn new(layout: Layout, stamp: u64, cpu: u16, clock: &Clock, record: &'a [u8]) -> Self {
         let mut header = Header {
             layout,
@@ -184,7 +240,7 @@ impl<'a> EventRef<'a> {
         Self { header, record, items, data, stack: None, stack_process: None }
     }
 
-    /// As [`Event::from_record`], without a copy.
+    /// Like [`Event::from_record`], but does not copy the bytes.
     #[must_use]
     pub fn from_record(bytes: &'a [u8], cpu: u16, clock: &Clock) -> Option<Self> {
         let Next::Record(layout, size) = record::next(bytes) else {
@@ -194,7 +250,7 @@ impl<'a> EventRef<'a> {
         Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
-    /// The stack that the event's key stands for, or that the kernel wrote behind the event.
+    /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event.
     pub(crate) fn resolve(mut self, stacks: &'a Stacks, place: &mut usize) -> Self {
         self.stack = self.stack_key().and_then(|key| stacks.get(key));
         if self.stack.is_none()
@@ -206,7 +262,7 @@ impl<'a> EventRef<'a> {
         self
     }
 
-    /// The event with bytes of its own.
+    /// Copies the event and its bytes.
     #[must_use]
     pub fn to_event(&self) -> Event {
         Event {
@@ -218,73 +274,74 @@ impl<'a> EventRef<'a> {
         }
     }
 
-    /// The whole record as it stands in the file.
+    /// Returns the whole record as it is stored in the file.
     #[must_use]
     pub const fn record(&self) -> &'a [u8] {
         self.record
     }
 
-    /// The event's own data: what follows header and extended items.
+    /// Returns the event's own data, which follows the header and the extended items.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.record.get(self.data..).unwrap_or_default()
     }
 
-    /// The extended items.
+    /// Returns the extended items.
     pub fn items(&self) -> impl Iterator<Item = ExtendedItem<'a>> + use<'a> {
-        // Without items there is nothing between header and data.
+        // Without items, the header and the data are adjacent, and this range is empty.
         Items::new(self.record.get(..self.data).unwrap_or_default(), self.items)
     }
 
-    /// The data of the first extended item of this type.
+    /// Returns the data of the first extended item of this type.
     #[must_use]
     pub fn item(&self, kind: ExtendedType) -> Option<&'a [u8]> {
         self.items().find(|item| item.kind == kind).map(|item| item.data)
     }
 
-    /// The related activity.
+    /// Returns the related activity id.
     #[must_use]
     pub fn related(&self) -> Option<Guid> {
         self.items().find_map(|item| item.related_activity())
     }
 
-    /// The key of the event's stack, where it has one in place of the stack.
+    /// Returns the key of the event's stack, if the event has a key instead of the stack itself.
     #[must_use]
     pub fn stack_key(&self) -> Option<u64> {
         self.items().find_map(|item| item.stack_key())
     }
 
-    /// The return addresses of the event's stack, the innermost first: those of the event itself, those that its key stands for,
-    /// or those of the `StackWalk` events that belong to it.
+    /// Returns the return addresses of the event's stack, innermost first. They come from the event itself, from its stack key,
+    /// or from the `StackWalk` events that belong to it.
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
         self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(<[u64]>::to_vec))
     }
 
-    /// The process whose stack it is: the writing one, or the one that a `StackWalk` event names for events without.
+    /// Returns the process that the stack belongs to: the one that wrote the event or, if the event does not name a process, the
+    /// one named by the `StackWalk` event.
     #[must_use]
     pub fn stack_process(&self) -> Option<u32> {
         self.header.process_id.or(self.stack_process)
     }
 
-    /// What kind of event it is.
+    /// Returns the kind of the event.
     #[must_use]
     pub fn kind(&self) -> Kind {
         Kind::of(self)
     }
 
-    /// The traits, the metadata and the values of a TraceLogging event.
+    /// Returns the traits, the metadata and the values of a TraceLogging event.
     #[must_use]
     pub fn parts(&self) -> Option<Parts<'a>> {
         Parts::of_ref(self)
     }
 
-    /// Shows the values of a TraceLogging event to a visitor, one after the other and without keeping any: the way for who wants
-    /// few of them, or many events. Answers whether the event has values to show and all of them were.
+    /// Passes the values of a TraceLogging event to a visitor one by one, without keeping any. Use this to read only a few
+    /// values, or very many events. Returns `true` if this is a TraceLogging event and its metadata covers the whole payload.
     ///
     /// # Errors
     ///
-    /// Where metadata or payload do not decode; what came before was shown.
+    /// Fails if the metadata or the payload does not decode. The values before the error have been visited.
     pub fn visit(&self, visitor: &mut impl Visitor<'a>) -> Result<bool, DecodeError> {
         let Some(parts) = self.parts() else {
             return Ok(false);
@@ -293,7 +350,7 @@ impl<'a> EventRef<'a> {
         tracelogging::decode(&metadata, parts.payload, visitor).map(<[u8]>::is_empty)
     }
 
-    /// Decodes the event as far as it describes itself.
+    /// Decodes the event as far as it is self-describing.
     #[must_use]
     pub fn decode(&self) -> Decoded {
         decode(self)
@@ -301,7 +358,7 @@ impl<'a> EventRef<'a> {
 }
 
 impl Header {
-    /// Fills in what the layout has; returns where the items or the data start.
+    /// Fills in the members that the layout has. Returns the offset of the items or of the data.
     fn fill(&mut self, record: &[u8]) -> Option<usize> {
         match self.layout {
             Layout::Event => self.fill_event(&EventHeader::parse(record)?),

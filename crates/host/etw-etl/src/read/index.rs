@@ -1,5 +1,5 @@
-//! The first pass over a file: where its buffers are, what each starts with, what is lost, and what events say about
-//! other events: schemas, and what stack keys stand for.
+//! The first pass over a file. It finds the buffers and their earliest time stamps, losses, and events that describe other
+//! events: schemas, images and stacks.
 
 use std::io::{Read, Seek};
 
@@ -35,13 +35,13 @@ impl Collected {
         self.collect_images(buffer);
     }
 
-    /// Takes the images of a buffer: also a rundown at the end of a trace tells of images that were there all the time.
+    /// Collects the images of a buffer. Even a rundown at the end of a trace describes images that were loaded throughout.
     fn collect_images(&mut self, buffer: &Buffer) {
         for slot in &buffer.slots {
             let record = buffer.record(*slot);
             let is_image = match slot.layout {
                 Layout::System | Layout::Compact | Layout::PerfInfo => {
-                    // A load (in two groups), an unload, and the two of a rundown.
+                    // A load (in two groups), an unload, and the two rundown events.
                     matches!(u16_at(record, 6), Some(0x030A | 0x140A | 0x1402..=0x1404))
                 }
                 Layout::Full | Layout::Event => guid_at(record, 0x18) == Some(IMAGE_ID),
@@ -56,13 +56,13 @@ impl Collected {
     }
 }
 
-/// The class of events that tell of images and their PDBs.
+/// The class of events that describe images and their PDBs.
 const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de);
 
-/// Bytes of a buffer's header.
+/// Size of a buffer header in bytes.
 const HEADER: u64 = 0x48;
 
-/// A buffer that has records. 16 bytes for each buffer of a file are all that reading keeps of it.
+/// A buffer that has records. These 16 bytes per buffer are all that the reader keeps permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     /// The earliest time stamp.
@@ -71,8 +71,8 @@ pub(crate) struct Entry {
     pub(crate) offset: u64,
 }
 
-/// Finds all buffers from an offset on, the earliest first, and the end of the last one. What the end of a growing file lacks of a
-/// buffer is not there yet, and not lost.
+/// Finds all buffers from an offset on. Returns them ordered by their earliest time stamp, and the end of the last one. If the
+/// file `grows`, an incomplete buffer at its end is not counted as lost, because the rest may still be written.
 pub(crate) fn index<R: Read + Seek>(
     source: &mut Source<R>,
     header: &LogfileHeader,
@@ -132,8 +132,8 @@ pub(crate) fn index<R: Read + Seek>(
     (entries, offset)
 }
 
-/// Where the next buffer can be behind a place that holds none: at a multiple of the buffers' size. Compressed buffers have
-/// sizes of their own, so there is no such place.
+/// Returns where the next buffer can start after an offset that holds none: at the next multiple of the buffer size. Returns
+/// `None` for compressed buffers, because their sizes differ.
 fn behind(offset: u64, header: &LogfileHeader) -> Option<u64> {
     let stride = u64::from(header.buffer_size);
     if stride < HEADER || header.log_file_mode & MODE_COMPRESSED != 0 {

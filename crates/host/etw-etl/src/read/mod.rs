@@ -1,9 +1,9 @@
-//! Reading a file: its events in the order of time, across buffers, with bounded memory.
+//! Reads the events of a file in time order, across buffers, with bounded memory.
 //!
-//! Buffers of several processors overlap in time. A first pass notes the earliest time stamp of every buffer; the second
-//! opens a buffer when its time has come and takes the earliest event of all open ones. Open buffers are in memory up to a
-//! limit; beyond it the one that is needed last is dropped and read again later. So the order holds for any file, and a file
-//! whose buffers all overlap costs time, not memory.
+//! The buffers of several processors overlap in time. A first pass records the earliest time stamp of every buffer. The second
+//! pass opens a buffer when its time has come and returns the earliest event of all open buffers. Open buffers are kept in memory
+//! up to a limit; beyond it, the buffer that is needed last is dropped and read again later. The order is therefore correct for
+//! any file, and a file whose buffers all overlap costs time rather than memory.
 
 mod decompress;
 pub(crate) mod event;
@@ -37,12 +37,12 @@ use report::{LossReason, Report};
 use source::{Found, Source};
 use stacks::Stacks;
 
-/// How a file is read.
+/// How to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderOptions {
-    /// Memory for buffers, about, in bytes; one buffer is always held.
+    /// Approximate memory for buffers, in bytes. At least one buffer is always kept.
     pub memory: usize,
-    /// Whether the file is still being written: what its end lacks of a buffer is not lost but not there yet, and
+    /// Whether the file is still being written. An incomplete buffer at its end is then not counted as lost, and
     /// [`Reader::refresh`] looks for more.
     pub grows: bool,
 }
@@ -53,7 +53,52 @@ impl Default for ReaderOptions {
     }
 }
 
-/// A file being read. As an iterator it gives every record, the logfile header included, the earliest first.
+/// Reads a file. As an iterator it returns every record including the logfile header, in time order.
+///
+/// ```
+/// use etw_etl::{Clock, EventData, Loss, LossReason, Reader, ReaderOptions, Report, Writer, WriterOptions};
+/// use std::path::Path;
+///
+/// let path = std::env::temp_dir().join(format!("etw-etl-reader-{}.etl", std::process::id()));
+/// let mut writer = Writer::create(&path, WriterOptions::default())?;
+/// for timestamp in [1, 2] {
+///     writer.write(0, &EventData { timestamp, ..EventData::default() })?;
+/// }
+/// writer.close()?;
+///
+/// let mut reader = Reader::open_with(&path, ReaderOptions { memory: 1 << 20, ..ReaderOptions::default() })?;
+/// assert_eq!(*reader.clock(), Clock::of(reader.header(), reader.clock().start_stamp));
+/// assert!(reader.next_time().is_some());
+/// let mut count = 0;
+/// // `next_ref` shows each event where it lies; the iterator copies.
+/// while reader.next_ref().is_some() {
+///     count += 1;
+/// }
+/// assert!(reader.memory_held() <= 1 << 20);
+/// reader.rewind();
+/// assert_eq!(reader.by_ref().count(), count);
+///
+/// // What a decoder needs: schemas and images that the trace itself has.
+/// let (schemas, images) = (reader.schemas(), reader.images());
+/// assert!(images.is_empty());
+/// assert!(reader.refresh()?.is_none(), "a file that does not grow has nothing new");
+/// let decoder = etw_etl::Decoder::of(&reader, [schemas as _]);
+/// # drop(decoder);
+///
+/// let Report { losses, events_lost, .. } = reader.report();
+/// assert!(reader.report().is_whole() && *events_lost == 0 && losses.is_empty());
+/// assert!(reader.get_mut().metadata()?.len() > 0, "the file itself");
+///
+/// // A file that was cut tells what is missing.
+/// let bytes = std::fs::read(&path)?;
+/// let cut = std::io::Cursor::new(&bytes[..bytes.len() / 2 + 100]);
+/// let mut reader = Reader::build(cut, Path::new("cut.etl"), ReaderOptions::default())?;
+/// reader.by_ref().for_each(drop);
+/// let [Loss { reason, .. }] = &reader.report().losses[..] else { return Err("no loss".into()) };
+/// assert_eq!(*reason, LossReason::Truncated);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Reader<R = File> {
     source: Source<R>,
@@ -64,34 +109,34 @@ pub struct Reader<R = File> {
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
     images: Arc<Images>,
-    /// Where in the stacks the last event was.
+    /// Position in the stacks of the last event.
     stack_place: usize,
     entries: Vec<Entry>,
-    /// Where the next buffer of a growing file will be.
+    /// Offset of the next buffer of a growing file.
     end: u64,
-    /// How many of the entries were opened.
+    /// Number of entries that have been opened.
     opened: usize,
-    /// Open buffers: time stamp of the next record, number of the entry, number of the record.
+    /// Open buffers: time stamp of the next record, index of the entry, index of the record.
     open: BTreeSet<(u64, usize, usize)>,
-    /// Those of them that are in memory.
+    /// The open buffers that are in memory, by time stamp of the next record and index of the entry.
     loaded: BTreeMap<(u64, usize), Buffer>,
     held: usize,
-    /// The buffer that the last event came from: it is not among the open ones.
+    /// The buffer that the last event came from. It is not in `open`.
     current: Option<Current>,
 }
 
-/// A buffer that events are taken from.
+/// A buffer that events are being taken from.
 #[derive(Debug)]
 struct Current {
-    /// Number of the entry.
+    /// Index of the entry.
     number: usize,
-    /// Number of the next record.
+    /// Index of the next record.
     position: usize,
     buffer: Buffer,
 }
 
 impl Current {
-    /// Time stamp, entry and record that come next.
+    /// Returns the time stamp, entry and index of the next record.
     fn key(&self) -> Option<(u64, usize, usize)> {
         self.buffer.slots.get(self.position).map(|slot| (slot.stamp, self.number, self.position))
     }
@@ -102,7 +147,7 @@ impl Reader<File> {
     ///
     /// # Errors
     ///
-    /// Where the file cannot be opened or read, or does not start with a buffer. Damage further on is in the
+    /// Fails if the file cannot be opened or read, or does not start with a buffer. Further damage is listed in the
     /// [`report`](Self::report).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, ReaderOptions::default())
@@ -112,7 +157,7 @@ impl Reader<File> {
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open).
+    /// See [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: ReaderOptions) -> Result<Self, Error> {
         let path = path.as_ref();
         let file = File::open(path).map_err(Error::io("open", path))?;
@@ -121,20 +166,20 @@ impl Reader<File> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Reads a trace from anything that can be read and sought, such as bytes in a `Cursor`.
+    /// Reads a trace from any seekable source, such as bytes in a `Cursor`.
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open); the path in the error says that there is none.
+    /// See [`open`](Self::open). Errors name `(a stream)` instead of a path.
     pub fn new(file: R, options: ReaderOptions) -> Result<Self, Error> {
         Self::build(file, Path::new("(a stream)"), options)
     }
 
-    /// Reads a trace from something that stands for this path in errors.
+    /// Reads a trace from a source that errors refer to by this path.
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open).
+    /// See [`open`](Self::open).
     pub fn build(file: R, path: &Path, options: ReaderOptions) -> Result<Self, Error> {
         let mut source = Source::new(file).map_err(Error::io("read", path))?;
         let mut report = Report::default();
@@ -178,57 +223,65 @@ impl<R: Read + Seek> Reader<R> {
         })
     }
 
-    /// The logfile header; assumptions in its place where the file's own is damaged.
+    /// Returns the logfile header, or default values if that of the file is damaged.
     #[must_use]
     pub const fn header(&self) -> &LogfileHeader {
         &self.header
     }
 
-    /// How the time stamps become moments.
+    /// Returns the clock that converts time stamps to points in time.
     #[must_use]
     pub const fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// What is in the file and what is lost of it. Complete from the start.
+    /// Returns what the file contains and what was lost. Complete as soon as the file is opened.
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The schemas that the file carries. Complete from the start.
+    /// Returns the schemas in the file. Complete as soon as the file is opened.
     #[must_use]
     pub fn schemas(&self) -> Arc<TraceSchemas> {
         Arc::clone(&self.schemas)
     }
 
-    /// The images that the file tells of. Complete from the start; those that a growing file tells of later are not among them.
+    /// Returns the images that the file describes. Complete as soon as the file is opened; [`refresh`](Self::refresh) adds those
+    /// of new buffers.
     #[must_use]
     pub fn images(&self) -> Arc<Images> {
         Arc::clone(&self.images)
     }
 
-    /// Looks for buffers that a growing file got since it was opened or refreshed; returns the schemas that they carry, or `None`
-    /// if there is no new buffer. Events of new buffers come after all earlier ones, in the order of time among themselves.
+    /// Looks for buffers that were appended to a growing file since it was opened or last refreshed. Returns the schemas that
+    /// they contain, or `None` if there is no new buffer. Events of new buffers follow all earlier events, and are in time order
+    /// among themselves.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or became shorter.
+    /// Fails if the file cannot be read or has become shorter.
     pub fn refresh(&mut self) -> io::Result<Option<Arc<TraceSchemas>>> {
         let length = self.source.file.seek(SeekFrom::End(0))?;
         if length < self.end {
             return Err(io::Error::other("the file became shorter: another trace is in its place"));
         }
         self.source.length = length;
-        let mut found = Collected { stacks: std::mem::take(&mut self.stacks), ..Collected::default() };
+        let mut found = Collected {
+            stacks: std::mem::take(&mut self.stacks),
+            images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
+            ..Collected::default()
+        };
         let (mut entries, end) =
             index(&mut self.source, &self.header, &mut self.report, &mut found, self.end, self.options.grows);
         let is_new = end != std::mem::replace(&mut self.end, end);
         if is_new {
             found.stacks.finish();
             self.stack_place = 0;
+            self.report.stacks_dropped = found.stacks.dropped();
         }
         self.stacks = found.stacks;
+        self.images = Arc::new(found.images);
         self.entries.append(&mut entries);
         if let Some(later) = self.entries.get_mut(self.opened..) {
             later.sort_unstable();
@@ -236,12 +289,12 @@ impl<R: Read + Seek> Reader<R> {
         Ok(is_new.then(|| Arc::new(found.schemas)))
     }
 
-    /// What the trace is read from.
+    /// Returns the source of the trace.
     pub const fn get_mut(&mut self) -> &mut R {
         &mut self.source.file
     }
 
-    /// Starts again with the first event.
+    /// Starts again at the first event.
     pub fn rewind(&mut self) {
         self.entries.sort_unstable();
         self.opened = 0;
@@ -252,14 +305,14 @@ impl<R: Read + Seek> Reader<R> {
         self.stack_place = 0;
     }
 
-    /// When the next event was, without taking it.
+    /// Returns the time of the next event without consuming the event.
     pub fn next_time(&mut self) -> Option<FileTime> {
         self.advance()?;
         let (stamp, ..) = self.current.as_ref()?.key()?;
         Some(self.clock.time(stamp))
     }
 
-    /// Memory that buffers hold at the moment.
+    /// Returns the memory of the buffered records, in bytes, without the current buffer.
     #[must_use]
     pub const fn memory_held(&self) -> usize {
         self.held
@@ -276,7 +329,7 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Takes an open buffer out of memory, or reads it once more.
+    /// Takes an open buffer from the loaded ones, or reads it again.
     fn load(&mut self, stamp: u64, number: usize) -> Option<Buffer> {
         if let Some(buffer) = self.loaded.remove(&(stamp, number)) {
             self.held -= buffer.cost();
@@ -296,8 +349,8 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// The next event, the earliest of those that are left, as the iterator gives it but without a copy: it lives until the
-    /// reader is asked for another.
+    /// Returns the next event in time order, like the iterator but without copying it. It borrows from the reader until the next
+    /// call.
     ///
     /// ```no_run
     /// let mut reader = etw_etl::Reader::open("trace.etl")?;
@@ -316,7 +369,7 @@ impl<R: Read + Seek> Reader<R> {
         Some(event.resolve(&self.stacks, &mut self.stack_place))
     }
 
-    /// Makes the buffer with the earliest record the current one; `None` at the end.
+    /// Makes the buffer with the earliest record the current one. Returns `None` at the end.
     fn advance(&mut self) -> Option<()> {
         while !self.current_is_next() {
             if let Some(current) = self.current.take()
@@ -332,17 +385,17 @@ impl<R: Read + Seek> Reader<R> {
         Some(())
     }
 
-    /// Whether the next record of the current buffer is the earliest of all.
+    /// Returns whether the next record of the current buffer is the earliest of all.
     fn current_is_next(&self) -> bool {
         let Some(key) = self.current.as_ref().and_then(Current::key) else {
             return false;
         };
-        // A buffer that starts at this very moment has to be opened first: the order of buffers decides then.
+        // A buffer that starts at the same time stamp must be opened first, because the order of the buffers then decides.
         self.entries.get(self.opened).is_none_or(|entry| entry.first > key.0)
             && self.open.first().is_none_or(|first| *first > key)
     }
 
-    /// Keeps a buffer for its next record; drops those that are needed last where there is no room.
+    /// Keeps a buffer until its next record is due. If there is no room, drops the buffers that are needed last.
     fn keep(&mut self, stamp: u64, number: usize, buffer: Buffer) {
         self.held += buffer.cost();
         self.loaded.insert((stamp, number), buffer);
@@ -362,7 +415,7 @@ impl<R: Read + Seek> Iterator for Reader<R> {
     }
 }
 
-/// The logfile header and its clock from the bytes of a file's first buffer.
+/// Parses the logfile header and its clock from the bytes of a file's first buffer.
 fn logfile_header(start: &[u8]) -> Option<(LogfileHeader, Clock)> {
     let records = start.get(buffer::SIZE..)?;
     let Next::Record(Layout::System, size) = record::next(records) else {

@@ -6,7 +6,7 @@ use crate::format::bytes::u64_at;
 use crate::format::message::MessageHeader;
 use crate::format::record::{self, Layout, Next};
 
-/// Where a record stands in its buffer, and when it was written.
+/// The position of a record in its buffer, and its time stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) stamp: u64,
@@ -15,34 +15,34 @@ pub(crate) struct Slot {
     pub(crate) layout: Layout,
 }
 
-/// A buffer, unpacked, and its records in the order of time.
+/// A decompressed buffer with its records in time order.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     pub(crate) cpu: u16,
     bytes: Vec<u8>,
     pub(crate) slots: Vec<Slot>,
-    /// Where something stands that is not a record.
+    /// Offset of the first bytes that are not a record.
     pub(crate) bad: Option<usize>,
 }
 
 impl Buffer {
-    /// Finds the records of a buffer of which `bytes` are used, header included.
+    /// Finds the records of a buffer. `bytes` is its used part, including the header.
     pub(crate) fn new(header: &BufferHeader, bytes: Vec<u8>) -> Self {
         let (mut slots, bad) = walk(&bytes);
-        // Stable: records of one moment stay as they were written.
+        // A stable sort: records with equal time stamps keep their order.
         if !slots.is_sorted_by_key(|slot| slot.stamp) {
             slots.sort_by_key(|slot| slot.stamp);
         }
         Self { cpu: header.cpu(), bytes, slots, bad }
     }
 
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     pub(crate) fn record(&self, slot: Slot) -> &[u8] {
         let start = usize::try_from(slot.offset).unwrap_or(usize::MAX);
         self.bytes.get(start..).and_then(|rest| rest.get(..usize::from(slot.size))).unwrap_or_default()
     }
 
-    /// Memory that this buffer holds.
+    /// Returns the memory that this buffer uses.
     pub(crate) fn cost(&self) -> usize {
         size_of::<Self>() + self.bytes.capacity() + self.slots.capacity() * size_of::<Slot>()
     }
@@ -62,7 +62,7 @@ fn walk(bytes: &[u8]) -> (Vec<Slot>, Option<usize>) {
         let (Ok(place), Ok(length)) = (u32::try_from(offset), u16::try_from(size)) else {
             return (slots, Some(offset));
         };
-        // A message without a time, or a record of an unknown layout, belongs behind its predecessor.
+        // A message without a time stamp or a record of unknown layout stays behind its predecessor.
         let stamp = stamp(layout, rest).unwrap_or(previous);
         previous = stamp;
         slots.push(Slot { stamp, offset: place, size: length, layout });
@@ -70,7 +70,7 @@ fn walk(bytes: &[u8]) -> (Vec<Slot>, Option<usize>) {
     }
 }
 
-/// When a record was written, where it says so.
+/// Returns the time stamp of a record, if it has one.
 pub(super) fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
     match layout {
         Layout::PerfInfo => u64_at(record, 0x08),

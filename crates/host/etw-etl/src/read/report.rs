@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Most losses that are kept one by one; later ones are only counted.
+/// Maximum number of losses that are listed; further ones are only counted.
 const MAX_LOSSES: usize = 1000;
 
 /// Why bytes of a file were not read as events.
@@ -13,15 +13,15 @@ pub enum LossReason {
     Truncated,
     /// A buffer's header does not describe a buffer.
     BadBufferHeader,
-    /// A record in a buffer does not fit; the rest of the buffer is left out.
+    /// A record in a buffer does not fit. The rest of the buffer is skipped.
     BadRecord,
-    /// The first record is not a logfile header: times are what the time stamps would be as system time.
+    /// The first record is not a logfile header. Times are computed as if the time stamps were system time.
     NoLogfileHeader,
-    /// A compressed buffer does not unpack.
+    /// A compressed buffer cannot be decompressed.
     BadCompression,
-    /// A buffer is compressed in a format that this crate does not know.
+    /// A buffer uses a compression format that this crate does not support.
     UnknownCompression(u16),
-    /// The system could not read.
+    /// The operating system reported a read error.
     Unreadable(String),
 }
 
@@ -39,14 +39,14 @@ impl fmt::Display for LossReason {
     }
 }
 
-/// A place in a file that was not read as events.
+/// A part of a file that was not read as events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Offset in the file; in a compressed buffer, of the buffer.
+    /// Offset in the file; within a compressed buffer, the offset of the buffer.
     pub offset: u64,
-    /// How many bytes; 0 where nothing but a meaning is lost.
+    /// Number of bytes; 0 if only information about the trace is lost.
     pub bytes: u64,
-    /// Why.
+    /// Why the part was not read.
     pub reason: LossReason,
 }
 
@@ -56,31 +56,32 @@ impl fmt::Display for Loss {
     }
 }
 
-/// What is in a file.
+/// What a file contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Buffers with at least a header.
     pub buffers: u64,
-    /// Records in them, the logfile header included.
+    /// Records in them, including the logfile header.
     pub events: u64,
-    /// Bytes of places for buffers that were never written: preallocated files have them.
+    /// Bytes of buffers that were never written, which preallocated files have.
     pub unwritten_bytes: u64,
-    /// Events that the session says it lost.
+    /// Lost events according to the session.
     pub events_lost: u32,
-    /// Buffers that the session says it lost.
+    /// Lost buffers according to the session.
     pub buffers_lost: u32,
-    /// Call stacks, and definitions of them, that there was no memory for, or that belong to an event with a whole stack.
+    /// Call stacks and their definitions that did not fit into memory, or that belong to an event whose stack is already
+    /// complete.
     pub stacks_dropped: u64,
-    /// Places that could not be read, the first thousand.
+    /// Parts that could not be read; at most the first thousand.
     pub losses: Vec<Loss>,
-    /// How many places there are beyond those.
+    /// Number of further parts that could not be read.
     pub more_losses: u64,
-    /// Bytes of all places that could not be read.
+    /// Total number of bytes that could not be read.
     pub lost_bytes: u64,
 }
 
 impl Report {
-    /// Whether every byte that claims to be of an event was read.
+    /// Returns whether there are no losses.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.losses.is_empty()

@@ -1,4 +1,4 @@
-//! The events of a file that describe other events.
+//! Collects the events of a file that describe other events.
 
 use etw_manifest::envelope;
 use etw_manifest::tdh::{METADATA_CLASS, TraceSchemas};
@@ -10,7 +10,7 @@ use crate::format::event::{self, FLAG_EXTENDED_INFO};
 use crate::format::extended::Items;
 use crate::format::record::Layout;
 
-/// Takes the schemas of a buffer.
+/// Collects the schemas of a buffer.
 pub(super) fn collect(schemas: &mut TraceSchemas, buffer: &Buffer) {
     for slot in &buffer.slots {
         if matches!(slot.layout, Layout::Full | Layout::Event) {
@@ -20,7 +20,7 @@ pub(super) fn collect(schemas: &mut TraceSchemas, buffer: &Buffer) {
 }
 
 fn take(schemas: &mut TraceSchemas, layout: Layout, record: &[u8]) -> Option<()> {
-    // Both headers have the GUID in one place.
+    // Both headers have the GUID at the same offset.
     let guid: Guid = guid_at(record, 0x18)?;
     if layout == Layout::Full {
         if guid == METADATA_CLASS {
@@ -36,7 +36,7 @@ fn take(schemas: &mut TraceSchemas, layout: Layout, record: &[u8]) -> Option<()>
     Some(())
 }
 
-/// What follows header and extended items.
+/// Returns what follows the header and the extended items.
 fn payload(record: &[u8]) -> Option<&[u8]> {
     let has_items = u16_at(record, 4)? & FLAG_EXTENDED_INFO != 0;
     record.get(if has_items { Items::new(record, event::SIZE).end() } else { event::SIZE }..)

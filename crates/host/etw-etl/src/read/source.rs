@@ -1,4 +1,4 @@
-//! Buffers of a file, one at a time: read, unpacked and taken apart.
+//! Reads, decompresses and parses the buffers of a file, one at a time.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -7,22 +7,22 @@ use super::records::Buffer;
 use super::report::LossReason;
 use crate::format::buffer::{self, BufferHeader, MAX_BUFFER_SIZE};
 
-/// A file, its length and how its buffers are compressed.
+/// A file, its length and the compression of its buffers.
 #[derive(Debug)]
 pub(crate) struct Source<R> {
     pub(crate) file: R,
     pub(crate) length: u64,
-    /// `COMPRESSION_FORMAT_*`: the lower half of the first buffer's state.
+    /// `COMPRESSION_FORMAT_*`, from the lower half of the first buffer's state.
     pub(crate) compression: u16,
 }
 
-/// What stands at an offset.
+/// What was found at an offset.
 pub(crate) enum Found {
-    /// A buffer and the bytes to the next one. A loss of the given number of bytes at the given offset may have happened.
+    /// A buffer, the number of bytes to the next one, and possibly a loss: its offset, its size in bytes and the reason.
     Buffer(Buffer, u64, Option<(u64, u64, LossReason)>),
-    /// A buffer that could not be unpacked, and the bytes to the next one.
+    /// A buffer that could not be decompressed, and the number of bytes to the next one.
     Packed(u64, LossReason),
-    /// A place that was never written.
+    /// A buffer that was never written.
     Unwritten,
     /// Not a buffer.
     Bad,
@@ -34,7 +34,7 @@ impl<R: Read + Seek> Source<R> {
         Ok(Self { file, length, compression: 0 })
     }
 
-    /// At most `most` bytes from `offset` on; fewer at the end of the file. Memory follows what is there, not what is asked.
+    /// Reads at most `most` bytes from `offset` on, fewer at the end of the file. Allocates only as much as the file contains.
     pub(crate) fn bytes(&mut self, offset: u64, most: usize) -> io::Result<Vec<u8>> {
         let there = self.length.saturating_sub(offset);
         let most = u64::try_from(most).unwrap_or(u64::MAX).min(there);
@@ -69,7 +69,7 @@ impl<R: Read + Seek> Source<R> {
         let cut = (missing > 0).then(|| (offset + count(bytes.len()), count(missing), LossReason::Truncated));
         let buffer = Buffer::new(header, bytes);
         let bad = buffer.bad.map(|place| (offset + count(place), count(used - place.min(used)), LossReason::BadRecord));
-        // A record that the end of the file cuts is not a bad one.
+        // A record that is cut off by the end of the file is truncated, not bad.
         let loss = match (bad, cut) {
             (Some((place, bytes, _)), Some(_)) => Some((place, bytes, LossReason::Truncated)),
             (bad, cut) => bad.or(cut),
@@ -96,7 +96,7 @@ impl<R: Read + Seek> Source<R> {
         };
         let there = out.len();
         let buffer = Buffer::new(header, out);
-        // Offsets within a compressed buffer have no place in the file: losses are at its start.
+        // Offsets within a compressed buffer do not exist in the file, so losses are reported at its start.
         let rest = |place: usize| count(whole - place.min(whole));
         let loss = match (end, buffer.bad) {
             (Some(reason), bad) => Some((offset, rest(bad.unwrap_or(there)), reason)),

@@ -1,7 +1,7 @@
-//! The call stacks of a file: what stack keys stand for, and the stacks that the kernel writes behind its events.
+//! The call stacks of a file: the definitions of stack keys, and the stacks that the kernel writes after its events.
 //!
-//! A `StackWalk` event names the time stamp and the thread of the event that it belongs to. Kernel and user frames come as two
-//! such events, in any order of buffers; they are one stack here, the innermost frame first.
+//! A `StackWalk` event names the time stamp and the thread of the event that it belongs to. Kernel and user frames are two such
+//! events, which may be in buffers in any order. They are merged into one stack, innermost frame first.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use crate::format::bytes::{u32_at, u64_at};
 use crate::format::record::{Layout, header_type};
 use crate::format::stack::definition;
 
-/// Most memory for definitions and stacks, in bytes, about. Keys and events beyond it stay without.
+/// Approximate maximum memory for definitions and stacks, in bytes. Keys and events beyond it have no stack.
 const MAX_MEMORY: usize = 64 * 1024 * 1024;
-/// What a definition or a stack costs besides its addresses.
+/// Memory cost of a definition or a stack in addition to its addresses.
 const COST: usize = 64;
 
 /// `StackWalk`: a stack.
 const HOOK_STACK: u16 = 0x1820;
-/// `StackWalk`: the key of a stack's kernel part.
+/// `StackWalk`: the key of the kernel part of a stack.
 const HOOK_KEY_KERNEL: u16 = 0x1825;
-/// `StackWalk`: the key of a stack's user part.
+/// `StackWalk`: the key of the user part of a stack.
 const HOOK_KEY_USER: u16 = 0x1826;
-/// `PerfInfo`: a sample, whose thread is in its data.
+/// `PerfInfo`: a sample, which has the thread id in its data.
 const HOOK_SAMPLE: u16 = 0x0F2E;
 
-/// The stack of an event, or a part of it.
+/// The stack of an event, or one part of it.
 #[derive(Clone, Copy, Debug)]
 struct Walked {
     stamp: u64,
     thread: u32,
     process: u32,
-    /// Where its frames are in the list of all, and how many.
+    /// Index of its first frame in the list of all frames, and the number of its frames.
     start: usize,
     length: usize,
 }
@@ -41,17 +41,17 @@ struct Walked {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     by_key: HashMap<u64, Arc<[u64]>>,
-    /// The stacks of events, in the order of time once the collection is complete.
+    /// The stacks of events; in time order after `finish`.
     walked: Vec<Walked>,
     frames: Vec<u64>,
-    /// Stacks whose key is not known yet: `start` is the key.
+    /// Stacks that are given by a key, with that key. `finish` looks up their frames.
     keyed: Vec<(Walked, u64)>,
     held: usize,
     dropped: u64,
 }
 
 impl Stacks {
-    /// Takes the definitions and stacks of a buffer. A key that is defined twice keeps its first meaning.
+    /// Collects the definitions and stacks of a buffer. If a key is defined twice, the first definition is used.
     pub(crate) fn collect(&mut self, buffer: &Buffer) {
         for slot in &buffer.slots {
             if !matches!(slot.layout, Layout::PerfInfo | Layout::System | Layout::Compact) {
@@ -79,7 +79,7 @@ impl Stacks {
         fits
     }
 
-    /// Takes the stack of another event, or its key.
+    /// Collects the stack of another event, or its key.
     fn walk(&mut self, layout: Layout, record: &[u8]) -> Option<()> {
         let hook = u16::from_le_bytes(*record.get(6..)?.first_chunk()?);
         if !matches!(hook, HOOK_STACK | HOOK_KEY_KERNEL | HOOK_KEY_USER) {
@@ -109,19 +109,24 @@ impl Stacks {
         Some(())
     }
 
-    /// Ends the collection: keys of stacks become stacks, the two parts of a stack become one, and all are in the order of time.
+    /// Completes the collection: resolves keys to stacks, merges the two parts of each stack, and sorts all stacks by time.
     pub(crate) fn finish(&mut self) {
         for (mut walked, key) in std::mem::take(&mut self.keyed) {
-            if let Some(frames) = self.by_key.get(&key) {
+            let Some(frames) = self.by_key.get(&key).cloned() else {
+                // A growing file may define the key later.
+                self.keyed.push((walked, key));
+                continue;
+            };
+            if self.fits(frames.len()) {
                 walked.start = self.frames.len();
                 walked.length = frames.len();
-                self.frames.extend_from_slice(frames);
+                self.frames.extend_from_slice(&frames);
                 self.walked.push(walked);
             }
         }
         let (mut parts, frames) = (std::mem::take(&mut self.walked), std::mem::take(&mut self.frames));
         let of = |part: &Walked| frames.get(part.start..).and_then(|rest| rest.get(..part.length)).unwrap_or_default();
-        // The kernel's part is the inner one: its addresses are in the upper half.
+        // The kernel part is the inner one. Its addresses are in the upper half of the address space.
         let is_user = |part: &Walked| of(part).first().is_none_or(|frame| frame >> 47 == 0);
         parts.sort_by_cached_key(|part| (part.stamp, part.thread, is_user(part)));
         self.frames.reserve(frames.len());
@@ -139,13 +144,13 @@ impl Stacks {
                     last.length += part.length;
                     has_both = true;
                 }
-                // An event has one stack of two parts at most.
+                // An event has at most one stack of two parts.
                 Some(_) => self.dropped += 1,
             }
         }
     }
 
-    /// How many definitions and stacks there was no room for.
+    /// Returns how many definitions and stacks were left out.
     pub(crate) const fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -154,8 +159,8 @@ impl Stacks {
         self.by_key.get(&key).map(AsRef::as_ref)
     }
 
-    /// The process and the stack that the kernel wrote behind an event. Events come in the order of time, and `place` is where the
-    /// stacks of the last one were.
+    /// Returns the process and the stack that the kernel wrote after an event. The events must be in time order; `place` is the
+    /// position in the stacks of the previous event.
     pub(crate) fn of_event(&self, header: &Header, payload: &[u8], place: &mut usize) -> Option<(u32, &[u64])> {
         while self.walked.get(*place).is_some_and(|walked| walked.stamp < header.stamp) {
             *place += 1;
@@ -173,7 +178,7 @@ impl Stacks {
         let walked = if let Some(thread) = thread {
             stacks.find(|walked| walked.thread == thread)?
         } else {
-            // Without a thread, there must be only one that it can be.
+            // Without a thread, the stack is known only if there is just one candidate.
             let only = stacks.next()?;
             stacks.next().is_none().then_some(only)?
         };

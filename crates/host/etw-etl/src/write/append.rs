@@ -1,7 +1,8 @@
-//! Going on with a file that exists.
+//! Appending to an existing file.
 //!
-//! The page about logging modes says that buffer size, number of processors and clock must be those of the file, and that time
-//! stamps are right only in system time. The file keeps its header: start, names and counts go on from what they were.
+//! The documentation of logging modes requires the buffer size, the number of processors and the clock to match those of the
+//! file, and says that time stamps are correct only with system time. The file keeps its header: the start time and the names
+//! stay, and the counts continue.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,7 +18,7 @@ use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED, MODE_SEQUENTIAL};
 use crate::format::record::{self, Layout, Next};
 use crate::time::ClockKind;
 
-/// Opens a file to go on with. Half a buffer at its end, which a process that died may have left, is cut off.
+/// Opens a file to append to. A partial buffer at its end, which a process that died may have left, is removed.
 pub(super) fn open(path: &Path, options: &WriterOptions) -> Result<TraceFile, Error> {
     let io = |error| Error::io("open", path)(error);
     let mut file = File::options().read(true).write(true).open(path).map_err(io)?;
@@ -35,7 +36,7 @@ pub(super) fn open(path: &Path, options: &WriterOptions) -> Result<TraceFile, Er
     TraceFile::go_on(Box::new(file), path.to_owned(), prefix, header, whole, options)
 }
 
-/// The header's record, where writing it anew gives the same bytes.
+/// Returns the headers of the first record, if encoding them again yields the same bytes.
 fn header_of(first: &[u8]) -> Option<(SystemHeader, LogfileHeader)> {
     let records = first.get(buffer::SIZE..)?;
     let Next::Record(Layout::System, size) = record::next(records) else {

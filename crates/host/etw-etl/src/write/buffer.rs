@@ -1,4 +1,4 @@
-//! A buffer being filled.
+//! A buffer that is being filled.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::event::{EventData, MAX_RECORD};
 use crate::format::ALIGNMENT;
 use crate::format::buffer::{self, BufferHeader, FLAG_PROCESSOR_INDEX, STATE_FLUSH};
 
-/// A record does not fit into what is left of a buffer. Into an empty one it may.
+/// A record does not fit into the rest of a buffer. It may fit into an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -19,6 +19,28 @@ impl fmt::Display for Full {
 impl std::error::Error for Full {}
 
 /// Records of one processor, up to the size of a buffer.
+///
+/// ```
+/// use etw_etl::{Buffer, EventData, Full};
+///
+/// let event = EventData { timestamp: 7, payload: &[0; 300], ..EventData::default() };
+/// let mut buffer = Buffer::new(1024, 3);
+/// buffer.push(&event)?;
+/// assert_eq!((buffer.cpu(), buffer.events(), buffer.last_stamp(), buffer.is_empty()), (3, 1, 7, false));
+/// buffer.push(&event)?;
+/// assert!(matches!(buffer.push(&event), Err(Full)));
+///
+/// // Records that were encoded elsewhere.
+/// let mut record = vec![0; event.encoded_len()];
+/// event.encode(&mut record).ok_or(Full)?;
+/// buffer.clear();
+/// buffer.push_record(&record, 8)?;
+/// // The memory, and a buffer of it again.
+/// let used = etw_etl::format::buffer::SIZE + record.len();
+/// let buffer = Buffer::from_records(1024, 3, 1, buffer.into_bytes(), used)?;
+/// assert_eq!(buffer.events(), 1);
+/// # Ok::<(), Full>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -30,20 +52,20 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer. Memory is taken with the first record.
+    /// Creates an empty buffer. Memory is allocated for the first record.
     #[must_use]
     pub fn new(size: u32, cpu: u16) -> Self {
         let size = usize::try_from(size).unwrap_or_default();
         Self { bytes: Vec::new(), size, used: buffer::SIZE, cpu, events: 0, last_stamp: 0 }
     }
 
-    /// A buffer of records that stand in the first `used` of `bytes` already: behind room for a buffer's header
-    /// ([`format::buffer::SIZE`](crate::format::buffer::SIZE) bytes), each filled up to a multiple of eight bytes.
-    /// [`into_bytes`](Self::into_bytes) gives the memory back.
+    /// Creates a buffer from records that are already in the first `used` bytes of `bytes`. They must follow
+    /// [`format::buffer::SIZE`](crate::format::buffer::SIZE) bytes that are reserved for the buffer header, and each must be
+    /// padded to a multiple of eight bytes. [`into_bytes`](Self::into_bytes) returns the memory.
     ///
     /// # Errors
     ///
-    /// [`Full`] where there is no room for a header, or the records are larger than a buffer or than the bytes.
+    /// [`Full`] if there is no room for a header, or if `used` exceeds the buffer size or the length of `bytes`.
     pub fn from_records(size: u32, cpu: u16, events: u32, bytes: Vec<u8>, used: usize) -> Result<Self, Full> {
         let size = usize::try_from(size).unwrap_or_default();
         if used < buffer::SIZE || used > size || used > bytes.len() {
@@ -52,7 +74,7 @@ impl Buffer {
         Ok(Self { bytes, size, used, cpu, events, last_stamp: 0 })
     }
 
-    /// The memory of this buffer.
+    /// Returns the memory of this buffer.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -62,7 +84,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// [`Full`], and the buffer is as it was.
+    /// [`Full`]; the buffer is then unchanged.
     pub fn push(&mut self, event: &EventData<'_>) -> Result<(), Full> {
         let length = event.encoded_len();
         let place = self.room(length)?;
@@ -71,49 +93,49 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends a record of any header type; its bytes are taken as they are.
+    /// Appends a record of any header type without changing its bytes.
     ///
     /// # Errors
     ///
-    /// [`Full`], and the buffer is as it was.
+    /// [`Full`]; the buffer is then unchanged.
     pub fn push_record(&mut self, record: &[u8], stamp: u64) -> Result<(), Full> {
         self.room(record.len())?.copy_from_slice(record);
         self.took(record.len(), stamp);
         Ok(())
     }
 
-    /// Events in the buffer. Records that say something about other events need not be counted.
+    /// Returns the number of events in the buffer. Records that only describe other events need not be counted.
     #[must_use]
     pub const fn events(&self) -> u32 {
         self.events
     }
 
-    /// Whether there is no record in it.
+    /// Returns whether the buffer has no records.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.used == buffer::SIZE
     }
 
-    /// The processor.
+    /// Returns the processor.
     #[must_use]
     pub const fn cpu(&self) -> u16 {
         self.cpu
     }
 
-    /// The time stamp of the latest event.
+    /// Returns the time stamp of the latest event.
     #[must_use]
     pub const fn last_stamp(&self) -> u64 {
         self.last_stamp
     }
 
-    /// Forgets the events.
+    /// Removes all records.
     pub const fn clear(&mut self) {
         self.used = buffer::SIZE;
         self.events = 0;
         self.last_stamp = 0;
     }
 
-    /// The buffer as it goes to a file, with this flush time, number and flags.
+    /// Returns the buffer as it is written to a file, with this flush time, sequence number and flags.
     pub(crate) fn finish(&mut self, stamp: u64, sequence: u64, logger_id: u16, flags: u16, kind: u16) -> &[u8] {
         let used = u32::try_from(self.used).unwrap_or(u32::MAX);
         let header = BufferHeader {

@@ -5,49 +5,61 @@ use etw_types::{EventDescriptor, Guid};
 use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO, SIZE, TYPE_32, TYPE_64};
 use crate::format::extended::ExtendedItem;
 
-/// Most bytes of a record: its size is a `u16`.
+/// Maximum size of a record in bytes: its size field is a `u16`.
 pub(crate) const MAX_RECORD: usize = 0xFFFF;
 
-/// An event as it goes to a trace.
+/// An event to write to a trace.
+///
+/// ```
+/// use etw_etl::{Event, EventData, WriterOptions};
+///
+/// let data = EventData { process_id: 4, payload: b"abc", ..EventData::default() };
+/// let mut record = vec![0; data.encoded_len()];
+/// let length = data.encode(&mut record).ok_or("no room")?;
+/// let event = Event::from_record(&record[..length], 0, &WriterOptions::default().clock).ok_or("no event")?;
+/// assert_eq!((event.header.process_id, event.payload()), (Some(4), &b"abc"[..]));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventData<'a> {
-    /// The provider.
+    /// GUID of the provider.
     pub provider: Guid,
     /// Id, version, channel, level, opcode, task, keyword.
     pub descriptor: EventDescriptor,
-    /// `EVENT_HEADER_FLAG_*`; whether there are extended items is added.
+    /// `EVENT_HEADER_FLAG_*`. The flag for extended items is added automatically.
     pub flags: u16,
     /// `EVENT_HEADER_PROPERTY_*`.
     pub property: u16,
-    /// Whether a 32-bit system wrote it.
+    /// Whether a 32-bit system wrote the event.
     pub is_32_bit: bool,
-    /// The writing thread.
+    /// The thread that wrote the event.
     pub thread_id: u32,
-    /// The writing process.
+    /// The process that wrote the event.
     pub process_id: u32,
-    /// When, in the clock of the session.
+    /// Time stamp in the session's clock.
     pub timestamp: u64,
-    /// Time of the thread in kernel mode.
+    /// Kernel-mode time of the thread.
     pub kernel_time: u32,
-    /// Time of the thread in user mode.
+    /// User-mode time of the thread.
     pub user_time: u32,
-    /// The activity; zero for none.
+    /// The activity id; all zeros if there is none.
     pub activity: Guid,
-    /// Extended items, in their order. For TraceLogging: [`ExtendedItem::trace_logging`].
+    /// Extended items, in order. For TraceLogging: [`ExtendedItem::trace_logging`].
     pub items: &'a [ExtendedItem<'a>],
     /// The event's own data.
     pub payload: &'a [u8],
 }
 
 impl EventData<'_> {
-    /// Bytes of the event in a trace, without the filling up to the next one.
+    /// Returns the size of the event in a trace, in bytes, without the padding that follows it.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         let items: usize = self.items.iter().map(ExtendedItem::encoded_len).sum();
         SIZE + items + self.payload.len()
     }
 
-    /// Writes the event to the front of `out` and returns its bytes; `None` where it does not fit or has more than 65535.
+    /// Writes the event to the start of `out` and returns its size in bytes. Returns `None` if it does not fit or has more than
+    /// 65535 bytes.
     pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;

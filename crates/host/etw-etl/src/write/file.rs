@@ -1,4 +1,4 @@
-//! One file of a trace: the header buffer, and places for buffers behind it.
+//! One file of a trace: the header buffer and the buffers after it.
 
 use std::path::PathBuf;
 
@@ -11,23 +11,23 @@ use crate::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
 use crate::format::logfile::LogfileHeader;
 use crate::time::FileTime;
 
-/// Hook id of the second record that modern files have.
+/// Hook id of the second record, which files of current Windows versions have.
 const HOOK_EXTENSION: u16 = 0x0050;
-/// Bytes of that record.
+/// Size of that record in bytes.
 const EXTENSION_SIZE: u16 = 0x50;
-/// Offset of the flags in a buffer's header.
+/// Offset of the flags in a buffer header.
 const FLAGS_OFFSET: u64 = 0x34;
 
-/// A file being written. After every buffer its header says what is in it, so that nothing is missing when the process dies.
+/// A file being written. Its header is updated after every buffer, so that nothing is missing if the process dies.
 pub(super) struct TraceFile {
     storage: Box<dyn Storage>,
     pub(super) path: PathBuf,
     pub(super) header: LogfileHeader,
     prefix: SystemHeader,
-    /// Length of what is known to be good.
+    /// Length of the part that has been written successfully.
     pub(super) length: u64,
     last: Option<u64>,
-    /// Length on the disk.
+    /// Length on disk.
     reserved: u64,
 }
 
@@ -62,7 +62,7 @@ impl TraceFile {
         Ok(file)
     }
 
-    /// Goes on with a file of whole buffers that has this header.
+    /// Continues a file that consists of complete buffers and has this header.
     pub(super) fn go_on(
         storage: Box<dyn Storage>,
         path: PathBuf,
@@ -79,11 +79,11 @@ impl TraceFile {
         Ok(file)
     }
 
-    /// Takes the space of a file from the disk by writing zeros, which readers know as places for buffers. (A length alone
-    /// would reserve nothing: file systems leave holes.) What does not fit is given back.
+    /// Reserves disk space by writing zeros, which readers recognise as unwritten buffers. (Setting only the length would reserve
+    /// nothing: file systems create holes.) If there is not enough space, the reserved part is released again.
     fn reserve(&mut self, most: u64, buffer_size: u32) -> Result<(), Error> {
         let zeros = vec![0; usize::try_from(buffer_size).unwrap_or_default()];
-        // Whole buffers only: nothing is ever written to the rest.
+        // Reserve complete buffers only: nothing is ever written to the remainder.
         let end = most - most % u64::from(buffer_size);
         while self.reserved < end {
             if let Err(error) = self.storage.write_at(self.reserved, &zeros) {
@@ -95,10 +95,10 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Puts a buffer at an offset, then brings the header up to date. A failure leaves the file as long as it was.
+    /// Writes a buffer at an offset, then updates the header. If writing the buffer fails, the file keeps its previous length.
     pub(super) fn put(&mut self, offset: u64, bytes: &[u8], end_time: FileTime) -> Result<(), Error> {
         if let Err(error) = self.storage.write_at(offset, bytes) {
-            // Best effort: readers can do with half a buffer as well.
+            // Best effort: readers also handle a partial buffer.
             let _ = self.storage.truncate(self.length);
             self.reserved = self.length;
             return Err(Error::io("write", &self.path)(error));
@@ -114,7 +114,7 @@ impl TraceFile {
         self.write_header()
     }
 
-    /// Marks the last buffer, writes the header for the last time and waits for the disk.
+    /// Writes the final header, marks the last buffer and waits for the disk.
     pub(super) fn finish(&mut self, end_time: Option<FileTime>) -> Result<(), Error> {
         if let Some(end_time) = end_time {
             self.header.end_time = end_time.0;
@@ -140,7 +140,7 @@ impl TraceFile {
 
 const NAMES_TOO_LONG: Error = Error::Options("the names of session and file do not fit into the first buffer");
 
-/// The first record: its length does not change while the file is written.
+/// Returns the first record. Its length does not change while the file is written.
 fn record(prefix: &SystemHeader, header: &LogfileHeader) -> Option<Vec<u8>> {
     let body = header.to_bytes();
     let size = u16::try_from(SYSTEM_SIZE + body.len()).ok()?;

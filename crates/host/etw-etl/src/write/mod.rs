@@ -1,7 +1,7 @@
-//! Writing a trace: buffers of every processor, written out one by one.
+//! Writing a trace: one buffer per processor, written out when it is full.
 //!
-//! Memory is one buffer for each processor. Every buffer that was written decodes, whatever happens afterwards: the file's
-//! header is brought up to date behind it, and a write that fails is taken back. Nothing here knows providers or sessions.
+//! The memory is one buffer per processor. Every buffer that was written stays decodable, whatever happens afterwards: the header
+//! of the file is updated after each buffer, and a failed write is undone. Nothing here depends on providers or sessions.
 
 mod append;
 pub(crate) mod buffer;
@@ -23,13 +23,51 @@ use outcome::{BufferOutcome, Summary};
 use storage::Opener;
 
 /// Writes a trace.
+///
+/// ```
+/// use etw_etl::{Buffer, BufferOutcome, Clock, ClockKind, EventData, FileMode, FileTime, Reader, Summary, Writer, WriterOptions};
+///
+/// let path = std::env::temp_dir().join(format!("etw-etl-writer-{}.etl", std::process::id()));
+/// // Only files of system time can be continued.
+/// let clock = Clock { kind: ClockKind::SystemTime, ..WriterOptions::default().clock };
+/// let mode = FileMode::Sequential { max_bytes: None };
+/// let options = || WriterOptions { processors: 2, mode, clock, ..WriterOptions::default() };
+/// let mut writer = Writer::create(&path, options())?;
+/// let event = EventData { payload: b"abc", ..EventData::default() };
+/// writer.write(0, &event)?;
+/// let mut record = vec![0; event.encoded_len()];
+/// event.encode(&mut record).ok_or("no room")?;
+/// writer.write_record(1, &record, 1)?;
+///
+/// // Events wait in a buffer of their processor.
+/// assert_eq!(writer.summary().buffers, 0);
+/// assert_eq!(writer.flush_cpu(0)?, BufferOutcome::Written);
+/// assert_eq!(writer.flush_cpu(0)?, BufferOutcome::Empty);
+/// writer.flush()?;
+///
+/// // Or in one of the caller's.
+/// let mut own = Buffer::new(options().buffer_size, 1);
+/// own.push(&event).map_err(|_| "no room")?;
+/// assert_eq!(writer.write_buffer(&mut own, 2)?, BufferOutcome::Written);
+/// writer.add_lost(5, 0);
+/// let Summary { events, events_lost, .. } = writer.close_at(FileTime::now())?;
+/// assert_eq!((events, events_lost), (3, 5));
+///
+/// // The same file goes on; without `%d` in its path there is no next one to advance to.
+/// let mut writer = Writer::append(&path, options())?;
+/// assert!(writer.advance().is_err());
+/// writer.close()?;
+/// assert_eq!(Reader::open(&path)?.filter(|event| event.payload() == b"abc").count(), 3);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Writer {
     options: WriterOptions,
     pattern: PathBuf,
     opener: Opener,
     file: TraceFile,
     buffers: Vec<Buffer>,
-    /// Buffers in the present file, overwritten ones included.
+    /// Buffers written to the current file, including overwritten ones.
     in_file: u64,
     sequence: u64,
     summary: Summary,
@@ -37,21 +75,21 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the file (the first one where there will be several) and writes its header.
+    /// Creates the file (the first one if there will be several) and writes its header.
     ///
     /// # Errors
     ///
-    /// [`Error::Options`], or what the system answered.
+    /// [`Error::Options`], or an error of the operating system.
     pub fn create(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
         Self::with_opener(path.as_ref(), options, storage::system())
     }
 
-    /// Goes on with a sequential file that exists, or creates it where it does not exist or is empty.
+    /// Appends to an existing sequential file. Creates the file if it does not exist or is empty.
     ///
     /// # Errors
     ///
-    /// [`Error::Options`] where the file has other buffers, processors or another clock than the options, or the clock is not
-    /// that of system time; [`Error::NotATrace`]; what the system answered.
+    /// [`Error::Options`] if the buffer size, the processors or the clock of the file differ from the options, or if the clock is
+    /// not system time; [`Error::NotATrace`]; or an error of the operating system.
     pub fn append(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
         let path = path.as_ref();
         if path.metadata().map_or(0, |file| file.len()) == 0 {
@@ -96,22 +134,22 @@ impl Writer {
         })
     }
 
-    /// Takes an event into the buffer of a processor; a buffer that is full is written out first.
+    /// Adds an event to the buffer of a processor. If the buffer is full, it is written out first.
     ///
     /// # Errors
     ///
-    /// [`Error::EventTooLarge`], and nothing changed; or the buffer could not be written: its events are then counted as
-    /// lost, the new one is taken.
+    /// [`Error::EventTooLarge`] if the event does not fit into a buffer; nothing has changed then. Otherwise the full buffer
+    /// could not be written: its events are counted as lost, and the new event is still added.
     pub fn write(&mut self, cpu: u16, event: &EventData<'_>) -> Result<(), Error> {
         self.take(cpu, event.encoded_len(), |buffer| buffer.push(event))
     }
 
-    /// Takes a record as it stands in another trace, such as [`Event::record`](crate::Event::record), with its time stamp in the
-    /// clock of this one.
+    /// Adds a record from another trace, such as [`Event::record`](crate::Event::record), with its time stamp in the clock of
+    /// this trace.
     ///
     /// # Errors
     ///
-    /// As for [`Writer::write`].
+    /// See [`Writer::write`].
     pub fn write_record(&mut self, cpu: u16, record: &[u8], stamp: u64) -> Result<(), Error> {
         self.take(cpu, record.len(), |buffer| buffer.push_record(record, stamp))
     }
@@ -134,17 +172,17 @@ impl Writer {
         let push = |writer: &mut Self| writer.buffers.get_mut(number).ok_or(buffer::Full).and_then(&push);
         if push(self).is_err() {
             result = self.flush_cpu(cpu).map(drop);
-            // The buffer is empty now, and the event is not larger than that.
+            // The buffer is empty now, and the event is not larger than an empty buffer.
             let _ = push(self);
         }
         result
     }
 
-    /// Writes out what the buffer of one processor holds.
+    /// Writes out the buffer of one processor.
     ///
     /// # Errors
     ///
-    /// What the system answered; the events are counted as lost.
+    /// An error of the operating system. The events of the buffer are counted as lost.
     pub fn flush_cpu(&mut self, cpu: u16) -> Result<BufferOutcome, Error> {
         let Some(place) = self.buffers.get_mut(usize::from(cpu)) else {
             return Ok(BufferOutcome::Empty);
@@ -158,11 +196,11 @@ impl Writer {
         result
     }
 
-    /// Writes out what the buffers of all processors hold.
+    /// Writes out the buffers of all processors.
     ///
     /// # Errors
     ///
-    /// The first failure; the other buffers were tried nevertheless.
+    /// Returns the first error. The other buffers are written nevertheless.
     pub fn flush(&mut self) -> Result<(), Error> {
         let mut result = Ok(());
         for cpu in (0..=u16::MAX).take(self.buffers.len()) {
@@ -171,12 +209,12 @@ impl Writer {
         result
     }
 
-    /// Writes a buffer that the caller filled, with the time stamp of its flush, and clears it.
+    /// Writes a buffer that the caller filled, with its flush time stamp, and clears it.
     ///
     /// # Errors
     ///
-    /// [`Error::Options`] where its size is not that of the file's buffers, or what the system answered: the events are then
-    /// counted as lost.
+    /// [`Error::Options`] if its size differs from that of the file's buffers, or an error of the operating system. The events
+    /// are then counted as lost.
     pub fn write_buffer(&mut self, buffer: &mut Buffer, stamp: u64) -> Result<BufferOutcome, Error> {
         if buffer.is_empty() {
             return Ok(BufferOutcome::Empty);
@@ -189,7 +227,7 @@ impl Writer {
                 self.summary.events += events;
                 self.summary.buffers += 1;
             }
-            // What says something about other events is not missed where those are.
+            // Records that only describe other events are not counted as lost.
             _ if events == 0 => {}
             _ => self.add_lost(events, 1),
         }
@@ -211,7 +249,7 @@ impl Writer {
             FileMode::Sequential { .. } if is_full => return Ok(BufferOutcome::FileFull),
             FileMode::NewFile { .. } if is_full => self.next_file()?,
             FileMode::Circular { max_bytes } if is_full => {
-                // The first buffer stays: it is the header.
+                // The first buffer holds the header and is never overwritten.
                 let places = max_bytes / size - 1;
                 offset = size * (1 + self.in_file % places);
                 outcome = BufferOutcome::Overwrote;
@@ -228,12 +266,13 @@ impl Writer {
         Ok(outcome)
     }
 
-    /// Writes everything out, ends the present file and goes on with the next one, as if the present one were full.
+    /// Writes out all buffers, closes the current file and continues with the next one, as if the current one were full.
     ///
     /// # Errors
     ///
-    /// [`Error::Options`] where the file's path has no number; what the system answered, and the present file is then the one
-    /// that is written.
+    /// [`Error::Options`] if the files are not numbered, or an error of the operating system. If the current file could not be
+    /// finished or the next one could not be created, the writer continues with the current file. If only a buffer could not be
+    /// written, it continues with the next file.
     pub fn advance(&mut self) -> Result<(), Error> {
         if !matches!(self.options.mode, FileMode::NewFile { .. }) {
             return Err(Error::Options("only files with a number have a next one"));
@@ -256,7 +295,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Counts events and buffers that never reached this writer.
+    /// Counts events and buffers that never reached this writer as lost.
     pub fn add_lost(&mut self, events: u64, buffers: u32) {
         self.summary.events_lost = self.summary.events_lost.saturating_add(events);
         let header = &mut self.file.header;
@@ -264,27 +303,27 @@ impl Writer {
         header.buffers_lost = header.buffers_lost.saturating_add(buffers);
     }
 
-    /// What was done so far. Events in buffers that were not written out yet are not in it.
+    /// Returns what has been written so far, without the events in buffers that are not written out yet.
     #[must_use]
     pub const fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Writes everything out and ends the trace now.
+    /// Writes out all buffers and ends the trace now.
     ///
     /// # Errors
     ///
-    /// As for [`close_at`](Self::close_at).
+    /// See [`close_at`](Self::close_at).
     pub fn close(self) -> Result<Summary, Error> {
         self.close_at(FileTime::now())
     }
 
-    /// Writes everything out and ends the trace at the given moment. A writer that is dropped does the same, without an
-    /// answer.
+    /// Writes out all buffers and ends the trace at the given time. Dropping a writer also writes out all buffers, but ignores
+    /// errors.
     ///
     /// # Errors
     ///
-    /// What the system answered; what could be written is readable.
+    /// An error of the operating system. What was written before it is readable.
     pub fn close_at(mut self, end: FileTime) -> Result<Summary, Error> {
         self.finish(Some(end))?;
         Ok(self.summary.clone())
@@ -300,7 +339,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.closed {
-            // Nobody is left to be told.
+            // There is no way to report an error from `drop`.
             let _ = self.finish(None);
         }
     }

@@ -1,4 +1,4 @@
-//! What a writer is told.
+//! Options of a writer.
 
 use std::path::Path;
 
@@ -9,28 +9,28 @@ use crate::format::logfile::{
 };
 use crate::time::{Clock, FileTime};
 
-/// Smallest buffer, in bytes: the first one must hold the header.
+/// Minimum buffer size in bytes: the first buffer must hold the header.
 const MIN_BUFFER_SIZE: u32 = 1024;
-/// What stands in a file's pattern for its number.
+/// The placeholder for the file number in a path.
 const NUMBER: &str = "%d";
 const MIB: u64 = 1024 * 1024;
 
-/// What happens when a file has its largest size.
+/// What happens when a file has reached its maximum size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileMode {
-    /// Nothing more is written: later buffers are counted as lost.
+    /// Nothing more is written; later buffers are counted as lost.
     Sequential {
-        /// Largest size of the file; `None` for no limit.
+        /// Maximum size of the file; `None` for no limit.
         max_bytes: Option<u64>,
     },
     /// The oldest buffer is overwritten.
     Circular {
-        /// Largest size of the file.
+        /// Maximum size of the file.
         max_bytes: u64,
     },
-    /// The next file is begun. `%d` in the path becomes its number, from 1.
+    /// Writing continues in a new file. `%d` in the path is replaced with the number of the file, starting at 1.
     NewFile {
-        /// Largest size of a file.
+        /// Maximum size of each file.
         max_bytes: u64,
     },
 }
@@ -52,33 +52,32 @@ impl FileMode {
     }
 }
 
-/// What a writer is told: the session as its file describes it.
+/// Options of a writer: the session as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriterOptions {
     /// Name of the session.
     pub session_name: String,
-    /// What the header calls the file; `None` for its path.
+    /// File name in the header; `None` to use the path.
     pub file_name: Option<String>,
-    /// Bytes of a buffer: 1024 to 16 MiB, a multiple of 8.
+    /// Size of a buffer in bytes: 1024 to 16 MiB, a multiple of 8.
     pub buffer_size: u32,
-    /// Processors of the machine.
+    /// Number of processors of the machine.
     pub processors: u16,
     /// What happens when the file is full.
     pub mode: FileMode,
-    /// Whether the largest size of a file is reserved when it is created, and given back as far as it was not needed when
-    /// it is closed.
+    /// Whether the maximum size of a file is reserved when it is created. Unused space is released when the file is closed.
     pub preallocate: bool,
-    /// More bits of `LogFileMode` for the header.
+    /// Additional bits of `LogFileMode` in the header.
     pub mode_bits: u32,
-    /// Number of the session.
+    /// Id of the session.
     pub logger_id: u16,
-    /// What the time stamps of events mean.
+    /// How to interpret the time stamps of events.
     pub clock: Clock,
-    /// When the system was started.
+    /// When the system was booted.
     pub boot_time: FileTime,
-    /// Build of the operating system.
+    /// Build number of the operating system.
     pub os_build: u32,
-    /// Speed of the processors; not zero, as some readers divide by it.
+    /// Processor speed in MHz. Must not be zero, because some readers divide by it.
     pub cpu_mhz: u32,
     /// The process that started the session.
     pub process_id: u32,
@@ -132,7 +131,7 @@ impl WriterOptions {
         Ok(())
     }
 
-    /// The path of file number `number`.
+    /// Returns the path of file number `number`.
     pub(crate) fn path(&self, pattern: &Path, number: u32) -> std::path::PathBuf {
         match (self.mode, pattern.to_str()) {
             (FileMode::NewFile { .. }, Some(text)) => text.replacen(NUMBER, &number.to_string(), 1).into(),
@@ -140,7 +139,7 @@ impl WriterOptions {
         }
     }
 
-    /// The header of a new file.
+    /// Returns the header of a new file.
     pub(crate) fn header(&self, path: &Path) -> LogfileHeader {
         let max_bytes = self.mode.max_bytes().unwrap_or(0);
         let (maximum, unit) = if max_bytes.is_multiple_of(MIB) {
@@ -171,7 +170,7 @@ impl WriterOptions {
         }
     }
 
-    /// Most bytes of an event that a buffer holds.
+    /// Returns the maximum size of an event in a buffer, in bytes.
     pub(crate) fn room(&self) -> usize {
         usize::try_from(self.buffer_size).unwrap_or(usize::MAX).saturating_sub(buffer::SIZE)
     }

@@ -1,31 +1,31 @@
-//! What a writer returns.
+//! Results of a writer.
 
 use std::path::PathBuf;
 
-/// What became of a buffer.
+/// What happened to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferOutcome {
-    /// It had no events, and nothing was written.
+    /// It had no records, and nothing was written.
     Empty,
-    /// It is in the file.
+    /// It was written to the file.
     Written,
-    /// It is in the file in place of the oldest one.
+    /// It was written to the file and replaced the oldest buffer.
     Overwrote,
-    /// The file has its largest size: the buffer's events are counted as lost.
+    /// The file has reached its maximum size. The events of the buffer are counted as lost.
     FileFull,
 }
 
-/// What a writer did.
+/// What a writer has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The file, the last one of several.
+    /// Path of the file; the last one if there are several.
     pub path: PathBuf,
-    /// How many files there are.
+    /// Number of files.
     pub files: u32,
-    /// Events that went into files; a circular file may have overwritten some of them.
+    /// Events written to files. A circular file may have overwritten some of them.
     pub events: u64,
-    /// Events that were lost: of buffers that could not be written, and those that the caller reported.
+    /// Lost events: those of buffers that could not be written, and those that the caller reported.
     pub events_lost: u64,
-    /// Buffers that went into files, without the first of each.
+    /// Buffers written to files, not counting the first buffer of each file.
     pub buffers: u64,
 }

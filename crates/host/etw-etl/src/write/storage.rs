@@ -1,4 +1,4 @@
-//! Where a file's bytes go: the system's files, or what a test puts in their place.
+//! Where the bytes of a file go: real files, or a substitute in tests.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,9 +8,9 @@ use std::path::Path;
 pub(crate) trait Storage: Send {
     /// Writes all bytes at an offset, or fails.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the file.
+    /// Truncates the file.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
-    /// Waits until what was written will survive the system.
+    /// Waits until the written data is on the disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -32,12 +32,12 @@ impl Storage for File {
 /// Creates files.
 pub(crate) type Opener = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Storage>> + Send>;
 
-/// Creates files of the system; one that exists is emptied, unless somebody writes to it.
+/// Returns an opener for real files. It truncates an existing file, unless another process is recording to it.
 pub(crate) fn system() -> Opener {
     Box::new(|path| {
         let file = File::options().write(true).create(true).truncate(false).open(path)?;
         lock(&file)?;
-        // Devices cannot be cut.
+        // Devices cannot be truncated.
         if file.metadata()?.is_file() {
             file.set_len(0)?;
         }
@@ -45,7 +45,7 @@ pub(crate) fn system() -> Opener {
     })
 }
 
-/// Keeps other writers away until the file is closed. Where the system cannot lock, nothing does.
+/// Locks the file against other writers until it is closed. Does nothing if the system does not support locks.
 pub(super) fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::Error::other("another recording writes to it")),

@@ -1,4 +1,4 @@
-//! A writer on a disk that fails.
+//! Tests of a writer on a disk that fails.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor};
@@ -10,7 +10,7 @@ use super::{BufferOutcome, FileMode, Writer, WriterOptions};
 use crate::testing::clock;
 use crate::{Error, EventData, Kind, Reader, ReaderOptions};
 
-/// A disk: files and how many bytes are left.
+/// A disk: its files and the number of free bytes.
 #[derive(Default)]
 struct Disk {
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -56,7 +56,7 @@ impl Storage for DiskFile {
         let file = disk.files.get_mut(&self.path).unwrap();
         let start = usize::try_from(offset).unwrap();
         let new = (start + bytes.len()).saturating_sub(file.len());
-        // A full disk takes what still fits.
+        // A full disk accepts as much as still fits.
         let taken = bytes.len() - new.saturating_sub(room);
         let end = start + taken;
         if end > file.len() {
@@ -90,7 +90,7 @@ fn event(timestamp: u64) -> EventData<'static> {
     EventData { timestamp, payload: &[0xAA; 300], ..EventData::default() }
 }
 
-/// The stamps of the manifest events of a file, which must be whole.
+/// Returns the time stamps of the manifest events of a file, which must have no losses.
 fn stamps(bytes: Vec<u8>) -> Vec<u64> {
     let reader = Reader::new(Cursor::new(bytes), ReaderOptions::default()).unwrap();
     assert!(reader.report().is_whole(), "{}", reader.report());

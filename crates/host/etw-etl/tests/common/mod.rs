@@ -1,4 +1,4 @@
-//! Traces that the tests share: made by the writer, always the same bytes.
+//! Traces that the tests share, created by the writer. They are always the same bytes.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::fs;
@@ -20,14 +20,14 @@ pub(crate) fn provider() -> Guid {
     Guid::from_name("Wdk.Etw.Etl")
 }
 
-/// A folder of the test's own.
+/// Creates a folder for a test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-etl").join(name);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// The folder with files captured on Windows; `None`, and a word about it, where it is missing.
+/// Returns the folder with files captured on Windows. Prints a message and returns `None` if it does not exist.
 pub(crate) fn genuine() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data/etl");
     if folder.is_dir() {
@@ -87,7 +87,7 @@ pub(crate) fn write(
     writer.write(cpu, &event).unwrap();
 }
 
-/// Events that every third-party reader understands.
+/// Writes events that every third-party reader understands.
 pub(crate) fn write_simple(path: &Path) {
     let mut writer = Writer::create(path, options()).unwrap();
     for number in 0..20_u32 {
@@ -105,7 +105,7 @@ pub(crate) fn write_simple(path: &Path) {
     writer.close_at(FileTime(START.0 + 10_000_000)).unwrap();
 }
 
-/// Every encoding and many presentations, structs, arrays, tags.
+/// Writes every encoding and many out types, structs, arrays and tags.
 pub(crate) fn write_types(path: &Path) {
     let mut writer = Writer::create(path, WriterOptions { buffer_size: 4096, ..options() }).unwrap();
     let sid = [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 32, 2, 0, 0];
@@ -146,7 +146,7 @@ pub(crate) fn write_types(path: &Path) {
     writer.close_at(FileTime(START.0 + 10_000_000)).unwrap();
 }
 
-/// Events other than TraceLogging in items: in the payload, a manifest event with a stack, a string, an activity.
+/// Writes other kinds of events: TraceLogging metadata in the payload, a manifest event with a stack, a string, an activity.
 pub(crate) fn write_kinds(path: &Path) {
     let mut writer = Writer::create(path, options()).unwrap();
     let in_payload = [&traits()[..], b"\x08\x00\x00E\0a\0\x04", &[7]].concat();
@@ -171,7 +171,7 @@ pub(crate) fn write_kinds(path: &Path) {
     writer.close_at(FileTime(START.0 + 10_000_000)).unwrap();
 }
 
-/// A circular file that was overwritten more than once.
+/// Writes a circular file that was overwritten more than once.
 pub(crate) fn write_circular(path: &Path) {
     let mode = FileMode::Circular { max_bytes: 4096 };
     let mut writer = Writer::create(path, WriterOptions { mode, ..options() }).unwrap();
@@ -184,7 +184,7 @@ pub(crate) fn write_circular(path: &Path) {
 /// Writes a trace to a path.
 pub(crate) type Maker = fn(&Path);
 
-/// The committed corpus: name and maker of each file.
+/// The committed corpus: the name of each file and the function that creates it.
 pub(crate) const CORPUS: [(&str, Maker); 4] = [
     ("circular.etl", write_circular),
     ("kinds.etl", write_kinds),

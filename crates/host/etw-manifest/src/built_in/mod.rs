@@ -1,13 +1,13 @@
-//! Schemas that this crate knows without a file: the kernel's own events and those of the .NET runtime.
+//! Built-in schemas: the kernel's own events and those of the .NET runtime.
 //!
-//! They are text. `kernel/` has the classes that derive from `MSNT_SystemTrace`, by topic; `dotnet.txt` has the providers of the
-//! runtime. A line names the events that share a layout, the next ones their fields, in the words of Microsoft's documentation of MOF:
-//! `sint32`, `pointer`, `sid`, `wstring`. A version stands for itself and all later ones up to the next that is listed, because
-//! fields are added at the end. Events without fields have a name only.
+//! The schemas are text files. `kernel/` has the classes that derive from `MSNT_SystemTrace`, by topic; `dotnet.txt` has the
+//! providers of the runtime. A line names the events that share a layout, and the next line lists their fields, with the type
+//! names of Microsoft's MOF documentation: `sint32`, `pointer`, `sid`, `wstring`. A version applies to itself and to all later
+//! versions up to the next one listed, because fields are only added at the end. Events without fields have no second line.
 //!
-//! Sources of the kernel's classes are the documentation (the page about `MSNT_SystemTrace` and those below it) and, for newer versions,
-//! Microsoft's `TraceEvent` and WMI packages, compared with captured traces; that of .NET is the runtime's manifest. All of
-//! them are under the MIT licence.
+//! The kernel's classes come from the documentation (the page about `MSNT_SystemTrace` and its subpages) and, for newer versions,
+//! from Microsoft's `TraceEvent` and WMI packages, checked against captured traces. The .NET events come from the manifest of the
+//! runtime. All of these sources are under the MIT licence.
 
 mod parse;
 
@@ -30,7 +30,7 @@ const TEXTS: [&str; 8] = [
     include_str!("dotnet.txt"),
 ];
 
-/// The group of processes, and the type of an image that is loaded: the one event whose hook id names another class's group.
+/// The process group, and the type of an image load in it. This is the only event whose hook id has the group of another class.
 const GROUP_PROCESS: u8 = 0x03;
 const TYPE_LOAD: u8 = 10;
 const GROUP_IMAGE: u8 = 0x14;
@@ -40,32 +40,32 @@ const GROUP_IMAGE: u8 = 0x14;
 struct Group {
     name: Arc<str>,
     is_classic: bool,
-    /// Versions of an event's layout by its id or type, the newest first.
+    /// Versions of an event's layout by its id or type, newest first.
     events: HashMap<u16, Vec<(u8, Arc<EventSchema>)>>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     groups: HashMap<Guid, Group>,
-    /// Classes by the numbers of their groups: looked up for every kernel event.
+    /// Classes by group number. This is looked up for every kernel event.
     hooks: Vec<Option<Guid>>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table = Table::default();
     for text in TEXTS {
-        // The text is part of this crate, and a test reads all of it.
+        // The text is part of this crate, and a test parses all of it.
         let _ = parse::parse(text, &mut table);
     }
     table
 });
 
-/// The schemas that this crate knows.
+/// The built-in schemas.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltIn;
 
 impl BuiltIn {
-    /// The class of a kernel event by its hook id: the group in the upper byte, the type in the lower.
+    /// Returns the class of a kernel event by its hook id: the group in the upper byte, the type in the lower byte.
     #[must_use]
     pub fn class_of_hook(hook: u16) -> Option<Guid> {
         let [event_type, group] = hook.to_le_bytes();

@@ -1,4 +1,4 @@
-//! The text of classes and providers.
+//! Parses the text of classes and providers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::types::Encoding;
 /// Value maps of a provider, by name.
 type Maps = HashMap<String, Arc<ValueMap>>;
 
-/// A declaration whose list follows.
+/// A declaration that is followed by a list.
 enum Item {
     /// Names and numbers of events, and their version.
     Events(Vec<(String, u16)>, u8),
@@ -20,7 +20,7 @@ enum Item {
     Map(String, bool),
 }
 
-/// Reads classes and providers. The error is the line that is not understood.
+/// Parses classes and providers. The error is the first invalid line.
 pub(super) fn parse(text: &str, into: &mut Table) -> Result<(), String> {
     let mut group = None;
     let mut maps = Maps::new();
@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str, into: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Lines without comments; one that ends with a comma or a semicolon goes on in the next.
+/// Returns the lines without comments. A line that ends with a comma or a semicolon continues on the next line.
 fn logical_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
@@ -60,7 +60,7 @@ fn logical_lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// `class Name GUID`, perhaps with `group 0x03`, or `provider Name GUID`.
+/// Parses `class Name GUID`, optionally followed by `group 0x03`, or `provider Name GUID`.
 fn declare_group(words: &str, into: &mut Table) -> Option<Guid> {
     let mut words = words.split_whitespace();
     let is_classic = match words.next()? {
@@ -79,7 +79,7 @@ fn declare_group(words: &str, into: &mut Table) -> Option<Guid> {
     Some(guid)
 }
 
-/// `Start 1, End 2 version 0`, `map Name values` or `map Name bits`.
+/// Parses `Start 1, End 2 version 0`, `map Name values` or `map Name bits`.
 fn declare_item(words: &str) -> Option<Item> {
     if let Some(map) = words.strip_prefix("map ") {
         let (name, kind) = map.split_once(' ')?;
@@ -93,7 +93,7 @@ fn declare_item(words: &str) -> Option<Item> {
     Some(Item::Events(events.collect::<Option<_>>()?, version.parse().ok()?))
 }
 
-/// The fields of events, which may have none, or the values of a map.
+/// Parses the fields of events, of which there may be none, or the values of a map.
 fn list(words: &str, item: Item, group: Option<Guid>, maps: &mut Maps, into: &mut Table) -> Option<()> {
     match item {
         Item::Map(name, is_bits) => {
@@ -133,8 +133,8 @@ fn list(words: &str, item: Item, group: Option<Guid>, maps: &mut Maps, into: &mu
     Some(())
 }
 
-/// `uint32 Name`, `uint32<Map> Name`, `char16[4] Name`, `pointer[*] Name`, `wstring[Count] Name`. A count is a field of `before`, the first of which has
-/// the place `first`.
+/// Parses `uint32 Name`, `uint32<Map> Name`, `char16[4] Name`, `pointer[*] Name` or `wstring[Count] Name`. A named count is one
+/// of the fields in `before`, whose first element has the index `first` in the schema.
 fn field(declaration: &str, before: &[Field], first: usize, maps: &Maps) -> Option<Field> {
     let (word, name) = declaration.split_once(' ')?;
     let (word, count) = match word.split_once('[') {
@@ -192,7 +192,7 @@ fn field(declaration: &str, before: &[Field], first: usize, maps: &Maps) -> Opti
     let (encoding, count, length) = match (word, count) {
         ("ipv6", count) => (encoding, count, Extent::Fixed(16)),
         ("binary", length) => (encoding, Extent::None, length),
-        // Bytes without a meaning of their own are one value.
+        // Bytes without a type of their own are a single binary value.
         ("uint8", Extent::Fixed(length)) => (value(InType::Binary), Extent::None, Extent::Fixed(length)),
         (_, count) => (encoding, count, Extent::None),
     };
@@ -216,7 +216,7 @@ fn add(
             channel: None,
             keywords: Vec::new(),
             message: None,
-            fields: fields.to_vec(),
+            fields: fields.into(),
             top_level,
             source: Source::BuiltIn,
         };

@@ -69,12 +69,12 @@ fn events_of_dotnet_have_maps_and_structures() {
     assert_eq!((&*start.provider, &*start.name), ("Microsoft-Windows-DotNETRuntime", "GarbageCollection/Start"));
     let reason = start.fields[2].map.as_ref().unwrap();
     assert_eq!(reason.text(1).as_deref(), Some("Induced"));
-    // GCBulkType: each value has a count of its own.
+    // GCBulkType: each value has its own count.
     let bulk = BuiltIn.event(&manifest_key(15, 0)).unwrap();
     assert_eq!((bulk.top_level, bulk.fields[2].name.as_ref()), (3, "Values"));
     assert_eq!(bulk.fields[2].encoding, Encoding::Struct { first: 3, members: 8 });
     assert_eq!((bulk.fields[2].count, bulk.fields[10].count), (Extent::Field(0), Extent::Field(9)));
-    // The id decides, not the opcode.
+    // The lookup uses the id, not the opcode.
     assert_eq!(BuiltIn.event(&EventKey { is_classic: true, ..manifest_key(1, 2) }), None);
 }
 

@@ -1,7 +1,7 @@
-//! What must hold for a manifest that code and resources are made from. A decoder is content with less.
+//! Checks of a manifest that code and resources are generated from. They are stricter than what a decoder needs.
 //!
-//! The rules are those of Microsoft's documentation of the manifest's elements and of the message compiler. Every mistake is
-//! found in one run, each with its place.
+//! The rules are those of Microsoft's documentation of the manifest elements and of the message compiler. All mistakes are found
+//! in one run, each with its position.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,12 +12,12 @@ use super::numbers::{KEYWORDS, LEVELS, OPCODES, Standard, standard};
 use super::xml::{LocalName, ParseError, at, document, is_declaration, list, number};
 use crate::types::{Encoding, out_from_name};
 
-/// Keywords above are those of Windows and the bits of channels.
+/// Keywords from this bit on are reserved for Windows and for channels.
 const KEYWORD_LIMIT: u64 = 1 << 48;
 /// `MAX_EVENT_DATA_DESCRIPTORS`.
 const MAX_FIELDS: usize = 128;
 
-/// The mistakes of a manifest, in the order of the file.
+/// Returns the mistakes of a manifest.
 pub(super) fn check(text: &str) -> Result<(), Vec<ParseError>> {
     let document: Document<'_> = document(text).map_err(|error| vec![error])?;
     let root = document.root_element();
@@ -103,7 +103,7 @@ impl Check<'_> {
         }
     }
 
-    /// Says that something was there before, with the line.
+    /// Reports a duplicate, with the line of the first occurrence.
     fn once<K: Eq + Hash>(&mut self, seen: &mut HashMap<K, u32>, key: K, node: Node<'_, '_>, what: &str) {
         let line = node.document().text_pos_at(node.range().start).row;
         if let Some(before) = seen.insert(key, line) {
@@ -111,7 +111,7 @@ impl Check<'_> {
         }
     }
 
-    /// Names of a list, each once.
+    /// Returns the names of a list, and reports missing names and duplicates.
     fn unique<'a>(&mut self, nodes: impl Iterator<Item = Node<'a, 'a>>, name: &str) -> Names<'a> {
         let mut seen = HashMap::new();
         let mut names = Vec::new();
@@ -126,7 +126,7 @@ impl Check<'_> {
         names
     }
 
-    /// Names of parts, whose numbers are in a range and each there once.
+    /// Returns the names of the elements of a list, and reports numbers that are missing, out of range or duplicates.
     fn named<'a>(
         &mut self,
         parent: Node<'a, 'a>,
@@ -163,7 +163,7 @@ impl Check<'_> {
                 self.say(channel, reason);
             }
         }
-        // Events name a channel by its id, and by its name only if it has none.
+        // Events refer to a channel by its id, or by its name if it has no id.
         for (name, channel) in
             names.iter_mut().zip(list(provider, "channels").filter(|node| node.attribute("name").is_some()))
         {
@@ -184,7 +184,7 @@ impl Check<'_> {
         }
     }
 
-    /// A message's id is in a string table.
+    /// Reports a message whose id is not in a string table.
     fn message(&mut self, node: Node<'_, '_>) {
         let id = node.attribute("message").and_then(|text| text.strip_prefix("$(string.")?.strip_suffix(')'));
         if let Some(id) = id
@@ -194,7 +194,7 @@ impl Check<'_> {
         }
     }
 
-    /// People read what is in an admin channel: it needs a text, and a level that asks for attention.
+    /// Events of an admin channel are read by people: they need a message, and a level that warrants attention.
     fn admin(&mut self, provider: Node<'_, '_>, event: Node<'_, '_>) {
         let id = |channel: &Node<'_, '_>| {
             channel.attribute("chid").or(channel.attribute("name")) == event.attribute("channel")
@@ -260,7 +260,7 @@ impl Check<'_> {
         }
     }
 
-    /// A count or length is a number, or an integer field before this one.
+    /// Checks that a count or length is a number, or an integer field that precedes this one.
     fn size(&mut self, node: Node<'_, '_>, name: &str) {
         let Some(text) = node.attribute(name).map(str::trim) else { return };
         if text.starts_with(|first: char| first.is_ascii_digit()) {

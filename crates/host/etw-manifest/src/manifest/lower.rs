@@ -1,4 +1,4 @@
-//! From a manifest's event to the schema of an event.
+//! Converts an event of a manifest to an event schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,16 +9,18 @@ use super::{Data, DataKind, Event, Message, Provider, Size, Template};
 use crate::schema::{EventSchema, Extent, Field, MapEntry, Source, ValueMap, limited};
 use crate::types::{Encoding, out_from_tdh};
 
-/// Most fields of an event, members of structures included.
+/// Maximum number of fields of an event, including members of structs.
 const MAX_FIELDS: usize = 1024;
 
-/// A provider's parts by their names.
+/// The fields of a template, which its events share, and how many of them are not members of structs.
+type Lowered = (Arc<[Field]>, usize);
+
+/// The parts of a provider, by name.
 pub(super) struct Lower<'a> {
     provider: &'a Provider,
     name: Arc<str>,
     source: Source,
-    templates: HashMap<&'a str, &'a Template>,
-    maps: HashMap<&'a str, Arc<ValueMap>>,
+    templates: HashMap<&'a str, Lowered>,
 }
 
 impl<'a> Lower<'a> {
@@ -32,19 +34,18 @@ impl<'a> Lower<'a> {
             let entries = map.items.iter().map(entry).filter(|entry| !entry.name.is_empty()).collect();
             (map.name.as_str(), Arc::new(ValueMap::new(&map.name, map.is_bits, entries)))
         };
-        Self {
-            provider,
-            name: limited(&provider.name).into(),
-            source,
-            templates: provider.templates.iter().map(|template| (template.id.as_str(), template)).collect(),
-            maps: provider.maps.iter().map(map).collect(),
-        }
+        let maps = provider.maps.iter().map(map).collect();
+        let template = |template: &'a Template| {
+            let mut fields = Fields { maps: &maps, fields: Vec::new() };
+            let top_level = fields.add(&template.fields);
+            (template.id.as_str(), (fields.fields.into(), top_level))
+        };
+        let templates = provider.templates.iter().map(template).collect();
+        Self { provider, name: limited(&provider.name).into(), source, templates }
     }
 
     pub(super) fn event(&self, event: &Event) -> EventSchema {
-        let mut fields = Fields { lower: self, fields: Vec::new() };
-        let template = self.templates.get(event.template.as_str());
-        let top_level = template.map_or(0, |template| fields.add(&template.fields));
+        let (fields, top_level) = self.templates.get(event.template.as_str()).cloned().unwrap_or_default();
         let channel = self.provider.channels.iter().find(|channel| channel.id == event.channel);
         let word = |text: &str| (!text.is_empty()).then(|| text.strip_prefix("win:").unwrap_or(text).into());
         EventSchema {
@@ -54,14 +55,15 @@ impl<'a> Lower<'a> {
             channel: channel.map(|channel| channel.name.as_str().into()).or_else(|| word(&event.channel)),
             keywords: event.keywords.iter().filter_map(|keyword| word(keyword)).collect(),
             message: event.message.as_ref().map(|message| message.text.as_str().into()),
-            fields: fields.fields,
+            fields,
             top_level,
             source: self.source,
         }
     }
 }
 
-/// What an event is called: task and opcode; the symbol if there is no task; the id if there is neither.
+/// Returns the name of an event: its task and opcode, or its symbol if it has no task. Without both, the name is the opcode or
+/// the id.
 fn name(event: &Event) -> String {
     let opcode = event.opcode.strip_prefix("win:").unwrap_or(&event.opcode);
     let opcode = if opcode == "Info" { "" } else { opcode };
@@ -76,12 +78,12 @@ fn name(event: &Event) -> String {
 }
 
 struct Fields<'a> {
-    lower: &'a Lower<'a>,
+    maps: &'a HashMap<&'a str, Arc<ValueMap>>,
     fields: Vec<Field>,
 }
 
 impl Fields<'_> {
-    /// Adds fields next to each other, then the members of those that are structures. Returns how many were added.
+    /// Adds the fields of one level, then the members of those that are structs. Returns the number of fields of this level.
     fn add(&mut self, data: &[Data]) -> usize {
         let first = self.fields.len();
         let data: Vec<&Data> = data.iter().take(MAX_FIELDS.saturating_sub(first)).collect();
@@ -97,7 +99,7 @@ impl Fields<'_> {
             };
             let (encoding, out, map) = match &item.kind {
                 DataKind::Value { encoding, out, map } => {
-                    let map = map.as_ref().and_then(|name| self.lower.maps.get(name.as_str()).cloned());
+                    let map = map.as_ref().and_then(|name| self.maps.get(name.as_str()).cloned());
                     (*encoding, out_from_tdh(*out), map)
                 }
                 DataKind::Struct(_) => (Encoding::Struct { first: 0, members: 0 }, OutType::Default, None),

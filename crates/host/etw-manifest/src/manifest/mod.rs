@@ -1,7 +1,7 @@
 //! Instrumentation manifests: the complete model, and its XML form.
 //!
-//! The model follows the `eventman` schema of Microsoft's documentation. It keeps what a decoder does not need as well (symbols,
-//! channels, values of all parts), so that code and resources can be generated from it.
+//! The model follows the `eventman` schema of Microsoft's documentation. It also keeps what a decoder does not need (symbols,
+//! channels, the values of all parts), so that code and resources can be generated from it.
 
 mod check;
 mod lower;
@@ -24,56 +24,56 @@ use crate::types::Encoding;
 pub struct Manifest {
     /// The providers, in the order of the file.
     pub providers: Vec<Provider>,
-    /// The string tables, in the order of the file; a binary has none.
+    /// The string tables, in the order of the file. Empty for a manifest read from a binary.
     pub languages: Vec<Language>,
 }
 
-/// The texts of a language.
+/// The strings of a language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Language {
-    /// Its name, such as `en-US`.
+    /// The name of the language, such as `en-US`.
     pub culture: String,
-    /// Texts by their ids.
+    /// The strings by id.
     pub strings: HashMap<String, String>,
 }
 
-/// Text, and the string-table id under which a manifest has it.
+/// A text and its id in the string tables of the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// The id in `$(string.ID)`; empty if the text stands in its place.
+    /// The id in `$(string.ID)`; empty if the manifest contains the text itself.
     pub id: String,
-    /// The text in the first language of the file.
+    /// The text in English or, if the file has no English strings, in its first language.
     pub text: String,
 }
 
-/// A provider and all that it declares.
+/// A provider and everything that it declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name.
+    /// The name of the provider.
     pub name: String,
-    /// Its GUID.
+    /// The GUID of the provider.
     pub guid: Guid,
     /// The symbol for its GUID in generated code.
     pub symbol: String,
-    /// The binary with the templates.
+    /// The binary that contains the templates.
     pub resource_file: String,
-    /// The binary with the messages.
+    /// The binary that contains the messages.
     pub message_file: String,
-    /// Its display name.
+    /// The display name.
     pub message: Option<Message>,
-    /// Channels, imported ones included.
+    /// Channels, including imported ones.
     pub channels: Vec<Channel>,
-    /// Levels besides those of Windows.
+    /// Levels in addition to those of Windows.
     pub levels: Vec<Level>,
     /// Tasks.
     pub tasks: Vec<Task>,
-    /// Opcodes of all tasks.
+    /// Opcodes, including those of tasks.
     pub opcodes: Vec<Opcode>,
-    /// Keywords besides those of Windows.
+    /// Keywords in addition to those of Windows.
     pub keywords: Vec<Keyword>,
     /// Value maps and bit maps.
     pub maps: Vec<Map>,
-    /// Templates of payloads.
+    /// Templates, which describe payloads.
     pub templates: Vec<Template>,
     /// Events.
     pub events: Vec<Event>,
@@ -82,21 +82,21 @@ pub struct Provider {
 /// A channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
-    /// Its name, such as `My-Provider/Operational`.
+    /// The name of the channel, such as `My-Provider/Operational`.
     pub name: String,
-    /// The id by which events name it; its name if it has none.
+    /// The id by which events refer to the channel; its name if the manifest gives no id.
     pub id: String,
     /// `Admin`, `Operational`, `Analytic` or `Debug`; empty for an imported channel.
     pub kind: String,
-    /// Its value, if the manifest gives one.
+    /// The value, if the manifest gives one.
     pub value: Option<u8>,
-    /// Its symbol in generated code.
+    /// The symbol in generated code.
     pub symbol: String,
-    /// Whether it is enabled when it is installed.
+    /// Whether the channel is enabled when it is installed.
     pub is_enabled: bool,
     /// `Application`, `System` or `Custom`.
     pub isolation: String,
-    /// Its display name.
+    /// The display name.
     pub message: Option<Message>,
 }
 
@@ -105,13 +105,13 @@ macro_rules! named {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct $name {
-            /// Its name.
+            /// The name.
             pub name: String,
             #[doc = $what]
             pub value: $value,
-            /// Its symbol in generated code.
+            /// The symbol in generated code.
             pub symbol: String,
-            /// Its display name.
+            /// The display name.
             pub message: Option<Message>,
             $( $(#[$extra_meta])* pub $extra: $extra_type, )?
         }
@@ -125,13 +125,13 @@ named!(
 named!(
     /// A task.
     Task, u16, "The task's number.",
-    /// Its GUID, for events that classic consumers read.
+    /// The GUID of the task, for consumers of classic events.
     guid: Option<Guid>
 );
 named!(
     /// An opcode.
     Opcode, u8, "The opcode's number.",
-    /// The task that it belongs to, if it is not the provider's.
+    /// The task that the opcode belongs to, or `None` if it belongs to the provider.
     task: Option<String>
 );
 named!(
@@ -142,44 +142,44 @@ named!(
 /// A value map or a bit map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map {
-    /// Its name.
+    /// The name of the map.
     pub name: String,
-    /// Whether its values are bits.
+    /// Whether the values are bits.
     pub is_bits: bool,
-    /// Its symbol in generated code.
+    /// The symbol in generated code.
     pub symbol: String,
     /// Values and their names.
     pub items: Vec<MapItem>,
 }
 
-/// One value of a map.
+/// One entry of a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapItem {
     /// The value, or the bits.
     pub value: u32,
-    /// Its symbol in generated code.
+    /// The symbol in generated code.
     pub symbol: String,
-    /// Its name.
+    /// The name of the value.
     pub message: Option<Message>,
 }
 
-/// The payload of events.
+/// The payload layout of events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
-    /// The id by which events name it.
+    /// The id by which events refer to the template.
     pub id: String,
     /// The fields.
     pub fields: Vec<Data>,
-    /// The XML of `UserData`, if there is one.
+    /// The XML of the `UserData` element, if there is one.
     pub user_data: Option<String>,
 }
 
-/// A field or a structure of a template.
+/// A field or a struct of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Its name.
+    /// The name of the field.
     pub name: String,
-    /// What it is.
+    /// Whether it is a value or a struct.
     pub kind: DataKind,
     /// Number of values.
     pub count: Size,
@@ -187,23 +187,23 @@ pub struct Data {
     pub length: Size,
 }
 
-/// A value or a structure.
+/// A value or a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataKind {
     /// A value.
     Value {
-        /// How it stands in the payload.
+        /// How the value is encoded in the payload.
         encoding: Encoding,
-        /// How it is shown: a `TDH_OUTTYPE_*` number.
+        /// How the value is shown: a `TDH_OUTTYPE_*` number.
         out: u16,
-        /// The map with names of its values.
+        /// The map that names the values.
         map: Option<String>,
     },
-    /// Fields that belong together.
+    /// A struct with these fields.
     Struct(Vec<Data>),
 }
 
-/// A number in a manifest: given, or the value of another field.
+/// A count or length in a manifest: a number, or the value of another field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Size {
     /// Not given.
@@ -211,51 +211,51 @@ pub enum Size {
     None,
     /// This number.
     Fixed(u16),
-    /// The value of the field of this name.
+    /// The value of the field with this name.
     Field(String),
 }
 
 /// An event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its id.
+    /// The id of the event.
     pub id: u16,
-    /// Its version.
+    /// The version of the event.
     pub version: u8,
-    /// Its symbol in generated code.
+    /// The symbol in generated code.
     pub symbol: String,
-    /// The name of its level.
+    /// The name of the level.
     pub level: String,
-    /// The id of its channel.
+    /// The id of the channel.
     pub channel: String,
-    /// The name of its task.
+    /// The name of the task.
     pub task: String,
-    /// The name of its opcode.
+    /// The name of the opcode.
     pub opcode: String,
-    /// The names of its keywords.
+    /// The names of the keywords.
     pub keywords: Vec<String>,
-    /// The id of its template.
+    /// The id of the template.
     pub template: String,
-    /// Its message.
+    /// The message.
     pub message: Option<Message>,
 }
 
 impl Manifest {
-    /// Reads a manifest: UTF-8 or UTF-16 with a byte-order mark.
+    /// Parses a manifest in UTF-8, or in UTF-16 with a byte-order mark.
     ///
     /// # Errors
     ///
-    /// If the XML is malformed or an element is not what the schema of manifests says; with line and column.
+    /// Fails if the XML is malformed or an element is invalid. The error has the line and column.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         xml::parse(&xml::decode(bytes)?)
     }
 
-    /// Reads a manifest that code and resources are made from: every name that an event uses is declared, numbers are in their
-    /// ranges and there once, and nothing is in it that would be left out.
+    /// Parses a manifest that code and resources are generated from. Checks that every name used by an event is declared, that
+    /// numbers are in range and unique, and that nothing in the manifest would be lost.
     ///
     /// # Errors
     ///
-    /// Every mistake, with line and column.
+    /// Returns all mistakes, with line and column.
     pub fn parse_checked(bytes: &[u8]) -> Result<Self, Vec<ParseError>> {
         let one = |error| vec![error];
         let text = xml::decode(bytes).map_err(one)?;
@@ -264,7 +264,7 @@ impl Manifest {
     }
 }
 
-/// The events of a manifest, ready to be asked for.
+/// The event schemas of manifests.
 #[derive(Clone, Debug, Default)]
 pub struct ManifestSchemas {
     events: HashMap<(Guid, u16, u8), Arc<EventSchema>>,
@@ -272,7 +272,7 @@ pub struct ManifestSchemas {
 }
 
 impl ManifestSchemas {
-    /// Adds the events of a manifest. What is known already stays.
+    /// Adds the events of a manifest. Events that are already known are not replaced.
     pub fn add(&mut self, manifest: &Manifest, source: Source) {
         for provider in &manifest.providers {
             self.providers.entry(provider.guid).or_insert_with(|| provider.name.as_str().into());
@@ -284,13 +284,13 @@ impl ManifestSchemas {
         }
     }
 
-    /// How many events are known.
+    /// Returns the number of known events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether no event is known.
+    /// Returns whether no event is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()

@@ -1,11 +1,12 @@
 //! The numbers of a provider's parts, as Microsoft's message compiler assigns them.
 //!
-//! Learned from a resource that it wrote, and from the headers that it generates: a channel without a value gets one from 16 on
-//! and a bit of the keyword from the highest down; a message's number says what it belongs to.
+//! The rules were derived from a resource that the compiler wrote and from the headers that it generates. A channel without a
+//! value is assigned one from 16 upwards. Each channel also gets a bit of the keyword, from the highest downwards. The number of
+//! a message says what it belongs to.
 
 use super::{Channel, Event, Provider};
 
-/// What Windows itself declares (`winmeta.xml`): name, number, text.
+/// What Windows itself declares in `winmeta.xml`: name, number, text.
 pub(crate) type Standard<T> = (&'static str, T, &'static str);
 
 pub(crate) const LEVELS: [Standard<u8>; 6] = [
@@ -41,34 +42,34 @@ pub(crate) const KEYWORDS: [Standard<u64>; 7] = [
     ("win:EventlogClassic", 1 << 55, "Classic"),
 ];
 
-/// Channels that exist without a declaration.
+/// Channels that exist without being declared.
 const CHANNELS: [(&str, u8); 3] = [("System", 8), ("Application", 9), ("Security", 10)];
 
-/// The first value of channels that a provider declares.
+/// The first value for channels that a provider declares.
 const FIRST_CHANNEL: u8 = 16;
 
-/// The numbers of an event's parts.
+/// The numbers in the descriptor of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
-    /// The channel; 0 if it has none.
+    /// The channel; 0 if the event has none.
     pub channel: u8,
-    /// The level; 0 if it has none.
+    /// The level; 0 if the event has none.
     pub level: u8,
-    /// The opcode; 0 if it has none.
+    /// The opcode; 0 if the event has none.
     pub opcode: u8,
-    /// The task; 0 if it has none.
+    /// The task; 0 if the event has none.
     pub task: u16,
-    /// The keywords together with the channel's bit.
+    /// The keywords combined with the bit of the channel.
     pub keyword: u64,
 }
 
-/// The number under which a name is known.
+/// Looks up the number of a name in a table.
 pub(crate) fn standard<T: Copy>(table: &[Standard<T>], name: &str) -> Option<T> {
     table.iter().find(|(known, ..)| *known == name).map(|(_, value, _)| *value)
 }
 
 impl Provider {
-    /// The values of the channels, in their order.
+    /// Returns the values of the channels, in their order.
     #[must_use]
     pub fn channel_values(&self) -> Vec<u8> {
         let given: Vec<u8> = self.channels.iter().filter_map(|channel| channel.value).collect();
@@ -80,7 +81,7 @@ impl Provider {
         self.channels.iter().map(value).collect()
     }
 
-    /// The numbers of one of the provider's events. A name that is not declared counts as 0.
+    /// Returns the numbers of one of the provider's events. A name that is not declared counts as 0.
     #[must_use]
     pub fn numbers(&self, event: &Event) -> Numbers {
         let channel = self.channels.iter().position(|channel| channel.id == event.channel);
@@ -97,21 +98,21 @@ impl Provider {
         }
     }
 
-    /// The number of a level by its name.
+    /// Returns the number of a level.
     #[must_use]
     pub fn level_value(&self, name: &str) -> Option<u8> {
         let own = self.levels.iter().find(|level| level.name == name).map(|level| level.value);
         own.or_else(|| standard(&LEVELS, name))
     }
 
-    /// The number of a task by its name.
+    /// Returns the number of a task.
     #[must_use]
     pub fn task_value(&self, name: &str) -> Option<u16> {
         let own = self.tasks.iter().find(|task| task.name == name).map(|task| task.value);
         own.or_else(|| (name == "win:None").then_some(0))
     }
 
-    /// The number of an opcode by its name; a task's own opcodes come before the provider's.
+    /// Returns the number of an opcode. The opcodes of the task take precedence over those of the provider.
     #[must_use]
     pub fn opcode_value(&self, name: &str, task: &str) -> Option<u8> {
         let find = |of: Option<&str>| {
@@ -120,7 +121,7 @@ impl Provider {
         find(Some(task)).or_else(|| find(None)).or_else(|| standard(&OPCODES, name))
     }
 
-    /// The mask of a keyword by its name.
+    /// Returns the mask of a keyword.
     #[must_use]
     pub fn keyword_mask(&self, name: &str) -> Option<u64> {
         let own = self.keywords.iter().find(|keyword| keyword.name == name).map(|keyword| keyword.value);
@@ -128,7 +129,7 @@ impl Provider {
     }
 }
 
-/// Numbers of messages: the upper digit says what they belong to.
+/// Numbers of messages. The most significant hexadecimal digit says what a message belongs to.
 pub(crate) mod message {
     const KEYWORD: u32 = 0x1000_0000;
     const OPCODE: u32 = 0x3000_0000;
@@ -138,7 +139,7 @@ pub(crate) mod message {
     const EVENT: u32 = 0xB000_0000;
     const MAP: u32 = 0xD000_0001;
 
-    /// By the place of the bit, counted from 1.
+    /// The number contains the position of the bit, counted from 1.
     pub(crate) const fn keyword(mask: u64) -> u32 {
         KEYWORD | (mask.trailing_zeros() + 1)
     }
@@ -155,7 +156,7 @@ pub(crate) mod message {
         TASK | value as u32
     }
 
-    /// A provider's own, then those of its channels. Several providers of a file follow each other.
+    /// A provider's own message, then those of its channels. The providers of a file are numbered consecutively.
     pub(crate) const fn provider(place: u32) -> u32 {
         PROVIDER + place
     }

@@ -1,4 +1,4 @@
-//! From XML to the model.
+//! Parses XML into the model.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,12 +10,12 @@ use super::{Channel, Data, DataKind, Event, Keyword, Language, Level, Manifest, 
 use super::{Provider, Size, Task, Template};
 use crate::types::{Encoding, out_from_name};
 
-/// Most elements and texts of a file. The largest manifest of Windows has fewer than 200,000.
+/// Maximum number of XML nodes. The largest manifest of Windows has fewer than 200,000.
 const MAX_NODES: u32 = 2_000_000;
-/// Deepest structure within a structure. The schema of manifests has one level.
+/// Maximum nesting depth of structs. The manifest schema allows one level.
 const MAX_DEPTH: usize = 8;
 
-/// Why XML is not a manifest.
+/// Why a file is not a valid manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     reason: String,
@@ -23,13 +23,13 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// What is wrong, without the place.
+    /// Returns what is wrong, without the position.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Line and column, counted from 1.
+    /// Returns line and column, counted from 1.
     #[must_use]
     pub const fn place(&self) -> Option<(u32, u32)> {
         self.place
@@ -47,7 +47,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reads a manifest.
+/// Parses a manifest.
 pub(super) fn parse(text: &str) -> Result<Manifest, ParseError> {
     let document = document(text)?;
     let root = document.root_element();
@@ -57,7 +57,7 @@ pub(super) fn parse(text: &str) -> Result<Manifest, ParseError> {
     Ok(Manifest { providers, languages: languages(root) })
 }
 
-/// The XML of a manifest.
+/// Parses the XML of a manifest and checks its root element.
 pub(super) fn document(text: &str) -> Result<Document<'_>, ParseError> {
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
@@ -72,7 +72,7 @@ pub(super) fn document(text: &str) -> Result<Document<'_>, ParseError> {
     Ok(document)
 }
 
-/// The text of a file: UTF-8, or UTF-16 behind a byte-order mark.
+/// Decodes the text of a file: UTF-8, or UTF-16 with a byte-order mark.
 pub(super) fn decode(bytes: &[u8]) -> Result<String, ParseError> {
     text(bytes).ok_or_else(|| fail("the file is neither UTF-8 nor UTF-16 with a byte-order mark"))
 }
@@ -90,7 +90,7 @@ fn text(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Local names: manifests in use name several namespaces, and some none.
+/// Comparison by local name: manifests use several namespaces, and some use none.
 pub(super) trait LocalName {
     fn has_tag_name_local(&self, name: &str) -> bool;
 }
@@ -101,12 +101,12 @@ impl LocalName for Node<'_, '_> {
     }
 }
 
-/// Whether a `provider` element declares a provider and does not only refer to one.
+/// Returns whether a `provider` element declares a provider rather than just referring to one.
 pub(super) fn is_declaration(node: Node<'_, '_>) -> bool {
     node.attribute("guid").is_some() || node.attribute("name").is_some_and(|_| node.children().any(|c| c.is_element()))
 }
 
-/// The string table of the first language; that of English if there are several.
+/// Returns the first English string table, or the first one of any language if there is none in English.
 fn strings<'a>(root: Node<'a, '_>) -> HashMap<&'a str, &'a str> {
     let resources: Vec<_> = root.descendants().filter(|node| node.has_tag_name_local("resources")).collect();
     let english = |node: &&Node<'_, '_>| node.attribute("culture").is_some_and(|culture| culture.starts_with("en"));
@@ -115,7 +115,7 @@ fn strings<'a>(root: Node<'a, '_>) -> HashMap<&'a str, &'a str> {
     strings.filter_map(|node| Some((node.attribute("id")?, node.attribute("value")?))).collect()
 }
 
-/// The string tables of all languages.
+/// Returns the string tables of all languages.
 fn languages(root: Node<'_, '_>) -> Vec<Language> {
     let resources = root.descendants().filter(|node| node.has_tag_name_local("resources"));
     let language = |node: Node<'_, '_>| {
@@ -143,7 +143,7 @@ fn attribute(node: Node<'_, '_>, name: &str) -> String {
     node.attribute(name).unwrap_or_default().to_owned()
 }
 
-/// A number, decimal or hexadecimal.
+/// Parses a decimal or hexadecimal number.
 pub(super) fn number<T: TryFrom<u64>>(node: Node<'_, '_>, name: &str) -> Result<Option<T>, ParseError> {
     let Some(text) = node.attribute(name) else { return Ok(None) };
     let text = text.trim();
@@ -166,7 +166,7 @@ fn guid(node: Node<'_, '_>, name: &str) -> Result<Option<Guid>, ParseError> {
     Guid::parse(text.trim()).map(Some).map_err(|_| at(node, format!("invalid GUID '{text}' for {name}")))
 }
 
-/// The elements below the list of this name.
+/// Returns the child elements of the list with this name.
 pub(super) fn list<'a, 'i>(node: Node<'a, 'i>, list: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
     let lists = node.children().filter(move |node| node.has_tag_name_local(list));
     lists.flat_map(|node| node.children()).filter(Node::is_element)
@@ -257,7 +257,7 @@ impl Reader<'_> {
         let items = node.children().filter(|node| node.has_tag_name_local("map"));
         let item = |node| {
             let symbol = attribute(node, "symbol");
-            // EventSource writes negative values of enumerations.
+            // `EventSource` writes enumeration values that may be negative.
             let value = match node.attribute("value").and_then(|text| text.trim().parse::<i32>().ok()) {
                 Some(value) => value.cast_unsigned(),
                 None => required(node, "value")?,
@@ -320,14 +320,14 @@ fn value(node: Node<'_, '_>) -> Result<DataKind, ParseError> {
     let encoding = Encoding::from_name(name);
     let encoding = encoding.ok_or_else(|| at(node, format!("unknown inType '{name}'")))?;
     let out = match node.attribute("outType") {
-        // A presentation that is newer than this crate changes no byte.
+        // An out type that this crate does not know does not affect the encoding.
         Some(name) => out_from_name(name).unwrap_or_else(|| encoding.default_out()),
         None => encoding.default_out(),
     };
     Ok(DataKind::Value { encoding, out, map: node.attribute("map").map(str::to_owned) })
 }
 
-/// A number or the name of a field.
+/// Parses a number or the name of a field.
 fn size(node: Node<'_, '_>, name: &str) -> Result<Size, ParseError> {
     match node.attribute(name) {
         None => Ok(Size::None),

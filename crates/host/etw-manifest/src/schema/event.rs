@@ -15,14 +15,14 @@ pub enum Source {
     Trace,
     /// A file that the user named.
     File,
-    /// The classes that this crate knows.
+    /// The classes that are built into this crate.
     BuiltIn,
 }
 
 /// Names, fields and message of one kind of event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSchema {
-    /// The provider's name; of a kernel event, its class.
+    /// The provider's name; for a kernel event, the name of its class.
     pub provider: Arc<str>,
     /// The event's name: task and opcode, or the type of a classic event.
     pub name: Arc<str>,
@@ -30,37 +30,37 @@ pub struct EventSchema {
     pub level: Option<Box<str>>,
     /// The channel's name.
     pub channel: Option<Box<str>>,
-    /// The names of its keywords.
+    /// The names of the keywords.
     pub keywords: Vec<Box<str>>,
     /// The message, with inserts such as `%1`.
     pub message: Option<Box<str>>,
-    /// All fields. Members of structures stand behind the fields of the event.
-    pub fields: Vec<Field>,
-    /// How many of them are the event's own, from the first on.
+    /// All fields. The members of structs come after the event's own fields.
+    pub fields: Arc<[Field]>,
+    /// How many of the fields, from the first on, are the event's own.
     pub top_level: usize,
-    /// Where this is from.
+    /// Where the schema comes from.
     pub source: Source,
 }
 
 /// One field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// The name of the field.
     pub name: Arc<str>,
-    /// How it stands in the payload.
+    /// How the value is encoded in the payload.
     pub encoding: Encoding,
-    /// How it is shown.
+    /// How the value is shown.
     pub out: OutType,
-    /// Number of values, if it is an array.
+    /// Number of values, if the field is an array.
     pub count: Extent,
-    /// Length of text in characters, or of binary data in bytes, if it has neither an end nor a count of its own.
+    /// Length of text in characters or of binary data in bytes, if the encoding has neither a terminator nor a length of its own.
     pub length: Extent,
-    /// Names of its values.
+    /// Names of the values.
     pub map: Option<Arc<ValueMap>>,
 }
 
 impl Field {
-    /// A single value that is shown as usual.
+    /// Creates a field with a single value in the default format.
     #[must_use]
     pub fn new(name: &str, encoding: Encoding) -> Self {
         let (count, length) = (Extent::None, Extent::None);
@@ -68,11 +68,11 @@ impl Field {
     }
 }
 
-/// Longest name of a provider, an event, a field or a value, in characters. Those of Windows have less than 200.
+/// Maximum length of a provider, event, field or value name, in characters. The names of Windows have fewer than 200.
 const MAX_NAME: usize = 512;
 
-/// A name that is not too long; a longer one is cut, and an ellipsis says so. A schema names every event of its kind, so a long
-/// name would make much of little.
+/// Returns a name, cut off with an ellipsis if it is too long. A schema's names are repeated for every event, so a small input
+/// with a long name would otherwise produce a large output.
 pub(crate) fn limited(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => Cow::Owned(format!("{}…", name.get(..end).unwrap_or_default())),
@@ -80,17 +80,17 @@ pub(crate) fn limited(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A number that is part of the schema or of the event.
+/// A count or length that is given by the schema or by the event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// Not given.
     #[default]
     None,
-    /// Always this.
+    /// This number.
     Fixed(u16),
-    /// The value of another field, by its place in the schema's list.
+    /// The value of another field, given by its index in the schema's list.
     Field(u16),
-    /// As many as the payload has.
+    /// As many values as the rest of the payload holds.
     Rest,
 }
 
@@ -99,9 +99,9 @@ pub enum Extent {
 pub struct ValueMap {
     /// The map's name.
     pub name: Box<str>,
-    /// Whether the values are bits that occur together.
+    /// Whether the values are bits that may be combined.
     pub is_bits: bool,
-    /// Values and names, in the order of values.
+    /// Values and names, ordered by value.
     pub entries: Vec<MapEntry>,
 }
 
@@ -110,12 +110,12 @@ pub struct ValueMap {
 pub struct MapEntry {
     /// The value, or the bits.
     pub value: u32,
-    /// Its name.
+    /// The name of the value.
     pub name: Box<str>,
 }
 
 impl ValueMap {
-    /// A map of these entries.
+    /// Creates a map with these entries.
     #[must_use]
     pub fn new(name: &str, is_bits: bool, mut entries: Vec<MapEntry>) -> Self {
         for entry in &mut entries {
@@ -125,7 +125,8 @@ impl ValueMap {
         Self { name: name.into(), is_bits, entries }
     }
 
-    /// What a value is called. Bits without a name are shown as a number behind the others; `None` if nothing is named.
+    /// Returns the name of a value, or `None` if it has none. For a bit map, the names of the bits are joined, and bits without a
+    /// name follow as a number.
     #[must_use]
     pub fn text(&self, value: u64) -> Option<String> {
         let exact = |value: u64| {

@@ -1,4 +1,4 @@
-//! One model of an event's schema, and one trait for what can provide it.
+//! The model of an event schema, and the trait of schema sources.
 
 mod event;
 
@@ -10,7 +10,7 @@ use crate::types::Encoding;
 pub(crate) use event::limited;
 pub use event::{EventSchema, Extent, Field, MapEntry, Source, ValueMap};
 
-/// The width of pointers of the process or kernel that wrote an event.
+/// The pointer size of the process or kernel that wrote an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PointerSize {
     /// 32 bits.
@@ -20,7 +20,7 @@ pub enum PointerSize {
 }
 
 impl PointerSize {
-    /// Bytes of a pointer.
+    /// Returns the size of a pointer in bytes.
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
@@ -30,49 +30,49 @@ impl PointerSize {
     }
 }
 
-/// What tells one kind of event from another.
+/// Identifies a kind of event.
 ///
-/// A manifest event is known by provider, id and version. A classic event has no id: the GUID is that of its class, and opcode
-/// and version tell the type.
+/// A manifest event is identified by provider, id and version. A classic event has no id: it is identified by the GUID of its
+/// class, its opcode (the event type) and its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventKey {
-    /// The provider of a manifest event, the class of a classic one.
+    /// The provider of a manifest event, or the class of a classic event.
     pub provider: Guid,
     /// The id; 0 for a classic event.
     pub id: u16,
     /// The version.
     pub version: u8,
-    /// The opcode; the type of a classic event.
+    /// The opcode, or the type of a classic event.
     pub opcode: u8,
     /// Whether the event is classic.
     pub is_classic: bool,
-    /// The width of pointers.
+    /// The size of pointers.
     pub pointer: PointerSize,
 }
 
-/// Something that knows schemas.
+/// A source of schemas.
 pub trait Schema: Send + Sync {
-    /// The schema of an event, if it is known.
+    /// Returns the schema of an event, if it is known.
     fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>>;
 
-    /// The name of a provider, if it is known; also when the event in question is not.
+    /// Returns the name of a provider, if it is known. It may be known even if the event is not.
     fn provider_name(&self, provider: &Guid) -> Option<Arc<str>>;
 }
 
-/// Sources of schemas, asked in their order: the first that knows an event decides.
+/// Sources of schemas in order of precedence: the first source that knows an event is used.
 #[derive(Clone, Default)]
 pub struct Layers {
     sources: Vec<Arc<dyn Schema>>,
 }
 
 impl Layers {
-    /// No source.
+    /// Creates an empty list of sources.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a source that is asked after all others.
+    /// Adds a source that is searched after all others.
     pub fn push(&mut self, source: Arc<dyn Schema>) {
         self.sources.push(source);
     }
@@ -84,8 +84,8 @@ impl std::fmt::Debug for Layers {
     }
 }
 
-/// The manifest of the .NET runtime declares a stack as an array of two frames behind their number, and the runtime writes all of
-/// them: such an array has as many values as the field in front of it says.
+/// Corrects the stacks of the .NET runtime. Its manifest declares a stack as an array of two frames after a frame count, but the
+/// runtime writes all frames: such an array has as many values as the preceding field says.
 fn with_all_frames(mut schema: Arc<EventSchema>) -> Arc<EventSchema> {
     let Some(last) = schema.top_level.checked_sub(1) else { return schema };
     let is_stack = |field: &Field| {
@@ -95,7 +95,7 @@ fn with_all_frames(mut schema: Arc<EventSchema>) -> Arc<EventSchema> {
     if let (Some([.., count, stack]), Ok(place)) = (schema.fields.get(..=last), u16::try_from(last))
         && counts(count)
         && is_stack(stack)
-        && let Some(stack) = Arc::make_mut(&mut schema).fields.get_mut(last)
+        && let Some(stack) = Arc::make_mut(&mut Arc::make_mut(&mut schema).fields).get_mut(last)
     {
         stack.count = Extent::Field(place - 1);
     }
@@ -130,11 +130,12 @@ mod tests {
         }
     }
 
-    /// The count of the last of these fields, as [`Layers`] returns it.
+    /// Returns the count of the last of these fields, as returned by [`Layers`].
     fn count(fields: Vec<Field>) -> Extent {
         let (provider, name) = ("P".into(), "E".into());
         let (top_level, source) = (fields.len(), Source::Trace);
         let (level, channel, keywords, message) = (None, None, Vec::new(), None);
+        let fields = fields.into();
         let schema = EventSchema { provider, name, level, channel, keywords, message, fields, top_level, source };
         let mut layers = Layers::new();
         layers.push(Arc::new(One(Arc::new(schema))));

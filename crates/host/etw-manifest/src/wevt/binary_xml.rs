@@ -1,6 +1,6 @@
-//! The XML form of an event's data as the event log keeps it: a fragment with a place for every field.
+//! The XML form of an event's data as the event log stores it: a fragment with a substitution for every field.
 //!
-//! The tokens are those of Microsoft's open specification MS-EVEN6; names stand in place, as in the resources that the message
+//! The tokens are those of Microsoft's open specification MS-EVEN6. Names are stored inline, as in the resources that the message
 //! compiler writes.
 
 use super::blob::Blob;
@@ -14,11 +14,11 @@ const VALUE: u8 = 0x05;
 const ATTRIBUTE: u8 = 0x06;
 const NORMAL_SUBSTITUTION: u8 = 0x0D;
 const FRAGMENT_HEADER: [u8; 4] = [0x0F, 1, 1, 0];
-/// On an element: it has attributes.
+/// Element flag: it has attributes.
 const HAS_MORE: u8 = 0x40;
 const TYPE_STRING: u8 = 0x01;
 const TYPE_BINARY: u8 = 0x0E;
-/// On a type: there are several values.
+/// Type flag: there are several values.
 const ARRAY: u8 = 0x80;
 
 /// Appends `<EventData>` with an element for every field.
@@ -54,7 +54,7 @@ fn data(blob: &mut Blob, place: u16, field: &Data) {
     });
 }
 
-/// An element that belongs to no other, with its size before its name.
+/// Appends an element without a dependency, with its size before its name.
 fn element(blob: &mut Blob, flags: u8, name: &str, content: impl FnOnce(&mut Blob)) {
     blob.0.push(OPEN_START_ELEMENT | flags);
     blob.u16(u16::MAX);
@@ -66,7 +66,7 @@ fn element(blob: &mut Blob, flags: u8, name: &str, content: impl FnOnce(&mut Blo
     blob.fill_size(size, start);
 }
 
-/// A name behind its hash and its length in characters.
+/// Appends a name, preceded by its hash and its length in characters.
 fn push_name(blob: &mut Blob, name: &str) {
     let hash = name.encode_utf16().fold(0_u32, |hash, unit| hash.wrapping_mul(65599).wrapping_add(unit.into()));
     let [low, high, ..] = hash.to_le_bytes();

@@ -1,39 +1,42 @@
-//! Message tables: texts by their numbers, read and written.
+//! Message tables: texts by number, parsed and written.
 
 use std::collections::HashMap;
 
 use super::blob::Blob;
 use crate::bytes::{size_at, u16_at, u32_at, utf16};
 
-/// Most messages of a table.
+/// Maximum number of messages in a block.
 const MAX_MESSAGES: u32 = 0x10_0000;
-/// On an entry: its text is UTF-16.
+/// Entry flag: the text is UTF-16.
 const UNICODE: u16 = 1;
 
-/// Texts by their numbers.
+/// Texts by number.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     texts: HashMap<u32, Box<str>>,
 }
 
 impl Messages {
-    /// The text with this number.
+    /// Returns the text with this number.
     #[must_use]
     pub fn get(&self, id: u32) -> Option<&str> {
         self.texts.get(&id).map(AsRef::as_ref)
     }
 
-    /// Adds the messages of a resource: blocks of numbers, then entries of a size, a flag for UTF-16, and text. What is known
-    /// already stays.
+    /// Adds the messages of a resource: blocks of numbers, then entries with a size, a flag for UTF-16, and text. Messages that
+    /// are already known are not replaced. Returns `None` if the table is malformed.
     #[must_use]
     pub fn add(&mut self, table: &[u8]) -> Option<()> {
         let blocks = table.get(4..)?.as_chunks::<12>().0.get(..size_at(table, 0)?)?;
+        // Blocks do not share entries. Without this check, a small table could contain the same long text many times.
+        let mut left = table.len();
         for block in blocks {
             let (low, high) = (u32_at(block, 0)?, u32_at(block, 4)?);
             let mut offset = size_at(block, 8)?;
             for id in low..=high.min(low.saturating_add(MAX_MESSAGES)) {
                 let entry = table.get(offset..)?;
                 let (size, is_wide) = (usize::from(u16_at(entry, 0)?), u16_at(entry, 2)? & UNICODE != 0);
+                left = left.checked_sub(size)?;
                 let text = entry.get(4..size)?;
                 let text =
                     if is_wide { utf16(text) } else { String::from_utf8_lossy(text).trim_end_matches('\0').into() };
@@ -45,11 +48,11 @@ impl Messages {
     }
 }
 
-/// A message table of these texts. Each ends with a line break, as the message compiler's do; one that is too long for its
-/// entry (32,000 characters) is cut.
+/// Creates a message table with these texts. Each text ends with a line break, as in tables of the message compiler. A text that
+/// is too long for its entry is cut off after 32,000 UTF-16 code units.
 #[must_use]
 pub fn message_table(texts: &[(u32, &str)]) -> Vec<u8> {
-    /// As many UTF-16 units as fit into an entry with its header and the line break.
+    /// Number of UTF-16 code units that fit into an entry together with its header and the line break.
     const LONGEST: usize = 32_000;
     let mut texts = texts.to_vec();
     texts.sort_unstable_by_key(|(id, _)| *id);

@@ -1,7 +1,8 @@
 //! Manifests compiled into a binary: the `WEVT_TEMPLATE` resource and its message table.
 //!
 //! The layout follows the description of libyal's libfwevt and a resource that Microsoft's message compiler wrote. All offsets
-//! are from the start of the resource. The result is the model of manifests; symbols and string ids are not in a binary.
+//! are relative to the start of the resource. The result is the model of manifests, without the symbols and string ids, which a
+//! binary does not contain.
 
 mod binary_xml;
 mod blob;
@@ -20,13 +21,15 @@ use crate::manifest::{Channel, Data, DataKind, Event, Keyword, Level, Manifest, 
 use crate::manifest::{Provider, Size, Task, Template};
 use crate::types::Encoding;
 
-/// Bytes of an event's definition.
+/// Size of an event's definition in bytes.
 const EVENT_SIZE: usize = 48;
-/// Bytes of the description of a field.
+/// Size of a field's description in bytes.
 const ITEM_SIZE: usize = 20;
-/// Most fields of a template.
+/// Maximum number of fields of a template.
 const MAX_ITEMS: usize = 1024;
-/// Most events, templates or other parts of one list.
+/// Maximum length of a name, in bytes.
+const MAX_NAME_BYTES: usize = 2048;
+/// Maximum number of elements of one list, such as events or levels.
 const MAX_PARTS: usize = 0x1_0000;
 
 const FLAG_STRUCT: u32 = 0x01;
@@ -35,11 +38,11 @@ const FLAG_LENGTH_FIELD: u32 = 0x04;
 const FLAG_FIXED_COUNT: u32 = 0x08;
 const FLAG_COUNT_FIELD: u32 = 0x10;
 
-/// Reads a `WEVT_TEMPLATE` resource.
+/// Parses a `WEVT_TEMPLATE` resource.
 ///
 /// # Errors
 ///
-/// What does not hold together, in a few words.
+/// Says what is malformed.
 pub fn parse(resource: &[u8], messages: &Messages) -> Result<Manifest, &'static str> {
     if resource.get(..4) != Some(b"CRIM") {
         return Err("the WEVT_TEMPLATE resource does not start with CRIM");
@@ -79,12 +82,12 @@ impl Reader<'_> {
                 b"KEYW" => provider.keywords = all(parts, count, |part: &[u8; 16]| self.keyword(part))?,
                 b"PRVA" => provider.name = self.name_attribute(parts, count).unwrap_or_default(),
                 b"EVNT" => self.events(&mut provider, parts, count)?,
-                // Templates and maps are read where an event or a field names them.
+                // Templates and maps are read when an event or a field refers to them.
                 _ => {}
             }
         }
         if provider.name.is_empty() {
-            // Resources of older compilers do not have the name; that of a channel starts with it.
+            // Resources of older compilers do not contain the name, but the names of channels start with it.
             let channel = provider.channels.iter().find_map(|channel| channel.name.split_once('/'));
             provider.name = channel.map_or_else(|| guid.to_string(), |(name, _)| name.to_owned());
         }
@@ -97,13 +100,15 @@ impl Reader<'_> {
         Some(provider)
     }
 
-    /// Text behind its size.
+    /// Reads a text that is preceded by its size.
     fn name(&self, offset: usize) -> Option<String> {
-        let size = size_at(self.resource, offset)?;
-        Some(utf16(self.resource.get(offset + 4..)?.get(..size.checked_sub(4)?)?))
+        let size = size_at(self.resource, offset)?.checked_sub(4)?;
+        let text = self.resource.get(offset + 4..)?.get(..size)?;
+        // Many parts can refer to one name.
+        Some(utf16(text.get(..MAX_NAME_BYTES).unwrap_or(text)))
     }
 
-    /// The name whose offset stands in a part; empty if there is none.
+    /// Reads the name whose offset is stored at `place` in an element; empty if the offset is 0.
     fn named(&self, part: &[u8], place: usize) -> Option<String> {
         match size_at(part, place)? {
             0 => Some(String::new()),
@@ -116,7 +121,7 @@ impl Reader<'_> {
         Some(Message { id: String::new(), text: text.to_owned() })
     }
 
-    /// The attribute with the number 1 is the provider's name, without a size before it.
+    /// Attribute number 1 is the provider's name, which has no size before it.
     fn name_attribute(&self, parts: &[u8], count: usize) -> Option<String> {
         let attributes = parts.as_chunks::<8>().0.iter().take(count);
         let name = attributes.into_iter().find(|attribute| u16_at(&attribute[..], 0) == Some(1))?;
@@ -140,7 +145,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The lower half of an opcode's number is its task, as text until tasks are known.
+    /// The lower half of an opcode's number is the number of its task. It is kept as text until the tasks are known.
     fn opcode(&self, part: &[u8; 12]) -> Option<Opcode> {
         let (task, value) = (u16_at(part, 0)?, u8::try_from(u16_at(part, 2)?).unwrap_or(u8::MAX));
         let message = self.message(u32_at(part, 4)?);
@@ -174,7 +179,8 @@ impl Reader<'_> {
                     id
                 }
             };
-            // An offset leads to the part's definition, which has its name's offset at the place given here.
+            // An event refers to the definition of a part by offset. `place` is where the event stores that offset; `name` is
+            // where the definition stores the offset of its name.
             let part_name = |place: usize, name: usize| match size_at(part, place) {
                 None | Some(0) => Some(String::new()),
                 Some(offset) => self.named(self.resource.get(offset..)?, name),
@@ -214,19 +220,21 @@ impl Reader<'_> {
         }
         (top <= all && all <= MAX_ITEMS).then_some(())?;
         let items = self.resource.get(size_at(header, 16)?..)?.as_chunks::<ITEM_SIZE>().0.get(..all)?;
-        self.fields(items, 0, top, maps, 0)
+        self.fields(items, (0, top), maps, &mut all.clone())
     }
 
+    /// Parses `count` items from `first` on. Each item belongs to one struct at most, so there cannot be more fields than
+    /// items; `left` is the number of fields that can still follow. This also stops cycles.
     fn fields(
         &self,
         items: &[[u8; ITEM_SIZE]],
-        first: usize,
-        count: usize,
+        (first, count): (usize, usize),
         maps: &mut Vec<Map>,
-        depth: usize,
+        left: &mut usize,
     ) -> Option<Vec<Data>> {
         let mut fields = Vec::new();
         for item in items.get(first..)?.get(..count)? {
+            *left = left.checked_sub(1)?;
             let flags = u32_at(item, 0)?;
             let size = |fixed: u32, field: u32, place: usize| {
                 let number = u16_at(item, place)?;
@@ -240,9 +248,7 @@ impl Reader<'_> {
             };
             let kind = if flags & FLAG_STRUCT != 0 {
                 let (start, members) = (usize::from(u16_at(item, 4)?), usize::from(u16_at(item, 6)?));
-                // Structures hold no structures in manifests; some depth is allowed, loops are not.
-                (depth < 4).then_some(())?;
-                DataKind::Struct(self.fields(items, start, members, maps, depth + 1)?)
+                DataKind::Struct(self.fields(items, (start, members), maps, left)?)
             } else {
                 let encoding = Encoding::from_tdh(u16::from(*item.get(4)?))?;
                 let out = u16::from(*item.get(5)?);
@@ -262,7 +268,7 @@ impl Reader<'_> {
         Some(fields)
     }
 
-    /// Reads a map once; returns its name.
+    /// Parses a map unless it is already known, and returns its name.
     fn map(&self, offset: usize, maps: &mut Vec<Map>) -> Option<String> {
         let header = self.resource.get(offset..)?;
         let is_bits = match header.get(..4)? {
@@ -286,7 +292,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads so many parts of a list.
+/// Parses `count` elements of a list.
 fn all<const N: usize, T>(parts: &[u8], count: usize, read: impl Fn(&[u8; N]) -> Option<T>) -> Option<Vec<T>> {
     parts.as_chunks::<N>().0.get(..count)?.iter().map(read).collect()
 }

@@ -7,20 +7,20 @@ use super::messages::Messages;
 /// `RT_MESSAGETABLE`.
 const MESSAGE_TABLE: u16 = 11;
 
-/// What a binary holds about events.
+/// The resources of a binary that describe events.
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
     /// The `WEVT_TEMPLATE` resource.
     pub templates: Option<Vec<u8>>,
-    /// The messages.
+    /// The messages of its message tables.
     pub messages: Messages,
 }
 
-/// Finds the resources of a PE file.
+/// Finds the resources in a PE file.
 ///
 /// # Errors
 ///
-/// If the bytes are no PE file, or its resources are malformed.
+/// Fails if the bytes are not a PE file or its resources are malformed.
 pub fn resources(file: &[u8]) -> Result<Resources, String> {
     let mut found = Resources::default();
     for resource in pe_image::resources(file).map_err(|error| error.to_string())? {

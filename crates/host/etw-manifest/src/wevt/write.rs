@@ -1,8 +1,9 @@
-//! Writing a `WEVT_TEMPLATE` resource: the way back of [`parse`](super::parse).
+//! Writes a `WEVT_TEMPLATE` resource: the inverse of [`parse`](super::parse).
 //!
-//! Order, sizes and numbers are those of a resource that Microsoft's message compiler wrote: for its manifest the result is the
-//! same byte for byte, but for the GUIDs of templates, whose rule is not known. What that resource does not have (maps, imported
-//! channels) follows the description of libyal's libfwevt. Windows has not read one of ours yet.
+//! Order, sizes and numbers are those of a resource that Microsoft's message compiler wrote: for its manifest, the result is
+//! identical byte for byte except for the GUIDs of templates, whose rule is unknown. Parts that the resource does not contain
+//! (maps, imported channels) follow the description of libyal's libfwevt. A resource written by this module has not been tested
+//! on Windows yet.
 
 use etw_types::Guid;
 
@@ -12,16 +13,16 @@ use super::{FLAG_COUNT_FIELD, FLAG_FIXED_COUNT, FLAG_FIXED_LENGTH, FLAG_LENGTH_F
 use crate::manifest::numbers::{KEYWORDS, LEVELS, OPCODES, Standard, message};
 use crate::manifest::{Data, DataKind, Event, Manifest, Message, Provider, Size, Template};
 
-/// A message that a part does not have.
+/// The message number of a part without a message.
 const NO_MESSAGE: u32 = u32::MAX;
-/// On a channel: another provider declares it.
+/// Channel flag: another provider declares the channel.
 const IMPORTED: u32 = 1;
-/// On a template: its fields are `EventData`.
+/// Template flag: its fields are `EventData`.
 const EVENT_DATA: u32 = 1;
-/// The attribute that is the provider's name.
+/// The attribute that holds the provider's name.
 const PROVIDER_NAME: u32 = 0x1000_0001;
 
-/// A list of a provider: signature, and its number in the table of lists.
+/// A list of a provider: its signature and its number in the table of lists.
 type List = ([u8; 4], u32);
 const LEVL: List = (*b"LEVL", 0);
 const TASK: List = (*b"TASK", 1);
@@ -36,13 +37,13 @@ const PRVA: List = (*b"PRVA", 13);
 /// A text of the message table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Its number.
+    /// The number of the message.
     pub id: u32,
     /// The text, and its id in the string tables of other languages.
     pub message: Message,
 }
 
-/// The resource of a manifest, and the texts that it refers to.
+/// Returns the resource of a manifest, and the texts that it refers to.
 #[must_use]
 pub fn write(manifest: &Manifest) -> (Vec<u8>, Vec<Text>) {
     let mut writer = Writer::default();
@@ -72,14 +73,14 @@ fn count<T>(parts: &[T]) -> u32 {
     u32::try_from(parts.len()).unwrap_or(u32::MAX)
 }
 
-/// A part that has a name: the provider's own, or one of Windows that an event uses.
+/// A part with a name: one of the provider, or one of Windows that an event uses.
 struct Named<T> {
     name: String,
     value: T,
     message: Option<Message>,
 }
 
-/// The provider's own parts and those of Windows that its events use, by their values.
+/// Returns the provider's own parts and those of Windows that its events use, ordered by value.
 fn with_standard<T: Copy + Ord>(
     own: impl Iterator<Item = Named<T>>,
     standard: &[Standard<T>],
@@ -96,7 +97,7 @@ fn with_standard<T: Copy + Ord>(
     parts
 }
 
-/// Where the definitions of a provider's parts stand, by their names.
+/// Offsets of the definitions of a provider's parts, by name.
 #[derive(Default)]
 struct Places {
     channels: Vec<(String, u32)>,
@@ -116,13 +117,13 @@ fn place_of<K: PartialEq<Q>, Q: ?Sized>(places: &[(K, u32)], name: &Q) -> u32 {
 struct Writer {
     blob: Blob,
     texts: Vec<Text>,
-    /// Messages of providers and channels so far, and of maps.
+    /// Number of messages of providers and channels so far, and of maps.
     named: u32,
     mapped: u32,
 }
 
 impl Writer {
-    /// The number of a message, which becomes a text of the table; none if there is no message.
+    /// Adds a message to the table and returns its number, or [`NO_MESSAGE`] if there is no message.
     fn text(&mut self, id: u32, message: Option<&Message>) -> u32 {
         let Some(message) = message else { return NO_MESSAGE };
         if !self.texts.iter().any(|text| text.id == id) {
@@ -131,7 +132,7 @@ impl Writer {
         id
     }
 
-    /// A message of a provider or a channel; they are counted.
+    /// Adds a message of a provider or a channel. These are numbered consecutively.
     fn counted(&mut self, message: Option<&Message>) -> u32 {
         let id = self.text(message::provider(self.named), message);
         self.named += u32::from(message.is_some());
@@ -239,7 +240,7 @@ impl Writer {
         }
     }
 
-    /// A count, parts that end with the offset of their name, and the names. Returns where each part stands.
+    /// Writes a count, parts that end with the offset of their name, and the names. Returns the offset of each part.
     fn parts<T>(&mut self, parts: &[Named<T>], put: impl Fn(&mut Self, &Named<T>)) -> Vec<(String, u32)> {
         self.blob.u32(count(parts));
         let mut places = Vec::new();
@@ -271,7 +272,7 @@ impl Writer {
         }
     }
 
-    /// A table of offsets, the maps, and their names.
+    /// Writes a table of offsets, the maps, and their names.
     fn maps(&mut self, provider: &Provider, places: &mut Places) {
         self.blob.u32(count(&provider.maps));
         let offsets: Vec<u32> = provider.maps.iter().map(|_| self.blob.later()).collect();
@@ -297,7 +298,7 @@ impl Writer {
         }
     }
 
-    /// Opcodes have the number of their task in the lower half of theirs.
+    /// Writes the opcodes. The lower half of an opcode's number is the number of its task.
     fn opcodes(&mut self, provider: &Provider, places: &mut Places) {
         let is_used = |name: &str| provider.events.iter().any(|event| event.opcode == name);
         let own = provider.opcodes.iter().map(|opcode| Named {
@@ -328,7 +329,7 @@ impl Writer {
         self.blob.u32(count(&items));
         let offset = self.blob.later();
         self.blob.u32(EVENT_DATA);
-        // The log knows a template by it: equal templates may have equal ones, different ones must not.
+        // The event log identifies a template by this GUID. Equal templates may share one; different templates must not.
         let id = Guid::from_name(&format!("{} {:?}", provider.guid, template.fields));
         self.blob.0.extend(id.to_bytes_le());
         binary_xml::push(&mut self.blob, &template.fields);
@@ -343,7 +344,7 @@ impl Writer {
         self.blob.fill_size(size, start);
     }
 
-    /// The description of a field; returns the place of its name's offset.
+    /// Writes the description of a field. Returns where the offset of its name is stored.
     fn item(&mut self, item: &Item<'_>, items: &[Item<'_>], maps: &[(String, u32)]) -> u32 {
         let index = |name: &str| {
             let place = items.iter().position(|other| other.parent == item.parent && other.data.name == name);
@@ -393,7 +394,7 @@ impl Writer {
         }
     }
 
-    /// The definition of an event; returns the place of the offset of its keywords.
+    /// Writes the definition of an event. Returns where the offset of its keywords is stored.
     fn event(&mut self, provider: &Provider, event: &Event, places: &Places) -> u32 {
         let numbers = provider.numbers(event);
         let text = self.text(message::event(event.id, event.version), event.message.as_ref());
@@ -416,14 +417,14 @@ impl Writer {
     }
 }
 
-/// A field and where it is: `parent` is the place of its structure.
+/// A field and its position: `parent` is the index of its struct.
 struct Item<'a> {
     data: &'a Data,
     parent: Option<usize>,
     first_member: u16,
 }
 
-/// Fields next to each other, then the members of those that are structures.
+/// Appends the fields of one level, then the members of those that are structs.
 fn flatten<'a>(fields: &'a [Data], items: &mut Vec<Item<'a>>) {
     items.extend(fields.iter().map(|data| Item { data, parent: None, first_member: 0 }));
     let mut at = 0;

@@ -1,16 +1,17 @@
-//! Descriptions of one event in their binary forms, for tests here and seeds of fuzzing: `TRACE_EVENT_INFO` with its map, and a
-//! `WEVT_TEMPLATE` resource. The event has a value map, a length and a count by other fields, and an array of structures.
+//! Binary descriptions of one event, for tests here and as fuzzing seeds: a `TRACE_EVENT_INFO` with its map, and a
+//! `WEVT_TEMPLATE` resource. The event has a value map, a length and a count that are given by other fields, and an array of
+//! structs.
 #![allow(dead_code, reason = "every user takes a part of it")]
 
 use etw_types::Guid;
 
 /// The provider of the event.
 pub(crate) const PROVIDER: Guid = Guid::from_u128(0x1111_1111_2222_3333_4444_5555_5555_5555);
-/// What the event's payload decodes to.
+/// The decoded payload of the event.
 pub(crate) const SHOWN: &str =
     "Test-Provider/Copy/Start Mode=Fast Size=2 Data=abcd Text=hi Count=1 Items=[{Key=0x10 Flag=true}]";
 
-/// Flags, name, first and second word, count, length: of `EVENT_PROPERTY_INFO`.
+/// The members of `EVENT_PROPERTY_INFO`: flags, name, first and second word, count, length.
 const FIELDS: [(u32, &str, u16, u16, u16, u16); 8] = [
     (0, "Mode", 4, 4, 1, 1),
     (0, "Size", 8, 8, 1, 4),
@@ -22,13 +23,13 @@ const FIELDS: [(u32, &str, u16, u16, u16, u16); 8] = [
     (0, "Flag", 13, 13, 1, 4),
 ];
 
-/// The payload of an event of a 64-bit process.
+/// The payload of the event in a 64-bit process.
 pub(crate) fn payload() -> Vec<u8> {
     let start = [&[1, 2, 0, 0, 0, 0xAB, 0xCD][..], b"h\0i\0\0\0", &[1, 0]].concat();
     [&start[..], &0x10_u64.to_le_bytes(), &1_u32.to_le_bytes()].concat()
 }
 
-/// Bytes with places to be filled in.
+/// Bytes with placeholders that are filled in later.
 struct Blob(Vec<u8>);
 
 impl Blob {
@@ -40,13 +41,13 @@ impl Blob {
         self.put(place, &u32::try_from(number).unwrap().to_le_bytes());
     }
 
-    /// Appends text and puts its offset in a place.
+    /// Appends a text and stores its offset at `place`.
     fn text(&mut self, place: usize, text: &str) {
         self.number(place, self.0.len());
         self.0.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
     }
 
-    /// Appends text behind its size.
+    /// Appends the size of a text and the text, and stores the offset at `place`.
     fn sized(&mut self, place: usize, text: &str) {
         self.number(place, self.0.len());
         let size = self.0.len();
@@ -56,7 +57,7 @@ impl Blob {
         self.number(size, self.0.len() - size);
     }
 
-    /// Appends a list with room for its parts; returns where the parts start.
+    /// Appends a list with room for its elements, and returns the offset of the elements.
     fn list(&mut self, signature: [u8; 4], count: usize, bytes: usize) -> usize {
         let start = self.0.len();
         self.0.extend(signature);
@@ -90,7 +91,7 @@ pub(crate) fn event_info() -> Vec<u8> {
     info.0
 }
 
-/// The provider and an `EVENT_MAP_INFO`.
+/// The provider's GUID and an `EVENT_MAP_INFO`.
 pub(crate) fn map_info() -> Vec<u8> {
     let mut info = Blob(vec![0; 24]);
     info.text(0, "Mode");
@@ -101,7 +102,7 @@ pub(crate) fn map_info() -> Vec<u8> {
     [&PROVIDER.to_bytes_le()[..], &info.0].concat()
 }
 
-/// A `WEVT_TEMPLATE` resource. Texts of messages are not part of it.
+/// A `WEVT_TEMPLATE` resource. It does not contain the texts of messages.
 pub(crate) fn resource() -> Vec<u8> {
     let mut blob = Blob(Vec::new());
     blob.0.extend(b"CRIM\0\0\0\0\x05\0\x01\0\x01\0\0\0");

@@ -1,11 +1,11 @@
 //! The symbolic names of Win32 error codes, without `ERROR_`.
 //!
-//! A line of the table is a code and its name, followed by the names of the codes that come next. The names are those of
-//! Microsoft's metadata, `windows-sys` 0.61.
+//! Each line of the table contains a code, its name, and the names of the consecutive codes that follow. The names are
+//! those of Microsoft's metadata, `windows-sys` 0.61.
 
 const NAMES: &str = include_str!("names.txt");
 
-/// The name of a code, if it has one.
+/// Returns the name of a code, if it has one.
 pub(super) fn name(code: u32) -> Option<&'static str> {
     entries().find(|(number, _)| *number == code).map(|(_, name)| name)
 }
@@ -13,7 +13,7 @@ pub(super) fn name(code: u32) -> Option<&'static str> {
 fn entries() -> impl Iterator<Item = (u32, &'static str)> {
     NAMES.lines().flat_map(|line| {
         let (first, names) = line.split_once(' ').unwrap_or_default();
-        // The tests read every line: a number that is none would be found there.
+        // The tests read every line, so they would find an invalid number.
         (first.parse().unwrap_or(u32::MAX)..).zip(names.split(' '))
     })
 }

@@ -1,4 +1,4 @@
-//! The texts: what a code says as the answer of one function, and what it says whichever function returns it.
+//! The texts: the meaning of a code for one function, and its meaning for any function.
 
 use etw_types::Win32Error;
 
@@ -129,7 +129,7 @@ fn of_consume(code: u32) -> Option<Texts> {
     })
 }
 
-/// What the code says whichever function returns it.
+/// The meaning of the code for any function.
 pub(super) fn general(code: Win32Error) -> Option<Texts> {
     Some(match code.as_int() {
         1 => ("the request does not fit the provider's state", "start the provider first"),

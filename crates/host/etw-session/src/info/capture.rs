@@ -1,4 +1,4 @@
-//! Classes 16, 17 and 18: state that is captured now and then, and the paths of providers' binaries.
+//! Classes 16, 17 and 18: periodic capture state, and the paths of providers' binaries.
 
 use etw_types::Guid;
 use etw_types::session::{PeriodicCaptureStateInfo, TraceInfoClass};
@@ -7,8 +7,8 @@ use super::wire::{decode_some, encode_all, exact, malformed};
 use super::{Information, OfMachine, OfSession, Settable, queryable};
 use crate::{Limit, Malformed};
 
-/// Class 16: providers that are asked for their state every so many seconds. They must be enabled on the session already.
-/// A list replaces the one before.
+/// Class 16: the providers whose state is captured periodically. They must already be enabled on the session. A list
+/// replaces the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeriodicCapture {
     seconds: u32,
@@ -16,11 +16,12 @@ pub struct PeriodicCapture {
 }
 
 impl PeriodicCapture {
-    /// Asks these providers. The limits are those of the machine: they may change, so they have to be queried.
+    /// Requests the state of these providers periodically. The limits depend on the machine and may change, so they
+    /// must be queried.
     ///
     /// # Errors
     ///
-    /// For no provider, for more than possible, and for a time that is too short.
+    /// If there is no provider, there are too many providers, or the period is too short.
     pub fn new(seconds: u32, providers: Vec<Guid>, limits: PeriodicCaptureLimits) -> Result<Self, Limit> {
         Limit::at_least("providers to be asked for their state", providers.len(), 1)?;
         Limit::at_most("providers to be asked for their state", providers.len(), limits.most_providers.into())?;
@@ -30,13 +31,13 @@ impl PeriodicCapture {
         Ok(Self { seconds, providers })
     }
 
-    /// Asks nobody any more.
+    /// Turns the periodic capture state off.
     #[must_use]
     pub const fn off() -> Self {
         Self { seconds: 0, providers: Vec::new() }
     }
 
-    /// Seconds between two requests.
+    /// The period in seconds.
     #[must_use]
     pub const fn seconds(&self) -> u32 {
         self.seconds
@@ -53,7 +54,7 @@ impl Information for PeriodicCapture {
     const CLASS: TraceInfoClass = TraceInfoClass::PeriodicCaptureStateListInfo;
     type Scope = OfSession;
 
-    /// Nothing at all where there is no provider: that clears the list.
+    /// Encodes a list without providers as no data, which clears the list.
     fn encode(&self) -> Vec<u8> {
         if self.providers.is_empty() {
             return Vec::new();
@@ -83,9 +84,9 @@ impl Settable for PeriodicCapture {}
 /// Class 17: the limits of class 16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeriodicCaptureLimits {
-    /// The shortest time between two requests.
+    /// The shortest period in seconds.
     pub least_seconds: u32,
-    /// Most providers.
+    /// The maximum number of providers.
     pub most_providers: u16,
 }
 
@@ -105,7 +106,8 @@ impl Information for PeriodicCaptureLimits {
 }
 queryable!(PeriodicCaptureLimits, PeriodicCaptureStateInfo::SIZE);
 
-/// Class 18: whether the session records where the binaries of its providers are. For those that registered before as well.
+/// Class 18: whether the session records the paths of its providers' binaries. This includes providers that are already
+/// registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BinaryTracking(pub bool);
 
@@ -113,7 +115,7 @@ impl Information for BinaryTracking {
     const CLASS: TraceInfoClass = TraceInfoClass::ProviderBinaryTracking;
     type Scope = OfSession;
 
-    /// One byte, not four.
+    /// Encodes the value as one byte, not four.
     fn encode(&self) -> Vec<u8> {
         vec![self.0.into()]
     }

@@ -1,4 +1,4 @@
-//! Class 28: registers with system events.
+//! Class 28: registers in system events.
 
 use etw_types::session::{ClassicEventId, ContextRegisterInfo, TraceInfoClass};
 
@@ -6,7 +6,7 @@ use super::wire::{decode_all, encode_all, malformed};
 use super::{Information, OfSession, Privilege, Settable};
 use crate::{Limit, Malformed};
 
-/// Class 28: system events that get the registers of their thread. A list replaces the one before.
+/// Class 28: system events that get the registers of their thread. A list replaces the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextRegisters {
     types: u32,
@@ -19,30 +19,31 @@ impl ContextRegisters {
     /// `EtwContextRegisterTypeInteger`.
     pub const INTEGER: u32 = 2;
 
-    /// Control and integer registers for these events.
+    /// Requests control and integer registers for these events.
     #[must_use]
     pub const fn new(events: Vec<ClassicEventId>) -> Self {
         Self { types: Self::CONTROL | Self::INTEGER, events }
     }
 
-    /// These registers for these events.
+    /// Requests these registers for these events.
     ///
     /// # Errors
     ///
-    /// For anything but control and integer registers: the page of the class says that both must be asked for today.
+    /// For anything except control and integer registers together: the documentation says that currently both are
+    /// required.
     pub fn with_types(types: u32, events: Vec<ClassicEventId>) -> Result<Self, Limit> {
         let both = Self::CONTROL | Self::INTEGER;
         Limit::rule(types == both, "control and integer registers have to be asked for together")?;
         Ok(Self { types, events })
     }
 
-    /// Which registers.
+    /// The types of registers.
     #[must_use]
     pub const fn types(&self) -> u32 {
         self.types
     }
 
-    /// For which events.
+    /// The events that get the registers.
     #[must_use]
     pub fn events(&self) -> &[ClassicEventId] {
         &self.events

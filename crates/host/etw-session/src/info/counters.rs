@@ -7,16 +7,16 @@ use super::{Information, OfMachine, Privilege, Queryable, Settable, list_class, 
 use crate::{Limit, Malformed};
 
 list_class! {
-    /// Class 8: system events that get counter values. Once for a session.
+    /// Class 8: system events that get counter values. Can be set only once per session.
     PmcEvents(ClassicEventId) = PmcEventListInfo, OfSession
 }
 
 impl PmcEvents {
-    /// Counter values for these events.
+    /// Requests counter values for these events.
     ///
     /// # Errors
     ///
-    /// For none: the shortest data is one event.
+    /// If the list is empty: the shortest data is one event.
     pub fn new(events: Vec<ClassicEventId>) -> Result<Self, Limit> {
         Limit::at_least("events with counter values", events.len(), 1)?;
         Ok(Self(events))
@@ -28,17 +28,17 @@ impl Settable for PmcEvents {
 }
 
 list_class! {
-    /// Class 9: the counters whose values those events get, as sources of [`ProfileSources`](super::ProfileSources). Once for a
-    /// session; at most [`MaxPmcCounters`].
+    /// Class 9: the counters whose values those events get, as sources of [`ProfileSources`](super::ProfileSources).
+    /// Can be set only once per session, with at most [`MaxPmcCounters`] counters.
     PmcCounters(u32) = PmcCounterListInfo, OfSession
 }
 
 impl PmcCounters {
-    /// These counters.
+    /// Requests these counters.
     ///
     /// # Errors
     ///
-    /// For none, and for more than the machine has.
+    /// If the list is empty, or has more counters than the machine supports.
     pub fn new(sources: Vec<u32>, MaxPmcCounters(most): MaxPmcCounters) -> Result<Self, Limit> {
         Limit::at_least("counters", sources.len(), 1)?;
         Limit::at_most("counters", sources.len(), usize::try_from(most).unwrap_or(usize::MAX))?;
@@ -51,11 +51,11 @@ impl Settable for PmcCounters {
 }
 
 super::numbers::number_class! {
-    /// Class 22: how many counters a session can use.
+    /// Class 22: the maximum number of counters that a session can use.
     MaxPmcCounters = MaxPmcCounterQuery, OfMachine
 }
 
-/// Class 25: who owns the counters of a processor.
+/// Class 25: the owners of a processor's counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PmcOwners {
     /// The processor.
@@ -88,17 +88,17 @@ impl Queryable for PmcOwners {
     type Input = u32;
 
     fn buffer(processor: &u32) -> Vec<u8> {
-        // Room for eight counters; the answer says when it needs more.
+        // Room for eight counters. If more are needed, the result says so.
         let mut buffer = PmcOwnershipStatus { processor_number: *processor, number_of_counters: 0 }.to_bytes().to_vec();
         buffer.resize(PmcOwnershipStatus::SIZE + 8 * PmcCounterOwner::SIZE, 0);
         buffer
     }
 }
 
-/// A session that uses counters.
+/// A session that uses performance counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PmcSession {
-    /// The session's number.
+    /// The session's logger id.
     pub logger_id: u16,
     /// The sources that it counts.
     pub sources: Vec<u32>,
@@ -106,7 +106,7 @@ pub struct PmcSession {
     pub hook_ids: Vec<u16>,
 }
 
-/// Class 27: the sessions that use counters.
+/// Class 27: the sessions that use performance counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PmcSessions(pub Vec<PmcSession>);
 
@@ -133,7 +133,7 @@ impl Information for PmcSessions {
             let header = PmcSessionInfo::parse(entry).ok_or(malformed(Self::CLASS, "an entry is cut off"))?;
             let rest = entry.get(PmcSessionInfo::SIZE..).unwrap_or_default();
             let (sources, rest) = decode_some(Self::CLASS, rest, header.profile_source_count)?;
-            // Hook ids have two bytes, unlike those of class 21.
+            // Hook ids have two bytes here, unlike in class 21.
             let (hook_ids, _) = decode_some(Self::CLASS, rest, header.hook_id_count)?;
             sessions.push(PmcSession { logger_id: header.logger_id, sources, hook_ids });
         }

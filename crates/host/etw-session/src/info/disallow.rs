@@ -5,8 +5,8 @@ use etw_types::Guid;
 use super::{Settable, list_class, queryable};
 
 list_class! {
-    /// Class 10: providers that are not enabled through a group on this session. A list replaces the one before; an empty
-    /// one allows all.
+    /// Class 10: providers that are not enabled through a group on this session. A list replaces the previous one; an
+    /// empty list allows all providers.
     DisallowList(Guid) = SetDisallowList, OfSession
 }
 impl Settable for DisallowList {}

@@ -1,15 +1,16 @@
-//! What is known about every class, as values: for tools, for the documentation, and for whoever chooses at run time.
+//! The facts about every class, as values: for tools, for the documentation, and for code that chooses a class at run
+//! time.
 
 use etw_types::session::{ClassFacts, HandleKind, TraceInfoClass};
 
-/// The lengths that `TraceSetInformation` takes.
+/// The data lengths that `TraceSetInformation` accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
-    /// The shortest.
+    /// The minimum length.
     pub least: usize,
-    /// Longer ones add multiples of this; 0 where there is only one.
+    /// Longer data adds multiples of this; 0 if the length is fixed.
     pub step: usize,
-    /// Whether nothing at all is a value too: it clears.
+    /// Whether no data is also accepted; it clears the value.
     pub may_be_empty: bool,
 }
 
@@ -22,7 +23,7 @@ impl Length {
         Self { least, step, may_be_empty: least == 0 }
     }
 
-    /// Whether data may have this length.
+    /// Returns whether data may have this length.
     #[must_use]
     pub const fn takes(&self, length: usize) -> bool {
         if length == 0 && self.may_be_empty {
@@ -36,22 +37,22 @@ impl Length {
     }
 }
 
-/// What is known about a class.
+/// The facts about a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The class.
     pub class: TraceInfoClass,
     /// Its C name.
     pub c_name: &'static str,
-    /// The type of this module.
+    /// The name of its type in this module.
     pub type_name: &'static str,
-    /// What it is about.
+    /// What the class is for.
     pub purpose: &'static str,
     /// The layout of its data.
     pub layout: &'static str,
-    /// The lengths of data to be set.
+    /// The lengths of the data for `TraceSetInformation`, if the class can be set.
     pub set_length: Option<Length>,
-    /// The length of an answer, where it is fixed.
+    /// The length of a result, if it is fixed.
     pub answer_length: Option<usize>,
     /// The limit, in words.
     pub limit: &'static str,
@@ -62,13 +63,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Directions, handle and first build; `None` for the reserved class.
+    /// Returns directions, handle kind and first build, or `None` for the reserved class.
     #[must_use]
     pub const fn of_class(&self) -> Option<ClassFacts> {
         self.class.facts()
     }
 
-    /// `set`, `query`, `enumerate`, as far as they apply.
+    /// Returns those of `set`, `query` and `enumerate` that apply.
     #[must_use]
     pub fn directions(&self) -> Vec<&'static str> {
         let Some(facts) = self.of_class() else { return Vec::new() };
@@ -76,7 +77,7 @@ impl Facts {
         all.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
     }
 
-    /// Which handle, in words.
+    /// Returns the kind of handle, in words.
     #[must_use]
     pub const fn handle(&self) -> &'static str {
         match self.of_class() {
@@ -91,7 +92,7 @@ impl Facts {
         }
     }
 
-    /// A short name for a command line: that of the type, in lower case with dashes.
+    /// Returns a short name for command lines: the name of the type in lower case with hyphens.
     #[must_use]
     pub fn short_name(&self) -> String {
         let mut name = String::new();
@@ -105,19 +106,19 @@ impl Facts {
     }
 }
 
-/// Every class, in the order of their numbers.
+/// Returns every class, ordered by number.
 #[must_use]
 pub const fn all() -> &'static [Facts] {
     super::table::CLASSES
 }
 
-/// What is known about a class.
+/// Returns the facts about a class.
 #[must_use]
 pub fn facts(class: TraceInfoClass) -> Option<&'static Facts> {
     all().iter().find(|facts| facts.class == class)
 }
 
-/// The class of a number, a C name, a type's name or a short name, without regard to case.
+/// Finds a class by number, C name, type name or short name. The comparison ignores case.
 ///
 /// ```
 /// use etw_session::info::find;
@@ -168,19 +169,20 @@ impl Row {
         self
     }
 
-    /// Data to be set has exactly this length.
+    /// The data for `TraceSetInformation` has exactly this length.
     pub(super) const fn sets(mut self, length: usize) -> Self {
         self.0.set_length = Some(Length::exactly(length));
         self
     }
 
-    /// Data to be set is a header or some elements, and any number of further elements.
+    /// The data for `TraceSetInformation` consists of `least` bytes, followed by any number of elements of `step`
+    /// bytes.
     pub(super) const fn sets_list(mut self, least: usize, step: usize) -> Self {
         self.0.set_length = Some(Length::list(least, step));
         self
     }
 
-    /// Nothing at all clears.
+    /// No data is also accepted; it clears the value.
     pub(super) const fn or_empty(mut self) -> Self {
         if let Some(length) = &mut self.0.set_length {
             length.may_be_empty = true;

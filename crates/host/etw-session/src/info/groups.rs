@@ -1,9 +1,9 @@
-//! Names of the system providers' groups.
+//! Names of the groups of the system providers.
 //!
-//! Those of the first word are `EVENT_TRACE_FLAG_*` of the public header. The others are in no public header; they are known
-//! from other tools and marked as such in their names' prefix.
+//! The groups of the first word are the `EVENT_TRACE_FLAG_*` of the public header. The others are in no public header;
+//! they are known from other tools, and the prefix of their name marks them.
 
-/// Name and group.
+/// Name and value of each group.
 pub const GROUPS: &[(&str, u32)] = &[
     ("process", 0x0000_0001),
     ("thread", 0x0000_0002),
@@ -40,7 +40,7 @@ pub const GROUPS: &[(&str, u32)] = &[
     ("ob-handle", 0x8000_0040),
 ];
 
-/// The group of a name, without regard to case.
+/// Returns the group with this name. The comparison ignores case.
 #[must_use]
 pub fn group_by_name(name: &str) -> Option<u32> {
     GROUPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, group)| *group)

@@ -21,16 +21,16 @@ pub const LBR_BITS: &[(&str, u32)] = &[
     ("sampled", 0x400),
 ];
 
-/// Class 20: which branches are recorded. Setting it turns the recording on; set it before class 21.
+/// Class 20: the branches that are recorded. Setting it turns recording on; it must be set before class 21.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LbrConfiguration(u32);
 
 impl LbrConfiguration {
-    /// These bits.
+    /// Creates a configuration from these bits.
     ///
     /// # Errors
     ///
-    /// For bits that the header does not have.
+    /// For bits that the header does not define.
     pub fn new(bits: u32) -> Result<Self, Limit> {
         let known = LBR_BITS.iter().fold(0, |known, (_, bit)| known | bit);
         Limit::rule(bits & !known == 0, "the configuration of last branches has bits from 0x1 to 0x400")?;
@@ -62,16 +62,16 @@ impl Settable for LbrConfiguration {
 }
 
 list_class! {
-    /// Class 21: hook ids of the system events that get last branches.
+    /// Class 21: hook ids of the system events that get last branch records.
     LbrEvents(u32) = LbrEventListInfo, OfSession
 }
 
 impl LbrEvents {
-    /// Last branches for these events.
+    /// Requests last branch records for these events.
     ///
     /// # Errors
     ///
-    /// For more than four.
+    /// For more than four events.
     pub fn new(hook_ids: Vec<u32>) -> Result<Self, Limit> {
         Limit::at_most("events with last branches", hook_ids.len(), LBR_MAXIMUM_EVENTS)?;
         Ok(Self(hook_ids))

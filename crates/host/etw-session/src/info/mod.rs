@@ -1,9 +1,9 @@
 //! The information classes: one type for each `TRACE_QUERY_INFO_CLASS`.
 //!
-//! A type says which class it is, what it belongs to (a session or the machine, so that the compiler refuses the wrong
-//! handle), whether it can be set, queried or enumerated, and how its bytes are read and written. [`facts()`] says the same
-//! as values, with the limits, the lengths and the first version of Windows. Reading is total: an answer without the
-//! layout of its class is an error, whatever its bytes.
+//! A type defines which class it is, what it belongs to (a session or the machine, so that the compiler rejects the
+//! wrong handle), whether it can be set, queried or enumerated, and how its bytes are read and written. [`facts()`]
+//! returns the same as values, with the limits, the lengths and the first version of Windows. Decoding handles any
+//! bytes: a result without the layout of its class is an error.
 
 mod capture;
 mod context;
@@ -63,29 +63,50 @@ mod sealed {
 /// Whether setting a class needs the profile privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
-    /// No.
+    /// Not needed.
     None,
-    /// Not documented, but other tools turn it on: it is tried.
+    /// Not documented, but other tools enable it, so this crate tries to.
     Helps,
-    /// Yes.
+    /// Needed.
     Needed,
 }
 
 /// A value of an information class.
+///
+/// ```
+/// use etw_session::info::{
+///     Enumerable, Information, MaxSessions, OfMachine, OfSession, Privilege, ProviderInstances, Queryable, Scope, Settable,
+///     StackTracing, StreamCount,
+/// };
+/// use etw_types::Guid;
+///
+/// let sessions = MaxSessions(64);
+/// assert_eq!(MaxSessions::decode(&sessions.encode()), Ok(sessions));
+/// assert!(MaxSessions::decode(b"abc").is_err(), "three bytes are no number");
+///
+/// // What belongs to a session is not asked of the machine: the compiler refuses it.
+/// fn belongs_to<S: Scope, T: Information<Scope = S>>() {}
+/// belongs_to::<OfMachine, MaxSessions>();
+/// belongs_to::<OfSession, StreamCount>();
+///
+/// assert_eq!(<StackTracing as Settable>::PRIVILEGE, Privilege::Helps);
+/// assert_eq!(MaxSessions::buffer(&()).len(), 4);
+/// assert_eq!(ProviderInstances::input_bytes(&Guid::from_u128(7)).len(), 16);
+/// ```
 pub trait Information: Sized {
     /// The class.
     const CLASS: TraceInfoClass;
-    /// What it belongs to.
+    /// Whether it belongs to a session or the machine.
     type Scope: Scope;
 
-    /// The value's bytes.
+    /// Encodes the value.
     fn encode(&self) -> Vec<u8>;
 
-    /// Reads a value.
+    /// Decodes a value.
     ///
     /// # Errors
     ///
-    /// Where the bytes do not have the layout of the class.
+    /// If the bytes do not have the layout of the class.
     fn decode(data: &[u8]) -> Result<Self, Malformed>;
 }
 
@@ -97,23 +118,23 @@ pub trait Settable: Information {
 
 /// A class for `TraceQueryInformation`.
 pub trait Queryable: Information {
-    /// What has to be said to get an answer.
+    /// The input of the query.
     type Input;
 
-    /// The buffer to begin with; two classes read from it what is asked.
+    /// Returns the initial buffer. For two classes it contains the input.
     fn buffer(input: &Self::Input) -> Vec<u8>;
 }
 
 /// A class for `EnumerateTraceGuidsEx`.
 pub trait Enumerable: Information {
-    /// What has to be said to get an answer.
+    /// The input of the enumeration.
     type Input;
 
-    /// The input's bytes.
+    /// Encodes the input.
     fn input_bytes(input: &Self::Input) -> Vec<u8>;
 }
 
-/// Declares that a class can be queried without input, from a buffer of so many bytes on.
+/// Declares that a class can be queried without input, starting with a buffer of `$first` bytes.
 macro_rules! queryable {
     ($name:ty, $first:expr) => {
         impl $crate::info::Queryable for $name {
@@ -126,7 +147,7 @@ macro_rules! queryable {
     };
 }
 
-/// Declares that a class can be enumerated, about nothing or about a GUID.
+/// Declares that a class can be enumerated, without input or for a GUID.
 macro_rules! enumerable {
     ($name:ty) => {
         impl $crate::info::Enumerable for $name {
@@ -148,7 +169,7 @@ macro_rules! enumerable {
     };
 }
 
-/// Declares a class whose data is a list of elements of one kind.
+/// Declares a class whose data is a list of elements of one type.
 macro_rules! list_class {
     ($(#[$meta:meta])* $name:ident($element:ty) = $class:ident, $scope:ident) => {
         $(#[$meta])*

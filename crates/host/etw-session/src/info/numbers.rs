@@ -1,4 +1,4 @@
-//! Classes 11, 15, 19 and 23: a version, nothing, and two numbers.
+//! Classes 11, 15, 19 and 23: a version, a reserved class, and two numbers.
 
 use etw_types::session::{TraceInfoClass, TraceVersionInfo};
 
@@ -68,13 +68,13 @@ impl Information for Reserved15 {
 }
 
 number_class! {
-    /// Class 19: how many sessions there can be. The header says that this is queried, Learn that it is enumerated;
-    /// [`Machine::max_sessions`](crate::Machine::max_sessions) tries both.
+    /// Class 19: the maximum number of sessions. According to the header it is queried, according to Microsoft Learn it
+    /// is enumerated; [`Machine::max_sessions`](crate::Machine::max_sessions) tries both.
     MaxSessions = MaxLoggersQuery, OfMachine
 }
 enumerable!(MaxSessions);
 
 number_class! {
-    /// Class 23: how many streams of buffers a session has: one for each processor, or one.
+    /// Class 23: the number of buffer streams of a session: one per processor, or one.
     StreamCount = StreamCount, OfSession
 }

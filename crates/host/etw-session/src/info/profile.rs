@@ -6,12 +6,12 @@ use super::wire::{chain, encode_chain, exact, malformed};
 use super::{Information, OfMachine, Privilege, Queryable, Settable, list_class, queryable};
 use crate::{Limit, Malformed};
 
-/// Class 5: how often a source of the profiler samples. For the whole machine.
+/// Class 5: the sampling interval of a profile source, for the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleInterval {
     /// The source; 0 is the timer.
     pub source: u32,
-    /// 100 ns for the timer, counts for the others.
+    /// In 100 ns units for the timer, in counts for other sources.
     pub interval: u32,
 }
 
@@ -43,16 +43,16 @@ impl Queryable for SampleInterval {
 }
 
 list_class! {
-    /// Class 6: the sources that the profiler samples, all of them: what is set replaces what was. For the whole machine.
+    /// Class 6: all sources that the profiler samples, for the whole machine. A list replaces the previous one.
     ProfileSourcesInUse(u32) = ProfileSourceConfigInfo, OfMachine
 }
 
 impl ProfileSourcesInUse {
-    /// These sources.
+    /// Selects these sources.
     ///
     /// # Errors
     ///
-    /// For none: the shortest data is one source.
+    /// If the list is empty: the shortest data is one source.
     pub fn new(sources: Vec<u32>) -> Result<Self, Limit> {
         Limit::at_least("profile sources", sources.len(), 1)?;
         Ok(Self(sources))
@@ -63,7 +63,7 @@ impl Settable for ProfileSourcesInUse {
     const PRIVILEGE: Privilege = Privilege::Needed;
 }
 
-/// A source of the profiler.
+/// A profile source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileSource {
     /// Its number; 0 is the timer.
@@ -76,7 +76,7 @@ pub struct ProfileSource {
     pub description: String,
 }
 
-/// Class 7: the sources that there are.
+/// Class 7: the profile sources of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileSources(pub Vec<ProfileSource>);
 
@@ -97,7 +97,8 @@ impl Information for ProfileSources {
         }))
     }
 
-    /// The last entry may be shorter than the C structure, and a description ends at its terminator or with its entry.
+    /// The last entry may be shorter than the C structure. A description ends at its terminator or at the end of its
+    /// entry.
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
         let entries = chain(Self::CLASS, data, ProfileSourceInfo::SIZE)?;
         let sources = entries.into_iter().map(|entry| {

@@ -1,4 +1,4 @@
-//! Classes 0, 1, 2, 12 and 13: who is registered, and who enabled it.
+//! Classes 0, 1, 2, 12 and 13: which providers are registered, and which sessions enabled them.
 
 use etw_types::Guid;
 use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TraceProviderInstanceInfo};
@@ -8,7 +8,7 @@ use super::{Information, OfMachine, enumerable, list_class};
 use crate::Malformed;
 
 list_class! {
-    /// Class 0: the providers that are registered with the kernel. Installed manifests are not among them.
+    /// Class 0: the providers that are registered with the kernel. Installed manifests are not included.
     RegisteredProviders(Guid) = GuidQueryList, OfMachine
 }
 list_class! {
@@ -31,22 +31,22 @@ const PRE_ENABLED: u32 = 2;
 /// One registration of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderInstance {
-    /// The process; 0 for a driver.
+    /// The process id; 0 for a driver.
     pub process_id: u32,
-    /// `TRACE_PROVIDER_FLAG_*`: 1 legacy, 2 enabled before anybody registered.
+    /// `TRACE_PROVIDER_FLAG_*`: 1 legacy, 2 enabled before it was registered.
     pub flags: u32,
     /// The sessions that enabled it.
     pub enabled: Vec<TraceEnableInfo>,
 }
 
 impl ProviderInstance {
-    /// Whether somebody has registered; otherwise it is only waited for.
+    /// Whether the provider is registered. Otherwise it is only enabled in advance.
     #[must_use]
     pub const fn is_registered(&self) -> bool {
         self.flags & PRE_ENABLED == 0
     }
 
-    /// Whether it is a provider of the classic API.
+    /// Whether this is a provider of the classic API.
     #[must_use]
     pub const fn is_legacy(&self) -> bool {
         self.flags & LEGACY != 0
@@ -87,7 +87,8 @@ impl Information for ProviderInstances {
             let behind = rest.get(TraceProviderInstanceInfo::SIZE..).unwrap_or_default();
             let (enabled, _) = decode_some(Self::CLASS, behind, header.enable_count)?;
             instances.push(ProviderInstance { process_id: header.process_id, flags: header.flags, enabled });
-            // Relative to the instance, 0 at the last one. Never backwards, so this ends.
+            // The offset is relative to the instance, and 0 for the last one. It never points backwards, so the loop
+            // ends.
             let next = usize::try_from(header.next_offset).unwrap_or(usize::MAX);
             match next {
                 0 if index + 1 == info.instance_count => break,
@@ -101,7 +102,7 @@ impl Information for ProviderInstances {
 }
 enumerable!(ProviderInstances, Guid);
 
-/// Class 13: the members of a provider group and who enabled it.
+/// Class 13: the members of a provider group, and the sessions that enabled it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupInstances {
     /// The sessions that enabled the group.
@@ -111,7 +112,7 @@ pub struct GroupInstances {
 }
 
 impl GroupInstances {
-    /// Reads it with so many requests at the front; `None` where the rest does not fit.
+    /// Decodes data that starts with `requests` requests. Returns `None` if the rest does not fit.
     fn with_requests(data: &[u8], requests: u32) -> Option<Self> {
         let (enabled, rest) = decode_some(Self::CLASS, data, requests).ok()?;
         let members = u32::read(rest)?;
@@ -132,8 +133,9 @@ impl Information for GroupInstances {
         bytes
     }
 
-    /// The header file does not tell whether the data starts with a count or with a length: the reading that uses up all
-    /// bytes is taken, the count first. Requests start at byte 4 and so are not aligned.
+    /// The header file does not say whether the data starts with a count or with a length. Both are tried, the count
+    /// first, and the interpretation that consumes all bytes is used. Requests start at byte 4 and are therefore not
+    /// aligned.
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
         let bad = |reason| malformed(Self::CLASS, reason);
         let first = u32::read(data).ok_or(bad("it is shorter than its header"))?;

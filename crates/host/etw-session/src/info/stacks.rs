@@ -7,17 +7,18 @@ use super::{Information, OfSession, Privilege, Settable, list_class, queryable};
 use crate::{Limit, Malformed};
 
 list_class! {
-    /// Class 3: system events that get a stack. A list replaces the one before; an empty one turns stacks off.
+    /// Class 3: system events that get a stack. A list replaces the previous one; an empty list turns stacks off.
     ///
-    /// Learn documents that a query returns the list, from Windows 8 on. The header documents only that it can be set, and
-    /// Tracy's authors saw `ERROR_NOT_SUPPORTED` on Windows: a query passes on what the system returns. On 64-bit Windows
-    /// the stack of the kernel's part cannot always be walked: the page of `TraceSetInformation` says to set the registry
-    /// value `DisablePagingExecutive` to 1 for as long as that is needed.
+    /// Microsoft Learn documents that a query returns the list, since Windows 8. The header documents only that the
+    /// class can be set, and the authors of Tracy observed `ERROR_NOT_SUPPORTED` on Windows. A query returns whatever
+    /// the system returns. On 64-bit Windows the kernel part of a stack cannot always be walked. The documentation of
+    /// `TraceSetInformation` says to set the registry value `DisablePagingExecutive` to 1 for as long as that is
+    /// needed.
     StackTracing(ClassicEventId) = StackTracingInfo, OfSession
 }
 
 impl StackTracing {
-    /// Stacks for these events.
+    /// Requests stacks for these events.
     ///
     /// # Errors
     ///
@@ -27,7 +28,7 @@ impl StackTracing {
         Ok(Self(events))
     }
 
-    /// No stacks.
+    /// Turns stacks off.
     #[must_use]
     pub const fn off() -> Self {
         Self(Vec::new())
@@ -40,7 +41,7 @@ impl Settable for StackTracing {
     const PRIVILEGE: Privilege = Privilege::Helps;
 }
 
-/// Declares one of the two classes of stack caching, which have the same data.
+/// Declares one of the two stack caching classes, which have the same data.
 macro_rules! caching {
     ($(#[$meta:meta])* $name:ident = $class:ident) => {
         $(#[$meta])*
@@ -48,14 +49,14 @@ macro_rules! caching {
         pub struct $name {
             /// Whether stacks are cached.
             pub enabled: bool,
-            /// Bytes of the cache; 0 for the system's choice.
+            /// The size of the cache in bytes; 0 lets the system choose.
             pub cache_size: u32,
-            /// Buckets of the cache; 0 for the system's choice.
+            /// The number of buckets of the cache; 0 lets the system choose.
             pub bucket_count: u32,
         }
 
         impl $name {
-            /// A cache of the system's choice.
+            /// A cache with sizes chosen by the system.
             pub const ON: Self = Self { enabled: true, cache_size: 0, bucket_count: 0 };
             /// No cache.
             pub const OFF: Self = Self { enabled: false, cache_size: 0, bucket_count: 0 };
@@ -83,10 +84,10 @@ macro_rules! caching {
 }
 
 caching! {
-    /// Class 24: the stacks of system events are written once and referred to by a key.
+    /// Class 24: the stacks of system events are written once and referenced by a key.
     StackCaching = StackCachingInfo
 }
 caching! {
-    /// Class 26: the stacks of all events are written once and referred to by a key. Consumers then see keys.
+    /// Class 26: the stacks of all events are written once and referenced by a key. Consumers then receive keys.
     UnifiedStackCaching = UnifiedStackCachingInfo
 }

@@ -7,15 +7,15 @@ use super::wire::exact;
 use super::{Information, OfSession, Privilege, Queryable, Settable};
 use crate::Malformed;
 
-/// Class 4: the system providers of a session, all of them: what is set replaces what was.
+/// Class 4: all system providers that a session enables. A mask replaces the previous one.
 ///
-/// The mask is eight words; the first has the public `EVENT_TRACE_FLAG_*`. Several of those are aliases of groups in the other
-/// words, and a query may show them there.
+/// The mask has eight words; the first contains the public `EVENT_TRACE_FLAG_*`. Several of those are aliases of groups
+/// in the other words, and a query may return them there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemFlags(pub GroupMask);
 
 impl SystemFlags {
-    /// The mask of these groups. A group's top three bits choose the word.
+    /// Creates the mask of these groups. The top three bits of a group select the word.
     #[must_use]
     pub fn of(groups: &[u32]) -> Self {
         let mut mask = GroupMask::default();
@@ -32,7 +32,7 @@ impl SystemFlags {
         mask.masks.iter().zip(self.0.masks).all(|(wanted, there)| wanted & there == *wanted)
     }
 
-    /// The names of the groups in the mask, as far as they are known.
+    /// Returns the names of the groups in the mask that have a known name.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         GROUPS.iter().filter(|(_, group)| self.has(*group)).map(|(name, _)| *name).collect()
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_groups_top_bits_choose_its_word() {
-        // Profile is in the second word, object handles in the fifth.
+        // Profile is in the second word, object handles are in the fifth.
         let flags = SystemFlags::of(&[0x2000_0002, 0x8000_0040, 0x1]);
         assert_eq!(flags.0.masks, [1, 2, 0, 0, 0x40, 0, 0, 0]);
         assert!(flags.has(0x8000_0040) && !flags.has(0x40));

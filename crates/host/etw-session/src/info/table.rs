@@ -1,4 +1,4 @@
-//! The table of all classes, and the same as a page of documentation.
+//! The table of all classes, and the documentation page generated from it.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const WIN10_1709: &str = "Windows 10 1709";
 const WIN10_1903: &str = "Windows 10 1903";
 const WIN10_21H2: &str = "Windows 10 21H2";
 
-/// Every class, in the order of their numbers.
+/// Every class, ordered by number.
 pub(super) const CLASSES: &[Facts] = &[
     Row::new(
         Class::GuidQueryList,
@@ -265,7 +265,7 @@ pub(super) const CLASSES: &[Facts] = &[
     .note("not in windows-sys 0.61"),
 ];
 
-/// The page of documentation: a table of all classes.
+/// Returns the documentation page: a table of all classes.
 #[must_use]
 pub fn markdown() -> String {
     let mut page = String::from(INTRODUCTION);
@@ -290,7 +290,7 @@ pub fn markdown() -> String {
             facts.limit,
             facts.note,
         ];
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(page, "| {} |", cells.join(" | "));
     }
     page

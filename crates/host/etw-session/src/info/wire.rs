@@ -1,4 +1,4 @@
-//! Elements, lists and chains.
+//! Encoding and decoding of elements, lists and chains.
 
 use etw_types::Guid;
 use etw_types::session::{ClassicEventId, TraceInfoClass};
@@ -48,7 +48,7 @@ impl Element for Guid {
     }
 }
 
-/// Structures of `etw-types` have the same two functions.
+/// Implements [`Element`] for structures of `etw-types`, which all have `parse` and `to_bytes`.
 macro_rules! element {
     ($($name:ty),*) => {$(
         impl Element for $name {
@@ -79,7 +79,7 @@ pub(super) fn encode_all<T: Element>(elements: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// All of `data` as elements.
+/// Decodes all of `data` as elements.
 pub(super) fn decode_all<T: Element>(class: TraceInfoClass, data: &[u8]) -> Result<Vec<T>, Malformed> {
     let elements = data.chunks_exact(T::SIZE);
     if !elements.remainder().is_empty() {
@@ -88,7 +88,7 @@ pub(super) fn decode_all<T: Element>(class: TraceInfoClass, data: &[u8]) -> Resu
     elements.map(T::read).collect::<Option<_>>().ok_or(malformed(class, "an element is cut off"))
 }
 
-/// So many elements from the front of `data`, and what follows.
+/// Decodes `count` elements from the start of `data`. Returns them and the rest.
 pub(super) fn decode_some<T: Element>(
     class: TraceInfoClass,
     data: &[u8],
@@ -100,7 +100,7 @@ pub(super) fn decode_some<T: Element>(
     Ok((decode_all(class, elements)?, rest))
 }
 
-/// A value of exactly this size.
+/// Decodes a value that must have exactly this size.
 pub(super) fn exact<T>(
     class: TraceInfoClass,
     data: &[u8],
@@ -111,8 +111,8 @@ pub(super) fn exact<T>(
     data.and_then(read).ok_or(malformed(class, "it does not have the length of its structure"))
 }
 
-/// The entries of a chain: each begins with the distance to the next, 0 at the last. An entry reaches to the next one or to
-/// the end of the data; `least` is the size of its fixed part. No data is no entry.
+/// Returns the entries of a chain. Each entry starts with the offset of the next, or 0 if it is the last, and extends
+/// to the next entry or to the end of the data. `least` is the size of its fixed part. Empty data has no entries.
 pub(super) fn chain(class: TraceInfoClass, data: &[u8], least: usize) -> Result<Vec<&[u8]>, Malformed> {
     let mut entries = Vec::new();
     let mut rest = data;
@@ -131,7 +131,7 @@ pub(super) fn chain(class: TraceInfoClass, data: &[u8], least: usize) -> Result<
     Ok(entries)
 }
 
-/// Joins entries into a chain, each at a multiple of eight.
+/// Joins entries into a chain, each aligned to eight bytes.
 pub(super) fn encode_chain(entries: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut previous = None;
@@ -149,7 +149,7 @@ pub(super) fn encode_chain(entries: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8
     bytes
 }
 
-/// A length or a count as it stands in a structure.
+/// Converts a length or a count to its type in a structure.
 pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,7 +1,7 @@
-//! An engine in this process in the place of Windows.
+//! An in-process engine instead of Windows.
 //!
-//! The engine knows the layouts and decides; this module only hands bytes over. Its sessions live as long as the engine,
-//! which for [`local`] is as long as the process.
+//! The engine knows the layouts and makes the decisions; this module only passes bytes. Its sessions live as long as
+//! the engine, which for [`local`] is as long as the process.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -22,28 +22,28 @@ pub struct EngineSystem {
 }
 
 impl EngineSystem {
-    /// Sessions of this engine.
+    /// Creates a system from an engine.
     #[must_use]
     pub const fn new(engine: Engine) -> Self {
         Self { engine, folder: PathBuf::new() }
     }
 
-    /// Takes relative names of files from this folder, where the caller's is not that of this process.
+    /// Resolves relative file names against this folder, for a caller whose current folder is not that of this process.
     #[must_use]
     pub fn relative_to(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = folder.into();
         self
     }
 
-    /// The engine.
+    /// Returns the engine.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What a block asks for, with its file in the right folder.
+    /// Parses a block of properties, and resolves its file name.
     fn properties(&self, name: &str, block: &[u8]) -> Result<Properties, Win32Error> {
-        // No block at all is Windows' null pointer.
+        // An empty block corresponds to a null pointer on Windows.
         if block.is_empty() {
             return Err(Win32Error::InvalidParameter);
         }
@@ -63,19 +63,19 @@ impl EngineSystem {
 /// The engine of this process.
 static LOCAL: OnceLock<Engine> = OnceLock::new();
 
-/// The system of this process: an engine that nobody else has.
+/// Returns the system of this process: an engine that no other process shares.
 #[must_use]
 pub fn local() -> Arc<dyn System> {
     Arc::new(EngineSystem::new(local_engine()))
 }
 
-/// The engine of [`local`], for providers in this process.
+/// Returns the engine of [`local`], for providers in this process.
 #[must_use]
 pub fn local_engine() -> Engine {
     LOCAL.get_or_init(Engine::new).clone()
 }
 
-/// Whether a terminal shows colours. All do, here.
+/// Returns whether a terminal shows colours. Always true on these systems.
 #[must_use]
 pub const fn shows_colours() -> bool {
     true
@@ -85,7 +85,7 @@ impl System for EngineSystem {
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
         let session = self.engine.start(&self.properties(name, block)?)?;
         match session.status().status.fill_block(block) {
-            // The session runs; only the whole path of its file was too long for the caller's block.
+            // The session is running. Only the full path of its file was too long for the caller's block.
             Ok(()) | Err(Win32Error::MoreData) => Ok(session.handle()),
             Err(error) => Err(error),
         }
@@ -110,7 +110,7 @@ impl System for EngineSystem {
     fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
         let filled = self.engine.sessions().into_iter().filter_map(|session| {
             let mut block = template.to_vec();
-            // A session that stopped meanwhile is left out.
+            // Skips a session that was stopped in the meantime.
             Some(session.query().ok()?.status.fill_block(&mut block).map(|()| block))
         });
         filled.collect()
@@ -165,7 +165,7 @@ impl System for EngineSystem {
         let clock = session.clock();
         let (engine, handle) = (self.engine.clone(), session.handle());
         Ok(poll(move || {
-            // A session leaves the table after its last buffer was delivered: ask in this order.
+            // A session leaves the table after its last buffer was delivered, so this must be checked first.
             let has_ended = engine.session(handle).is_err();
             match consumer.try_next_buffer() {
                 Some(buffer) => {
@@ -195,7 +195,7 @@ fn refusal(error: QueryError) -> Refusal {
     Refusal { code: error.code, needed: error.needed }
 }
 
-/// The system's message for an error code: here is no system that has one.
+/// Returns the system's message for an error code. There is none on these systems.
 pub(crate) const fn message(_code: u32) -> Option<String> {
     None
 }

@@ -1,6 +1,6 @@
-//! What answers: Windows, or an engine in this process. The only place that knows which.
+//! The system that is called: Windows, or an in-process engine. No other module depends on which one it is.
 //!
-//! Both are a [`System`](crate::System). Here, and nowhere else, are `unsafe` and `cfg(windows)`.
+//! Both implement [`System`](crate::System). `unsafe` and `cfg(windows)` are only here.
 
 #[cfg(not(windows))]
 mod engine;

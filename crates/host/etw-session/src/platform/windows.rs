@@ -1,8 +1,9 @@
 //! Windows itself.
 //!
-//! The control functions are imported from advapi32. Those of the information classes are looked up when they are first
-//! used, in advapi32 and then in sechost, because they came later and moved; a missing one is `CallNotImplemented`. Wine has
-//! some of them as exports that abort the process, so there they count as missing.
+//! The control functions are imported from advapi32. The functions of the information classes were added later and
+//! moved between libraries. They are looked up on first use, in advapi32 and then in sechost; a missing one is
+//! `CallNotImplemented`. Wine exports some of them but aborts the process when they are called, so they count as
+//! missing there.
 
 #![expect(unsafe_code, reason = "the one place that calls the system")]
 
@@ -27,18 +28,18 @@ pub use console::interrupted;
 
 use crate::system::{Control, EnableRequest, EventSource, Refusal, System, Target};
 
-// Blocks are laid out for 64-bit systems.
+// Property blocks have the 64-bit layout.
 const _: () = assert!(size_of::<EVENT_TRACE_PROPERTIES>() == EventTraceProperties::SIZE);
 
-/// How many sessions Windows has unless it is configured otherwise, and how many it can have. Asking for more than it has room for
-/// is an error, so the larger number is tried second.
+/// The default maximum number of sessions of Windows, and the largest that can be configured. Requesting room for more
+/// sessions than the system supports is an error, so the larger number is tried second.
 const SESSIONS: [usize; 2] = [64, 256];
 
 /// The system that this process runs on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowsSystem;
 
-/// The system of this process.
+/// Returns the system of this process.
 #[must_use]
 pub fn local() -> Arc<dyn System> {
     Arc::new(WindowsSystem)
@@ -64,7 +65,7 @@ fn length(bytes: usize) -> Result<u32, Win32Error> {
     u32::try_from(bytes).map_err(|_| Win32Error::ArithmeticOverflow)
 }
 
-/// A block in memory that is aligned for the structure. What the system wrote goes back when [`Aligned::copy_to`] is called.
+/// A block in memory that is aligned for the structure. [`Aligned::copy_to`] copies back what the system wrote.
 struct Aligned(Vec<u64>);
 
 impl Aligned {
@@ -86,12 +87,12 @@ impl Aligned {
     }
 }
 
-/// `QueryAllTracesW` with room for so many sessions.
+/// `QueryAllTracesW` with room for `most` sessions.
 fn query_all(template: &[u8], most: usize) -> Result<Vec<Vec<u8>>, Win32Error> {
     let mut blocks: Vec<Aligned> = (0..most).map(|_| Aligned::of(template)).collect();
     let mut pointers: Vec<*mut EVENT_TRACE_PROPERTIES> = blocks.iter_mut().map(Aligned::as_mut_ptr).collect();
     let mut count = 0;
-    // SAFETY: there are as many pointers as said, each to an aligned, writable block as long as it says.
+    // SAFETY: the array has `most` pointers, each to an aligned, writable block of the length that it declares.
     let code = unsafe { QueryAllTracesW(pointers.as_mut_ptr(), length(most)?, &raw mut count) };
     answer(code)?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -108,7 +109,7 @@ impl System for WindowsSystem {
         let name = wide(name);
         let mut aligned = Aligned::of(block);
         let mut handle = session_handle(0);
-        // SAFETY: the name ends with NUL; the block is aligned, writable and as long as it says.
+        // SAFETY: the name ends with NUL; the block is aligned, writable and has the length that it declares.
         let code = unsafe { StartTraceW(&raw mut handle, name.as_ptr(), aligned.as_mut_ptr()) };
         aligned.copy_to(block);
         answer(code)?;
@@ -122,7 +123,8 @@ impl System for WindowsSystem {
         };
         let name = name.as_ref().map_or(ptr::null(), Vec::as_ptr);
         let mut aligned = Aligned::of(block);
-        // SAFETY: the name is null or ends with NUL and outlives the call; the block is aligned, writable and as long as it says.
+        // SAFETY: the name is null, or ends with NUL and outlives the call; the block is aligned, writable and has the
+        // length that it declares.
         let code = unsafe { ControlTraceW(session_handle(handle), name, aligned.as_mut_ptr(), control as u32) };
         aligned.copy_to(block);
         answer(code)
@@ -155,7 +157,8 @@ impl System for WindowsSystem {
         let control = request.control.as_int();
         let level = request.level.as_int();
         let (any, all, timeout) = (request.any, request.all, request.timeout);
-        // SAFETY: GUID, parameters, descriptors and the data that these point to outlive the call, with the sizes that they say.
+        // SAFETY: the GUID, the parameters, the descriptors and the data that they point to outlive the call and have
+        // the declared sizes.
         answer(unsafe {
             EnableTraceEx2(handle, &raw const provider, control, level, any, all, timeout, &raw const parameters)
         })
@@ -165,10 +168,10 @@ impl System for WindowsSystem {
         let set = lookup::functions().set.ok_or(Win32Error::CallNotImplemented)?;
         let size = length(data.len())?;
         let aligned = Aligned::of(data);
-        // Clearing a list takes null and zero; turning stacks off takes any pointer and zero.
+        // Clearing the list of this class takes a null pointer and size 0; other classes take any pointer and size 0.
         let is_null = data.is_empty() && class == TraceInfoClass::PeriodicCaptureStateListInfo;
         let pointer: *const c_void = if is_null { ptr::null() } else { aligned.0.as_ptr().cast() };
-        // SAFETY: the function has this signature; the data has the length that is said.
+        // SAFETY: the function has this signature; the data has `size` bytes.
         answer(unsafe { set(session_handle(session), lookup::class(class), pointer, size) })
     }
 
@@ -178,7 +181,7 @@ impl System for WindowsSystem {
         let mut aligned = Aligned::of(buffer);
         let pointer: *mut c_void = if buffer.is_empty() { ptr::null_mut() } else { aligned.as_mut_ptr() };
         let mut needed = 0;
-        // SAFETY: the function has this signature; the buffer is writable and has the length that is said.
+        // SAFETY: the function has this signature; the buffer is writable and has `size` bytes.
         let code = unsafe { query(session_handle(session), lookup::class(class), pointer, size, &raw mut needed) };
         aligned.copy_to(buffer);
         lookup::sized(code, needed)
@@ -193,7 +196,7 @@ impl System for WindowsSystem {
         let out_pointer: *mut c_void = if buffer.is_empty() { ptr::null_mut() } else { aligned.as_mut_ptr() };
         let mut needed = 0;
         let class = lookup::class(class);
-        // SAFETY: the function has this signature; both buffers have the lengths that are said.
+        // SAFETY: the function has this signature; the buffers have `in_size` and `out_size` bytes.
         let code = unsafe { enumerate(class, in_pointer, in_size, out_pointer, out_size, &raw mut needed) };
         aligned.copy_to(buffer);
         lookup::sized(code, needed)
@@ -216,10 +219,11 @@ impl System for WindowsSystem {
     }
 }
 
-/// The system's message for an error code; `None` if it has none.
+/// Returns the system's message for an error code, or `None` if it has none.
 pub(crate) fn message(code: u32) -> Option<String> {
     let text = std::io::Error::from_raw_os_error(code.cast_signed()).to_string();
-    // The standard library adds the code, which is shown already, and says itself when the system has no message.
+    // The standard library appends the code, which is already shown, and uses its own text if the system has no
+    // message.
     let message = text.split(" (os error ").next().unwrap_or_default().trim_end_matches('.');
     (!message.is_empty() && !message.starts_with("OS Error ")).then(|| message.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What the tests share: a machine that is a fresh engine, and a provider in it.
+//! Shared by the tests: a machine with a new engine, and a provider in it.
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use etw_types::{DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level}
 pub(crate) const PROVIDER: Guid = Guid::from_name("Session-Test");
 pub(crate) const GROUP: Guid = Guid::from_name("Session-Test-Group");
 
-/// A machine and the engine that it is.
+/// Returns a machine and its engine.
 pub(crate) fn machine() -> (Machine, Engine) {
     machine_with(EngineOptions::default())
 }
@@ -22,12 +22,12 @@ pub(crate) fn machine_with(options: EngineOptions) -> (Machine, Engine) {
     (Machine::with(Arc::new(EngineSystem::new(engine.clone()))), engine)
 }
 
-/// A session in real time that takes events of the system providers.
+/// Starts a real-time session that receives events of the system providers.
 pub(crate) fn system_session(machine: &Machine) -> Session {
     machine.start(&Properties::new("system").real_time().system_logger(0)).unwrap()
 }
 
-/// A session in real time.
+/// Starts a real-time session.
 pub(crate) fn plain_session(machine: &Machine) -> Session {
     machine.start(&Properties::new("plain").real_time()).unwrap()
 }

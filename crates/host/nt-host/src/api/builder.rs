@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Below, Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
+use nt_machine::{Below, Config, Failure, RegistryValue, Resource, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -14,6 +14,32 @@ use crate::child::Process;
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
+///
+/// ```no_run
+/// use etw_types::NtStatus;
+/// use nt_host::{Builder, Failure, NtHost, RegistryValue};
+/// use std::time::Duration;
+///
+/// let builder: Builder = NtHost::builder()
+///     .driver("my_driver.sys")
+///     // A value of the driver's Parameters key, and a Windows without a routine.
+///     .parameter("Timeout", RegistryValue::Dword(5))
+///     .hide("EtwSetInformation")
+///     // Every call of a routine fails; `fail_call` has one fail.
+///     .fail(Failure { routine: "ExAllocatePool2".into(), status: Some(NtStatus::InsufficientResources), call: None })
+///     // Threads take turns in the order of this seed; accesses of two threads without a lock are findings.
+///     .seed(7)
+///     .races()
+///     // Events have stacks. The driver's process gets this much memory, and this long for a request.
+///     .stacks()
+///     .memory(256 << 20)
+///     .patience(Duration::from_secs(10));
+/// // Time jumps when everybody waits. It can pass as things take, or as on a clock.
+/// let host = builder.clone().measured_time().start()?;
+/// host.unload()?.assert_clean();
+/// builder.real_time().start()?.unload()?.assert_clean();
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     path: PathBuf,
@@ -21,32 +47,40 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The driver's file.
+    /// Sets the path of the driver's file.
     #[must_use]
     pub fn driver(mut self, path: impl AsRef<Path>) -> Self {
         self.path = path.as_ref().to_path_buf();
         self
     }
 
-    /// The Windows release that is imitated; the newest one unless this says otherwise.
+    /// Sets the Windows release to imitate; the default is the newest one.
     #[must_use]
     pub const fn os(mut self, os: Os) -> Self {
         self.config.os = os;
         self
     }
 
-    /// Hides a routine: a lookup does not find it, and a driver that imports it is not loaded.
+    /// Hides a routine: lookups do not find it, and a driver that imports it is not loaded.
     #[must_use]
     pub fn hide(mut self, routine: &str) -> Self {
         self.config.hidden.push(routine.to_owned());
         self
     }
 
-    /// Says what the device below the driver does with requests that reach it. Without this it agrees to everything about
-    /// plug and play and power, can be opened and closed, and takes no other request. The first that fits counts.
+    /// Sets what the device below the driver does with requests that reach it, or a device of another driver that the
+    /// driver opens by name. By default, the device below accepts all Plug and Play and power requests, can be opened and
+    /// closed, and refuses all other requests. The first entry that matches a request applies.
     #[must_use]
     pub fn below(mut self, below: Below) -> Self {
         self.config.below.push(below);
+        self
+    }
+
+    /// Gives the driver's devices a hardware resource: the lists that the driver gets when a device starts have it.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.config.resources.push(resource);
         self
     }
 
@@ -63,65 +97,67 @@ impl Builder {
         self.fail(Failure { routine: routine.to_owned(), status: Some(status), call: Some(call) })
     }
 
-    /// Makes routines fail now and then, always the same ones for the same seed.
+    /// Makes routines fail at random; the same seed gives the same failures.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.config.seed = Some(seed);
         self
     }
 
-    /// Lets time pass as on the wall. Without this it stands still while anybody can go on, and jumps when everybody
-    /// waits: see [`NtHost::advance`].
+    /// Uses real time. By default, time is virtual: it stands still while any thread can run, and jumps ahead when all
+    /// threads wait. See [`NtHost::advance`].
     #[must_use]
     pub const fn real_time(mut self) -> Self {
         self.config.time = Time::Real;
         self
     }
 
-    /// Lets time pass as long as things take, so that the durations of a trace mean something. Waiting takes no time.
+    /// Uses measured time: running code takes the time that it really takes, so that durations in a trace are
+    /// meaningful. Waiting takes no time.
     #[must_use]
     pub const fn measured_time(mut self) -> Self {
         self.config.time = Time::Measured;
         self
     }
 
-    /// Has each event written as late as can be, so that a thread that races with it comes first.
+    /// Writes each event as late as possible, so that a thread that races with it comes first.
     #[must_use]
     pub const fn races(mut self) -> Self {
         self.config.races = true;
         self
     }
 
-    /// Has events carry the calls that led to them: see [`Event::stack`](etw_etl::Event::stack) and [`NtHost::locate`].
+    /// Makes events carry their call stack: see [`Event::stack`](etw_etl::Event::stack) and [`NtHost::locate`].
     #[must_use]
     pub const fn stacks(mut self) -> Self {
         self.config.stacks = true;
         self
     }
 
-    /// Traces everything of every provider, from its registration on: see [`NtHost::trace`].
+    /// Traces all events of all providers, from their registration on: see [`NtHost::trace`].
     #[must_use]
     pub const fn trace_all(mut self) -> Self {
         self.config.trace_all = true;
         self
     }
 
-    /// How many bytes the driver's allocations may take together: 4 GiB unless this says otherwise. Those beyond fail.
+    /// Sets the maximum number of bytes for all allocations of the driver together; the default is 4 GiB. Allocations
+    /// beyond it fail.
     #[must_use]
     pub const fn memory(mut self, bytes: u64) -> Self {
         self.config.memory = Some(bytes);
         self
     }
 
-    /// How long the driver may take for one request, on the wall: 20 seconds unless this says otherwise. A driver that
-    /// only waits, and for nothing, is found out at once.
+    /// Sets the maximum time that the driver may take for one request, in real time; the default is 20 seconds. If all
+    /// threads wait and nothing can wake them, this is found at once, except with [`Builder::real_time`].
     #[must_use]
     pub const fn patience(mut self, time: Duration) -> Self {
         self.config.patience = Some(time);
         self
     }
 
-    /// Puts a value under the driver's `Parameters` key.
+    /// Adds a value to the driver's `Parameters` key.
     #[must_use]
     pub fn parameter(mut self, name: &str, value: RegistryValue) -> Self {
         self.config.parameters.push((name.to_owned(), value));
@@ -132,7 +168,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When the file cannot be loaded, when a scripted failure names a routine that cannot fail, when `DriverEntry`
+    /// Fails if the file cannot be loaded, if a scripted failure names a routine that cannot fail, or if `DriverEntry`
     /// fails or stops the machine.
     pub fn start(self) -> Result<NtHost, Error> {
         let host = self.prepare()?;
@@ -140,11 +176,11 @@ impl Builder {
         Ok(host)
     }
 
-    /// Makes the host without loading the driver: sessions can be there before it. [`NtHost::load`] loads it.
+    /// Creates the host without loading the driver, so that sessions can be started first. [`NtHost::load`] loads it.
     ///
     /// # Errors
     ///
-    /// As for [`Builder::start`], but for what the driver does.
+    /// Fails like [`Builder::start`], except for errors of the driver.
     pub fn prepare(mut self) -> Result<NtHost, Error> {
         let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
         let bad = |error| Error::Image(self.path.clone(), error);
@@ -161,7 +197,8 @@ impl Builder {
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        let (path, traces) = (self.path, self.config.trace_all);
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size })))
+        let (path, traces, stacks) = (self.path, self.config.trace_all, self.config.stacks);
+        let pdb = image.pdb().cloned();
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb })))
     }
 }

@@ -1,6 +1,7 @@
 //! A device of the driver, as a client uses it.
 
-use nt_machine::{Answer, IoRequest};
+use etw_types::NtStatus;
+use nt_machine::{Answer, IoRequest, WmiRequest};
 
 use super::NtHost;
 use super::file::{self, File};
@@ -19,29 +20,30 @@ impl Device {
         Self { host, number }
     }
 
-    /// Sends a control request: opens the device, sends, closes it.
+    /// Sends a control request: opens the device, sends the request, and closes the device.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine. A request that fails is an [`Answer`] with its status.
+    /// Fails if the driver stops the machine. A request that fails is not an error: it returns an [`Answer`] with its
+    /// status.
     pub fn ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
         self.send(file::control(code, input, output))
     }
 
-    /// Reads.
+    /// Sends a read request, as [`Device::ioctl`] does.
     ///
     /// # Errors
     ///
-    /// As for [`Device::ioctl`].
+    /// Fails like [`Device::ioctl`].
     pub fn read(&self, length: u32) -> Result<Answer, Error> {
         self.send(file::read(length))
     }
 
-    /// Writes.
+    /// Sends a write request, as [`Device::ioctl`] does.
     ///
     /// # Errors
     ///
-    /// As for [`Device::ioctl`].
+    /// Fails like [`Device::ioctl`].
     pub fn write(&self, data: &[u8]) -> Result<Answer, Error> {
         self.send(file::write(data))
     }
@@ -50,34 +52,34 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// With the driver's status if it refuses, and if the driver stops the machine.
+    /// Returns the driver's status if it refuses. Also fails if the driver stops the machine.
     pub fn open(&self) -> Result<File, Error> {
         self.host.open_with(&Request::Open { device: self.number })
     }
 
-    /// Takes the device away, as when it is disabled or pulled out.
+    /// Removes the device in an orderly way, as when it is disabled.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Returns the driver's status if it refuses. Also fails if the driver stops the machine.
     pub fn remove(self) -> Result<(), Error> {
         self.host.ask_status(&Request::RemoveDevice { device: self.number })
     }
 
-    /// Pulls the device out: its driver is not asked.
+    /// Removes the device by surprise: the driver is not asked first.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn surprise_remove(self) -> Result<(), Error> {
         self.host.ask_status(&Request::SurpriseRemove { device: self.number })
     }
 
-    /// Sends the device to sleep: it leaves its working state, and its power-managed queues hold their requests.
+    /// Puts the device to sleep: it leaves its working state, and its power-managed queues hold their requests.
     ///
     /// # Errors
     ///
-    /// With the driver's status when it refuses, and when the driver stops the machine.
+    /// Returns the driver's status if it refuses. Also fails if the driver stops the machine.
     pub fn sleep(&self) -> Result<(), Error> {
         self.host.ask_status(&Request::SetPower { device: self.number, on: false })
     }
@@ -86,34 +88,60 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// With the driver's status when it fails, and when the driver stops the machine.
+    /// Returns the driver's status if it fails. Also fails if the driver stops the machine.
     pub fn wake(&self) -> Result<(), Error> {
         self.host.ask_status(&Request::SetPower { device: self.number, on: true })
     }
 
-    /// Begins a control request: returns when the driver has it, not when it has ended.
+    /// Asks the device by way of Windows Management Instrumentation.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// As for [`Device::ioctl`].
+    pub fn wmi(&self, asked: WmiRequest) -> Result<Answer, Error> {
+        match self.host.ask(&Request::Wmi { device: self.number, asked })? {
+            Reply::Completed { answer } => Ok(answer),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Raises an interrupt of the device, counted from 0 over its lines and messages in the order of its resources (see
+    /// [`Builder::resource`](crate::Builder::resource)). Returns whether a routine of the driver said that it was for it; what
+    /// the routine put off until later has run, too.
+    ///
+    /// # Errors
+    ///
+    /// With `STATUS_NOT_FOUND` if nobody is connected to it, and if the driver stops the machine.
+    pub fn interrupt(&self, number: u32) -> Result<bool, Error> {
+        match self.host.ask(&Request::Interrupt { device: self.number, number })? {
+            Reply::Interrupted { claimed } => claimed.ok_or(Error::Status(NtStatus::NotFound)),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Begins a control request. Returns when the driver has received it, not when it is completed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
         self.begin(file::control(code, input, output))
     }
 
-    /// Begins to read.
+    /// Begins a read request.
     ///
     /// # Errors
     ///
-    /// As for [`Device::begin_ioctl`].
+    /// Fails like [`Device::begin_ioctl`].
     pub fn begin_read(&self, length: u32) -> Result<PendingRequest, Error> {
         self.begin(file::read(length))
     }
 
-    /// Begins to write.
+    /// Begins a write request.
     ///
     /// # Errors
     ///
-    /// As for [`Device::begin_ioctl`].
+    /// Fails like [`Device::begin_ioctl`].
     pub fn begin_write(&self, data: &[u8]) -> Result<PendingRequest, Error> {
         self.begin(file::write(data))
     }
@@ -133,7 +161,7 @@ impl Device {
     }
 }
 
-/// A request that was begun: it has ended, or the driver or one of its queues has it.
+/// A request that was begun: it is completed, or pending in the driver or one of its queues.
 #[must_use = "the driver may never end it otherwise"]
 #[derive(Debug)]
 pub struct PendingRequest {
@@ -146,21 +174,22 @@ impl PendingRequest {
         Self { host, number }
     }
 
-    /// Cancels the request, as when its thread ends. A request that has ended stays as it is.
+    /// Cancels the request, as when its thread exits. Has no effect on a completed request.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn cancel(&self) -> Result<(), Error> {
         self.host.ask_status(&Request::Cancel { number: self.number })
     }
 
-    /// Waits for the end of the request and closes the device. Where it does not end within a minute of the driver's time
-    /// it is cancelled; where that does not end it either, it is a finding.
+    /// Waits until the request is completed, and closes the device if it was opened for this request only. A request
+    /// that is not completed within a minute of the driver's time is cancelled. If it is still not completed, this is a
+    /// finding.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn wait(self) -> Result<Answer, Error> {
         match self.host.ask(&Request::Finish { number: self.number })? {
             Reply::Completed { answer } => Ok(answer),

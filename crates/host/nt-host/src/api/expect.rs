@@ -1,10 +1,10 @@
-//! Expectations of one trace.
+//! Expectations about a trace.
 
 use etw_etl::expect::{Expected, check};
 
 use super::Trace;
 
-/// Events that are expected. They are checked by [`Expectation::in_order`] or [`Expectation::anywhere`].
+/// Expected events. [`Expectation::in_order`] or [`Expectation::anywhere`] checks them.
 #[must_use = "nothing is checked yet"]
 #[derive(Debug)]
 pub struct Expectation {
@@ -17,26 +17,26 @@ impl Expectation {
         Self { trace, expected: Vec::new() }
     }
 
-    /// Expects an event, after the ones before.
+    /// Expects an event, after the previous ones.
     pub fn expect(mut self, event: Expected) -> Self {
         self.expected.push(event);
         self
     }
 
-    /// Checks that the events are there in this order; others may lie between.
+    /// Checks that the trace contains the events in this order; other events may be in between.
     ///
     /// # Panics
     ///
-    /// When one is missing, with the trace.
+    /// Panics if one is missing; the message contains the trace.
     pub fn in_order(self) {
         self.check(true);
     }
 
-    /// Checks that the events are there.
+    /// Checks that the trace contains the events, in any order.
     ///
     /// # Panics
     ///
-    /// When one is missing, with the trace.
+    /// Panics if one is missing; the message contains the trace.
     pub fn anywhere(self) {
         self.check(false);
     }

@@ -1,4 +1,4 @@
-//! An open device: what a client gets from `CreateFile`.
+//! An open device: what `CreateFile` returns to a client.
 
 use nt_machine::{Answer, IoRequest, RequestKind};
 
@@ -6,8 +6,30 @@ use super::{NtHost, PendingRequest};
 use crate::Error;
 use crate::wire::{Reply, Request};
 
-/// An open device. Its driver sees the cleanup and the close when [`File::close`] is called, when the device goes, or when
-/// the driver is unloaded.
+/// An open device. The driver receives the cleanup and the close when [`File::close`] is called, when the device is
+/// removed, or when the driver is unloaded.
+///
+/// ```no_run
+/// use nt_host::{Device, File, NtHost, PendingRequest};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let device: Device = host.add_device()?;
+/// device.write(b"whole")?;
+///
+/// let file: File = device.open()?;
+/// file.write(b"abc")?;
+/// file.internal_ioctl(0x0022_0003, &[], 0)?;
+/// let reading: PendingRequest = file.begin_read(64)?;
+/// let writing = file.begin_write(b"def")?;
+/// reading.cancel()?;
+/// println!("{:?} {:?}", reading.wait()?.status, writing.wait()?.status);
+/// file.close()?;
+///
+/// // The same without a file of one's own.
+/// device.begin_read(64)?.cancel()?;
+/// device.begin_write(b"ghi")?.wait()?;
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct File {
     host: NtHost,
@@ -15,13 +37,13 @@ pub struct File {
 }
 
 impl NtHost {
-    /// Opens a device of the driver by its name or a symbolic link, as `CreateFile` does: `\\.\Name`, `\??\Name`, `\Device\Name`.
-    /// What follows the name is the name of the file, which is for the driver.
+    /// Opens a device of the driver by its name or a symbolic link, as `CreateFile` does: `\\.\Name`, `\??\Name`,
+    /// `\Device\Name`. The rest of the name is the name of the file, which is passed to the driver.
     ///
     /// # Errors
     ///
-    /// With `STATUS_OBJECT_NAME_NOT_FOUND` if the name leads nowhere, with the driver's status if it refuses, and if the
-    /// driver stops the machine.
+    /// Returns `STATUS_OBJECT_NAME_NOT_FOUND` if there is no device with this name, and the driver's status if it
+    /// refuses. Also fails if the driver stops the machine.
     pub fn open(&self, name: &str) -> Result<File, Error> {
         self.open_with(&Request::OpenName { name: name.to_owned() })
     }
@@ -35,66 +57,67 @@ impl NtHost {
 }
 
 impl File {
-    /// Sends a control request and waits for its end.
+    /// Sends a control request and waits until it is completed.
     ///
     /// # Errors
     ///
-    /// If the file is not open any more, or the driver stops the machine. A request that fails is an [`Answer`].
+    /// Fails if the file is no longer open or the driver stops the machine. A request that fails is not an error: it
+    /// returns an [`Answer`] with its status.
     pub fn ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
         self.begin(control(code, input, output))?.wait()
     }
 
-    /// Sends an internal control request, as another driver does, and waits for its end.
+    /// Sends an internal control request, as another driver does, and waits until it is completed.
     ///
     /// # Errors
     ///
-    /// As for [`File::ioctl`].
+    /// Fails like [`File::ioctl`].
     pub fn internal_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
         let kind = RequestKind::INTERNAL_DEVICE_CONTROL;
         self.begin(IoRequest { kind, ..control(code, input, output) })?.wait()
     }
 
-    /// Reads.
+    /// Sends a read request and waits until it is completed.
     ///
     /// # Errors
     ///
-    /// As for [`File::ioctl`].
+    /// Fails like [`File::ioctl`].
     pub fn read(&self, length: u32) -> Result<Answer, Error> {
         self.begin(read(length))?.wait()
     }
 
-    /// Writes.
+    /// Sends a write request and waits until it is completed.
     ///
     /// # Errors
     ///
-    /// As for [`File::ioctl`].
+    /// Fails like [`File::ioctl`].
     pub fn write(&self, data: &[u8]) -> Result<Answer, Error> {
         self.begin(write(data))?.wait()
     }
 
-    /// Begins a control request: returns when the driver has it, not when it has ended.
+    /// Begins a control request. Returns when the driver has received it, not when it is completed.
     ///
     /// # Errors
     ///
-    /// As for [`File::ioctl`].
+    /// Fails like [`File::ioctl`].
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
         self.begin(control(code, input, output))
     }
 
-    /// Begins to read.
+    /// Begins a read request.
     ///
     /// # Errors
     ///
-    /// As for [`File::ioctl`].
+    /// Fails like [`File::ioctl`].
     pub fn begin_read(&self, length: u32) -> Result<PendingRequest, Error> {
         self.begin(read(length))
     }
 
-    /// Begins to write.
+    /// Begins a write request.
     ///
     /// # Errors
     ///
-    /// As for [`File::ioctl`].
+    /// Fails like [`File::ioctl`].
     pub fn begin_write(&self, data: &[u8]) -> Result<PendingRequest, Error> {
         self.begin(write(data))
     }
@@ -103,7 +126,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// If it is not open any more, or the driver stops the machine.
+    /// Fails if the file is no longer open or the driver stops the machine.
     pub fn close(self) -> Result<(), Error> {
         self.host.ask_status(&Request::Close { file: self.number })
     }

@@ -9,7 +9,7 @@ use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
 use nt_machine::{Notification, Record, Told};
-use pe_image::Symbols;
+use pe_image::{PdbReference, Symbols};
 
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
@@ -17,47 +17,89 @@ use crate::child::Process;
 use crate::report::{Finding, Losses, Place, Report};
 use crate::wire::{Reply, Request, StormPlan};
 
-/// What all handles of a host share.
+/// The data that all handles of a host share.
 pub(crate) struct Inner {
     pub(crate) process: Process,
     pub(crate) symbols: Symbols,
     /// The driver's file.
     pub(crate) path: PathBuf,
-    /// There is a session that takes everything.
+    /// Whether there is a session that records everything.
     pub(crate) traces: bool,
-    /// What is worth knowing about the image and no mistake.
+    /// Notes about the image that are not mistakes.
     pub(crate) notes: Vec<String>,
-    /// Bytes of the image in memory.
+    /// The size of the image in memory, in bytes.
     pub(crate) size: u64,
+    /// Events carry stacks.
+    pub(crate) stacks: bool,
+    /// What the image says about its PDB.
+    pub(crate) pdb: Option<PdbReference>,
 }
 
 /// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
+///
+/// ```no_run
+/// use etw_types::Guid;
+/// use nt_host::{NtHost, Place, Report, Storm};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// println!("process {}, {} events so far", host.process_id(), host.events_written()?);
+/// host.notes().iter().for_each(|note| println!("{note}"));
+///
+/// // Devices that come and go while threads send requests.
+/// let storm = Storm {
+///     rounds: 10,
+///     threads: 4,
+///     requests: 100,
+///     provider: Guid::from_name("MyDriver"),
+///     code: 0x0022_E000,
+///     input: b"hello".to_vec(),
+///     output: 64,
+/// };
+/// host.storm(&storm)?.assert_clean();
+///
+/// // Routines that could have failed, with how often they were called: what `Matrix` goes through.
+/// for (routine, calls) in host.fallible_calls()? {
+///     println!("{routine}: {calls}");
+/// }
+///
+/// // Findings so far, and where an address is in the driver's sources.
+/// let report: Report = host.report();
+/// let mut decoder = host.decoder();
+/// for event in host.trace().events()? {
+///     let line = decoder.decode(&event.as_ref());
+///     let innermost: Option<Place> = event.stack().and_then(|stack| host.locate(*stack.first()?));
+///     let inlined: Vec<Place> = event.stack().and_then(|stack| Some(host.locate_all(*stack.first()?))).unwrap_or_default();
+///     println!("{line} at {innermost:?}, inside of {} functions", inlined.len());
+/// }
+/// assert!(report.is_clean());
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct NtHost {
     inner: Arc<Inner>,
 }
 
-/// Everything at once: see [`NtHost::storm`].
+/// The parameters of [`NtHost::storm`], which does everything at once.
 #[derive(Clone, Debug)]
 pub struct Storm {
-    /// Times that the driver is loaded and unloaded.
+    /// How many times the driver is loaded and unloaded.
     pub rounds: u32,
-    /// Threads that send control requests.
+    /// The number of threads that send control requests.
     pub threads: u32,
-    /// Requests of each thread in each round.
+    /// The number of requests of each thread in each round.
     pub requests: u32,
-    /// The provider that is enabled, disabled and asked for its state, as fast as can be.
+    /// The provider that is enabled, asked for its state, and disabled, as fast as possible.
     pub provider: Guid,
     /// The control code of the requests.
     pub code: u32,
-    /// Their input.
+    /// The input of the requests.
     pub input: Vec<u8>,
-    /// Their room for output.
+    /// The size of their output buffers.
     pub output: u32,
 }
 
 impl NtHost {
-    /// Describes a host.
+    /// Returns a builder for a host.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
@@ -71,7 +113,7 @@ impl NtHost {
         &self.inner
     }
 
-    /// The process that runs the driver, for a debugger.
+    /// Returns the ID of the process that runs the driver, for a debugger.
     #[must_use]
     pub fn process_id(&self) -> u32 {
         self.inner.process.id()
@@ -81,7 +123,7 @@ impl NtHost {
     ///
     /// # Errors
     ///
-    /// When this Windows does not load the driver, when `DriverEntry` fails or stops the machine.
+    /// Fails if this Windows does not load the driver, or if `DriverEntry` fails or stops the machine.
     pub fn load(&self) -> Result<(), Error> {
         match self.ask(&Request::Load {})? {
             Reply::Status { status } if status.is_success() => Ok(()),
@@ -91,21 +133,21 @@ impl NtHost {
         }
     }
 
-    /// Calls the driver's unload routine and looks at what it left. The driver can be loaded again.
+    /// Calls the driver's unload routine and reports what it left behind. The driver can be loaded again.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn unload(&self) -> Result<Report, Error> {
         self.ask_status(&Request::Unload {})?;
         Ok(self.report())
     }
 
-    /// Finds a device for the driver and starts it: by plug and play, or one that the driver made by itself.
+    /// Adds a device to the driver and starts it: by Plug and Play, or a device that the driver created itself.
     ///
     /// # Errors
     ///
-    /// With the driver's status when it does not take the device.
+    /// Returns the driver's status if it does not accept the device. Also fails if the driver stops the machine.
     pub fn add_device(&self) -> Result<Device, Error> {
         match self.ask(&Request::AddDevice {})? {
             Reply::Number { number } => Ok(Device::new(self.clone(), number)),
@@ -118,7 +160,7 @@ impl NtHost {
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn session(&self, name: &str) -> Result<TraceSession, Error> {
         match self.ask(&Request::Session { name: name.to_owned() })? {
             Reply::Number { number } => Ok(TraceSession::new(self.clone(), number as u32)),
@@ -126,28 +168,28 @@ impl NtHost {
         }
     }
 
-    /// The trace of everything, where the host was described with [`Builder::trace_all`]; else it is empty.
+    /// Returns the trace of all events, if the host was built with [`Builder::trace_all`]; otherwise it is empty.
     #[must_use]
     pub fn trace(&self) -> Trace {
         Trace::new(self.clone(), 0)
     }
 
-    /// Lets time pass: timers fire, waits end, in their order and without delay.
+    /// Lets time pass: timers expire and waits end, in their order and without delay.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn advance(&self, time: Duration) -> Result<(), Error> {
         let units = u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
         self.ask_status(&Request::Advance { time: units })
     }
 
-    /// Tells the driver what happens in the system: processes, threads, images, the registry, handles. Its notification
-    /// routines are called now, one after the other.
+    /// Notifies the driver of an event in the system: processes, threads, images, the registry, handles. Its
+    /// notification routines are called at once, one after the other.
     ///
     /// # Errors
     ///
-    /// If the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn notify(&self, notification: Notification) -> Result<Told, Error> {
         match self.ask(&Request::Notify { notification })? {
             Reply::Told { called, status, access } => Ok(Told { called, status, access }),
@@ -155,12 +197,12 @@ impl NtHost {
         }
     }
 
-    /// Loads the driver, sends requests from several threads while a session comes and goes, and unloads it, many times.
-    /// The driver must not be loaded.
+    /// Loads the driver, sends requests from several threads while a session enables and disables the provider, and
+    /// unloads the driver, many times. The driver must not be loaded.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine or does not load.
+    /// Fails if the driver stops the machine or cannot be loaded.
     pub fn storm(&self, storm: &Storm) -> Result<Report, Error> {
         let plan = StormPlan {
             rounds: storm.rounds,
@@ -175,11 +217,11 @@ impl NtHost {
         Ok(self.report())
     }
 
-    /// The routines that the driver called and that can fail, with how often it called each.
+    /// Returns the routines that the driver called and that can fail, with the number of calls of each.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn fallible_calls(&self) -> Result<Vec<(String, u64)>, Error> {
         match self.ask(&Request::Calls {})? {
             Reply::Calls { calls } => Ok(calls),
@@ -187,12 +229,12 @@ impl NtHost {
         }
     }
 
-    /// How many events the driver has written: calls that ETW answered with success, whether a session wanted them or not.
-    /// What a session that wants everything did not record it has lost.
+    /// Returns the number of events that the driver has written: the calls for which ETW returned success, whether or
+    /// not a session recorded the event. A session that records everything has lost the events that it did not record.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn events_written(&self) -> Result<u64, Error> {
         match self.ask(&Request::Written {})? {
             Reply::Number { number } => Ok(number),
@@ -200,7 +242,7 @@ impl NtHost {
         }
     }
 
-    /// The findings and the debug output so far.
+    /// Returns the findings and the debug output so far.
     #[must_use]
     pub fn report(&self) -> Report {
         let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
@@ -209,27 +251,28 @@ impl NtHost {
         Report::new(findings, self.inner.process.output()).with_losses(losses)
     }
 
-    /// Decodes the driver's events: those of a manifest by the schemas in its image, and stacks with functions, files and lines.
+    /// Returns a decoder for the driver's events. It uses the manifest in the driver's image, and resolves stacks to
+    /// functions, files and lines.
     #[must_use]
     pub fn decoder(&self) -> Decoder {
         let mut decoder = Decoder::default().with_names(Arc::new(Names(self.clone())));
         let mut files = SchemaFiles::default();
-        // Most images have no schemas; their events describe themselves.
+        // Most images have no schemas, because their events are self-describing.
         if files.add(&self.inner.path).is_ok() {
             decoder.push(Arc::new(files));
         }
         decoder
     }
 
-    /// What is worth knowing about the image, and breaks no rule of this run: that memory integrity would refuse it.
+    /// Returns notes about the image that break no rule of this run, such as that memory integrity would refuse it.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.inner.notes
     }
 
-    /// What is known about an address of the driver's code, as it is in an event's stack: where a call returns to. `None`
-    /// where the address is not in the image that was loaded last. Of several functions that were inlined into each other it
-    /// is the innermost of the driver's own: see [`NtHost::locate_all`].
+    /// Returns what is known about an address of the driver's code, as it appears in an event's stack: the return
+    /// address of a call. Returns `None` if the address is not in the image that was loaded last. If functions were
+    /// inlined into each other, returns the innermost one of the driver's own code: see [`NtHost::locate_all`].
     #[must_use]
     pub fn locate(&self, address: u64) -> Option<Place> {
         let mut places = self.locate_all(address);
@@ -237,8 +280,8 @@ impl NtHost {
         places.drain(own..).next()
     }
 
-    /// All functions that an address of the driver's code belongs to, the innermost first: those whose code was inlined, and
-    /// the one that was called. Empty where the address is not in the image that was loaded last.
+    /// Returns all functions that an address of the driver's code belongs to, innermost first: those that were inlined,
+    /// and the one that was called. Empty if the address is not in the image that was loaded last.
     #[must_use]
     pub fn locate_all(&self, address: u64) -> Vec<Place> {
         let base = self.inner.process.image_base();
@@ -246,13 +289,13 @@ impl NtHost {
         rva.map(|rva| self.places(rva, rva.saturating_sub(1))).unwrap_or_default()
     }
 
-    /// What is known about an address; `inside` is one within its instruction.
+    /// Returns what is known about an address. `inside` is an address within its instruction.
     fn places(&self, rva: u64, inside: u64) -> Vec<Place> {
         let Ok(inside) = u32::try_from(inside) else { return vec![Place { rva, ..Place::default() }] };
         let symbols = &self.inner.symbols;
         let nearest = symbols.nearest(inside);
         let (name, offset) = nearest.map(|nearest| (nearest.name, nearest.offset)).unzip();
-        // From the symbol to where the call returns to, as debuggers count.
+        // The offset from the symbol to the return address, as debuggers show it.
         let offset = offset.map(|offset| offset.saturating_add(u32::try_from(rva).unwrap_or(inside) - inside));
         let section = symbols.section(inside).map(str::to_owned);
         let frames = symbols.frames(inside);
@@ -312,6 +355,7 @@ impl NtHost {
             Reply::Status { status } => Error::Status(status),
             Reply::Number { .. }
             | Reply::Told { .. }
+            | Reply::Interrupted { .. }
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
@@ -325,7 +369,7 @@ impl fmt::Debug for NtHost {
     }
 }
 
-/// Names the frames of events' stacks.
+/// Resolves the frames of event stacks.
 struct Names(NtHost);
 
 impl fmt::Debug for Names {

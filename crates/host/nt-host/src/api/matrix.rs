@@ -1,13 +1,13 @@
-//! The failure matrix: a driver's life again and again, each time with another call that fails.
+//! The failure matrix: runs a driver again and again, each time with a different failing call.
 
 use std::fmt;
 
 use crate::{Builder, Error, Failure, Finding, NtHost};
 
-/// Calls of one routine that are tried: more of them take the same paths again.
+/// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
 const MOST_CALLS: u64 = 16;
 
-/// Makes every call fail that can, one at a time, and then some at random.
+/// Makes every call fail that can, one at a time, and then calls at random.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     builder: Builder,
@@ -15,37 +15,50 @@ pub struct Matrix {
     seeds: u64,
 }
 
-/// A run of the matrix in which the driver did something wrong.
+/// A run of the matrix in which the driver made a mistake.
 #[derive(Debug)]
 pub struct Broken {
-    /// What failed: `Routine@call`, or `seed N`.
+    /// The injected failure: `Routine@call`, or `seed N`.
     pub failure: String,
-    /// What was found.
+    /// The findings of the run.
     pub findings: Vec<Finding>,
-    /// Why the run ended early, where it did.
+    /// Why the run ended early, if it did.
     pub error: Option<Error>,
 }
 
-/// What came of a matrix.
+/// The result of a matrix.
+///
+/// ```no_run
+/// use nt_host::{Broken, Matrix, NtHost, Survey};
+///
+/// let builder = NtHost::builder().driver("my_driver.sys");
+/// // Each of the first 100 calls fails once.
+/// let survey: Survey = Matrix::new(builder).calls(100).run(|host| host.add_device()?.remove())?;
+/// for Broken { failure, findings, .. } in &survey.broken {
+///     println!("{failure}: {} findings", findings.len());
+/// }
+/// survey.assert_clean();
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "what was found is in here"]
 pub struct Survey {
-    /// Runs with one failure each.
+    /// The number of runs with one failure each.
     pub failures: u64,
-    /// Runs with failures at random.
+    /// The number of runs with random failures.
     pub seeds: u64,
-    /// Runs in which the driver did something wrong.
+    /// The runs in which the driver made a mistake.
     pub broken: Vec<Broken>,
 }
 
 impl Matrix {
-    /// Describes a matrix for a driver.
+    /// Creates a matrix for a driver.
     #[must_use]
     pub const fn new(builder: Builder) -> Self {
         Self { builder, calls: MOST_CALLS, seeds: 0 }
     }
 
-    /// How many calls of one routine are made to fail, one at a time: the first 16 unless this says otherwise.
+    /// Sets how many calls of each routine are made to fail, one at a time; the default is the first 16.
     #[must_use]
     pub const fn calls(mut self, calls: u64) -> Self {
         self.calls = calls;
@@ -59,12 +72,12 @@ impl Matrix {
         self
     }
 
-    /// Runs it. `drive` is the driver's life, from [`NtHost::load`] to [`NtHost::unload`]; it may end early with what the
-    /// driver answered, which is no mistake.
+    /// Runs the matrix. `drive` uses the driver, from [`NtHost::load`] to [`NtHost::unload`]. It may return early with
+    /// a status of the driver; this is not counted as a mistake.
     ///
     /// # Errors
     ///
-    /// When the driver cannot be driven even without a failure.
+    /// Fails if `drive` fails even without an injected failure.
     pub fn run(&self, drive: impl Fn(&NtHost) -> Result<(), Error>) -> Result<Survey, Error> {
         let host = self.builder.clone().prepare()?;
         drive(&host)?;
@@ -87,7 +100,7 @@ impl Matrix {
     }
 }
 
-/// One run.
+/// Does one run.
 fn once(
     builder: Builder,
     failure: String,
@@ -95,7 +108,7 @@ fn once(
 ) -> Result<Option<Broken>, Error> {
     let host = builder.prepare()?;
     let result = match drive(&host) {
-        // The driver refused something after it was loaded: it must still unload.
+        // The driver refused something after it was loaded. It must still unload.
         Err(Error::Status(_)) => host.unload().map(drop),
         result => result,
     };
@@ -109,11 +122,11 @@ fn once(
 }
 
 impl Survey {
-    /// Panics where a run found something.
+    /// Checks that no run found anything.
     ///
     /// # Panics
     ///
-    /// With everything that was found, and the failures that led to it.
+    /// Panics if a run found something; the message lists all findings and the failures that led to them.
     pub fn assert_clean(&self) {
         assert!(self.broken.is_empty(), "{self}");
     }

@@ -1,4 +1,4 @@
-//! The library's face: a host with one driver, its devices, and traces with expectations.
+//! The public API: a host with one driver, its devices, and traces with expectations.
 
 mod builder;
 mod device;

@@ -1,8 +1,8 @@
-//! The host's ETW for session control: `etw_session` on the engine that the driver writes to.
+//! Session control for the host's ETW: `etw_session` on the engine that the driver writes to.
 //!
-//! Every call is sent to the child as it is; nothing is decided here. What may call the driver back waits for its turn
-//! among the requests to the driver; everything else has a connection of its own. That one carries no waiting either: a
-//! consumer that waits asks again and again, so it keeps neither requests nor other calls from going on.
+//! Every call is forwarded to the child; nothing is decided here. Calls that may call the driver back are queued with
+//! the requests to the driver. All others use a separate connection. No call on that connection waits: a waiting
+//! consumer polls, so it blocks neither requests nor other calls.
 
 use std::env;
 use std::os::unix::ffi::OsStringExt;
@@ -18,23 +18,32 @@ use super::host::Inner;
 use crate::child::control::STOPPED;
 use crate::wire::{Answer, Control, Enablement, Reply, Request};
 
-/// `ERROR_PROCESS_ABORTED`: the process that runs the driver is gone, or does not answer.
+/// `ERROR_PROCESS_ABORTED`: the process that runs the driver is gone or does not reply.
 const GONE: Win32Error = Win32Error::from_int(1067);
 
 impl NtHost {
-    /// The ETW that the driver writes to, for session control: sessions with files or in real time, providers with filters,
-    /// and every information class. It can be used before the driver is loaded and after it was unloaded; the process
-    /// lives as long as somebody has this.
+    /// Returns the ETW that the driver writes to, for session control: sessions with files or in real time, providers
+    /// with filters, and every information class. It can be used before the driver is loaded and after it was unloaded;
+    /// the process lives at least as long as the returned value.
     ///
-    /// Where the driver has stopped the machine, calls answer `ERROR_SYSTEM_PROCESS_TERMINATED` (591), and where the
-    /// process is gone, `ERROR_PROCESS_ABORTED` (1067). The files of sessions are finished in the first case; in the second
-    /// they can be read up to the last buffer that was written.
+    /// After the driver has stopped the machine, calls return `ERROR_SYSTEM_PROCESS_TERMINATED` (591). If the process
+    /// is gone, they return `ERROR_PROCESS_ABORTED` (1067). In the first case, the files of sessions are completed; in
+    /// the second, they can be read up to the last buffer that was written.
+    ///
+    /// ```no_run
+    /// use etw_session::Machine;
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// assert!(Machine::with(host.system()).sessions().is_ok());
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
     #[must_use]
     pub fn system(&self) -> Arc<dyn System> {
         Arc::new(HostSystem(Arc::clone(self.inner())))
     }
 
-    /// [`NtHost::system`] as a machine.
+    /// Returns [`NtHost::system`] as a machine.
     ///
     /// ```no_run
     /// use etw_session::{Enable, Properties};
@@ -70,7 +79,7 @@ impl HostSystem {
         }
     }
 
-    /// A call that returns a code, a number and perhaps data.
+    /// Makes a call that returns a code, a number and possibly data.
     fn number(&self, call: Control) -> (Result<(), Win32Error>, u64, Vec<u8>) {
         match self.call(call) {
             Ok(Answer::Code { code: 0, number, data }) => (Ok(()), number, data),
@@ -88,14 +97,14 @@ impl HostSystem {
     }
 }
 
-/// Gives the caller its block or buffer as the child left it.
+/// Copies the block or buffer back as the child left it.
 fn put(buffer: &mut [u8], data: &[u8]) {
     if buffer.len() == data.len() {
         buffer.copy_from_slice(data);
     }
 }
 
-/// The caller's folder, which the child's need not be.
+/// Returns the current directory of the caller, which may differ from the child's.
 fn folder() -> Vec<u8> {
     env::current_dir().unwrap_or_default().into_os_string().into_vec()
 }
@@ -204,7 +213,7 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // Where the child is gone, so is the consumer.
+        // If the child is gone, so is the consumer.
         let _ = self.system.call(Control::Disconnect { consumer: self.consumer });
     }
 }

@@ -1,10 +1,11 @@
-//! Sessions and what they took.
+//! Sessions and the events that they recorded.
 
 use std::path::Path;
 
 use etw_etl::expect::Expected;
-use etw_etl::{Clock, ClockKind, Event, FileTime, NewFile, Writer, WriterOptions};
-use etw_types::{Guid, Level};
+use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
+use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
+use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
 use super::{Expectation, NtHost};
 use nt_machine::EPOCH;
@@ -13,13 +14,36 @@ use crate::Error;
 use crate::wire::{Reply, Request, spill};
 
 /// A session that was started.
+///
+/// ```no_run
+/// use etw_types::{Guid, Level};
+/// use nt_host::{Expectation, NtHost, Trace, TraceSession, event};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let provider = Guid::from_name("MyDriver");
+/// let session: TraceSession = host.session("test")?;
+/// let trace: Trace = session.enable(provider, Level::Verbose, !0)?;
+/// session.enable_group(Guid::from_u128(7), Level::Error, !0)?;
+/// // The driver tells its state.
+/// session.capture_state(provider)?;
+/// session.disable(provider)?;
+///
+/// let expectation: Expectation = trace.expect(event("Rundown").field("Devices", 0));
+/// expectation.anywhere();
+/// assert_eq!((trace.events()?.len(), trace.events_lost()?), (1, 0));
+/// // One by one, for traces that are large; and as a file.
+/// let lost = trace.visit(|event| println!("{}", event.decode()))?;
+/// assert_eq!(lost, 0);
+/// trace.write_etl("my_driver.etl")?;
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TraceSession {
     host: NtHost,
     number: u32,
 }
 
-/// What a session takes.
+/// The events that a session records.
 #[derive(Clone, Debug)]
 pub struct Trace {
     host: NtHost,
@@ -31,12 +55,12 @@ impl TraceSession {
         Self { host, number }
     }
 
-    /// Takes events of a provider up to a level, with any of the keywords. The driver's callback runs now, or when it
-    /// registers.
+    /// Records events of a provider up to a level, with any of the keywords. The driver's enable callback runs now, or
+    /// when the provider registers.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn enable(&self, provider: Guid, level: Level, any: u64) -> Result<Trace, Error> {
         self.control(&Request::Enable {
             session: self.number,
@@ -48,35 +72,35 @@ impl TraceSession {
         })
     }
 
-    /// Takes events of every provider of a group.
+    /// Records events of every provider of a group.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn enable_group(&self, group: Guid, level: Level, any: u64) -> Result<Trace, Error> {
         let (session, level) = (self.number, level.as_int());
         self.control(&Request::Enable { session, provider: group, level, any, all: 0, group: true })
     }
 
-    /// Takes no more events of a provider.
+    /// Stops recording events of a provider.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn disable(&self, provider: Guid) -> Result<Trace, Error> {
         self.control(&Request::Disable { session: self.number, provider })
     }
 
-    /// Asks a provider for its state.
+    /// Requests a provider to log its state.
     ///
     /// # Errors
     ///
-    /// When the driver stops the machine.
+    /// Fails if the driver stops the machine.
     pub fn capture_state(&self, provider: Guid) -> Result<Trace, Error> {
         self.control(&Request::CaptureState { session: self.number, provider })
     }
 
-    /// What the session takes.
+    /// Returns the events that the session records.
     #[must_use]
     pub fn trace(&self) -> Trace {
         Trace::new(self.host.clone(), self.number)
@@ -93,50 +117,54 @@ impl Trace {
         Self { host, number }
     }
 
-    /// The events so far, oldest first.
+    /// Returns the events so far, oldest first.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn events(&self) -> Result<Vec<Event>, Error> {
         let mut events = Vec::new();
         self.visit(|event| events.push(event))?;
         Ok(events)
     }
 
-    /// How many events the session could not take.
+    /// Returns the number of events that the session lost.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
+    /// Fails if the process that runs the driver is gone.
     pub fn events_lost(&self) -> Result<u64, Error> {
         self.end().map(|(_, lost)| lost)
     }
 
-    /// The session that this is the trace of.
+    /// Returns the session of this trace.
     #[must_use]
     pub fn session(&self) -> TraceSession {
         TraceSession::new(self.host.clone(), self.number)
     }
 
-    /// Begins a list of expectations.
+    /// Begins a list of expected events.
     pub fn expect(&self, event: Expected) -> Expectation {
         Expectation::new(self.clone()).expect(event)
     }
 
-    /// Writes the events so far to a trace file that tools for Windows read. A file that was there stays until the new one is complete.
+    /// Writes the events so far to a trace file that Windows tools can read. An existing file is kept until the new one
+    /// is complete.
     ///
     /// # Errors
     ///
-    /// When the process is gone or the file cannot be written.
+    /// Fails if the process that runs the driver is gone or the file cannot be written.
     pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let failed = |error: etw_etl::Error| Error::Host(format!("{}: {error}", path.display()));
         let place = |error: std::io::Error| Error::Host(error.to_string());
         let file = NewFile::create(path).map_err(place)?;
         let mut writer = etl_writer(file.beside()).map_err(failed)?;
-        let (mut end, mut result) = (CLOCK.start, Ok(()));
+        let (mut end, mut result, mut first) = (CLOCK.start, Ok(()), true);
         let lost = self.visit(|event| {
+            if result.is_ok() && std::mem::take(&mut first) {
+                result = self.write_image(&mut writer, &event);
+            }
             if result.is_ok() {
                 result = writer.write_record(0, event.record(), event.header.stamp).map(drop);
             }
@@ -148,11 +176,50 @@ impl Trace {
         file.finish().map_err(place)
     }
 
-    /// Calls `found` for each event so far, oldest first, and returns how many were lost. No more than one is in memory.
+    /// Where events have stacks, says which image their addresses are in and which PDB has its names, as the kernel does when
+    /// it loads an image. So any reader of the file names functions and lines.
+    fn write_image(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
+        let inner = self.host.inner();
+        let base = inner.process.image_base();
+        if !inner.stacks || base == 0 {
+            return Ok(());
+        }
+        let process_id = first.header.process_id.unwrap_or_default();
+        let name = inner.path.file_name().unwrap_or_default().to_string_lossy();
+        let path: Vec<u8> =
+            format!("\\SystemRoot\\System32\\drivers\\{name}\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
+        // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
+        let load = [&place[..], &inner.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
+        let size = u16::try_from(PERFINFO_SIZE + load.len()).unwrap_or(u16::MAX);
+        let timestamp = first.header.stamp;
+        let header = SystemHeader {
+            version: 2,
+            header_type: TYPE_PERFINFO_64,
+            size,
+            hook_id: LOAD,
+            timestamp,
+            ..SystemHeader::default()
+        };
+        writer.write_record(0, &[&header.to_perfinfo_bytes()[..], &load].concat(), timestamp)?;
+        let Some(pdb) = &inner.pdb else { return Ok(()) };
+        let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
+        let names =
+            [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
+        let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
+        let (provider, flags) = (IMAGE_ID, CLASSIC_HEADER);
+        writer.write(
+            0,
+            &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },
+        )
+    }
+
+    /// Calls `found` for each event so far, oldest first, and returns how many were lost. Keeps at most one event in
+    /// memory.
     ///
     /// # Errors
     ///
-    /// When the process is gone, or what it left of the trace is damaged.
+    /// Fails if the process that runs the driver is gone, or if its trace is damaged.
     pub fn visit(&self, mut found: impl FnMut(Event)) -> Result<u64, Error> {
         let (end, mut lost) = self.end()?;
         let process = self.host.process();
@@ -165,7 +232,7 @@ impl Trace {
         Ok(lost)
     }
 
-    /// Where the file of records ends, and how many events were lost.
+    /// Returns where the file of records ends, and how many events were lost.
     fn end(&self) -> Result<(u64, u64), Error> {
         match self.host.ask(&Request::Events { session: self.number })? {
             Reply::Events { end, lost } => Ok((end, lost)),
@@ -174,7 +241,7 @@ impl Trace {
     }
 }
 
-/// Time stamps count from the start of the machine, whose clock begins at the same moment in every run.
+/// Time stamps count from the start of the machine, whose clock starts at the same time in every run.
 const CLOCK: Clock = Clock {
     kind: ClockKind::PerformanceCounter,
     frequency: 10_000_000,
@@ -182,7 +249,14 @@ const CLOCK: Clock = Clock {
     start_stamp: 0,
 };
 
-/// A file that tools for Windows read.
+/// What the kernel writes about images: a record of its own for the load, and an event of a class for the PDB.
+const LOAD: u16 = 0x140A;
+const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE);
+const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
+/// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
+const CLASSIC_HEADER: u16 = 0x100;
+
+/// Creates a file that Windows tools can read.
 fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {
     let options = WriterOptions {
         session_name: "nt-host".into(),

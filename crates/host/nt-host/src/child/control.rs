@@ -1,7 +1,7 @@
-//! Session control: the engine answers as Windows' control functions do.
+//! Session control: returns what the control functions of Windows would return.
 //!
-//! What cannot call the driver back is answered here, on a thread and a connection of its own; the worker asks for the rest.
-//! Consumers live here, and are asked for what they have: a consumer that waits does so in its own process.
+//! Calls that cannot call the driver back are handled here, on a separate thread and connection; the worker handles the
+//! rest. Consumers live here and are polled for their events, so that waiting happens in the consumer's process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,12 +20,12 @@ use nt_machine::Machine;
 
 use crate::wire::{self, Answer, Control};
 
-/// `ERROR_SYSTEM_PROCESS_TERMINATED`: the machine has stopped. Our choice: a stopped machine answers nothing.
+/// `ERROR_SYSTEM_PROCESS_TERMINATED`: the machine has stopped. Windows has no such case, so this code is our choice.
 pub(crate) const STOPPED: Win32Error = Win32Error::from_int(591);
-/// How long the sessions may take to finish their files.
+/// The maximum time that sessions may take to finish their files.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Answers on this connection until it ends.
+/// Handles the calls on this connection until it is closed.
 pub(super) fn serve(machine: Machine, mut stream: UnixStream) {
     let mut consumers = Consumers { machine, connected: BTreeMap::new(), last: 0 };
     while let Ok(Some(call)) = wire::receive::<Control>(&mut stream) {
@@ -45,8 +45,8 @@ pub(super) fn serve(machine: Machine, mut stream: UnixStream) {
     }
 }
 
-/// Finishes the files of all sessions. A thread that stopped in the middle of something may hold what this needs: then the
-/// files stay as they are, readable up to their last buffer.
+/// Finishes the files of all sessions. A stopped thread may hold a lock that this needs. In that case, the files stay
+/// as they are and are readable up to their last buffer.
 pub(super) fn end_sessions(machine: Machine) {
     let (finished, wait) = mpsc::channel();
     let end = move || {
@@ -58,7 +58,7 @@ pub(super) fn end_sessions(machine: Machine) {
     }
 }
 
-/// The answer to a call, except those about consumers.
+/// Handles a call, except those about consumers.
 pub(super) fn answer(machine: Machine, call: Control) -> Answer {
     let system = EngineSystem::new(machine.engine().clone());
     match call {
@@ -129,7 +129,7 @@ fn code_of(number: u32) -> Option<Code> {
     all.into_iter().find(|code| *code as u32 == number)
 }
 
-/// The consumers that are connected, with the handles of their sessions.
+/// The connected consumers, with the handles of their sessions.
 struct Consumers {
     machine: Machine,
     connected: BTreeMap<u64, (Consumer, u64)>,
@@ -153,7 +153,7 @@ impl Consumers {
         let Some((consumer, session)) = self.connected.get(&number) else {
             return Answer::End {};
         };
-        // A session leaves the table after its last buffer was delivered: ask in this order.
+        // A session is removed from the table after its last buffer was delivered, so check in this order.
         let has_ended = self.machine.engine().session(*session).is_err();
         match consumer.try_next_buffer() {
             Some(buffer) => {

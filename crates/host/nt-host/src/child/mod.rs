@@ -1,8 +1,8 @@
 //! The process that runs the driver.
 //!
-//! It is forked from the one that asked for the run. Its first thread answers requests and never runs driver code, so
-//! that it still answers when the driver has crashed or hangs; a worker runs the driver. A third thread answers what can
-//! be said of sessions without the driver.
+//! It is forked from the process that starts the run. Its first thread handles requests and never runs driver code, so
+//! it still replies when the driver has crashed or hangs. A worker thread runs the driver. A third thread handles
+//! session control that does not involve the driver.
 
 pub(crate) mod control;
 mod process;

@@ -1,4 +1,4 @@
-//! The child as its parent sees it.
+//! The child process as its parent sees it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,121 +15,145 @@ use super::server;
 use crate::wire::spill::{self, Spill};
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
-/// How long a child may take for an answer beyond what it allows its driver.
+/// How long a child may do nothing before it is given up. It looks after its driver by itself, many times a second: on a
+/// busy machine it answers late, and its processor time goes on.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long a child may take to end by itself: it finishes the files of its sessions.
+/// The maximum time that a child may take to exit by itself. Meanwhile, it finishes the files of its sessions.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Files that are closed in a child: more than test programs have open.
+/// The limit of the file descriptors that are closed in a child: more than test programs have open.
 const MOST_FILES: i32 = 1024;
 
-/// A child that runs a driver. It ends when this is dropped.
+/// A child process that runs a driver. Dropping this ends the process.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: i32,
     stream: Mutex<UnixStream>,
     control: Mutex<UnixStream>,
-    /// The file with the records of events.
+    /// The file with the event records.
     trace: File,
     findings: Findings,
-    /// How long the driver may take for a request.
-    limit: Duration,
 }
 
 impl Process {
-    /// Forks a child for a driver. Nothing of the driver runs yet.
+    /// Forks a child for a driver. No code of the driver runs yet.
     pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
         let findings = Findings::new()?;
         let trace = spill::create()?;
         let (ours, theirs) = UnixStream::pair()?;
         let (our_control, their_control) = UnixStream::pair()?;
-        // SAFETY: the child runs this program's code, and only its own thread: it uses no lock that another thread of the
-        // parent may hold but the allocator's, which the C library makes usable in the child.
+        // SAFETY: the child runs code of this program, on its own thread only. It uses no lock that another thread of
+        // the parent may hold, except the allocator's, which the C library makes usable in the child.
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 keep_only(&[theirs.as_raw_fd(), their_control.as_raw_fd(), trace.as_raw_fd()]);
-                // An interrupt from the terminal is for the parent: this process ends, in order, when that does.
-                // SAFETY: no handler is involved.
+                // An interrupt from the terminal is for the parent; this process exits in an orderly way after the
+                // parent does.
+                // SAFETY: the call sets no handler.
                 unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
                 let run = || server::run(theirs, their_control, Spill::new(trace), layout, config, findings);
                 let _ = catch_unwind(AssertUnwindSafe(run));
-                // SAFETY: ends this process without running what belongs to the parent.
+                // SAFETY: exits this process without running exit handlers that belong to the parent.
                 unsafe { libc::_exit(0) }
             }
             _ => {
                 drop((theirs, their_control));
-                for stream in [&ours, &our_control] {
-                    stream.set_read_timeout(Some(PATIENCE))?;
-                }
-                let limit = config.patience.unwrap_or(server::LIMIT);
-                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings, limit })
+                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings })
             }
         }
     }
 
-    /// The child's number.
+    /// Returns the process ID of the child.
     pub(crate) const fn id(&self) -> u32 {
         self.pid.cast_unsigned()
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the reply.
     pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
-        let patience = (PATIENCE + self.limit).saturating_mul(request.rounds());
-        if let Ok(stream) = self.stream.lock() {
-            stream.set_read_timeout(Some(patience))?;
-        }
-        exchange(&self.stream, request)
+        self.exchange(&self.stream, request)
     }
 
-    /// Calls session control; not for what may call the driver back.
+    /// Makes a session control call. Must not be used for calls that may call the driver back.
     pub(crate) fn control(&self, call: &Control) -> io::Result<Answer> {
-        exchange(&self.control, call)
+        self.exchange(&self.control, call)
     }
 
-    /// The file with the records of events.
+    /// Sends, and waits for the answer.
+    fn exchange<T: Wire>(&self, stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
+        let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let sent = wire::send(&mut *stream, request).and_then(|()| self.wait(&stream));
+        let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
+            // An answer that comes too late must not be taken for that to the next request.
+            let _ = stream.shutdown(Shutdown::Both);
+        })?;
+        reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
+    }
+
+    /// Waits for the beginning of an answer, for as long as the child is alive.
+    fn wait(&self, stream: &UnixStream) -> io::Result<()> {
+        let mut before = self.processor_time();
+        loop {
+            let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one structure, as announced.
+            let ready = unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as i32) };
+            let now = self.processor_time();
+            match ready {
+                0 if now == before => return Err(io::ErrorKind::TimedOut.into()),
+                0 => before = now,
+                1 => return Ok(()),
+                _ => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// The processor time of the child, in nanoseconds.
+    fn processor_time(&self) -> Option<i64> {
+        let mut clock = 0;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: room for the number of a clock.
+        let known = unsafe { libc::clock_getcpuclockid(self.pid, &raw mut clock) } == 0;
+        // SAFETY: room for a time.
+        let read = known && unsafe { libc::clock_gettime(clock, &raw mut time) } == 0;
+        read.then(|| time.tv_sec * 1_000_000_000 + time.tv_nsec)
+    }
+
+    /// Returns the file with the event records.
     pub(crate) const fn trace(&self) -> &File {
         &self.trace
     }
 
-    /// Findings that there was no room for.
+    /// Returns the number of findings for which there was no room.
     pub(crate) fn findings_cut(&self) -> u32 {
         self.findings.cut()
     }
 
-    /// The findings so far.
+    /// Returns the findings so far.
     pub(crate) fn records(&self) -> Vec<Record> {
         self.findings.read()
     }
 
-    /// Where the driver's image lies, or lay.
+    /// Returns the current or former address of the driver's image.
     pub(crate) fn image_base(&self) -> u64 {
         self.findings.base()
     }
 
-    /// Debug output so far.
+    /// Returns the debug output so far.
     pub(crate) fn output(&self) -> String {
         self.findings.output()
     }
 }
 
-/// Sends, and waits for the answer.
-fn exchange<T: Wire>(stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
-    let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-    let sent = wire::send(&mut *stream, request);
-    let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
-        // An answer that comes too late must not be taken for that to the next request.
-        let _ = stream.shutdown(Shutdown::Both);
-    })?;
-    reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
-}
-
-/// Closes every file of the parent but these and the standard ones: a child must not keep another child's connection open.
+/// Closes all files of the parent except these and the standard ones: a child must not keep another child's connection
+/// open.
 fn keep_only(own: &[i32]) {
     for file in (3..MOST_FILES).filter(|file| !own.contains(file)) {
-        // SAFETY: in a child that has just been forked, and whose only thread uses none of these.
+        // SAFETY: this runs in a child that has just been forked and whose only thread uses none of these files.
         unsafe { libc::close(file) };
     }
 }
@@ -137,15 +161,16 @@ fn keep_only(own: &[i32]) {
 impl Drop for Process {
     fn drop(&mut self) {
         if let Ok(stream) = self.stream.get_mut() {
-            // The child sees the end of its requests, and this its end. One that does not end is ended.
+            // The child sees that no more requests come and exits, which closes its end. If it does not exit, it is
+            // killed.
             let _ = stream.shutdown(Shutdown::Write);
             let _ = stream.set_read_timeout(Some(LAST));
             while stream.read(&mut [0; 512]).is_ok_and(|length| length != 0) {}
         }
-        // SAFETY: a child of this process that was not waited for, so that the number is still its own.
+        // SAFETY: this child has not been waited for, so the process ID is still its own.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
         let mut status = 0;
-        // SAFETY: the same child; room for its status.
+        // SAFETY: this is the same child, and there is room for its status.
         unsafe { libc::waitpid(self.pid, &raw mut status, 0) };
         self.findings.release();
     }

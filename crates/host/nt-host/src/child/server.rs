@@ -1,4 +1,4 @@
-//! The thread that answers.
+//! The thread that handles requests.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd as _;
@@ -14,12 +14,14 @@ use super::worker::Worker;
 use crate::wire::spill::Spill;
 use crate::wire::{self, Reply, Request};
 
-/// How long the driver may take for one request, unless the run says otherwise.
+/// The default of the maximum time that the driver may take for one request.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
-/// How often the worker is looked after.
+/// How long a thread may take to say where it is.
+const LAST_WORD: Duration = Duration::from_secs(30);
+/// How often the worker is checked.
 const INTERVAL: Duration = Duration::from_millis(25);
 
-/// Runs the child until its parent is gone, on its two connections: for requests and for session control.
+/// Runs the child until its parent is gone. It has two connections: for requests and for session control.
 pub(super) fn run(
     mut stream: UnixStream,
     control: UnixStream,
@@ -46,7 +48,8 @@ pub(super) fn run(
     super::control::end_sessions(machine);
 }
 
-/// The sessions, by number; 0 is the one that takes everything.
+/// The sessions in order of their numbers, starting with 1. Number 0 is the session that records everything; it is not
+/// in here.
 pub(super) type Sessions = Arc<Mutex<Vec<Session>>>;
 
 struct Server {
@@ -54,14 +57,14 @@ struct Server {
     worker: Worker,
     sessions: Sessions,
     spill: Spill,
-    /// By session: events that are larger than a record can be, or that the file did not take.
+    /// By session: the number of events that are larger than a record can be, or that could not be written to the file.
     unkept: BTreeMap<u32, u64>,
     stopped: bool,
     limit: Duration,
 }
 
 impl Server {
-    /// The answer to a request; `None` where nobody waits for it any more.
+    /// Handles a request. Returns `None` if the parent no longer waits for the reply.
     fn answer(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
         Some(match request {
             Request::Session { name } => {
@@ -91,7 +94,7 @@ impl Server {
         }
     }
 
-    /// Moves what sessions took to the file, so that the memory for a trace is bounded.
+    /// Moves the events of all sessions to the file, so that the memory for a trace is bounded.
     fn spill_all(&mut self) {
         let count = lock(&self.sessions).len() as u32;
         for number in 0..=count {
@@ -105,11 +108,12 @@ impl Server {
         }
     }
 
-    /// Has the worker do it, and looks after the worker.
+    /// Lets the worker handle a request, and watches the worker.
     fn run(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
         let limit = self.limit.saturating_mul(request.rounds());
         self.worker.give(request, Arc::clone(&self.sessions));
-        let (started, times) = (Instant::now(), self.machine.processor_times());
+        let times = self.machine.processor_times();
+        let mut patience = Patience::new(&times);
         let (mut stuck, mut asked) = (0, false);
         loop {
             match self.machine.listen(INTERVAL) {
@@ -123,13 +127,16 @@ impl Server {
                 News::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
-                    // A thread says where it is, which ends the run.
+                    // The interrogated thread reports where it is, which ends the run.
                     if stuck == 3 {
                         self.worker.ask();
                         stuck = i32::MIN;
-                    } else if started.elapsed() > limit && !asked {
+                    } else if patience.spent(self.machine) > limit && !asked {
                         self.worker.ask_busiest(&times);
                         asked = true;
+                    } else if asked && patience.spent > limit + LAST_WORD {
+                        // Not even a signal gets through.
+                        return None;
                     }
                 }
             }
@@ -137,15 +144,51 @@ impl Server {
     }
 }
 
-/// Locks what threads of this process share.
+/// How long the driver has taken, without what a busy machine took from it: a thread that wants to run counts by the
+/// processor time that it gets. Only while all of them wait does time pass as on the wall.
+struct Patience {
+    spent: Duration,
+    looked: Instant,
+    /// Processor time of each thread, in nanoseconds.
+    times: BTreeMap<i32, u64>,
+}
+
+impl Patience {
+    fn new(times: &BTreeMap<i32, u64>) -> Self {
+        Self { spent: Duration::ZERO, looked: Instant::now(), times: times.clone() }
+    }
+
+    /// Looks at the threads; returns what was spent so far.
+    fn spent(&mut self, machine: Machine) -> Duration {
+        let times = machine.processor_times();
+        let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
+        let used = times.iter().map(|(thread, time)| time.saturating_sub(before(thread))).max().unwrap_or_default();
+        let waited = self.looked.elapsed();
+        // This thread may have been kept from looking: what happened meanwhile it does not know.
+        let quiet = times.keys().all(|thread| is_asleep(*thread));
+        let idle = if quiet { waited.min(INTERVAL * 2) } else { Duration::ZERO };
+        self.spent += idle.max(Duration::from_nanos(used).min(waited));
+        (self.looked, self.times) = (Instant::now(), times);
+        self.spent
+    }
+}
+
+/// Whether a thread of this process waits for something. One that cannot be asked has ended.
+fn is_asleep(thread: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    // The name is in parentheses and may contain anything; the state follows it.
+    status.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('S'))
+}
+
+/// Locks data that threads of this process share.
 pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the other end of a connection is gone.
+/// Returns whether the other end of a connection is closed.
 fn is_closed(stream: &UnixStream) -> bool {
     let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
-    // SAFETY: one structure, as announced.
+    // SAFETY: passes one structure, as the count says.
     let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
     ready == 1 && poll.revents & (libc::POLLRDHUP | libc::POLLHUP) != 0
 }

@@ -1,5 +1,5 @@
-//! Everything at once: sessions that come and go, requests from several threads, and a driver that is loaded and
-//! unloaded again and again.
+//! Everything at once: a session that enables and disables a provider, requests from several threads, and a driver that
+//! is loaded and unloaded again and again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread as std_thread;
@@ -10,8 +10,8 @@ use nt_machine::{DeviceId, IoRequest, Layout, Loaded, Machine, RequestKind};
 
 use crate::wire::{Reply, StormPlan};
 
-/// Runs a storm on the calling thread, which loads and unloads, and on others. The session comes and goes all the time,
-/// while the driver is loaded and unloaded too.
+/// Runs a storm. The calling thread loads and unloads the driver; other threads send requests. The session enables and
+/// disables the provider all the time, also while the driver is loaded and unloaded.
 pub(super) fn run(machine: Machine, layout: &Layout, plan: &StormPlan) -> Reply {
     let over = AtomicBool::new(false);
     std_thread::scope(|scope| {
@@ -55,7 +55,7 @@ fn requests(machine: Machine, plan: &StormPlan, device: DeviceId) {
     }
 }
 
-/// At least once, and then until the storm is over.
+/// Enables and disables the provider at least once, and then until the storm is over.
 fn sessions(machine: Machine, plan: &StormPlan, over: &AtomicBool) {
     let session = machine.engine().start_session("storm");
     loop {

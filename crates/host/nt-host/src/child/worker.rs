@@ -14,7 +14,7 @@ use super::server::{Sessions, lock};
 use super::{control, storm};
 use crate::wire::{Reply, Request};
 
-/// The worker as the server sees it.
+/// The worker thread as the server sees it.
 pub(super) struct Worker {
     machine: Machine,
     requests: Sender<(Request, Sessions)>,
@@ -23,7 +23,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts the worker, and the thread for deferred calls.
+    /// Starts the worker and the thread that runs DPCs.
     pub(super) fn start(machine: Machine, layout: &Layout) -> Option<Self> {
         let (requests, receiver) = mpsc::channel();
         let (said, number) = mpsc::channel();
@@ -31,7 +31,7 @@ impl Worker {
         let answers = Arc::clone(&reply);
         let layout = layout.clone();
         let run = move || {
-            // SAFETY: returns a number.
+            // SAFETY: the call only returns a number.
             let _ = said.send(unsafe { libc::gettid() });
             serve(machine, &layout, &receiver, &answers);
         };
@@ -51,12 +51,12 @@ impl Worker {
         reply.unwrap_or_else(|| Reply::Failed { reason: "the worker has ended".into() })
     }
 
-    /// Has the worker say where it is: every thread waits, and it waits for the others.
+    /// Makes the worker report where it is. Used when all threads wait, and the worker waits for the others.
     pub(super) fn ask(&self) {
         self.machine.interrogate(self.thread);
     }
 
-    /// Has the thread say where it is that keeps the others waiting.
+    /// Makes the thread that keeps the others waiting report where it is.
     pub(super) fn ask_busiest(&self, before: &BTreeMap<i32, u64>) {
         self.machine.interrogate_busiest(before, self.thread);
     }
@@ -131,6 +131,10 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
             machine.advance(time);
             done()
         }
+        Request::Interrupt { device, number } => {
+            Reply::Interrupted { claimed: machine.interrupt(DeviceId::from_int(device), number) }
+        }
+        Request::Wmi { device, asked } => completed(machine.wmi(DeviceId::from_int(device), &asked)),
         Request::Notify { notification } => {
             let Told { called, status, access } = machine.notify(&notification);
             Reply::Told { called, status, access }
@@ -152,7 +156,7 @@ fn file(opened: Result<FileId, NtStatus>) -> Reply {
     }
 }
 
-/// The device went, or somebody closed the file.
+/// The reply if the device was removed or the file was closed.
 const NOT_OPEN: Reply = Reply::Status { status: NtStatus::InvalidHandle };
 
 fn done() -> Reply {

@@ -1,26 +1,26 @@
-//! The command line, as clap reads it.
+//! The command line, parsed by clap.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{StringValueParser, TypedValueParser as _};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
-use command_line::units::duration;
+use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
-use nt_machine::{Below, IoRequest, RequestKind, Time};
+use nt_machine::{Below, IoRequest, RequestKind, Resource, Time};
 
 use crate::{Failure, Os};
 
-/// Room for the output of a control request.
+/// The size of the output buffer of a control request.
 const OUTPUT: u32 = 4096;
 
-/// What explanations end with.
+/// Returns the text at the end of help pages.
 fn notes() -> String {
     format!("{}\n\nReleases of Windows for --os, by any of these names or by the build:\n{}", exit::HELP, Os::list())
 }
 
-/// Runs a Windows kernel driver natively, and says what it does wrong.
+/// Runs a Windows kernel driver natively and reports its mistakes.
 #[derive(Debug, Parser, PartialEq, Eq)]
 #[command(name = "nt-host", version = VERSION, max_term_width = 120, disable_help_subcommand = true, after_help = notes())]
 pub(super) struct Arguments {
@@ -28,10 +28,10 @@ pub(super) struct Arguments {
     pub(super) command: Command,
 }
 
-/// What is to be done.
+/// The subcommands.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub(super) enum Command {
-    /// Load a driver, give it a device, send requests, let time pass, unload it
+    /// Load a driver, add a device, send requests, let time pass, and unload the driver
     #[command(after_help = format!(
         "Examples:\n  nt-host run my_driver.sys --ioctl 22E000:6869 --etl trace.etl\n  \
          nt-host run my_driver.sys --os win10-1809 --fail EtwRegister=C000009A --json\n  \
@@ -39,84 +39,92 @@ pub(super) enum Command {
         notes()
     ))]
     Run(Box<Options>),
-    /// The same again and again, each time with another routine failing
+    /// Do the same again and again, each time with a different routine failing
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
-    /// Say which imports of a driver are here, or how far every routine goes
+    /// List which imports of a driver are supported, or how far every routine is supported
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all\n\n{}", notes()))]
     List(List),
 }
 
-/// What is listed.
+/// The arguments of `list`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub(super) struct List {
     /// The driver's image
     #[arg(value_name = "FILE.sys", required_unless_present = "all")]
     pub(super) path: Option<PathBuf>,
-    /// Every routine, with how far it goes: full, fixed answer, missing
+    /// List every routine and how far it is supported: full, fixed answer, missing
     #[arg(long, conflicts_with = "path")]
     pub(super) all: bool,
-    /// The Windows that is imitated, from the list below
+    /// The Windows release to imitate, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,
 }
 
-/// What a run is to be like.
+/// The options of a run.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
     /// The driver's image
     #[arg(value_name = "FILE.sys")]
     pub(super) path: PathBuf,
-    /// The Windows that is imitated, from the list below
+    /// The Windows release to imitate, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,
-    /// This Windows lacks a routine; repeatable
+    /// Hide a routine, as if this Windows did not have it; repeatable
     #[arg(long, value_name = "ROUTINE")]
     pub(super) hide: Vec<String>,
-    /// A routine fails, at its N-th call or always; STATUS as C000009A; repeatable
+    /// Make a routine fail, at its N-th call or always; STATUS as in C000009A; repeatable
     #[arg(long, value_name = "ROUTINE[=STATUS][@N]", value_parser = failure)]
     pub(super) fail: Vec<Failure>,
-    /// Routines fail now and then, the same ones for the same N; for matrix, the number of seeds
+    /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds
     #[arg(long, value_name = "N", value_parser = number)]
     pub(super) seed: Option<u64>,
-    /// What the device below does with ioctl, internal-ioctl, read, write or any requests: the status that they end with
-    /// (0, C0000001), what they return, how long they take; repeatable
+    /// What the device below does with requests (ioctl, internal-ioctl, read, write or any): the status that they
+    /// complete with (0, C0000001), the data that they return, and how long they take; repeatable
     #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
     pub(super) below: Vec<Below>,
-    /// After the requests, ask the driver's providers for their state
+    /// What another driver's device does with requests; the driver under test opens it by name; repeatable
+    #[arg(long, value_name = "NAME,KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = remote)]
+    pub(super) remote: Vec<Below>,
+    /// What the driver's device has of the hardware: line, messages:COUNT, memory:START:LENGTH, port:START:LENGTH;
+    /// repeatable
+    #[arg(long, value_name = "RESOURCE", value_parser = resource)]
+    pub(super) resource: Vec<Resource>,
+    /// After the requests, request the driver's providers to log their state
     #[arg(long)]
     pub(super) capture_state: bool,
-    /// Time that passes before the driver is unloaded
+    /// The time that passes before the driver is unloaded
     #[arg(long, value_name = "TIME", default_value = "2500ms", value_parser = duration)]
     pub(super) advance: Duration,
-    /// How long the driver may take for one request, on the wall (default: 20s)
+    /// The maximum time that the driver may take for one request, in real time (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// MiB that the driver's allocations may take together; those beyond fail (default: 4096)
-    #[arg(long, value_name = "MIB", value_parser = number)]
-    memory: Option<u64>,
-    /// Time passes as on the wall; else things take as long as they take, and waiting takes no time
+    /// The maximum size of all allocations of the driver together; allocations beyond it fail (default: 4GiB)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) memory: Option<u64>,
+    /// Use real time; by default, running code takes the time that it really takes, and waiting takes no time
     #[arg(long, conflicts_with = "virtual_time")]
     real_time: bool,
-    /// Only waiting takes time, so that each run is the same; always so for matrix and --seed
+    /// Use virtual time, in which only waiting takes time, so that each run is the same; always used for matrix and
+    /// --seed
     #[arg(long)]
     virtual_time: bool,
-    /// Write each event as late as can be
+    /// Write each event as late as possible
     #[arg(long)]
     pub(super) races: bool,
-    /// Record the calls that led to each event
+    /// Record the call stack of each event
     #[arg(long)]
     pub(super) stacks: bool,
-    /// Load and unload only
+    /// Only load and unload the driver
     #[arg(long = "no-device", action = ArgAction::SetFalse)]
     pub(super) device: bool,
-    /// Leave out what the driver printed with `DbgPrint`
+    /// Omit what the driver printed with `DbgPrint`
     #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
     pub(super) debug_output: bool,
     /// Write the events to a trace file
     #[arg(long, value_name = "FILE")]
     pub(super) etl: Option<PathBuf>,
-    /// Print a report for programs
+    /// Print a machine-readable report
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
@@ -124,12 +132,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Bytes that the driver's allocations may take together, if the command says so.
-    pub(super) fn memory(&self) -> Option<u64> {
-        self.memory.map(|mib| mib.saturating_mul(1 << 20))
-    }
-
-    /// What time is, if the command says so.
+    /// Returns how time passes, if the command line sets it.
     pub(super) const fn time(&self) -> Option<Time> {
         match (self.real_time, self.virtual_time) {
             (true, _) => Some(Time::Real),
@@ -139,28 +142,29 @@ impl Options {
     }
 }
 
-/// What a client does.
+/// A step of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Open(String),
-    /// Goes on with the device that was opened as this one, counted from 1.
+    /// Continues with the N-th device that was opened, counted from 1.
     Handle(usize),
     Close,
     Request(IoRequest),
     Wait(Duration),
+    Interrupt(u32),
 }
 
-/// The options that are steps. Their order on the command line is kept by [`Steps`].
+/// The options that are steps. [`Steps`] keeps their order on the command line.
 #[derive(Args)]
 #[command(next_help_heading = "What clients do, in the order of the command line")]
 struct StepOptions {
     /// Open a device by its name or symbolic link: \\.\Name, \Device\Name
     #[arg(long, value_name = "NAME", value_parser = StringValueParser::new().map(Step::Open))]
     open: Vec<Step>,
-    /// What follows goes to the N-th device that was opened; without it, to the last one
+    /// Send the following requests to the N-th device that was opened; by default, to the last one
     #[arg(long, value_name = "N", value_parser = handle)]
     handle: Vec<Step>,
-    /// Close it
+    /// Close the device
     #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = StringValueParser::new().map(|_| Step::Close))]
     close: Vec<Step>,
     /// Send a control request; without an open device, one is opened for each request
@@ -178,9 +182,12 @@ struct StepOptions {
     /// Let time pass
     #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::Wait))]
     wait: Vec<Step>,
+    /// Raise an interrupt of the device, counted from 0 in the order of its resources
+    #[arg(long, value_name = "N", value_parser = interrupt)]
+    interrupt: Vec<Step>,
 }
 
-/// What clients do, in the order of the command line.
+/// The steps of clients, in the order of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Steps(pub(super) Vec<Step>);
 
@@ -263,12 +270,29 @@ fn write(text: &str) -> Result<Step, String> {
     Ok(Step::Request(IoRequest { kind: RequestKind::WRITE, input: bytes(text)?, ..IoRequest::default() }))
 }
 
+fn interrupt(text: &str) -> Result<Step, String> {
+    u32::try_from(number(text)?).map(Step::Interrupt).map_err(|_| format!("`{text}` is no interrupt"))
+}
+
+fn resource(text: &str) -> Result<Resource, String> {
+    let bad =
+        || format!("`{text}` is no resource: expected line, messages:4, memory:0xFE000000:0x1000 or port:0x3F8:8");
+    let size = |text: &str| number(text).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(bad);
+    match *text.split(':').collect::<Vec<_>>() {
+        ["line"] => Ok(Resource::LineInterrupt),
+        ["messages", count] => Ok(Resource::MessageInterrupts(size(count)?)),
+        ["memory", start, length] => Ok(Resource::Memory { start: number(start)?, length: size(length)? }),
+        ["port", start, length] => Ok(Resource::Port { start: number(start)?, length: size(length)? }),
+        _ => Err(bad()),
+    }
+}
+
 fn handle(text: &str) -> Result<Step, String> {
     let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
     number.map(Step::Handle).ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
 }
 
-/// `KIND[:CODE]=STATUS[:HEX][@TIME]`.
+/// Parses `KIND[:CODE]=STATUS[:HEX][@TIME]`.
 fn below(text: &str) -> Result<Below, String> {
     let bad =
         || format!("`{text}` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms");
@@ -286,12 +310,22 @@ fn below(text: &str) -> Result<Below, String> {
     let (response, delay) = response.split_once('@').map_or((response, "0"), |(response, delay)| (response, delay));
     let (status, output) = response.split_once(':').unwrap_or((response, ""));
     Ok(Below {
+        device: None,
         kind,
         code: code.map(hexadecimal).transpose()?,
         status: NtStatus::from_int(hexadecimal(status)?),
         output: bytes(output)?,
         delay: duration(delay)?,
     })
+}
+
+/// `NAME,` and what [`below`] takes.
+fn remote(text: &str) -> Result<Below, String> {
+    let (name, script) = text
+        .split_once(',')
+        .filter(|(name, _)| name.starts_with('\\'))
+        .ok_or_else(|| format!(r"`{text}` names no device: expected for example \Device\Name,ioctl:222000=0:0102"))?;
+    Ok(Below { device: Some(name.to_owned()), ..below(script)? })
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -390,6 +424,9 @@ mod tests {
                 "run a --below ioctl",
                 "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms",
             ),
+            ("run a --resource dma", "`dma` is no resource: expected line, messages:4,"),
+            ("run a --interrupt first", "`first` is no number"),
+            (r"run a --remote Name,any=0", "`Name,any=0` names no device: expected for example"),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
             ("run a --write 1", "`1` is no data in hexadecimal"),

@@ -1,4 +1,4 @@
-//! What clients of the driver do, step by step.
+//! The steps of the driver's clients.
 
 use etw_types::NtStatus;
 use nt_machine::{IoRequest, RequestKind};
@@ -11,11 +11,11 @@ use crate::{Device, Error, File, NtHost};
 /// The clients of a driver.
 pub(super) struct Clients<'a> {
     host: &'a NtHost,
-    /// What requests go to without an open device.
+    /// The device for requests when no file is open.
     device: Option<&'a Device>,
-    /// What was opened, or could not be.
+    /// The files that were opened; `None` for those that could not be opened or were closed.
     files: Vec<Option<File>>,
-    /// The one that is used, counted from 1; 0 before the first.
+    /// The file in use, counted from 1; 0 before the first one.
     current: usize,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Clients<'a> {
         Self { host, device, files: Vec::new(), current: 0 }
     }
 
-    /// Takes the steps in their order. A request that cannot be sent is noted, and the others go on.
+    /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue.
     pub(super) fn run(mut self, steps: &[Step], progress: &mut Progress) -> Result<(), Error> {
         for step in steps {
             match step {
@@ -32,6 +32,7 @@ impl<'a> Clients<'a> {
                 Step::Handle(number) => self.current = *number,
                 Step::Close => self.close(progress)?,
                 Step::Request(request) => self.send(request, progress)?,
+                Step::Interrupt(number) => self.interrupt(*number, progress)?,
                 Step::Wait(time) => {
                     progress.step("time");
                     self.host.advance(*time)?;
@@ -69,11 +70,29 @@ impl<'a> Clients<'a> {
         Ok(())
     }
 
+    fn interrupt(&self, number: u32, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("interrupt");
+        let raised = match self.device {
+            Some(device) => status_of(device.interrupt(number))?,
+            None => Err(NtStatus::NoSuchDevice),
+        };
+        match raised {
+            Ok(claimed) => {
+                progress.say(&format!("interrupt {number}: {}", if claimed { "taken" } else { "nobody took it" }));
+            }
+            Err(status) => {
+                progress.say(&format!("interrupt {number}: not connected: {status}"));
+                progress.requests.push(Sent::not_sent("interrupt", number, status));
+            }
+        }
+        Ok(())
+    }
+
     fn send(&self, request: &IoRequest, progress: &mut Progress) -> Result<(), Error> {
         let (what, code) = (name(request.kind), request.code);
         let line = if request.kind.has_code() { format!("{what} {code:08X}") } else { what.to_owned() };
         progress.step(what);
-        // Without an open device one is opened for this request.
+        // If no file is open, open the device for this request.
         let own = match (self.current, self.device) {
             (0, Some(device)) => Some(status_of(device.open())?),
             (0, None) => Some(Err(NtStatus::NoSuchDevice)),
@@ -100,7 +119,7 @@ impl<'a> Clients<'a> {
             }
         }
         if let Some(Ok(file)) = own {
-            // The device may have gone meanwhile, and the file with it.
+            // The device may have been removed meanwhile, and the file with it.
             let _ = status_of(file.close())?;
         }
         Ok(())
@@ -117,7 +136,7 @@ const fn name(kind: RequestKind) -> &'static str {
     }
 }
 
-/// Sets apart what the driver or the system refused from what ends the run.
+/// Separates what the driver or the system refused from errors that end the run.
 fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
     match result {
         Ok(value) => Ok(Ok(value)),

@@ -1,5 +1,4 @@
-//! Ctrl-C: the driver's process is told to end the run, and what was traced so far is kept. The second time everything
-//! ends at once.
+//! Ctrl-C: makes the driver's process end the run and keeps the trace so far. A second Ctrl-C ends everything at once.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -11,22 +10,22 @@ use nt_machine::END_RUN;
 static CHILD: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on an interrupt ends the run of this process, not this one.
+/// Makes interrupts end the run in the child process, instead of this process.
 pub(super) fn watch(child: u32) {
     CHILD.store(child.cast_signed(), Ordering::SeqCst);
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: every byte is zero, which is a valid value for each field: integers, an empty set, no restorer.
+        // SAFETY: all bytes are zero, which is a valid value of each field: integers, an empty set, no restorer.
         let action = unsafe { action.assume_init_mut() };
         action.sa_sigaction = (on_interrupt as *const ()).expose_provenance();
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: the structure is complete; the handler has the form that the flags promise. Without it an interrupt
-        // ends this process, and the child then ends by itself.
+        // SAFETY: the structure is complete, and the handler has the signature that the flags require. If the call
+        // fails, an interrupt ends this process, and the child then exits by itself.
         unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
     }
 }
 
-/// Whether there was an interrupt.
+/// Returns whether there was an interrupt.
 pub(super) fn came() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
@@ -34,11 +33,11 @@ pub(super) fn came() -> bool {
 extern "C" fn on_interrupt(_: i32) {
     let child = CHILD.load(Ordering::SeqCst);
     if INTERRUPTED.swap(true, Ordering::SeqCst) {
-        // SAFETY: a child of this process that was not waited for, so that the number is still its own.
+        // SAFETY: this child has not been waited for, so the process ID is still its own.
         unsafe { libc::kill(child, libc::SIGKILL) };
-        // SAFETY: ends this process, which a handler may do.
+        // SAFETY: exits this process, which a signal handler may do.
         unsafe { libc::_exit(130) };
     }
-    // SAFETY: as before; the child ends its run and answers.
+    // SAFETY: as above. The child ends its run and replies.
     unsafe { libc::kill(child, END_RUN) };
 }

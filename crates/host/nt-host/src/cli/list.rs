@@ -1,5 +1,5 @@
-//! `nt-host list`: which imports are implemented, return a fixed value, end the run when they are called (trapped), or
-//! come from modules that this host does not model.
+//! `nt-host list`: lists which imports are implemented, return a fixed value, end the run when they are called
+//! (trapped), or come from modules that this host does not model.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -67,7 +67,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
     SUCCESS
 }
 
-/// The functions of the framework that the driver calls, a line each.
+/// Lists the framework functions that the driver calls, one per line.
 fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> String {
     let all: Vec<Listed> = everything(os).into_iter().filter(|listed| listed.of == "framework").collect();
     let calls = framework_calls(layout).into_iter().filter_map(|index| all.get(index as usize));
@@ -86,7 +86,8 @@ fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> Stri
     text
 }
 
-/// `list --all`: everything that this host has, with how far it goes, and what it lacks of the framework.
+/// `list --all`: lists everything that this host has, how far it is supported, and the framework functions that are
+/// missing.
 pub(super) fn list_all(os: Os) -> u8 {
     let mut text = String::new();
     let (mut full, mut fixed, mut missing) = (0, 0, 0);

@@ -1,4 +1,6 @@
-//! `nt-host matrix`: every call that can fail is made to fail, one at a time, and then some at random.
+//! `nt-host matrix`: makes every call fail that can, one at a time, and then calls at random.
+
+use std::cell::Cell;
 
 use command_line::exit::{FINDINGS, SUCCESS, USAGE};
 use command_line::print;
@@ -7,12 +9,19 @@ use super::args::Options;
 use super::run::{Progress, builder, drive};
 use crate::Matrix;
 
-/// Runs with failures at random, unless the command says otherwise.
+/// The default number of runs with random failures.
 const SEEDS: u64 = 20;
 
 pub(super) fn matrix(options: &Options) -> u8 {
     let matrix = Matrix::new(builder(options, false)).seeds(options.seed.unwrap_or(SEEDS));
-    match matrix.run(|host| drive(host, options, &mut Progress::silent())) {
+    let runs = Cell::new(0);
+    let result = matrix.run(|host| {
+        runs.set(runs.get() + 1);
+        Progress::line().step(&format!("run {}", runs.get()));
+        drive(host, options, &mut Progress::mute())
+    });
+    Progress::line().end();
+    match result {
         Ok(survey) => {
             print(&format!("{survey}\n{}\n", options.path.display()));
             if survey.broken.is_empty() { SUCCESS } else { FINDINGS }

@@ -1,5 +1,6 @@
-//! The command `nt-host`. Its exit codes are those of the family, `command_line::exit`: 1 if the driver was not loaded or `DriverEntry` failed,
-//! 3 for findings, a bug check or a request that could not be sent, 4 if events or findings were lost or the driver's process ended.
+//! The command `nt-host`. It uses the exit codes of `command_line::exit`: 1 if the driver was not loaded or
+//! `DriverEntry` failed; 3 for findings, a bug check or a request that could not be sent; 4 if events or findings were
+//! lost or the driver's process ended.
 
 mod args;
 mod clients;
@@ -15,7 +16,11 @@ use command_line::{end, parse};
 
 use args::{Arguments, Command};
 
-/// Runs the command. `words` begins with the program's name.
+/// Runs the command. `words` begins with the name of the program.
+///
+/// ```no_run
+/// let code = nt_host::cli::main(["nt-host", "run", "my_driver.sys"].into_iter().map(Into::into));
+/// ```
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Arguments = match parse(words) {

@@ -16,20 +16,23 @@ use super::interrupt;
 use crate::report::Sent;
 use crate::{Builder, Error, Failure, NtHost, Report, report};
 
-/// What became of a run.
+/// The result of a run.
 struct Outcome {
     code: u8,
     text: String,
 }
 
-/// Describes a run, in measured time unless the command says otherwise.
+/// Creates the builder of a run. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
     for routine in &options.hide {
         builder = builder.hide(routine);
     }
-    for below in &options.below {
+    for below in options.below.iter().chain(&options.remote) {
         builder = builder.below(below.clone());
+    }
+    for resource in &options.resource {
+        builder = builder.resource(*resource);
     }
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
@@ -37,7 +40,7 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }
-    if let Some(memory) = options.memory() {
+    if let Some(memory) = options.memory {
         builder = builder.memory(memory);
     }
     if let Some(timeout) = options.timeout {
@@ -45,7 +48,7 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     }
     builder = match options.time() {
         Some(Time::Real) => builder.real_time(),
-        // Somebody looks at the trace; a run with a seed is to be the same each time.
+        // Durations in the trace should be meaningful, but a run with a seed must be the same each time.
         None if measured && options.seed.is_none() => builder.measured_time(),
         _ => builder,
     };
@@ -60,7 +63,7 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
 
 pub(super) fn run(options: &Options) -> u8 {
     let started = Instant::now();
-    // Taken back at once: a run whose trace cannot be written is not begun.
+    // The new file is dropped at once: this only checks that the trace can be written before the run starts.
     if let Some(Err(error)) = options.etl.as_ref().map(NewFile::create) {
         eprintln!("error: {error}");
         return USAGE;
@@ -85,7 +88,7 @@ pub(super) fn run(options: &Options) -> u8 {
         Err(error) => (Vec::new(), Some(error)),
     };
     let lost = report.losses().events;
-    // The trace comes first: a reader of the report may keep us waiting, or go away.
+    // Write the trace first: the reader of the report may be slow or close the pipe.
     let written =
         options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
@@ -114,7 +117,7 @@ pub(super) fn run(options: &Options) -> u8 {
     outcome.code
 }
 
-/// Loads the driver, gives it a device and requests, lets time pass, and unloads it.
+/// Loads the driver, adds a device, sends requests, lets time pass, and unloads the driver.
 pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -> Result<(), Error> {
     progress.step("DriverEntry");
     host.load()?;
@@ -123,7 +126,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
         progress.step("device");
         match host.add_device() {
             Ok(added) => device = Some(added),
-            // A driver need not take a device; what it returns is its own affair.
+            // A driver need not accept a device; whatever status it returns is fine.
             Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
             Err(error) => return Err(error),
         }
@@ -145,14 +148,14 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
     host.unload().map(drop)
 }
 
-/// Asks every provider that was heard of for its state.
+/// Requests every provider that has written events to log its state.
 fn capture_state(host: &NtHost) -> Result<(), Error> {
     let events = host.trace().events()?;
     let providers: BTreeSet<Guid> = events.iter().filter_map(|event| event.header.provider).collect();
     providers.into_iter().try_for_each(|provider| host.trace().session().capture_state(provider).map(drop))
 }
 
-/// What came of the failures that were asked for: which calls failed, and how the driver went on.
+/// Describes the effect of the injected failures: which calls failed, and how the driver continued.
 fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
     let calls = host.fallible_calls().unwrap_or_default();
     let describe = |failure: &Failure| {
@@ -201,20 +204,31 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
     }
 }
 
-/// A line that says what is happening, on a terminal only.
+/// Returns whether the progress line is shown.
+fn shows_progress() -> bool {
+    std::io::stderr().is_terminal() && !command_line::is_quiet()
+}
+
+/// A progress line, shown on a terminal only.
 pub(super) struct Progress {
     line: bool,
     talk: bool,
-    /// What became of each request.
+    /// The result of each request.
     pub(super) requests: Vec<Sent>,
 }
 
 impl Progress {
     pub(super) fn new(talk: bool) -> Self {
-        Self { line: talk && std::io::stderr().is_terminal(), talk, requests: Vec::new() }
+        Self { line: talk && shows_progress(), talk, requests: Vec::new() }
     }
 
-    pub(super) const fn silent() -> Self {
+    /// The line only.
+    pub(super) fn line() -> Self {
+        Self { line: shows_progress(), ..Self::mute() }
+    }
+
+    /// Nothing at all.
+    pub(super) const fn mute() -> Self {
         Self { line: false, talk: false, requests: Vec::new() }
     }
 
@@ -225,7 +239,7 @@ impl Progress {
         }
     }
 
-    /// Requests that never got to the driver.
+    /// Returns the number of requests that did not reach the driver.
     fn unsent(&self) -> usize {
         self.requests.iter().filter(|request| !request.arrived).count()
     }

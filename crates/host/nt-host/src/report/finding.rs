@@ -1,51 +1,51 @@
-//! A finding with names: what a report shows.
+//! A finding with names, as a report shows it.
 
 use std::fmt;
 
 use crate::Rule;
 
-/// Where in the driver's code: a function, and where in it.
+/// A place in the driver's code: a function and a position in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Relative to the image.
+    /// The address relative to the image.
     pub rva: u64,
-    /// The section, where the image has one there.
+    /// The section, if the address is in one.
     pub section: Option<String>,
-    /// The function; without a PDB the nearest symbol before it in the section.
+    /// The function. Without a PDB, this is the nearest preceding symbol in the section.
     pub symbol: Option<String>,
-    /// Bytes from the symbol to the place; `None` for a function whose code was inlined into another one.
+    /// The offset of the place from the symbol, in bytes; `None` for a function that was inlined into another one.
     pub offset: Option<u32>,
-    /// The source file, where there is line information.
+    /// The source file, if there is line information.
     pub file: Option<String>,
-    /// The line in it.
+    /// The line in the source file.
     pub line: Option<u32>,
-    /// The function's code was inlined into that of the next place.
+    /// Whether the function was inlined into that of the next place.
     pub is_inlined: bool,
-    /// The source file is the driver's own, not that of a library.
+    /// Whether the source file belongs to the driver, not to a library.
     pub is_own: bool,
 }
 
-/// One mistake of a driver.
+/// A mistake of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule it breaks.
+    /// The rule that it breaks.
     pub rule: Rule,
-    /// The routine that was called, where the mistake is in a call.
+    /// The routine that was called, if the mistake is in a call.
     pub routine: Option<String>,
-    /// Where in the driver's code: the innermost line of the driver's own sources, if there is one.
+    /// The place in the driver's code: the innermost line of the driver's own sources, if there is one.
     pub place: Option<Place>,
-    /// The calls from there to the mistake, in libraries that the driver was linked with, the innermost first.
+    /// The calls from there to the mistake, in libraries that the driver is linked with, innermost first.
     pub inner: Vec<Place>,
-    /// The calls that led to the place, the innermost first: where each returns to. Empty where they are not known.
+    /// The return addresses of the calls that led to the place, innermost first. Empty if they are not known.
     pub stack: Vec<Place>,
-    /// The IRQL at that moment.
+    /// The IRQL at the time of the finding.
     pub irql: u8,
-    /// What happened.
+    /// The description of what happened.
     pub detail: String,
 }
 
 impl Finding {
-    /// Splits a chain of calls, the innermost first, at the user's line.
+    /// Splits a chain of calls, innermost first, at the place to report.
     pub(crate) fn set_chain(&mut self, mut chain: Vec<Place>) {
         let start =
             self.panicked_at(&chain).or_else(|| chain.iter().position(|place| place.is_own)).unwrap_or_default();
@@ -54,7 +54,8 @@ impl Finding {
         self.inner = chain;
     }
 
-    /// A panic's place is the line that panicked, which the bug check names, and not where the panic ended up.
+    /// Finds the line that panicked, which the bug check names. That is the place of a panic, not the code that reports
+    /// it.
     fn panicked_at(&self, chain: &[Place]) -> Option<usize> {
         let mut words = self.detail.rsplitn(3, ':');
         let (Some(_), Some(line), Some(start)) = (words.next(), words.next(), words.next()) else { return None };

@@ -1,4 +1,4 @@
-//! A report for programs.
+//! The machine-readable report.
 
 use etw_etl::{Decoder, Event, Format};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::text::export;
 use super::{Finding, Place, Report, Sent};
 
-/// The version of the report: what changes its members or their meaning changes it.
+/// The version of the report. It is incremented when members or their meaning change.
 const SCHEMA: u32 = 1;
 
-/// One object: the outcome, the requests, the findings, the events, the debug output.
+/// Returns the report as one object: the outcome, the requests, the findings, the events, the debug output.
 pub(crate) fn json(
     outcome: &str,
     requests: &[Sent],
@@ -18,7 +18,7 @@ pub(crate) fn json(
     (events, decoder): (&[Event], Decoder),
     lost: u64,
 ) -> String {
-    // One object for each event, as trace files are exported.
+    // One object per event, as in exported trace files.
     let events = export(events, decoder, Format::JsonLines);
     let events: Vec<Value> = events.lines().map(|line| line.parse().unwrap_or_else(|_| line.into())).collect();
     let value = json!({

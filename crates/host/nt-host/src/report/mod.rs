@@ -1,4 +1,4 @@
-//! What came of a run, for people and for programs.
+//! The results of a run, for people and for programs.
 
 mod finding;
 mod json;
@@ -12,28 +12,43 @@ use etw_types::NtStatus;
 
 use crate::Rule;
 
-/// What became of a client's request.
+/// The result of a client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// Its kind.
+    /// The kind of the request.
     pub(crate) what: &'static str,
-    /// Its control code, if it has one.
+    /// The control code, if it has one.
     pub(crate) code: u32,
     pub(crate) status: NtStatus,
-    /// Its output in hexadecimal.
+    /// The output in hexadecimal.
     pub(crate) output: String,
-    /// Whether the driver got it.
+    /// Whether the request reached the driver.
     pub(crate) arrived: bool,
 }
 
 impl Sent {
-    /// A request that could not be sent, and why.
+    /// Creates the result of a request that could not be sent. `status` is the reason.
     pub(crate) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
         Self { what, code, status, output: String::new(), arrived: false }
     }
 }
 
 /// The findings and the debug output of a run.
+///
+/// ```no_run
+/// use nt_host::{Finding, Losses, NtHost, Place, Report, Rule};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let report: Report = host.unload()?;
+/// for Finding { rule, detail, place, .. } in report.findings() {
+///     let line = place.as_ref().and_then(|Place { file, line, .. }| Some(format!("{}:{}", file.as_ref()?, (*line)?)));
+///     println!("{rule:?}: {detail} {}", line.unwrap_or_default());
+/// }
+/// let Losses { findings, events } = report.losses();
+/// assert!(report.is_complete(), "{findings} findings and {events} events were lost");
+/// assert!(report.is_clean());
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     findings: Vec<Finding>,
@@ -41,12 +56,12 @@ pub struct Report {
     losses: Losses,
 }
 
-/// What a run could not keep.
+/// What was lost in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Findings that there was no room for.
+    /// The number of findings for which there was no room.
     pub findings: u32,
-    /// Events of the session that takes everything, where there is one.
+    /// The number of lost events of the session that records everything, if there is one.
     pub events: u64,
 }
 
@@ -64,46 +79,46 @@ impl Report {
         report
     }
 
-    /// What the run could not keep: with a loss it is not clean.
+    /// Returns what was lost in the run. A run with losses is not clean.
     #[must_use]
     pub const fn losses(&self) -> Losses {
         self.losses
     }
 
-    /// The findings, in the order in which they were made.
+    /// Returns the findings, in the order in which they were recorded.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// The findings of one rule.
+    /// Returns the findings of one rule.
     pub fn of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| finding.rule == rule)
     }
 
-    /// What the driver printed.
+    /// Returns the debug output of the driver.
     #[must_use]
     pub fn output(&self) -> &str {
         &self.output
     }
 
-    /// Whether nothing was found, and nothing was lost that could have shown something.
+    /// Returns whether there are no findings and nothing was lost that could have shown one.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.findings.is_empty() && self.is_complete()
     }
 
-    /// Whether nothing was lost.
+    /// Returns whether nothing was lost.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.losses.findings == 0 && self.losses.events == 0
     }
 
-    /// For tests.
+    /// Checks that the report is clean.
     ///
     /// # Panics
     ///
-    /// When there is a finding, with all of them.
+    /// Panics if there is a finding or something was lost; the message lists all of it.
     pub fn assert_clean(&self) {
         let mut list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
         list.extend((!self.is_complete()).then(|| format!("{:?}", self.losses)));

@@ -1,4 +1,4 @@
-//! A report to read.
+//! The human-readable report.
 
 use std::fmt::Write as _;
 use std::io;
@@ -7,7 +7,7 @@ use etw_etl::{Decoder, Event, Exporter, Format};
 
 use super::Report;
 
-/// Events, output and findings, one line each.
+/// Returns the events, the debug output and the findings as text.
 pub(crate) fn text(
     report: &Report,
     events: &[Event],
@@ -58,7 +58,7 @@ pub(crate) fn text(
     out
 }
 
-/// The stacks of the events that have one, by the numbers of the events in the table.
+/// Returns the stacks of the events that have one, with the numbers of the events in the table.
 fn stacks(events: &[Event], decoder: &Decoder) -> String {
     let mut out = String::new();
     for (number, event) in (1..).zip(events) {
@@ -77,13 +77,13 @@ fn stacks(events: &[Event], decoder: &Decoder) -> String {
     out
 }
 
-/// Events in one of the formats of traces.
+/// Exports events in a trace format.
 pub(super) fn export(events: &[Event], decoder: Decoder, format: Format) -> String {
     let write = || -> io::Result<Vec<u8>> {
         let mut exporter = Exporter::new(Vec::new(), format)?.with_decoder(decoder);
         events.iter().try_for_each(|event| exporter.event(event))?;
         exporter.finish()
     };
-    // Memory takes everything, and every format is text.
+    // Writing to memory cannot fail, and every format is UTF-8 text.
     String::from_utf8(write().unwrap_or_default()).unwrap_or_default()
 }

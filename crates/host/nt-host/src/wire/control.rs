@@ -1,4 +1,4 @@
-//! Session control: the calls of `etw_session::System` as messages, over the bytes that they have anyway.
+//! Session control: the calls of `etw_session::System` as messages. Their arguments are mostly bytes already.
 
 use etw_etl::{Clock, ClockKind, FileTime};
 use etw_types::Guid;
@@ -7,11 +7,11 @@ use super::Wire;
 use super::messages::messages;
 
 messages! {
-    /// A call of session control.
+    /// A session control call.
     Control {
-        /// `StartTrace`. A relative file is in the caller's folder.
+        /// `StartTrace`. A relative file name is relative to the caller's directory.
         Start { folder: Vec<u8>, name: String, block: Vec<u8> } = 1,
-        /// `ControlTrace`, by name where there is one.
+        /// `ControlTrace`, by name if there is one, otherwise by handle.
         Trace { folder: Vec<u8>, handle: u64, name: Option<String>, code: u32, block: Vec<u8> } = 2,
         /// `QueryAllTraces`.
         QueryAll { template: Vec<u8> } = 3,
@@ -25,34 +25,34 @@ messages! {
         Enumerate { class: u32, input: Vec<u8>, buffer: Vec<u8> } = 7,
         /// Connect a consumer.
         Consume { name: String } = 8,
-        /// What a consumer has not seen yet, one buffer at a time. Never waits.
+        /// Return the next buffer that a consumer has not received yet. Never waits.
         Receive { consumer: u64 } = 9,
-        /// Disconnect it.
+        /// Disconnect a consumer.
         Disconnect { consumer: u64 } = 10,
-        /// Turn the profile privilege on.
+        /// Enable the profile privilege.
         Privilege {} = 11,
     }
 }
 
 messages! {
-    /// What came of it.
+    /// The result of a session control call.
     Answer {
-        /// A Win32 code, a number (handle, length or consumer), and the block or buffer as it is now.
+        /// A Win32 error code, a number (handle or length), and the updated block or buffer.
         Code { code: u32, number: u64, data: Vec<u8> } = 1,
-        /// A block for every session.
+        /// A block for each session.
         Blocks { blocks: Vec<Vec<u8>> } = 2,
-        /// A consumer, and what the time stamps of its session mean.
+        /// A consumer, and the clock of its session's time stamps.
         Consumer { consumer: u64, clock: Clock } = 3,
-        /// Records of a buffer of this processor.
+        /// The records of a buffer of this processor.
         Records { processor: u16, records: Vec<Vec<u8>> } = 4,
-        /// The session has stopped and everything was delivered.
+        /// The session has stopped, and all of its events were delivered.
         End {} = 5,
     }
 }
 
 impl Control {
-    /// Whether the driver may be called back: then the thread that runs the driver does it, one call after the other. The
-    /// rest is answered at any time, also while the driver is at work.
+    /// Returns whether the call may call the driver back. If so, the thread that runs the driver makes it, one call
+    /// after the other. All other calls can be made at any time, even while the driver is running.
     pub(crate) const fn calls_back(&self) -> bool {
         const STOP: u32 = etw_session::Control::Stop as u32;
         matches!(self, Self::Trace { code: STOP, .. } | Self::Enable { .. } | Self::Set { .. })

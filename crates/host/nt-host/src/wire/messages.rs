@@ -1,12 +1,12 @@
-//! The messages.
+//! The messages between the two processes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, IoRequest, Notification};
+use nt_machine::{Answer as IoAnswer, IoRequest, Notification, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
 
-/// Makes an enum of messages that can be sent.
+/// Declares an enum of messages that can be sent.
 macro_rules! messages {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident { $($field:ident: $type:ty),* } = $number:literal,)* }) => {
         $(#[$doc])*
@@ -37,89 +37,95 @@ macro_rules! messages {
 pub(super) use messages;
 
 messages! {
-    /// What is asked of the process that runs the driver.
+    /// A request to the process that runs the driver.
     Request {
         /// Map the driver and call its entry point.
         Load {} = 1,
-        /// Call its unload routine.
+        /// Call the driver's unload routine.
         Unload {} = 2,
-        /// Find a device for it: plug and play, or one that it made by itself.
+        /// Add a device: by Plug and Play, or one that the driver created itself.
         AddDevice {} = 3,
-        /// Take a device away.
+        /// Remove a device.
         RemoveDevice { device: u64 } = 4,
-        /// A request from its begin to its end.
+        /// Send a request to a device and wait until it is completed.
         Io { device: u64, request: IoRequest } = 5,
         /// Start a session.
         Session { name: String } = 8,
         /// Enable a provider, or a group of them.
         Enable { session: u32, provider: Guid, level: u8, any: u64, all: u64, group: bool } = 9,
-        /// Disable it.
+        /// Disable a provider.
         Disable { session: u32, provider: Guid } = 10,
-        /// Ask it for its state.
+        /// Request a provider to log its state.
         CaptureState { session: u32, provider: Guid } = 11,
-        /// What a session took. Session 0 takes everything.
+        /// Return the events of a session. Session 0 records everything.
         Events { session: u32 } = 12,
         /// Let time pass, in 100 ns units.
         Advance { time: u64 } = 13,
-        /// Do many things at once.
+        /// Run a storm: many things at once.
         Storm { plan: StormPlan } = 14,
-        /// How often each routine that can fail was called.
+        /// Return how many times each routine that can fail was called.
         Calls {} = 15,
-        /// A call of session control that may call the driver back.
+        /// Make a session control call that may call the driver back.
         Control { call: Control } = 16,
-        /// Begin a request; the answer is its number.
+        /// Begin a request; the reply is its number.
         Begin { device: u64, request: IoRequest } = 17,
-        /// Open a device; the answer is the number of the file.
+        /// Open a device; the reply is the number of the file.
         Open { device: u64 } = 6,
         /// Open a device by name or symbolic link.
         OpenName { name: String } = 7,
         /// Close a file.
         Close { file: u64 } = 23,
-        /// Begin a request to an open file; the answer is its number.
+        /// Begin a request to an open file; the reply is its number.
         BeginOn { file: u64, request: IoRequest } = 24,
         /// Cancel a request that was begun.
         Cancel { number: u64 } = 18,
-        /// Wait for the end of a request that was begun.
+        /// Wait until a request that was begun is completed.
         Finish { number: u64 } = 19,
-        /// Send a device to sleep or wake it up.
+        /// Put a device to sleep or wake it up.
         SetPower { device: u64, on: bool } = 20,
-        /// Pull a device out.
+        /// Remove a device by surprise.
         SurpriseRemove { device: u64 } = 21,
-        /// How many events were written.
+        /// Raise an interrupt of a device.
+        Interrupt { device: u64, number: u32 } = 26,
+        /// Ask a device by way of WMI.
+        Wmi { device: u64, asked: WmiRequest } = 27,
+        /// Return how many events were written.
         Written {} = 22,
-        /// Tell the driver what happens in the system.
+        /// Notify the driver of an event in the system.
         Notify { notification: Notification } = 25,
     }
 }
 
 messages! {
-    /// What it returns.
+    /// A reply of the process that runs the driver.
     Reply {
-        /// Done, with a status.
+        /// The request was handled, with this status.
         Status { status: NtStatus } = 1,
-        /// A request's end.
+        /// A request to a device was completed.
         Completed { answer: IoAnswer } = 2,
-        /// A device or a session.
+        /// The number of a device, a file, a request or a session, or a count.
         Number { number: u64 } = 3,
-        /// Where the file ends that has the records of events, and how many of the session's were lost.
+        /// The end of the file with the event records, and the number of events that the session lost.
         Events { end: u64, lost: u64 } = 4,
-        /// Routines with the number of their calls.
+        /// The routines and the number of their calls.
         Calls { calls: Vec<(String, u64)> } = 5,
         /// The run ended with a bug check.
         Stopped {} = 6,
-        /// The host could not do it.
+        /// The host could not handle the request.
         Failed { reason: String } = 7,
-        /// What came of a call of session control.
+        /// The result of a session control call.
         Control { answer: Answer } = 8,
-        /// What came of a notification.
+        /// The result of a notification.
         Told { called: u32, status: NtStatus, access: u32 } = 10,
+        /// Whether a routine took an interrupt; there is none if nobody is connected.
+        Interrupted { claimed: Option<bool> } = 11,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }
 }
 
 impl Request {
-    /// How many times over the driver may take the time that it is allowed for one thing.
+    /// Returns by how much to multiply the time that the driver is allowed for one request.
     pub(crate) fn rounds(&self) -> u32 {
         match self {
             Self::Storm { plan } => plan.rounds.max(1),
@@ -128,18 +134,18 @@ impl Request {
     }
 }
 
-/// What a storm does.
+/// The parameters of a storm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StormPlan {
-    /// Times that the driver is loaded and unloaded.
+    /// How many times the driver is loaded and unloaded.
     pub(crate) rounds: u32,
-    /// Threads that send control requests.
+    /// The number of threads that send control requests.
     pub(crate) threads: u32,
-    /// Requests of each thread and round.
+    /// The number of requests of each thread in each round.
     pub(crate) requests: u32,
-    /// The provider that is enabled, disabled and asked for its state.
+    /// The provider that is enabled, asked for its state, and disabled.
     pub(crate) provider: Guid,
-    /// The control request: code, input, room for output.
+    /// The control request: code, input, size of the output buffer.
     pub(crate) code: u32,
     pub(crate) input: Vec<u8>,
     pub(crate) output: u32,

@@ -1,11 +1,11 @@
-//! What the process that runs a driver and the one that asked for it say to each other.
+//! The protocol between the process that runs a driver and the one that started it.
 //!
-//! Both are the same program, so the encoding has no versions; it is checked all the same, because a driver can write
+//! Both are the same program, so the encoding has no versions. It is checked all the same, because a driver can write
 //! anywhere in its process.
 //!
-//! There are two connections, each with one request at a time. What runs driver code goes over the first and takes as long
-//! as the driver takes. Session control that runs none goes over the second, so that a session can be queried and read
-//! while the driver is at work.
+//! There are two connections, each with one request at a time. Requests that run driver code use the first one and take
+//! as long as the driver takes. Session control that runs no driver code uses the second one, so that a session can be
+//! queried and read while the driver is running.
 
 mod codec;
 mod control;
@@ -21,7 +21,7 @@ pub(crate) use record::record;
 
 use std::io::{self, Read, Write};
 
-/// The longest message: a large trace.
+/// The maximum length of a message in bytes.
 const LONGEST: u32 = 1 << 30;
 
 /// Sends a message.
@@ -35,7 +35,7 @@ pub(crate) fn send(stream: &mut impl Write, message: &impl Wire) -> io::Result<(
     stream.write_all(&bytes)
 }
 
-/// Receives a message; `None` at the end of the stream.
+/// Receives a message. Returns `None` at the end of the stream.
 pub(crate) fn receive<T: Wire>(stream: &mut impl Read) -> io::Result<Option<T>> {
     let mut head = [0; 4];
     match stream.read_exact(&mut head) {

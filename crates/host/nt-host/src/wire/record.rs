@@ -1,4 +1,4 @@
-//! Events on their way from the child: records, as they stand in a trace.
+//! Converts the child's events to records, as in a trace file.
 
 use etw_engine::CapturedEvent;
 use etw_etl::format::event::FLAG_STRING_ONLY;
@@ -8,10 +8,10 @@ use etw_types::Guid;
 /// `EVENT_HEADER_FLAG_64_BIT_HEADER`.
 const FLAG_64_BIT: u16 = 0x40;
 
-/// The record of an event; `None` where it is larger than a record can be.
+/// Returns the record of an event, or `None` if the event is larger than a record can be.
 pub(crate) fn record(event: &CapturedEvent) -> Option<Vec<u8>> {
     let related = event.related.as_ref().map(Guid::to_bytes_le);
-    // A match id, which is 0 where a stack is in one part, and the addresses.
+    // A match ID, which is 0 because the stack has only one part, and the addresses.
     let stack: Vec<u8> = [0].iter().chain(&event.stack).flat_map(|word: &u64| word.to_le_bytes()).collect();
     let stack = (!event.stack.is_empty()).then_some(stack);
     let items: Vec<ExtendedItem<'_>> = [

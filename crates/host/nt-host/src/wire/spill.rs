@@ -1,24 +1,25 @@
-//! The events of a run in a file that both processes have open: a trace of any length needs no message and no memory of its own.
+//! The events of a run in a file that both processes have open, so that a trace of any length needs neither messages
+//! nor memory.
 //!
-//! The process that runs the driver appends records; the other one reads up to where it was told that the file ends. The file
-//! has no name, so that it is gone with the last of both.
+//! The process that runs the driver appends records and reports where the file ends; the other process reads up to
+//! there. The file has no name, so it disappears when both processes have closed it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 
-/// Session and length in front of each record.
+/// The size of the session and the length before each record.
 const HEAD: usize = 8;
-/// No record is longer: its length has 16 bits.
+/// The maximum length of a record, which has a 16-bit length.
 const LONGEST: u32 = 1 << 16;
 
-/// Makes the file.
+/// Creates the file.
 pub(crate) fn create() -> io::Result<File> {
     let folder = std::env::temp_dir();
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     options.clone().custom_flags(libc::O_TMPFILE).open(&folder).or_else(|_| {
-        // Not every file system has files without a name.
+        // Not every file system supports files without a name.
         let path = folder.join(format!("nt-host-{}-{:?}", std::process::id(), std::thread::current().id()));
         let file = options.create_new(true).open(&path)?;
         fs::remove_file(&path)?;
@@ -26,7 +27,7 @@ pub(crate) fn create() -> io::Result<File> {
     })
 }
 
-/// The end that appends.
+/// The writing end of the file.
 #[derive(Debug)]
 pub(crate) struct Spill {
     file: File,
@@ -38,12 +39,12 @@ impl Spill {
         Self { file, end: 0 }
     }
 
-    /// Where the file ends.
+    /// Returns where the file ends.
     pub(crate) const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Appends a record of a session. One that cannot be written is not there at all.
+    /// Appends a record of a session. If it fails, nothing is appended.
     pub(crate) fn append(&mut self, session: u32, record: &[u8]) -> io::Result<()> {
         let length = u32::try_from(record.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         let whole = [&session.to_le_bytes()[..], &length.to_le_bytes(), record].concat();

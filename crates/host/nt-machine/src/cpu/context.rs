@@ -1,4 +1,4 @@
-//! Registers as a `CONTEXT` of x64.
+//! Registers as an x64 `CONTEXT`.
 
 use crate::layout::CONTEXT;
 use crate::memory::{Fault, GuestPtr};
@@ -6,13 +6,13 @@ use pe_image::unwind::Registers;
 
 /// `CONTEXT_CONTROL`, `…_INTEGER`, `…_SEGMENTS` and `…_FLOATING_POINT`.
 const ALL: u32 = 0x0010_000F;
-/// Every exception of floating point masked: what a thread starts with.
+/// All floating-point exceptions masked: the value that a thread starts with.
 const MXCSR_DEFAULT: u32 = 0x1F80;
-/// Interrupts are on.
+/// Interrupts enabled.
 const EFLAGS_DEFAULT: u32 = 0x202;
 
 impl GuestPtr<CONTEXT> {
-    /// Writes a whole structure.
+    /// Writes the whole structure.
     pub(crate) fn set(self, registers: &Registers, eflags: Option<u32>) -> Result<(), Fault> {
         self.zero()?;
         self.ContextFlags().write(ALL)?;
@@ -28,14 +28,14 @@ impl GuestPtr<CONTEXT> {
         self.update(registers)
     }
 
-    /// Writes the registers of a structure and leaves the rest.
+    /// Writes the registers into the structure and leaves its other members unchanged.
     pub(crate) fn update(self, registers: &Registers) -> Result<(), Fault> {
         self.General().write(registers.general)?;
         self.Rip().write(registers.rip)?;
         self.XmmRegisters().write(registers.xmm)
     }
 
-    /// Reads the registers of a structure.
+    /// Reads the registers from the structure.
     pub(crate) fn registers(self) -> Result<Registers, Fault> {
         let (general, xmm) = (self.General().read()?, self.XmmRegisters().read()?);
         Ok(Registers { general, xmm, rip: self.Rip().read()? })

@@ -1,33 +1,33 @@
-//! The few instructions that a driver may use and a process may not.
+//! Decodes the few instructions that a driver may use but a user-mode process may not.
 
 /// A privileged or trapping instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Instruction {
-    /// `mov r64, cr8`: reads the IRQL into this register.
+    /// `mov r64, cr8`: reads the IRQL into `register`.
     ReadIrql { register: u8, length: u8 },
-    /// `mov cr8, r64`: sets the IRQL from this register.
+    /// `mov cr8, r64`: sets the IRQL from `register`.
     WriteIrql { register: u8, length: u8 },
-    /// `int 29h`: `__fastfail`, the code in ecx.
+    /// `int 29h`: `__fastfail`, with its code in ecx.
     FastFail,
     /// `int 2Ch`: an assertion.
     Assert,
     /// `int 2Dh` or another interrupt.
     Interrupt(u8),
-    /// `in`: reads a port into the accumulator, this many bytes.
+    /// `in`: reads `width` bytes from a port into the accumulator.
     ReadPort { width: u8, length: u8 },
-    /// `rdmsr` or `rdpmc`: reads a register of the processor's model into edx and eax.
+    /// `rdmsr` or `rdpmc`: reads a model-specific register into edx and eax.
     ReadModelRegister { length: u8 },
     /// `mov r64, cr`: reads a control register that is not the IRQL.
     ReadControl { control: u8, register: u8, length: u8 },
-    /// `out`, `wrmsr`, `cli`, `sti`, `wbinvd`: changes something that is not there.
+    /// `out`, `wrmsr`, `cli`, `sti`, `wbinvd`: changes state that this machine does not have.
     Ignored { length: u8 },
-    /// `hlt`, a system table and the like.
+    /// `hlt`, instructions for system tables and the like.
     Privileged(&'static str),
-    /// Nothing that is known here.
+    /// An instruction that is not listed here.
     Other,
 }
 
-/// Decodes what is at the start of `code`.
+/// Decodes the instruction at the start of `code`.
 pub(crate) fn decode(code: &[u8]) -> Instruction {
     let (rex, rest, prefix) = match code {
         [rex @ 0x40..=0x4F, rest @ ..] => (*rex, rest, 1),
@@ -49,10 +49,10 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
             length: prefix + 3,
         },
         [0x0F, 0x21..=0x23, ..] => Instruction::Privileged("mov of a control or debug register"),
-        // wrmsr and wbinvd; out of a word, and out with the port in the instruction
+        // wrmsr and wbinvd; out of a word, and out with the port number in the instruction
         [0x0F, 0x30 | 0x09, ..] | [0x66, 0xEF, ..] | [0xE6 | 0xE7, ..] => Instruction::Ignored { length: prefix + 2 },
         [0x0F, 0x32 | 0x33, ..] => Instruction::ReadModelRegister { length: prefix + 2 },
-        // invlpg: the translation of an address that it forgets is kept nowhere.
+        // invlpg can be ignored: no translations of addresses are cached here.
         [0x0F, 0x01, modrm, tail @ ..] if modrm >> 6 != 3 && modrm >> 3 & 7 == 7 => {
             Instruction::Ignored { length: prefix + 3 + operand_length(*modrm, tail) }
         }
@@ -62,7 +62,7 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
         [0xCD, 0x2C, ..] => Instruction::Assert,
         [0xCD, number, ..] => Instruction::Interrupt(*number),
         [0xF4, ..] => Instruction::Privileged("hlt"),
-        // A prefix makes words of the forms for 32 bits.
+        // An operand-size prefix makes the 32-bit forms 16 bits wide.
         [0x66, 0xED, ..] => Instruction::ReadPort { width: 2, length: prefix + 2 },
         [0x66, 0xE5, ..] => Instruction::ReadPort { width: 2, length: prefix + 3 },
         [0x66, 0xE7, ..] => Instruction::Ignored { length: prefix + 3 },
@@ -78,7 +78,7 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
     }
 }
 
-/// Bytes that a memory operand has behind its first: scale, index and base, and a displacement.
+/// Returns the number of bytes that follow the first byte of a memory operand: the SIB byte and the displacement.
 fn operand_length(modrm: u8, tail: &[u8]) -> u8 {
     let (mode, low) = (modrm >> 6, modrm & 7);
     let index = u8::from(low == 4);

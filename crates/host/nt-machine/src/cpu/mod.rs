@@ -1,7 +1,7 @@
-//! The processor as a driver sees it: stacks, the GS segment, privileged instructions, the calls on a stack.
+//! The processor as a driver sees it: stacks, the GS segment, privileged instructions, and the calls on a stack.
 //!
-//! A driver's code runs on a stack of its own, of the size that Windows gives; every routine that it imports runs on the
-//! host's. [`switch`] has both ways across.
+//! A driver's code runs on a stack of its own, of the same size as in Windows. Every routine that it imports runs on
+//! the host's stack. [`switch`] changes between the two in both directions.
 
 pub(crate) mod context;
 pub(crate) mod crossing;

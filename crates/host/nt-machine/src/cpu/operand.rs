@@ -1,19 +1,21 @@
-//! Which register an instruction takes the address of its memory operand from.
+//! Finds the register that an instruction takes the address of its memory operand from.
 //!
-//! Only that much of an instruction is decoded: prefixes, the map of its opcode, and the bytes that name the operand.
+//! Only this part of an instruction is decoded: prefixes, the opcode map, and the bytes that name the operand.
 
 /// The memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// The address is a register, to which an index and a constant may be added.
+    /// The address is in this register, to which an index and a constant may be added.
     Base(u8),
-    /// A string instruction: it reads at rsi or rdi and moves these registers on.
+    /// A string instruction: it reads at rsi or rdi and advances these registers.
     String,
-    /// `mov` of al, ax, eax or rax from an address in the instruction: bytes to load, and bytes of the instruction.
+    /// `mov` to al, ax, eax or rax from an address in the instruction. `width` is the number of bytes to load, `length`
+    /// the size of the instruction.
     Absolute { width: u8, length: u8 },
 }
 
-/// The operand of the instruction at the start of `code`; `None` if it has none, or none with a register.
+/// Returns the memory operand of the instruction at the start of `code`, or `None` if it has none or one without a base
+/// register.
 pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
     let (mut rest, mut narrow, mut short) = (code, false, false);
     while let [prefix @ (0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3), tail @ ..] = rest {
@@ -29,7 +31,7 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
         _ => 0,
     };
     let (behind, extended) = match rest {
-        // VEX and EVEX have the bit that extends the register inverted.
+        // VEX and EVEX store the bit that extends the register inverted.
         [0xC5, _, _, tail @ ..] => (tail, false),
         [0xC4, byte, _, _, tail @ ..] | [0x62, byte, _, _, _, tail @ ..] => (tail, byte & 0x20 == 0),
         [opcode @ (0xA0 | 0xA1), tail @ ..] if !short && tail.len() >= 8 => {
@@ -49,7 +51,7 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
     base(behind, extended)
 }
 
-/// The register that the bytes behind the opcode name.
+/// Returns the register that the bytes after the opcode name.
 fn base(bytes: &[u8], extended: bool) -> Option<Operand> {
     let [modrm, tail @ ..] = bytes else { return None };
     let (mode, low) = (modrm >> 6, modrm & 7);

@@ -1,15 +1,15 @@
-//! Stacks for driver code: as small as in the kernel, with pages around them that nobody may touch.
+//! Stacks for driver code: as small as in the kernel, with inaccessible guard pages around them.
 
 use std::{io, ptr};
 
 use crate::memory::{PAGE, Protection, Region, protect};
 
-/// Bytes of a kernel stack on x64 Windows.
+/// The size of a kernel stack on x64 Windows, in bytes.
 pub(crate) const SIZE: u64 = 24 * 1024;
-/// No access on either side. Wide enough that no frame steps over it without `__chkstk`.
+/// The size of the inaccessible area on either side. No frame is large enough to step over it without `__chkstk`.
 const GUARD: u64 = 16 * PAGE;
 
-/// Stack of signal handlers. Findings are formatted on it.
+/// The size of the stack for signal handlers. Findings are formatted on it.
 const HANDLER_STACK: u64 = 64 * 1024;
 
 /// A kernel stack.
@@ -26,23 +26,23 @@ impl Stack {
         Ok(stack)
     }
 
-    /// The lowest address that can be used.
+    /// Returns the lowest usable address.
     pub(crate) const fn low(&self) -> u64 {
         self.region.base + GUARD
     }
 
-    /// The first address above.
+    /// Returns the first address above the stack.
     pub(crate) const fn high(&self) -> u64 {
         self.region.base + GUARD + SIZE
     }
 
-    /// Whether an address is in the pages that catch an overflow.
+    /// Returns whether an address is in the guard pages that catch an overflow.
     pub(crate) const fn is_guard(&self, address: u64) -> bool {
         self.region.contains(address) && address < self.low()
     }
 }
 
-/// Gives the calling thread a stack for its handlers: its own one may be what overflowed.
+/// Gives the calling thread a separate stack for signal handlers, because its own stack may be the one that overflowed.
 pub(crate) fn use_handler_stack() -> io::Result<()> {
     let region = Region::new(HANDLER_STACK, Protection::ReadWrite, false)?;
     let stack = libc::stack_t {
@@ -50,7 +50,7 @@ pub(crate) fn use_handler_stack() -> io::Result<()> {
         ss_flags: 0,
         ss_size: region.size as usize,
     };
-    // SAFETY: the pages stay for ever, and nobody else uses them.
+    // SAFETY: the pages are never unmapped, and nothing else uses them.
     let result = unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

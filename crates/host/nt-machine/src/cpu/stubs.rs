@@ -1,15 +1,15 @@
 //! The addresses that a driver gets for the routines it imports.
 //!
-//! Each is a few bytes of code that load the routine's number and go on to the common entry. They lie in pages of their
-//! own, so that an address says which routine it is.
+//! Each stub is a few bytes of code that load the routine's number and jump to the common entry. The stubs lie in pages
+//! of their own, so an address identifies its routine.
 
 use super::switch::{check_stack, import_entry};
 use crate::memory::{GuestPtr, OrStop as _, Protection, Region, protect};
 
-/// Bytes of a stub.
+/// The size of a stub in bytes.
 const SIZE: u64 = 32;
 
-/// Stubs for the routines of a table.
+/// The stubs for the routines of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stubs {
     region: Region,
@@ -17,12 +17,12 @@ pub(crate) struct Stubs {
 }
 
 impl Stubs {
-    /// Bytes for the stubs of `count` routines and the one of `__chkstk`.
+    /// Returns the number of bytes for the stubs of `count` routines and of `__chkstk`.
     pub(crate) const fn size(count: u32) -> u64 {
         (count as u64 + 1) * SIZE
     }
 
-    /// Writes the stubs of `count` routines into pages that have room for them.
+    /// Writes the stubs of `count` routines into a region that has room for them.
     pub(crate) fn new(region: Region, count: u32) -> Self {
         let stubs = Self { region, count };
         let entry = (import_entry as *const ()).expose_provenance() as u64;
@@ -37,7 +37,7 @@ impl Stubs {
             stubs.place(index).write(code).or_stop();
         }
         let mut code = [0xCC_u8; SIZE as usize];
-        // jmp [rip]: every register counts
+        // jmp [rip], because all registers must be preserved
         code[..6].copy_from_slice(&[0xFF, 0x25, 0, 0, 0, 0]);
         code[6..14].copy_from_slice(&((check_stack as *const ()).expose_provenance() as u64).to_le_bytes());
         stubs.place(count).write(code).or_stop();
@@ -49,13 +49,13 @@ impl Stubs {
         GuestPtr::new(self.region.base).at(index as u64)
     }
 
-    /// The address for a routine.
+    /// Returns the address of a routine's stub.
     pub(crate) fn address(&self, index: u32) -> u64 {
         debug_assert!(index < self.count, "a routine of the table");
         self.place(index).address()
     }
 
-    /// The address of `__chkstk`, which is called in a convention of its own.
+    /// Returns the address of `__chkstk`, which has its own calling convention.
     pub(crate) const fn check_stack(&self) -> u64 {
         self.place(self.count).address()
     }

@@ -1,37 +1,37 @@
-//! Between the host and the driver: calling a driver's routine, and a driver calling ours.
+//! Switches between host and driver: the host calls a routine of the driver, and the driver calls an import.
 //!
 //! Each thread has two stacks, and a block at its GS base that says where each of them continues. Calls nest: a driver
-//! calls a routine, which calls the driver back, and so on; each crossing leaves the other stack where it was.
+//! calls a routine, which calls the driver back, and so on. Each crossing leaves the other stack unchanged.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
 use crate::layout::{CALL_FRAME, PROCESSOR_BLOCK};
 
-/// Arguments of a call into a driver. Registers and stack always get all of them.
+/// The maximum number of arguments of a call into a driver. All of them are always passed.
 pub(crate) const MOST_ARGUMENTS: usize = 10;
 
-/// The word that a [`CALL_FRAME`] is known by.
+/// The word that identifies a [`CALL_FRAME`].
 pub(super) const MARK: u64 = 0x6B6E_694C_7473_6F48;
 
-/// Where the stacks continue, from the GS base.
+/// The offsets from the GS base of the addresses where the stacks continue.
 pub(crate) const HOST_STACK: usize = offset_of!(PROCESSOR_BLOCK, HostStack);
 pub(crate) const DRIVER_STACK: usize = offset_of!(PROCESSOR_BLOCK, DriverStack);
 
-/// What a thread's floating-point control is when it starts: every exception masked, rounding to nearest.
+/// The floating-point control of a new thread: all exceptions masked, rounding to nearest.
 pub(crate) const MXCSR: u32 = 0x1F80;
 
 unsafe extern "sysv64" {
-    /// Where a driver's calls arrive: the kernel above this layer defines it.
+    /// Receives the driver's calls. The kernel layer above this one defines it.
     fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64;
 }
 
-/// Calls `target` in the Windows convention with `arguments`, on the driver's stack.
+/// Calls `target` with `arguments` in the Windows calling convention, on the driver's stack.
 ///
 /// # Safety
 ///
-/// The calling thread has a block at its GS base with a driver's stack in it, and `target` is code that follows the
-/// convention.
+/// The calling thread must have a block at its GS base that holds a driver stack, and `target` must be code that
+/// follows the calling convention.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const [u64; MOST_ARGUMENTS]) -> u64 {
     naked_asm!(
@@ -89,15 +89,16 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
     )
 }
 
-/// Where every import of a driver leads, by way of a stub that puts the routine's number into r11.
+/// The common entry of all imports of a driver. A stub puts the routine's number into r11 and jumps here.
 ///
-/// The four register arguments are stored in the place that the caller keeps for them, so that all arguments lie in a
-/// row: a routine may take any number. Below the return address goes what the caller keeps in its registers: the
-/// [`Crossing`](super::crossing::Crossing), from which its callers are found. Then the kernel's dispatcher runs on the host's stack.
+/// The four register arguments are stored in the caller's home space, so that all arguments lie in a row: a routine may
+/// take any number of them. The caller's nonvolatile registers are stored below the return address. They form the
+/// [`Crossing`](super::crossing::Crossing), from which the callers are found. Then the kernel's dispatcher runs on the
+/// host's stack.
 ///
 /// # Safety
 ///
-/// Jumped to by a stub only, on a thread with a block at its GS base.
+/// Only a stub may jump here, on a thread that has a block at its GS base.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn import_entry() {
     naked_asm!(
@@ -114,8 +115,8 @@ pub(super) unsafe extern "C" fn import_entry() {
         "push r14",
         "push r15",
         "mov rbp, rsp",
-        // The convention wants the direction flag clear and the floating-point control as it was. The driver may have broken
-        // it; the dispatcher hears of it, and does not suffer from it.
+        // The calling convention requires a clear direction flag and an unchanged floating-point control. The driver
+        // may have violated this: both are set to valid values, and the dispatcher gets the original ones.
         "pushfq",
         "pop r10",
         "cld",
@@ -174,12 +175,12 @@ pub(super) unsafe extern "C" fn import_entry() {
     )
 }
 
-/// `__chkstk`: touches each page of a large frame from the top, so that the guard page is met. Keeps every register; the
-/// size is in rax.
+/// `__chkstk`: touches each page of a large frame from the top down, so that the guard page is hit. Preserves all
+/// registers; the size of the frame is in rax.
 ///
 /// # Safety
 ///
-/// Called by compiled code only, in its own convention.
+/// Must be called by compiled code only, in the calling convention of `__chkstk`.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn check_stack() {
     naked_asm!(
@@ -203,21 +204,21 @@ pub(crate) unsafe extern "C" fn check_stack() {
     )
 }
 
-/// Control flow guard's check: every target is good.
+/// The check function of Control Flow Guard. It accepts every target.
 ///
 /// # Safety
 ///
-/// Called by compiled code only.
+/// Must be called by compiled code only.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn guard_check() {
     naked_asm!("ret")
 }
 
-/// Control flow guard's dispatcher: goes where rax says.
+/// The dispatch function of Control Flow Guard: jumps to the address in rax.
 ///
 /// # Safety
 ///
-/// Called by compiled code only.
+/// Must be called by compiled code only.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn guard_dispatch() {
     naked_asm!("jmp rax")

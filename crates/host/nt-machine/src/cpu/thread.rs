@@ -1,7 +1,7 @@
-//! What a thread needs to run driver code: a stack, a block at the GS base, and a note of what it is doing.
+//! The state that a thread needs to run driver code: a stack, a block at the GS base, and a note of its current call.
 //!
-//! The block imitates the processor control region as far as compiled drivers look into it, and has the two stack
-//! pointers in a part of its own.
+//! The block imitates the members of the processor control region that compiled drivers use, and holds the two stack
+//! pointers in a separate part.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
 use crate::part::Part;
 use pe_image::unwind::Registers;
 
-/// Bytes at the top of a stack that stay as they are: a crossing without a caller.
+/// The number of bytes reserved at the top of a stack. They hold a crossing without a caller.
 const TOP: u64 = 128;
 
 /// `ThreadObject`.
@@ -29,7 +29,7 @@ type Block = GuestPtr<PROCESSOR_BLOCK>;
 pub(crate) struct Site {
     /// The routine.
     pub(crate) routine: &'static str,
-    /// Where it returns to.
+    /// The address that it returns to.
     pub(crate) from: u64,
 }
 
@@ -40,45 +40,46 @@ thread_local! {
     static FAULT: Cell<Option<Registers>> = const { Cell::new(None) };
     static CHANGED: Cell<u64> = const { Cell::new(0) };
     static NUMBER: Cell<u32> = const { Cell::new(0) };
-    /// The innermost callback of the driver that this thread is in.
+    /// The driver's innermost callback that this thread is running.
     static CALLBACK: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// The threads of a machine.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    /// How many there have been.
+    /// The number of threads so far.
     numbers: AtomicU32,
-    /// Stacks and blocks of threads that ended, for the next ones.
+    /// Blocks and stacks of threads that have ended, for reuse.
     spare: Mutex<Vec<(Block, Stack)>>,
-    /// The objects of those that are there, by their numbers.
+    /// The objects of the attached threads, by thread number.
     objects: Mutex<BTreeMap<u32, GuestPtr<Opaque>>>,
-    /// What the system calls those that are there.
+    /// The Linux thread IDs of the attached threads, by thread number.
     system: Mutex<BTreeMap<u32, i32>>,
 }
 
 static THREADS: Part<Threads> = Part::new();
 
-/// Makes the threads of a machine those of this process.
+/// Makes these the threads of this process.
 pub(crate) fn attach_to(threads: &'static Threads) {
     THREADS.attach(threads);
 }
 
-/// Makes the calling thread one that can run driver code, until the result is dropped.
+/// The calling thread can run driver code until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Attached(());
 
-/// A number for a thread to come.
+/// Reserves a number for a future thread.
 pub(crate) fn reserve_number() -> u32 {
     THREADS.get().numbers.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Prepares the calling thread.
+/// Prepares the calling thread to run driver code.
 pub(crate) fn attach() -> io::Result<Attached> {
     attach_as(reserve_number(), GuestPtr::NULL)
 }
 
-/// Prepares the calling thread, which has a number and maybe an object.
+/// Prepares the calling thread to run driver code, with this number. If `object` is NULL, the thread gets an object of
+/// its own.
 pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Attached> {
     let threads = THREADS.get();
     let spare = threads.spare.lock().ok().and_then(|mut spare| spare.pop());
@@ -100,13 +101,13 @@ pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Att
         objects.insert(number, object);
     }
     if let Ok(mut system) = threads.system.lock() {
-        // SAFETY: returns a number.
+        // SAFETY: the call only returns a number.
         system.insert(number, unsafe { libc::gettid() });
     }
     Ok(Attached(()))
 }
 
-/// Fills in a block; nobody called from the top of the stack.
+/// Fills in a block. The crossing at the top of the stack has no caller.
 fn prepare(block: Block, object: GuestPtr<Opaque>, top: GuestPtr<CROSSING>) -> Result<(), Fault> {
     block.Thread().cast::<DISPATCHER_HEADER>().initialize(THREAD_OBJECT, 0)?;
     block.SelfPcr().write(block)?;
@@ -135,26 +136,26 @@ impl Drop for Attached {
 
 fn set_gs(base: u64) -> io::Result<()> {
     const ARCH_SET_GS: i32 = 0x1001;
-    // SAFETY: nothing in a Linux process uses GS on x86-64; the block lives as long as the process.
+    // SAFETY: nothing in a Linux process uses GS on x86-64, and the block lives as long as the process.
     let result = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_GS, base) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Calls a routine of the driver on its stack. The thread is attached.
+/// Calls a routine of the driver on its stack. The thread must be attached.
 pub(crate) fn call(target: u64, arguments: &[u64]) -> u64 {
     let mut all = [0; MOST_ARGUMENTS];
     for (place, argument) in all.iter_mut().zip(arguments) {
         *place = *argument;
     }
     let site = SITE.replace(None);
-    // SAFETY: attached threads have their block; where `target` is no code the fault handler names the mistake and does
+    // SAFETY: an attached thread has a block. If `target` is not code, the fault handler reports the mistake and does
     // not return here.
     let result = unsafe { call_driver(target, &raw const all) };
     SITE.set(site);
     result
 }
 
-/// The same, for a callback with a name.
+/// Like [`call`], for a callback with a name.
 pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> u64 {
     let outer = CALLBACK.replace(Some(what));
     let result = call(target, arguments);
@@ -162,116 +163,116 @@ pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> u
     result
 }
 
-/// The innermost callback of the driver that this thread is in.
+/// Returns the driver's innermost callback that this thread is running.
 pub(crate) fn callback() -> Option<&'static str> {
     CALLBACK.get()
 }
 
-/// The processor time that each thread that can run driver code has used, in nanoseconds, by what the system calls it.
+/// Returns the processor time of each attached thread in nanoseconds, by Linux thread ID.
 pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
     let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
     threads.into_values().filter_map(|thread| Some((thread, processor_time(thread)?))).collect()
 }
 
 fn processor_time(thread: i32) -> Option<u64> {
-    /// What makes a clock of the number of a thread: its own time, as the scheduler counts it.
+    /// The low bits of a clock ID that is made from a thread ID: the thread's own time, as the scheduler measures it.
     const OF_THREAD: i32 = 6;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for the time; a number that is no thread's is refused.
+    // SAFETY: there is room for the time, and the call fails if the number is not the ID of a thread.
     let result = unsafe { libc::clock_gettime(!thread << 3 | OF_THREAD, &raw mut time) };
     (result == 0).then_some(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
 }
 
-/// Whether this thread can run driver code.
+/// Returns whether this thread can run driver code.
 pub(crate) fn is_attached() -> bool {
     !BLOCK.get().is_null()
 }
 
-/// This thread's block, if it is attached.
+/// Returns this thread's block, if the thread is attached.
 fn block() -> Option<Block> {
     BLOCK.get().non_null()
 }
 
-/// The IRQL of this thread: each is a processor of its own.
+/// Returns the IRQL of this thread. Each thread acts as a processor of its own.
 pub(crate) fn irql() -> u8 {
     block().map_or(0, |block| block.Irql().read().or_stop())
 }
 
-/// Changes the IRQL and returns the old one. The call that asked for it is noted.
+/// Changes the IRQL and returns the old one. Records which call of the driver changed it.
 pub(crate) fn set_irql(irql: u8) -> u8 {
     CHANGED.set(SITE.get().map_or(0, |site| site.from));
     block().map_or(0, |block| block.Irql().change(|_| irql).or_stop())
 }
 
-/// Where the call returns to that changed the IRQL last; 0 if it was no call of the driver.
+/// Returns the return address of the call that last changed the IRQL, or 0 if it was not a call of the driver.
 pub(crate) fn irql_changed_by() -> u64 {
     CHANGED.get()
 }
 
-/// The address that stands for the current thread.
+/// Returns the address of the current thread's object.
 pub(crate) fn object() -> GuestPtr<Opaque> {
     block().map_or(GuestPtr::NULL, |block| block.CurrentThread().read().or_stop())
 }
 
-/// Where the driver's stack continues: in a routine, the crossing of its call.
+/// Returns where the driver's stack continues. In a routine, this is the crossing of its call.
 pub(crate) fn driver_stack() -> u64 {
     block().map_or(0, |block| block.DriverStack().read().or_stop())
 }
 
-/// Says where the driver's stack continues.
+/// Sets where the driver's stack continues.
 pub(crate) fn set_driver_stack(address: u64) {
     if let Some(block) = block() {
         block.DriverStack().write(address).or_stop();
     }
 }
 
-/// Where the host's stack continues.
+/// Returns where the host's stack continues.
 pub(crate) fn host_stack() -> u64 {
     block().map_or(0, |block| block.HostStack().read().or_stop())
 }
 
-/// The object of the thread with a number.
+/// Returns the object of the thread with this number.
 pub(crate) fn by_number(number: u32) -> Option<GuestPtr<Opaque>> {
     THREADS.get().objects.lock().ok()?.get(&number).copied()
 }
 
-/// The number of the thread with an object.
+/// Returns the number of the thread with this object.
 pub(crate) fn number_of(object: GuestPtr<Opaque>) -> Option<u32> {
     let objects = THREADS.get().objects.lock().ok()?;
     objects.iter().find(|(_, known)| **known == object).map(|(number, _)| *number)
 }
 
-/// A number that no other thread has.
+/// Returns the number of this thread, which no other thread has.
 pub(crate) fn number() -> u32 {
     NUMBER.get()
 }
 
-/// The call that the driver is making on this thread.
+/// Returns the call that the driver is making on this thread.
 pub(crate) fn site() -> Option<Site> {
     SITE.get()
 }
 
-/// Notes a call and returns the one before.
+/// Records a call and returns the previous one.
 pub(crate) fn enter(site: Site) -> Option<Site> {
     SITE.replace(Some(site))
 }
 
-/// Takes a note back.
+/// Restores the call that [`enter`] returned.
 pub(crate) fn leave(outer: Option<Site>) {
     SITE.set(outer);
 }
 
-/// The registers of a fault that is being looked into.
+/// Returns the registers of the fault that is being examined.
 pub(crate) fn fault() -> Option<Registers> {
     FAULT.get()
 }
 
-/// Notes a fault that is being looked into, or that it no longer is.
+/// Records the fault that is being examined, or `None` when that is done.
 pub(crate) fn set_fault(registers: Option<&Registers>) {
     FAULT.set(registers.copied());
 }
 
-/// The driver's stack of this thread.
+/// Returns this thread's driver stack.
 pub(crate) fn stack() -> Option<Stack> {
     STACK.get()
 }

@@ -1,6 +1,7 @@
-//! An exception on the driver's stack: its record, the registers, and what handlers are told.
+//! An exception on the driver's stack: its record, the registers, and the data for handlers.
 //!
-//! It lies right below the code that raised it, as on Windows, so that handlers run further down and can look at it.
+//! It lies right below the frame of the code that raised it, as on Windows. Handlers run further down the stack and can
+//! read it.
 
 use etw_types::NtStatus;
 
@@ -9,7 +10,7 @@ use crate::layout::{EXCEPTION_AREA, EXCEPTION_RECORD};
 use crate::memory::{Fault, GuestPtr};
 use pe_image::unwind::Registers;
 
-/// What must be left of the stack for handlers to run.
+/// The number of bytes that must be left on the stack for handlers to run.
 const ROOM: u64 = 0x800;
 
 /// `EXCEPTION_NONCONTINUABLE`.
@@ -17,18 +18,18 @@ pub(super) const NONCONTINUABLE: u32 = 1;
 /// `EXCEPTION_UNWINDING` and `EXCEPTION_TARGET_UNWIND`.
 pub(super) const UNWINDING: u32 = 2;
 pub(super) const TARGET_UNWIND: u32 = 0x20;
-/// All flags that say that frames are being left: `EXCEPTION_UNWIND` of ntxcapi.
+/// All flags that mean that an unwind is in progress: `EXCEPTION_UNWIND` of ntxcapi.
 pub(super) const ANY_UNWIND: u32 = 0x66;
 
 /// An exception on the driver's stack.
 pub(super) type Area = GuestPtr<EXCEPTION_AREA>;
 
-/// What is raised.
+/// An exception to raise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exception {
     /// `ExceptionCode`.
     pub(crate) code: NtStatus,
-    /// Whether the code that raised it may go on.
+    /// Whether the code that raised it may continue.
     pub(crate) continuable: bool,
     /// `ExceptionAddress`.
     pub(crate) address: u64,
@@ -52,7 +53,7 @@ impl Exception {
         }
     }
 
-    /// Writes the exception below `rsp`; `None` if the stack has no room for it and its handlers.
+    /// Writes the exception below `rsp`. Returns `None` if the stack has no room for it and its handlers.
     pub(super) fn below(&self, rsp: u64, registers: &Registers, eflags: Option<u32>) -> Option<Area> {
         let stack = thread::stack()?;
         let area = Area::new(rsp.checked_sub(size_of::<EXCEPTION_AREA>() as u64)? & !15);
@@ -70,7 +71,7 @@ impl Exception {
     }
 }
 
-/// Takes over a record that a driver made, but for its address, which is that of the call.
+/// Copies a record that a driver made, except for its address, which stays that of the call.
 pub(super) fn copy_record(area: Area, record: GuestPtr<EXCEPTION_RECORD>) -> Result<(), Fault> {
     let address = area.Record().ExceptionAddress().read()?;
     area.Record().write(record.read()?)?;

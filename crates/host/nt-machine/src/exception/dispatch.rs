@@ -1,7 +1,8 @@
-//! Looking for the handler of an exception, and leaving the frames up to it.
+//! Finds the handler of an exception and unwinds the frames up to it.
 //!
-//! Only frames of the driver's current call count: beyond it lies the host, whose frames cannot be left. On Windows an
-//! exception would pass through the kernel's frames there; a driver that relies on it is not one that works.
+//! Only frames of the driver's current call are searched. Beyond them lie the frames of the host, which cannot be
+//! unwound. On Windows, the exception would pass through frames of the kernel there; a driver that relies on this does
+//! not work.
 
 use std::cell::Cell;
 
@@ -13,19 +14,19 @@ use crate::layout::DISPATCHER_CONTEXT;
 use crate::memory::{Fault, GuestPtr};
 use pe_image::unwind::{Functions, Registers, Unwound};
 
-/// Most frames that are looked at: a stack of 24 KiB has no more.
+/// The maximum number of frames to search: a stack of 24 KiB has no more.
 const MOST: usize = 3072;
 
 /// `ExceptionContinueExecution` and `ExceptionContinueSearch`.
 pub(super) const CONTINUE_EXECUTION: u32 = 0;
 pub(super) const CONTINUE_SEARCH: u32 = 1;
 
-/// A handler's wish: leave all frames inside of `frame` and go on at `target` there.
+/// A handler's request to unwind all frames inside `frame` and to continue at `target` there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) frame: u64,
     pub(super) target: u64,
-    /// What rax is to be.
+    /// The new value of rax.
     pub(super) value: u64,
 }
 
@@ -33,7 +34,7 @@ thread_local! {
     static REQUEST: Cell<Option<Request>> = const { Cell::new(None) };
 }
 
-/// Notes the wish of the handler that is being asked.
+/// Records the request of the handler that is being called.
 pub(super) fn request(request: Request) {
     REQUEST.set(Some(request));
 }
@@ -49,7 +50,7 @@ impl Frames {
         Some(Self { functions: image::functions()?, registers: *start })
     }
 
-    /// The next frame: its registers and what is known about it. `None` behind the last one.
+    /// Returns the next frame: the image base, the registers, and the unwind information. `None` after the last one.
     fn next(&mut self) -> Option<(u64, Registers, Unwound)> {
         let stack = thread::stack()?;
         let base = image::base_of(self.registers.rip)?;
@@ -59,7 +60,7 @@ impl Frames {
     }
 }
 
-/// Whether any frame from these registers on has a handler for exceptions. Allocates nothing.
+/// Returns whether any frame, starting at these registers, has an exception handler. Does not allocate.
 pub(crate) fn is_guarded(start: &Registers) -> bool {
     let Some(mut frames) = Frames::new(start) else { return false };
     for _ in 0..MOST {
@@ -72,7 +73,7 @@ pub(crate) fn is_guarded(start: &Registers) -> bool {
     false
 }
 
-/// Offers an exception to the handlers. `true` if the driver is to go on with the area's `CONTEXT`.
+/// Calls the exception handlers. Returns `true` if the driver continues with the area's `CONTEXT`.
 pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
     let start = area.Context().registers()?;
     let Some(mut frames) = Frames::new(&start) else { return Ok(false) };
@@ -92,7 +93,8 @@ pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
     Ok(false)
 }
 
-/// Leaves the frames up to the one that takes the exception, telling their handlers. `true` if it was reached.
+/// Unwinds the frames up to the one that handles the exception, and calls their termination handlers. Returns `true` if
+/// that frame was reached.
 pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<bool, Fault> {
     let flags = area.Record().ExceptionFlags();
     flags.change(|flags| flags | UNWINDING)?;
@@ -117,7 +119,7 @@ pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<b
     Ok(false)
 }
 
-/// What a handler said.
+/// The result of a handler.
 enum Answer {
     Leave(Request),
     Disposition(u32),
@@ -127,7 +129,7 @@ enum Answer {
 fn ask(area: Area, base: u64, here: &Registers, unwound: &Unwound, target: u64) -> Result<Answer, Fault> {
     let Some(handler) = unwound.handler else { return Ok(Answer::Disposition(CONTINUE_SEARCH)) };
     let routine = base + u64::from(handler.address);
-    // Without history, and from the first scope on.
+    // No history table, and start at the first scope.
     area.Dispatcher().write(DISPATCHER_CONTEXT {
         ControlPc: here.rip,
         ImageBase: base,

@@ -1,4 +1,4 @@
-//! The names of mistakes that end in a fault.
+//! Describes the mistakes that end in a fault.
 
 use super::explain_address;
 use super::fault::{PAGE_FAULT, Trap, code_at};
@@ -10,7 +10,7 @@ use crate::memory::PAGE;
 use crate::verify::{self, Rule};
 use pe_image::unwind::Registers;
 
-/// Names the mistake.
+/// Reports the mistake and ends the run.
 pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! {
     let stop = |rule, detail: std::fmt::Arguments<'_>| -> ! { verify::stop(rule, site.routine, site.address, detail) };
     let address = trap.address;
@@ -53,7 +53,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
     }
 }
 
-/// Names of `FAST_FAIL_…` codes, from winnt.h.
+/// Returns the meaning of a `FAST_FAIL_…` code of winnt.h.
 const fn fast_fail(code: u32) -> &'static str {
     match code {
         0 => "legacy stack cookie check",

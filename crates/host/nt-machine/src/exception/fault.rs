@@ -1,4 +1,5 @@
-//! What a fault means: an instruction to imitate, a page to bring in, an exception for the driver's handlers, or a mistake.
+//! Decides what a fault means: an instruction to emulate, a page to bring in, an exception for the driver's handlers,
+//! or a mistake.
 
 use std::cell::Cell;
 
@@ -16,22 +17,24 @@ use crate::routine::DISPATCH;
 use crate::verify::{self, Rule};
 use pe_image::unwind::Registers;
 
-/// Division, general protection and page fault, as the processor numbers them.
+/// The processor's numbers for division error, general protection fault and page fault.
 const DIVISION: i64 = 0;
 const GENERAL_PROTECTION: i64 = 13;
 pub(super) const PAGE_FAULT: i64 = 14;
 
-/// The first address that no process in user mode has. A bad one from there on stops Windows and is no exception.
+/// The end of the user-mode address range. On Windows, an invalid address from here on is a bug check, not an
+/// exception.
 const USER_END: u64 = 0x8000_0000_0000;
 
-/// Registers by their numbers.
+/// The numbers of registers.
 const RAX: u8 = 0;
 const RDX: u8 = 2;
-/// Control registers of x64 Windows: protection, paging and write protection; what the system enables.
+/// Control registers of x64 Windows. CR0 enables protection, paging and write protection; CR4 has the features that
+/// Windows enables.
 const CR0: u64 = 0x8005_0033;
 const CR4: u64 = 0x35_0EF8;
 
-/// What the system tells about a fault.
+/// What Linux reports about a fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trap {
     pub(crate) signal: i32,
@@ -46,7 +49,7 @@ pub(crate) struct Pending {
     trap: Trap,
     site: FaultSite,
     registers: Registers,
-    /// Where the walk along the driver's calls begins.
+    /// The registers at which the walk along the driver's calls starts.
     start: Option<Registers>,
     pub(crate) exception: Exception,
 }
@@ -55,7 +58,7 @@ thread_local! {
     static PENDING: Cell<Option<Pending>> = const { Cell::new(None) };
 }
 
-/// Handles a fault: returns where the driver may go on, and does not return where it may not.
+/// Handles a fault. Returns if the thread can continue; otherwise does not return.
 pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
     if shared_data::end(trap, context) || shared_data::begin(trap, context) {
         return;
@@ -94,12 +97,12 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
     explain(trap, &registers, &site)
 }
 
-/// The exception that a fault is on Windows; `None` where it stops the machine. Addresses that the verifier knows
-/// something about are its affair, guarded or not: a driver that runs into freed pool is not saved by a handler.
+/// Returns the exception that a fault is on Windows, or `None` if it stops the machine. A fault at an address that the
+/// verifier can explain is always a finding, even if there is a handler: no handler excuses the use of freed pool.
 fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     let address = registers.rip;
     let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
-    // Only asked where the instruction was carried out, so that it can be read.
+    // Called only for faults of an instruction that was fetched, so its bytes can be read.
     let is_ours = || image::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
     match (trap.number, trap.signal) {
         (PAGE_FAULT, _) => {
@@ -122,8 +125,8 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     }
 }
 
-/// An access of a routine to guest memory failed: a handler of the driver takes the exception, if the routine can be left,
-/// or the run ends.
+/// Handles a failed access of a routine to guest memory. If the routine is leavable, a handler of the driver may take
+/// the exception; otherwise the run ends.
 pub(crate) fn raise(fault: Fault, leavable: bool) -> ! {
     let write = fault.access == Access::Write;
     let number = if fault.is_canonical() { PAGE_FAULT } else { GENERAL_PROTECTION };
@@ -135,7 +138,7 @@ pub(crate) fn raise(fault: Fault, leavable: bool) -> ! {
     explain(trap, &registers, &site_without_context())
 }
 
-/// Has the thread go on with the search for a handler; whether there is one.
+/// Makes the thread continue with the search for a handler. Returns whether there is one.
 fn offer(pending: &Pending, context: &mut Context<'_>) -> bool {
     let address = |routine: *const ()| routine.expose_provenance() as u64;
     let Some(start) = &pending.start else { return false };
@@ -144,12 +147,12 @@ fn offer(pending: &Pending, context: &mut Context<'_>) -> bool {
     true
 }
 
-/// The fault that is being offered to handlers on this thread.
+/// Takes the fault that is being offered to handlers on this thread.
 pub(crate) fn take_pending() -> Option<Pending> {
     PENDING.take()
 }
 
-/// Nobody took a fault.
+/// Ends the run because no handler took a fault.
 pub(crate) fn give_up(pending: Option<&Pending>) -> ! {
     let Some(pending) = pending else {
         verify::stop(Rule::Host, None, 0, format_args!("a fault was lost"));
@@ -174,7 +177,7 @@ fn imitate(context: &mut Context<'_>) -> bool {
             context.skip(length);
             true
         }
-        // No device answers: the bus floats high, and what is written is lost.
+        // There is no device: reads return all ones, and writes are lost.
         Instruction::ReadPort { width, length } => {
             let value = match width {
                 1 => context.get(RAX) | 0xFF,
@@ -210,13 +213,13 @@ fn imitate(context: &mut Context<'_>) -> bool {
     }
 }
 
-/// The bytes of an instruction; fewer at the end of the image.
+/// Returns the bytes of an instruction; fewer at the end of a page.
 pub(super) fn code_at(address: u64) -> Vec<u8> {
     let readable = image::readable_from(address).min(15);
     GuestPtr::new(address).array(readable).read().unwrap_or_default()
 }
 
-/// A thread that does not come back says where it is.
+/// Reports where this thread is, because it does not return from the driver.
 pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());

@@ -1,4 +1,4 @@
-//! Routines by which a driver looks at its own stack.
+//! Routines with which a driver inspects its own stack.
 
 use crate::cpu::crossing::{Crossing, word};
 use crate::cpu::{thread, walk};
@@ -10,19 +10,20 @@ use pe_image::unwind::Handler;
 /// `UNW_FLAG_EHANDLER` and `UNW_FLAG_UHANDLER`.
 const ON_EXCEPTION: u32 = 1;
 const ON_UNWIND: u32 = 2;
-/// Most addresses that are written, whatever the driver asks for: a count is 16 bits wide.
+/// The maximum number of addresses that are written, whatever count the driver passes: a count is 16 bits wide.
 const MOST: usize = 0xFFFF;
 
 pub(crate) const ROUTINES: &[Routine] = &[
-    // Arguments: frames to skip, frames to capture, place for the addresses, place for their hash.
+    // Arguments: frames to skip, frames to capture, buffer for the addresses, pointer to their hash.
     routine!("RtlCaptureStackBackTrace", ANY, |call| {
         let addresses = back_trace(call.u32(0), call.u32(1));
         call.ptr(2).write_all(&addresses)?;
-        // The hash is the sum of the addresses, as the document says.
+        // The hash is the sum of the addresses, as documented.
         call.ptr(3).write_if(addresses.iter().fold(0, |sum: u32, address| sum.wrapping_add(*address as u32)))?;
         done(addresses.len() as u64)
     }),
-    // Arguments: place for the addresses, how many, flags. Those of user mode, which a flag asks for, are not there.
+    // Arguments: buffer for the addresses, their maximum number, flags. A flag selects user-mode frames; there are
+    // none.
     routine!("RtlWalkFrameChain", ANY, |call| {
         let addresses = if call.u32(2) & 1 == 0 { back_trace(0, call.u32(1)) } else { Vec::new() };
         call.ptr(0).write_all(&addresses)?;
@@ -31,7 +32,7 @@ pub(crate) const ROUTINES: &[Routine] = &[
     routine!("RtlCaptureContext", ANY, |call| {
         let Some(crossing) = Crossing::current() else { return Ok(()) };
         let mut registers = crossing.all_registers();
-        // Of the registers that a routine may change, the arguments are known.
+        // Of the volatile registers, only the arguments are known.
         for (number, index) in [(1, 0), (2, 1), (8, 2), (9, 3)] {
             registers.set(number, call.arg(index));
         }
@@ -52,7 +53,7 @@ pub(crate) const ROUTINES: &[Routine] = &[
     routine!("RtlVirtualUnwind", ANY, virtual_unwind),
 ];
 
-/// Return addresses from the caller's on.
+/// Returns return addresses, starting with the caller's.
 fn back_trace(skip: u32, count: u32) -> Vec<u64> {
     let (mut left, count, mut addresses) = (skip, (count as usize).min(MOST), Vec::new());
     if let Some(registers) = walk::here() {
@@ -68,15 +69,15 @@ fn back_trace(skip: u32, count: u32) -> Vec<u64> {
     addresses
 }
 
-/// Arguments: handler type, image base, control address, function entry, context, places for handler data, establisher
-/// frame and the addresses of registers. The last is for debuggers and left alone.
+/// Arguments: handler type, image base, control address, function entry, context, pointers to handler data, to the
+/// establisher frame and to the addresses of registers. The last one is for debuggers and is not written.
 fn virtual_unwind(call: &Call) -> Outcome<u64> {
     let (kind, base, context) = (call.u32(0), call.arg(1), call.ptr::<CONTEXT>(4));
     let (Some(functions), Some(stack)) = (image::functions(), thread::stack()) else { return Ok(0) };
     let mut registers = context.registers()?;
     registers.rip = call.arg(2);
     let Ok(unwound) = functions.unwind(base, &mut registers, &mut |address| word(stack, address)) else {
-        // As at the end of a stack: there is no caller.
+        // As at the end of a stack, where there is no caller.
         context.Rip().write(0)?;
         return Ok(0);
     };

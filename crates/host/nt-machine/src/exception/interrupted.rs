@@ -9,7 +9,7 @@ pub(crate) struct Context<'a> {
     vectors: [u128; 16],
 }
 
-/// Where the general registers are, in the order in which instructions number them.
+/// The indices of the general registers, in the order in which instructions number them.
 const ORDER: [usize; 16] = [
     libc::REG_RAX as usize,
     libc::REG_RCX as usize,
@@ -46,7 +46,7 @@ impl<'a> Context<'a> {
         self.registers[ORDER[usize::from(register & 15)]] = value.cast_signed();
     }
 
-    /// All of them.
+    /// Returns all registers.
     pub(super) fn all(&self) -> Registers {
         let mut registers = Registers { rip: self.rip(), xmm: self.vectors, ..Registers::default() };
         for number in 0..16 {
@@ -67,7 +67,7 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_RIP as usize] += i64::from(length);
     }
 
-    /// Sets or clears the trap flag: with it, the thread goes on for one instruction only.
+    /// Sets or clears the trap flag. While it is set, the thread executes a single instruction only.
     pub(super) fn step(&mut self, on: bool) {
         const TRAP: i64 = 0x100;
         let flags = &mut self.registers[libc::REG_EFL as usize];
@@ -78,19 +78,20 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_EFL as usize].cast_unsigned() as u32
     }
 
-    /// Has the thread go on after an access that faulted, when the signal handler returns.
+    /// Makes the thread continue after a faulting access when the signal handler returns.
     pub(super) fn recover(&mut self, recovery: &Recovery) {
         self.registers[libc::REG_RIP as usize] = recovery.target.cast_signed();
         self.registers[libc::REG_RAX as usize] = recovery.address.cast_signed();
         self.registers[libc::REG_RDX as usize] = recovery.fault.cast_signed();
     }
 
-    /// Has the thread go on at `target`, on the stack at `rsp`, with an argument, when the signal handler returns.
+    /// Makes the thread continue at `target` when the signal handler returns, with an argument and on the stack at
+    /// `rsp`.
     pub(super) fn redirect(&mut self, target: u64, rsp: u64, argument: u64) {
         self.registers[libc::REG_RIP as usize] = target.cast_signed();
         self.registers[libc::REG_RDI as usize] = argument.cast_signed();
         self.set(4, rsp);
-        // Our convention has strings go upwards.
+        // The System V convention requires a clear direction flag.
         self.registers[libc::REG_EFL as usize] &= !0x400;
     }
 }

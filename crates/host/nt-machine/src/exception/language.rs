@@ -1,8 +1,8 @@
 //! `__C_specific_handler`: `__try`, `__except` and `__finally` of C.
 //!
-//! Its data is a table of scopes: the addresses that each guards, the filter or the termination handler, and where an
-//! `__except` block begins. The layout is that of `SCOPE_TABLE_AMD64` in winnt.h, which LLVM and Microsoft's compiler
-//! write; what is done with it follows the documentation of the keywords.
+//! Its data is a table of scopes: the address range that each one guards, the filter or the termination handler, and
+//! the start of the `__except` block. The layout is that of `SCOPE_TABLE_AMD64` in winnt.h, which both LLVM and
+//! Microsoft's compiler generate. The behaviour follows the documentation of the keywords.
 
 use super::area::{ANY_UNWIND, TARGET_UNWIND};
 use super::dispatch::{CONTINUE_EXECUTION, CONTINUE_SEARCH, Request, request};
@@ -11,7 +11,7 @@ use crate::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_POINTERS, EXCEPTION_R
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, Outcome};
 
-/// A filter that is no function: the exception is always taken.
+/// A filter that is not a function: the exception is always handled.
 const ALWAYS: u32 = 1;
 
 impl SCOPE_RECORD {
@@ -19,13 +19,13 @@ impl SCOPE_RECORD {
         self.BeginAddress as u64 <= rva && rva < self.EndAddress as u64
     }
 
-    /// Whether it is `__finally`: it has no block to go to.
+    /// Returns whether this is a `__finally`, which has no block to jump to.
     const fn is_termination(&self) -> bool {
         self.JumpTarget == 0
     }
 }
 
-/// Arguments: record, establisher frame, context, dispatcher's context.
+/// Arguments: exception record, establisher frame, context, dispatcher context.
 pub(super) fn handle(call: &Call) -> Outcome<u32> {
     let (record, frame, dispatcher) = (call.ptr::<EXCEPTION_RECORD>(0), call.arg(1), call.ptr::<DISPATCHER_CONTEXT>(3));
     let DISPATCHER_CONTEXT { ControlPc, ImageBase: base, TargetIp, HandlerData: table, ScopeIndex, .. } =
@@ -43,13 +43,13 @@ pub(super) fn handle(call: &Call) -> Outcome<u32> {
             }
             continue;
         }
-        // The block that is gone to: whatever is around it stays entered.
+        // The target of the unwind is in this scope or is its `__except` block, so the scopes around it are not left.
         let is_reached = scope.contains(target) || (!scope.is_termination() && u64::from(scope.JumpTarget) == target);
         if flags & TARGET_UNWIND != 0 && is_reached {
             break;
         }
         if scope.is_termination() {
-            // Left before it runs, so that it does not run again when it fails itself.
+            // Advance before the handler runs, so that it does not run again if it raises an exception itself.
             dispatcher.ScopeIndex().write(index + 1)?;
             thread::call(base + u64::from(scope.HandlerAddress), &[1, frame]);
         }
@@ -57,7 +57,7 @@ pub(super) fn handle(call: &Call) -> Outcome<u32> {
     Ok(CONTINUE_SEARCH)
 }
 
-/// Asks the filter of a scope; `None` if it has none or declines.
+/// Calls the filter of a scope. Returns `None` if there is none or it continues the search.
 fn filter(
     scope: &SCOPE_RECORD,
     base: u64,
@@ -71,7 +71,7 @@ fn filter(
     let verdict = if scope.HandlerAddress == ALWAYS {
         1
     } else {
-        // For the time of the call.
+        // The pointers are valid for the duration of the call.
         let pointers = EXCEPTION_POINTERS { ExceptionRecord: record, ContextRecord: context };
         let pointers = std::ptr::from_ref(&pointers).expose_provenance() as u64;
         thread::call(base + u64::from(scope.HandlerAddress), &[pointers, frame]) as i32

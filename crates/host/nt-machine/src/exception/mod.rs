@@ -1,12 +1,13 @@
-//! Faults and structured exception handling: from a signal or a raised status to the driver's own handlers, or to a finding.
+//! Faults and structured exception handling: from a signal or a raised status to the driver's handlers, or to a
+//! finding.
 //!
-//! A fault arrives in a signal handler, which only looks whether some frame has a handler and then has the thread go on
-//! here, outside of the signal: filters and termination handlers are driver code and may do what driver code does. They
-//! run on the driver's stack below the frames they belong to, and the one that takes the exception goes on in its own
-//! frame. What nobody takes is a finding.
+//! A fault arrives in a signal handler, which only checks whether any frame has a handler. If so, the thread continues
+//! here, outside the signal handler, because filters and termination handlers are driver code and may do anything that
+//! driver code does. They run on the driver's stack, below the frames that they belong to. The handler that takes the
+//! exception continues in its own frame. An exception that no handler takes is a finding.
 //!
-//! Layouts and rules are those of Microsoft's "x64 exception handling" and of the documents on structured exception
-//! handling; nothing was compared with a run on Windows.
+//! Layouts and rules follow Microsoft's "x64 exception handling" and the documentation of structured exception
+//! handling. The behaviour was not compared with Windows.
 
 mod area;
 mod dispatch;
@@ -33,26 +34,26 @@ use crate::verify::Rule;
 /// The families of routines.
 pub(crate) const ROUTINES: [&[Routine]; 2] = [frames::ROUTINES, raise::ROUTINES];
 
-/// What a fault needs of the kernel, which is above this layer.
+/// The functions of the kernel, the layer above, that fault handling needs.
 pub(crate) struct Hooks {
-    /// Brings memory in that was paged out; whether it was such memory.
+    /// Brings in memory that was paged out. Returns whether the address was in such memory.
     pub(crate) page_in: fn(u64, &FaultSite) -> bool,
-    /// What an address that faulted was.
+    /// Explains the address of a fault.
     pub(crate) explain: fn(u64) -> Option<(Rule, String)>,
-    /// Where the page is that Windows shares with every process, with the times of this moment.
+    /// Updates the times in the page that Windows shares with every process, and returns the page's address.
     pub(crate) shared_data: fn() -> Option<u64>,
-    /// The driver changed the IRQL with an instruction of its own.
+    /// Called when the driver changes the IRQL with an instruction.
     pub(crate) change_irql: fn(u8),
-    /// The page table that the processor says it has.
+    /// Returns the address of the page table, for reads of CR3.
     pub(crate) page_table: fn() -> u64,
 }
 
 static HOOKS: Part<Hooks> = Part::new();
 
-/// What a fault does that nobody handles.
+/// Handles a fault that nothing else handles.
 const STOP: Unhandled = Unhandled(|fault| fault::raise(fault, false));
 
-/// Makes the kernel known; a second one is refused.
+/// Sets the functions of the kernel. Later calls have no effect.
 pub(crate) fn attach(hooks: &'static Hooks) {
     HOOKS.attach(hooks);
     crate::memory::on_unhandled(&STOP);

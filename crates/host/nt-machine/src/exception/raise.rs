@@ -1,4 +1,5 @@
-//! Raising exceptions: from a fault of driver code, from a routine that faults on its behalf, from a routine that it asks.
+//! Raises exceptions: for a fault in driver code, for a fault of a routine that the driver called, and on request of
+//! the driver.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -41,8 +42,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     .leavable(),
 ];
 
-/// Prepares the handling of a fault in driver code. Returns what [`handle_fault`] is to be given; `None` if no
-/// handler is there or the stack has no room. Called by the signal handler.
+/// Prepares the handling of a fault in driver code. Returns the argument for [`handle_fault`], or `None` if there is no
+/// handler or no room on the stack. Called by the signal handler.
 pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Registers, eflags: u32) -> Option<u64> {
     if !is_guarded(registers) {
         return None;
@@ -50,7 +51,7 @@ pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Regis
     exception.below(registers.rsp(), registers, Some(eflags)).map(Area::address)
 }
 
-/// Handles a fault in driver code, on the host's stack. Returns the `CONTEXT` to go on with, or does not return.
+/// Handles a fault in driver code, on the host's stack. Returns the `CONTEXT` to continue with, or does not return.
 pub(super) extern "sysv64" fn handle_fault(area: u64) -> u64 {
     let (area, pending) = (Area::new(area), fault::take_pending());
     thread::set_fault(None);
@@ -60,7 +61,7 @@ pub(super) extern "sysv64" fn handle_fault(area: u64) -> u64 {
     fault::give_up(pending.as_ref())
 }
 
-/// Has a handler of the driver take the fault of a routine. Returns if nobody takes it.
+/// Lets a handler of the driver take the fault of a routine. Returns only if no handler takes it.
 pub(super) fn leave_faulting_routine(exception: &Exception) {
     if let Some(crossing) = Crossing::current()
         && is_guarded(&crossing.registers())
@@ -69,7 +70,7 @@ pub(super) fn leave_faulting_routine(exception: &Exception) {
     }
 }
 
-/// Runs handlers. A panic of the host must not leave by way of the driver's frames.
+/// Runs handlers. A panic of the host must not unwind through the driver's frames.
 fn is_taken(run: impl FnOnce() -> Result<bool, Fault>) -> bool {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(taken) => taken.or_stop(),
@@ -77,7 +78,7 @@ fn is_taken(run: impl FnOnce() -> Result<bool, Fault>) -> bool {
     }
 }
 
-/// Handles an exception at the call of a routine. Returns where nobody takes it.
+/// Handles an exception at the call of a routine. Returns only if no handler takes it.
 fn leave_routine(crossing: Crossing, exception: &Exception, run: impl FnOnce(Area) -> Result<bool, Fault>) {
     let registers = crossing.all_registers();
     let (level, at) = (crossing.level(), thread::driver_stack());
@@ -85,14 +86,15 @@ fn leave_routine(crossing: Crossing, exception: &Exception, run: impl FnOnce(Are
     thread::set_driver_stack(area.address());
     if is_taken(|| run(area)) {
         thread::leave(None);
-        // SAFETY: the context was written for this call, or belongs to a frame of the driver around it; of the host's
-        // frames above it none holds anything: the routines that come here keep nothing, nor do those that lead here.
+        // SAFETY: the context was written for this call, or belongs to a frame of the driver around it. The skipped
+        // frames of the host hold nothing that must be dropped: neither the routines that call this function nor their
+        // callers hold anything.
         unsafe { resume::resume(area.Context().address(), level) };
     }
     thread::set_driver_stack(at);
 }
 
-/// Raises an exception at a call. Where a filter lets it go on, the call returns.
+/// Raises an exception at a call. If a filter continues execution, the call returns to the driver.
 fn raise(
     call: &Call,
     code: NtStatus,
@@ -126,8 +128,8 @@ fn local_unwind(call: &Call) -> u64 {
     verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{:#x} is no frame", request.frame))
 }
 
-/// What both probes check: the address's alignment, and that the range lies in user mode's part. This host has no such
-/// part of its own, so that every address below its end is taken for one.
+/// Does the checks of both probes: the alignment of the address, and that the range lies in the user-mode part. This
+/// host has no separate user-mode part, so every address below its end is accepted.
 fn probe(call: &Call) -> Result<(), Fault> {
     let (start, length, alignment) = (call.arg(0), call.arg(1), u64::from(call.u32(2)));
     if length == 0 {

@@ -1,4 +1,4 @@
-//! Leaving what a thread was doing: into the handling of a fault, and back to driver code with given registers.
+//! Leaves what a thread was doing: enters the handling of a fault, and returns to driver code with given registers.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -6,13 +6,13 @@ use std::mem::offset_of;
 use crate::cpu::switch::{DRIVER_STACK, HOST_STACK};
 use crate::layout::CONTEXT;
 
-/// Where a thread goes on after a signal, when its driver code faulted and may have a handler for it: rdi and rsp are the
-/// exception's `Area` on the driver's stack. The handlers are looked for on the host's stack; what
-/// comes back is the `CONTEXT` to go on with.
+/// Where a thread continues after a signal if its driver code faulted and may have a handler for the fault. rdi and rsp
+/// are the exception's `Area` on the driver's stack. The search for handlers runs on the host's stack; it returns the
+/// `CONTEXT` to continue with.
 ///
 /// # Safety
 ///
-/// Entered by way of a signal's context only, on a thread with a block at its GS base.
+/// Must be entered through a signal's context only, on a thread with a block at its GS base.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn fault_entry() {
     naked_asm!(
@@ -33,14 +33,15 @@ pub(super) unsafe extern "C" fn fault_entry() {
     )
 }
 
-/// Goes on with the registers of a `CONTEXT`; `stack` is where the driver's stack continues for later callbacks.
+/// Continues with the registers of a `CONTEXT`. `stack` is where the driver's stack continues for later callbacks.
 ///
-/// Rip, rcx and the flags travel below the new stack top: in the convention of Windows nothing is kept there.
+/// Rip, rcx and the flags are passed below the new top of the stack. This is possible because the Windows convention
+/// has no red zone.
 ///
 /// # Safety
 ///
-/// `context` is a whole `CONTEXT` of driver code of the calling thread's current call into the driver. What the host has
-/// on its stack above that call is left without being dropped.
+/// `context` must be a complete `CONTEXT` of driver code in the calling thread's current call into the driver. The
+/// host's stack frames above that call are abandoned without dropping their values.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn resume(context: u64, stack: u64) -> ! {
     naked_asm!(

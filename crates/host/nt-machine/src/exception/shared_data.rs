@@ -1,10 +1,11 @@
-//! `KUSER_SHARED_DATA`, the page that Windows has at one address in every process and in the kernel.
+//! `KUSER_SHARED_DATA`, the page that Windows maps at a fixed address in every process and in the kernel.
 //!
-//! Compiled drivers have the address in their code: system time, tick count, versions and the debugger's flag are read
-//! without a call. It is in the upper half, which a Linux process cannot map, so that each read faults. The page is somewhere else
-//! in this process. The fault handler moves the instruction's address register there and has the processor carry out this one
-//! instruction (the trap flag); the trap behind it moves the register back. So every instruction works that can read memory,
-//! and none is imitated. A read by a routine of this host on the driver's behalf goes the same way.
+//! Compiled drivers contain this address: they read the system time, tick count, versions and the debugger flag without
+//! a call. The address is in the upper half, which a Linux process cannot map, so each read faults. In this process,
+//! the page is at another address. The fault handler changes the instruction's address register accordingly and lets
+//! the processor execute this one instruction with the trap flag set. The trap after the instruction restores the
+//! register. So instructions need not be emulated, except for a `mov` from an absolute address, which has no address
+//! register. Reads by a routine of this host for the driver work in the same way.
 
 use std::cell::Cell;
 
@@ -14,22 +15,22 @@ use super::interrupted::Context;
 use crate::cpu::operand::{Operand, operand};
 use crate::memory::{GuestPtr, PAGE};
 
-/// Where the page is on every Windows for x64: `KI_USER_SHARED_DATA` of Microsoft's headers.
+/// The address of the page on every x64 Windows: `KI_USER_SHARED_DATA` in Microsoft's headers.
 pub(crate) const ADDRESS: u64 = 0xFFFF_F780_0000_0000;
 
-/// The trap behind an instruction, as the processor numbers it.
+/// The processor's number for the trap after an instruction.
 const DEBUG: i64 = 1;
-/// Bits of a page fault's error code: a write, and an instruction that was to be carried out.
+/// Bits of a page fault's error code: a write, and an instruction fetch.
 const WRITE_OR_FETCH: i64 = 2 | 16;
 
-/// An instruction that is being carried out with another address.
+/// An instruction that is being executed with a changed address register.
 #[derive(Clone, Copy)]
 struct Step {
     register: u8,
-    /// The register before, and while the instruction runs.
+    /// The value of the register before the instruction, and while it runs.
     before: u64,
     moved: u64,
-    /// The instruction itself moves the register on.
+    /// Whether the instruction itself advances the register.
     is_string: bool,
 }
 
@@ -37,12 +38,12 @@ thread_local! {
     static STEP: Cell<Option<Step>> = const { Cell::new(None) };
 }
 
-/// Whether an address is in the page.
+/// Returns whether an address is in the page.
 pub(crate) fn contains(address: u64) -> bool {
     address.wrapping_sub(ADDRESS) < PAGE
 }
 
-/// Has a read of the page go to where it is; whether the fault was one.
+/// Redirects a read of the page to its real address. Returns whether the fault was such a read.
 pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
     if trap.number != PAGE_FAULT || trap.error & WRITE_OR_FETCH != 0 || !contains(trap.address) {
         return false;
@@ -69,7 +70,8 @@ pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
     true
 }
 
-/// The instruction was carried out, or faulted in another operand: the register goes back. Whether nothing else happened.
+/// Restores the register after the instruction was executed or faulted in another operand. Returns `true` if it was
+/// executed, so that the fault needs no further handling.
 pub(super) fn end(trap: Trap, context: &mut Context<'_>) -> bool {
     let Some(step) = STEP.take() else { return false };
     context.step(false);

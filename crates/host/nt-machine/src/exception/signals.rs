@@ -9,10 +9,10 @@ use super::fault::{self, Trap};
 use super::interrupted::Context;
 use super::system_calls;
 
-/// What a fault of a driver, or of the host on its behalf, arrives as.
+/// The signals for faults of a driver, or of the host when it works for the driver.
 const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
-/// Sent to a thread that does not come back, so that it says where it is.
+/// Sent to a thread that does not return from the driver, so that it reports where it is.
 pub(crate) const ASK: i32 = libc::SIGUSR2;
 
 type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
@@ -27,28 +27,29 @@ pub(crate) fn install() -> io::Result<()> {
 
 fn set_handler(signal: i32, handler: Handler) -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: every byte is zero, which is a valid value for each field: integers, an empty set, no restorer.
+    // SAFETY: all bytes are zero, which is a valid value of each field: integers, an empty set, no restorer.
     let action = unsafe { action.assume_init_mut() };
     action.sa_sigaction = (handler as *const ()).expose_provenance();
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-    // SAFETY: the structure is complete; the handler has the form that the flags promise.
+    // SAFETY: the structure is complete, and the handler has the signature that the flags require.
     let result = unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[expect(clippy::indexing_slicing, reason = "constants of the C library, below the array's length")]
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes this structure to handlers of this form, for the time of the call.
+    // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
+    // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-    // SAFETY: likewise.
+    // SAFETY: as above.
     let info = unsafe { &*info };
-    // SAFETY: of the signals that come here, all have an address.
+    // SAFETY: all signals that are handled here have an address.
     let address = unsafe { info.si_addr() };
     let vectors = vectors(context);
     let registers = &mut context.uc_mcontext.gregs;
     let is_system_call = signal == libc::SIGSYS;
     if is_system_call {
-        // The system points behind the instruction, which has two bytes in either form.
+        // The instruction pointer is after the instruction, which is two bytes long in either form.
         registers[libc::REG_RIP as usize] -= 2;
     }
     let trap = Trap {
@@ -61,16 +62,18 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_
 }
 
 extern "C" fn on_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes this structure to handlers of this form, for the time of the call.
+    // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
+    // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
     let vectors = vectors(context);
     fault::asked(&Context::new(&mut context.uc_mcontext.gregs, vectors));
 }
 
-/// The vector registers of an interrupted thread; zero where the system did not save them.
+/// Returns the vector registers of an interrupted thread; zeros if the system did not save them.
 fn vectors(context: &libc::ucontext_t) -> [u128; 16] {
     let mut vectors = [0; 16];
-    // SAFETY: NULL, or what the system saved for this signal, which lives as long as its context.
+    // SAFETY: the pointer is NULL, or refers to what the system saved for this signal, which lives as long as the
+    // context.
     if let Some(saved) = unsafe { context.uc_mcontext.fpregs.as_ref() } {
         for (vector, parts) in vectors.iter_mut().zip(&saved._xmm) {
             let parts = parts.element.map(u128::from);

@@ -1,4 +1,4 @@
-//! Which code of the driver a fault belongs to.
+//! Finds the code of the driver that a fault belongs to.
 
 use super::interrupted::Context;
 use crate::cpu::thread;
@@ -14,8 +14,8 @@ pub(crate) struct FaultSite {
     pub(crate) address: At,
 }
 
-/// The faulting instruction where it is the driver's; else the call that the driver is making; else the innermost return
-/// address into the driver.
+/// Returns the faulting instruction if it is the driver's; otherwise the call that the driver is making; otherwise the
+/// innermost return address into the driver.
 pub(super) fn site_of(context: &Context<'_>) -> FaultSite {
     if image::contains(context.rip()) {
         return FaultSite { routine: None, address: At::Code(context.rip()) };
@@ -27,13 +27,14 @@ pub(super) fn site_of(context: &Context<'_>) -> FaultSite {
     FaultSite { routine: None, address: At::Call(address) }
 }
 
-/// The call that the driver is making.
+/// Returns the call that the driver is making.
 pub(super) fn site_without_context() -> FaultSite {
     let site = thread::site();
     FaultSite { routine: site.map(|site| site.routine), address: At::Call(site.map_or(0, |site| site.from)) }
 }
 
-/// Where the walk along the driver's calls begins: as [`site_of`] says it.
+/// Returns the registers at which the walk along the driver's calls starts: at the faulting instruction or at the
+/// innermost return address, as in [`site_of`]. Returns `None` if the driver is calling a routine.
 pub(super) fn start_of_walk(context: &Context<'_>) -> Option<Registers> {
     let mut registers = context.all();
     if image::contains(registers.rip) {
@@ -48,7 +49,7 @@ pub(super) fn start_of_walk(context: &Context<'_>) -> Option<Registers> {
     Some(registers)
 }
 
-/// The innermost return address into the driver, and where it is.
+/// Returns the innermost return address into the driver: its place on the stack and its value.
 fn return_address(context: &Context<'_>) -> Option<(u64, u64)> {
     let stack = thread::stack()?;
     let top = context.rsp().max(stack.low()) & !7;

@@ -1,20 +1,20 @@
-//! System calls of the driver: code of a driver that calls the system it runs on would call Linux. It is stopped.
+//! Stops system calls of the driver. A driver that executes a system call instruction would call Linux.
 //!
-//! A filter of the system's looks at the address that each call comes from. Filters cannot be taken back, but this process lives
-//! for one driver only.
+//! A seccomp filter checks the address that each call comes from. Filters cannot be removed, but this process lives for
+//! one driver only.
 
 use crate::image;
 use crate::memory::Region;
 
-/// Offsets in `struct seccomp_data`: the architecture, and the two halves of the address behind the instruction.
+/// Offsets in `struct seccomp_data`: the architecture, and the two halves of the address after the instruction.
 const ARCHITECTURE: u32 = 4;
 const ADDRESS_LOW: u32 = 8;
 const ADDRESS_HIGH: u32 = 12;
-/// `AUDIT_ARCH_X86_64`. `int 0x80` has another one.
+/// `AUDIT_ARCH_X86_64`. Calls by `int 0x80` have another value.
 const X86_64: u32 = 0x3E | 3 << 30;
-/// The number of a fault that is no fault of the processor.
+/// The trap number of a system call, which is not a fault of the processor.
 pub(super) const NUMBER: i64 = -1;
-/// Images that get a filter at most: each call goes through all of them.
+/// The maximum number of images that get a filter: every system call passes through all filters.
 const MOST: usize = 64;
 
 const LOAD: u16 = 0x20;
@@ -26,10 +26,10 @@ const fn step(code: u16, value: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k: value }
 }
 
-/// Stops system calls from the code of an image. Where the system has no filters, nothing changes.
+/// Stops system calls from the code of an image. Does nothing if the system does not support filters.
 pub(crate) fn forbid(region: Region) {
     let end = region.base + region.size;
-    // The address behind the last instruction may be the end. An image across a limit of 4 GiB is left alone.
+    // The address after the last instruction may be the end. An image that crosses a 4 GiB boundary gets no filter.
     if region.base >> 32 != end >> 32 || image::count_unloaded() >= MOST {
         return;
     }
@@ -46,11 +46,11 @@ pub(crate) fn forbid(region: Region) {
         step(RETURN, libc::SECCOMP_RET_TRAP, 0, 0),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: numbers only.
+    // SAFETY: the call takes numbers only.
     let allowed = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     if allowed == 0 {
         let flags = libc::SECCOMP_FILTER_FLAG_TSYNC;
-        // SAFETY: a complete program, which the system copies.
+        // SAFETY: the program is complete, and the system copies it.
         unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
     }
 }

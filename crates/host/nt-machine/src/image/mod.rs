@@ -1,6 +1,6 @@
-//! The driver's image in memory: which addresses are its own, which were, and the tables for walks along its calls.
+//! The driver's image in memory: which addresses belong or belonged to it, and the tables for walks along its calls.
 //!
-//! The fault handler asks, so nothing here waits or allocates in an answer.
+//! The fault handler uses the lookups here, so they neither wait nor allocate.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -10,18 +10,18 @@ use crate::memory::{PAGE, Region};
 use crate::part::Part;
 use pe_image::unwind::Functions;
 
-/// What is known about the driver's image.
+/// The state of the driver's image.
 #[derive(Default)]
 pub(crate) struct Image {
-    /// Of the loaded image; 0 if there is none.
+    /// The base address of the loaded image; 0 if none is loaded.
     base: AtomicU64,
     size: AtomicU64,
     unloaded: Mutex<Vec<Region>>,
-    /// A machine runs one driver, though perhaps many times.
+    /// Set once: a machine runs one driver, although it may load it many times.
     tables: OnceLock<Tables>,
 }
 
-/// The image with its tables: the bytes as they were before relocation, which changes none of them.
+/// The image with its unwind tables. The bytes are those before relocation, which does not change the tables.
 struct Tables {
     bytes: Vec<u8>,
     exceptions: (u32, u32),
@@ -29,12 +29,12 @@ struct Tables {
 
 static IMAGE: Part<Image> = Part::new();
 
-/// Makes the image of a machine that of this process; a second one is refused.
+/// Makes this the image of this process. Later calls have no effect.
 pub(crate) fn attach(image: &'static Image) {
     IMAGE.attach(image);
 }
 
-/// An image was loaded.
+/// Records that an image was loaded.
 pub(crate) fn loaded(region: Region, layout: &Layout) {
     let Some(image) = IMAGE.find() else { return };
     let exceptions = layout.exceptions.unwrap_or_default();
@@ -43,14 +43,14 @@ pub(crate) fn loaded(region: Region, layout: &Layout) {
     image.base.store(region.base, Ordering::SeqCst);
 }
 
-/// The image was unloaded; its addresses are remembered.
+/// Records that the image was unloaded, and remembers its addresses.
 pub(crate) fn unloaded(region: Region) {
     let Some(image) = IMAGE.find() else { return };
     image.unloaded.lock().unwrap_or_else(PoisonError::into_inner).push(region);
     image.base.store(0, Ordering::SeqCst);
 }
 
-/// The functions of the driver.
+/// Returns the functions of the driver.
 pub(crate) fn functions() -> Option<Functions<'static>> {
     let tables = IMAGE.find()?.tables.get()?;
     Functions::new(&tables.bytes, tables.exceptions.0, tables.exceptions.1).ok()
@@ -62,49 +62,49 @@ fn region() -> Option<Region> {
     (region.base != 0).then_some(region)
 }
 
-/// The image that was unloaded and had an address.
+/// Returns the unloaded image that contained an address.
 fn former(address: u64) -> Option<Region> {
     let unloaded = IMAGE.find()?.unloaded.try_lock().ok()?;
     unloaded.iter().find(|region| region.contains(address)).copied()
 }
 
-/// How many images were unloaded so far.
+/// Returns the number of images that were unloaded so far.
 pub(crate) fn count_unloaded() -> usize {
     IMAGE.find().map_or(0, |image| image.unloaded.lock().unwrap_or_else(PoisonError::into_inner).len())
 }
 
-/// Whether an address is in the loaded image.
+/// Returns whether an address is in the loaded image.
 pub(crate) fn is_loaded(address: u64) -> bool {
     region().is_some_and(|region| region.contains(address))
 }
 
-/// Where the image begins or began that an address belongs to.
+/// Returns the base of the loaded or unloaded image that contains an address.
 pub(crate) fn base_of(address: u64) -> Option<u64> {
     let loaded = region().filter(|region| region.contains(address));
     loaded.or_else(|| former(address)).map(|region| region.base)
 }
 
-/// Whether an address is in an image that was unloaded.
+/// Returns whether an address is in an unloaded image.
 pub(crate) fn is_unloaded(address: u64) -> bool {
     !is_loaded(address) && former(address).is_some()
 }
 
-/// Whether an address is or was the driver's.
+/// Returns whether an address belongs or belonged to the driver.
 pub(crate) fn contains(address: u64) -> bool {
     base_of(address).is_some()
 }
 
-/// How many bytes from an address on can be read without leaving its page.
+/// Returns the number of bytes from an address to the end of its page, or 0 if it is not in the loaded image.
 pub(crate) fn readable_from(address: u64) -> u64 {
     if is_loaded(address) { PAGE - address % PAGE } else { 0 }
 }
 
-/// The address relative to its image, if it is in one.
+/// Returns the address relative to its image, if it is in one.
 pub(crate) fn rva(address: u64) -> Option<u64> {
     base_of(address).map(|base| address - base)
 }
 
-/// Why an address of the loaded image cannot be used.
+/// Explains why an address of the loaded image cannot be used.
 pub(crate) fn explain(address: u64) -> String {
     let rva = rva(address).unwrap_or_default();
     format!("image+{rva:#x} does not allow this: it is read-only, not executable, or was discarded after DriverEntry")

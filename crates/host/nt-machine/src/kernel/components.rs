@@ -1,6 +1,7 @@
-//! Modules with exports for drivers that this host does not model: what they are called in Microsoft's documentation.
+//! Modules that export routines to drivers but are not modelled by this host, with the names in Microsoft's
+//! documentation.
 
-/// File names in lower case, and the component.
+/// The file name in lower case, and the component.
 const COMPONENTS: [(&str, &str); 32] = [
     ("bthport.sys", "Bluetooth"),
     ("ci.dll", "code integrity"),
@@ -36,20 +37,20 @@ const COMPONENTS: [(&str, &str); 32] = [
     ("win32k.sys", "the window manager"),
 ];
 
-/// The component that a module belongs to; `None` for a module of the kernel, or one that nobody knows.
+/// Returns the component that a module belongs to, or `None` for a module of the kernel or an unknown one.
 #[must_use]
 pub fn component(module: &str) -> Option<&'static str> {
     COMPONENTS.iter().find(|(name, _)| name.eq_ignore_ascii_case(module)).map(|(_, component)| *component)
 }
 
-/// Whether routines of a module are looked for among those that this host has.
+/// Returns whether this host implements routines of a module.
 #[must_use]
 pub fn is_modelled(module: &str) -> bool {
     let modules = ["ntoskrnl.exe", "hal.dll", "wdfldr.sys", "wmilib.sys", "wpprecorder.sys"];
     modules.iter().any(|name| name.eq_ignore_ascii_case(module))
 }
 
-/// Why a routine of a module is not here.
+/// Explains why a routine of a module is not available.
 pub(crate) fn absence(module: &str, routine: &str) -> String {
     match component(module) {
         Some(component) => format!("{routine} belongs to {component} ({module}), which this host does not model"),

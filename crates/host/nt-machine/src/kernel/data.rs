@@ -1,6 +1,6 @@
-//! Exported variables: what a driver imports from the kernel that is no routine.
+//! Exported variables: the imports from the kernel that are not routines.
 //!
-//! An import of one is the address of a variable. `MmGetSystemRoutineAddress` finds them too.
+//! The import of a variable is its address. `MmGetSystemRoutineAddress` finds variables, too.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::config::Config;
 use crate::layout::{SID, THREAD};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _};
 
-/// What a variable holds when the driver is loaded.
+/// The value of a variable when the driver is loaded.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Byte(u8),
     Long(u32),
     Quad(u64),
-    /// The build number, with the bits of a free build.
+    /// The build number, with the bits that mark a free build.
     Build,
-    /// The address of an object type, which is opaque.
+    /// The address of an opaque object type.
     ObjectType,
     /// The address of the system process.
     Process,
-    /// A table; drivers only take its address.
+    /// A table. Drivers only take its address.
     Table,
     /// The address of `SE_EXPORTS`.
     Security,
@@ -29,7 +29,7 @@ enum Value {
 
 use Value::{Build, Byte, Long, ObjectType, Process, Quad, Security, Table};
 
-/// The variables, and their values on x64 with two processors and no debugger.
+/// The variables and their values on x64, with two processors and no debugger.
 const VARIABLES: [(&str, Value); 46] = [
     ("CmKeyObjectType", ObjectType),
     ("ExActivationObjectType", ObjectType),
@@ -79,23 +79,23 @@ const VARIABLES: [(&str, Value); 46] = [
     ("PsInitialSystemProcess", Process),
 ];
 
-/// Whether a name is that of a variable.
+/// Returns whether there is a variable with this name.
 pub(crate) fn is_variable(name: &str) -> bool {
     names().any(|known| known == name)
 }
 
-/// The names of all variables.
+/// Returns the names of all variables.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     VARIABLES.iter().map(|(name, _)| *name)
 }
 
-/// Bytes of a variable, and of an object type or a table behind the variables.
+/// The size of a variable, and of an object type or table after the variables, in bytes.
 const VARIABLE: u64 = 16;
 const OBJECT: u64 = 0x400;
 /// `ProcessObject`.
 const PROCESS: u8 = 3;
 
-/// The variables of a machine, and what they lead to.
+/// The variables of a machine, and the objects that they point to.
 #[derive(Default)]
 pub(crate) struct Variables {
     addresses: BTreeMap<&'static str, GuestPtr<u64>>,
@@ -103,25 +103,25 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    /// Bytes that they take.
+    /// The number of bytes that they take.
     pub(crate) const SIZE: u64 = VARIABLES.len() as u64 * (VARIABLE + OBJECT);
 
-    /// Makes them in pages that have room for them.
+    /// Creates the variables in pages that have room for them.
     pub(crate) fn new(config: &Config, start: GuestPtr<u8>) -> Self {
         make(config, start).or_stop()
     }
 
-    /// The address of a variable.
+    /// Returns the address of a variable.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
         self.addresses.get(name).map(|variable| variable.address())
     }
 
-    /// The object of the system's process.
+    /// Returns the object of the system process.
     pub(crate) const fn process(&self) -> GuestPtr<THREAD> {
         self.process
     }
 
-    /// The object type that a variable points to.
+    /// Returns the object type that a variable points to.
     pub(crate) fn object_type(&self, name: &str) -> Result<GuestPtr<Opaque>, Fault> {
         match self.addresses.get(name) {
             Some(variable) => variable.read().map(GuestPtr::new),
@@ -139,7 +139,7 @@ fn make(config: &Config, start: GuestPtr<u8>) -> Result<Variables, Fault> {
         if matches!(value, Process) {
             variables.process = object.cast();
             variables.process.Header().initialize(PROCESS, 0)?;
-            // Where the name of the process is, for those who ask.
+            // The process name, for routines that return it.
             variables.process.after::<u8>().write_all(b"System\0")?;
         }
         let variable = if matches!(value, Table) { object.cast() } else { variable };
@@ -164,7 +164,7 @@ fn write(place: GuestPtr<u64>, value: Value, object: GuestPtr<u8>, config: &Conf
     }
 }
 
-/// A member of `SE_EXPORTS`: the number of a privilege, or an identifier's authority and its parts.
+/// A member of `SE_EXPORTS`: the number of a privilege, or the authority and the subauthorities of a SID.
 #[derive(Clone, Copy)]
 enum Exported {
     Privilege(u64),
@@ -173,7 +173,7 @@ enum Exported {
 
 use Exported::{Identifier, Privilege};
 
-/// `SE_EXPORTS` up to the identifier of all application packages, in the order of ntifs.h.
+/// `SE_EXPORTS` up to the SID of all application packages, in the order of ntifs.h.
 const SECURITY: [Exported; 66] = [
     Privilege(2),
     Privilege(3),
@@ -211,7 +211,7 @@ const SECURITY: [Exported; 66] = [
     Identifier(5, &[3]),
     Identifier(5, &[4]),
     Identifier(5, &[18]),
-    // Administrators, users, guests, power users; operators of accounts, systems, printers and backups.
+    // Administrators, users, guests, power users; account, system, print and backup operators.
     Identifier(5, &[32, 544]),
     Identifier(5, &[32, 545]),
     Identifier(5, &[32, 546]),
@@ -238,7 +238,7 @@ const SECURITY: [Exported; 66] = [
     Privilege(33),
     Privilege(34),
     Privilege(35),
-    // The Internet user; labels from untrusted to system; owner rights; all application packages.
+    // The Internet user; integrity labels from untrusted to system; owner rights; all application packages.
     Identifier(5, &[17]),
     Identifier(16, &[0]),
     Identifier(16, &[0x1000]),
@@ -249,7 +249,7 @@ const SECURITY: [Exported; 66] = [
     Identifier(15, &[2, 1]),
 ];
 
-/// Writes `SE_EXPORTS` and behind it the identifiers.
+/// Writes `SE_EXPORTS`, followed by the SIDs.
 fn write_security(start: GuestPtr<u8>) -> Result<(), Fault> {
     let members = start.cast::<u64>();
     let mut identifier = members.at(SECURITY.len() as u64).cast::<u8>();

@@ -1,7 +1,8 @@
-//! The kernel that a driver finds: its routines by families, and the state behind them.
+//! The kernel that a driver calls: its routines, grouped in families, and their state.
 //!
-//! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which checks what holds for all of them
-//! (the IRQL, scripted failures, whether the run has ended) and then runs the routine on the host's stack.
+//! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which does what is common
+//! to all routines (checks the IRQL, injects failures, stops if the run has ended) and then runs the routine on the
+//! host's stack.
 
 pub(crate) mod components;
 pub(crate) mod data;
@@ -39,7 +40,7 @@ pub(crate) use table::{Entry, Table};
 
 use sync::scheduler::Scheduler;
 
-/// The families of the kernel's routines.
+/// Returns the kernel's routines of all families.
 pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
     let families: [&'static [&'static [Routine]]; 7] = [
         &etw::ROUTINES,
@@ -53,7 +54,8 @@ pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
     families.into_iter().flatten().copied().flatten()
 }
 
-/// What kind a client's request is: the IRP's major function, the same number as the framework's `WDF_REQUEST_TYPE`.
+/// The kind of a client's request: the IRP's major function, which is also the number in the framework's
+/// `WDF_REQUEST_TYPE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct RequestKind(u8);
@@ -71,50 +73,50 @@ impl RequestKind {
     /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`.
     pub const INTERNAL_DEVICE_CONTROL: Self = Self(0x0F);
 
-    /// Whether a request of this kind has a control code.
+    /// Returns whether a request of this kind has a control code.
     #[must_use]
     pub const fn has_code(self) -> bool {
         matches!(self, Self::DEVICE_CONTROL | Self::INTERNAL_DEVICE_CONTROL)
     }
 
-    /// The kind with a number.
+    /// Returns the kind with this number.
     #[must_use]
     pub const fn from_int(major: u8) -> Self {
         Self(major)
     }
 
-    /// Its number.
+    /// Returns its number.
     #[must_use]
     pub const fn as_int(self) -> u8 {
         self.0
     }
 }
 
-/// What a client asks of a device.
+/// A client's request to a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoRequest {
-    /// Its kind.
+    /// The kind of the request.
     pub kind: RequestKind,
     /// The control code, if it has one.
     pub code: u32,
-    /// The bytes that the client passes.
+    /// The bytes that the client sends.
     pub input: Vec<u8>,
-    /// Room for output, in bytes.
+    /// The size of the output buffer in bytes.
     pub output: u32,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
     pub status: NtStatus,
-    /// How many bytes the driver says it transferred.
+    /// The number of bytes that the driver reports as transferred.
     pub information: u64,
     /// The output.
     pub output: Vec<u8>,
 }
 
-/// Everything that a driver's calls change.
+/// All state that a driver's calls can change.
 pub(crate) struct Kernel {
     pub(crate) config: Config,
     pub(crate) engine: Engine,
@@ -129,15 +131,16 @@ pub(crate) struct Kernel {
     pub(crate) io: Mutex<io::request::Io>,
     pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
+    pub(crate) interrupts: Mutex<io::interrupt::Interrupts>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) registry: Mutex<registry::keys::Registry>,
     /// The page that Windows shares with every process.
     pub(crate) shared_data: shared_data::SharedData,
-    /// Why this Windows does not load the driver.
+    /// The reason why this Windows does not load the driver.
     pub(crate) refusal: Mutex<Option<String>>,
-    /// Serialises what the processor does with one instruction.
+    /// Serialises operations that are a single instruction on a processor.
     pub(crate) slists: Mutex<()>,
     /// The last random number.
     pub(crate) random: AtomicU64,
@@ -145,7 +148,7 @@ pub(crate) struct Kernel {
 
 static KERNEL: Part<Kernel> = Part::new();
 
-/// What a fault asks of this layer.
+/// The functions that fault handling calls in this layer.
 const HOOKS: Hooks = Hooks {
     page_in: pool::paging::bring_in,
     explain: explain_address,
@@ -154,28 +157,28 @@ const HOOKS: Hooks = Hooks {
     page_table: || kernel().table.page_table(),
 };
 
-/// Makes the kernel of a machine that of this process; a second one is refused.
+/// Makes this the kernel of this process. Later calls have no effect.
 pub(crate) fn attach(kernel: &'static Kernel) {
     if KERNEL.attach(kernel) {
-        // Events carry the time that the driver sees.
+        // Events have the time that the driver sees.
         kernel.engine.set_clock(|| kernel.scheduler.now());
         exception::attach(&HOOKS);
     }
 }
 
-/// The kernel of this process.
+/// Returns the kernel of this process.
 pub(crate) fn kernel() -> &'static Kernel {
     KERNEL.get()
 }
 
-/// Locks a part of the kernel. A thread that panicked with it ends the process anyway.
+/// Locks a part of the kernel. Ignores poisoning, because a panic ends the process anyway.
 pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Kernel {
     pub(crate) fn new(config: Config, table: Table) -> Self {
-        // Information classes that came later than this Windows are unknown to it.
+        // Information classes that were added after this Windows release are unknown to it.
         let os_build = config.os.build();
         let environment = Arc::new(etw::DriverView);
         let options = EngineOptions { record_calls: false, environment, os_build, ..EngineOptions::default() };
@@ -193,6 +196,7 @@ impl Kernel {
             io: Mutex::default(),
             tables: Mutex::default(),
             interfaces: Mutex::default(),
+            interrupts: Mutex::default(),
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
@@ -207,9 +211,9 @@ impl Kernel {
     }
 }
 
-/// Where a driver's calls arrive, on the host's stack: the number of the routine, its arguments, where it returns to, and the flags
-/// and the floating-point control of the driver. The
-/// common entry of all imports, which is below this layer, knows it by its name.
+/// Receives a driver's calls, on the host's stack. The arguments are the number of the routine, the address of its
+/// arguments, the return address, and the driver's flags and floating-point control. The common entry of all imports,
+/// in a layer below, refers to this function by name.
 #[unsafe(no_mangle)]
 extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64 {
     let call = || {
@@ -222,9 +226,9 @@ extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags:
     }
 }
 
-/// What the x64 calling convention asks of a caller, and a compiler never breaks: inline assembly does.
+/// Checks what the x64 calling convention requires of a caller. Compilers always comply; inline assembly may not.
 fn check_state(index: u32, from: u64, flags: u32, mxcsr: u32) {
-    /// The direction flag, and the bits of the floating-point control that no instruction sets by itself.
+    /// The direction flag, and the bits of the floating-point control that no instruction changes implicitly.
     const DIRECTION: u32 = 0x400;
     const CONTROL: u32 = 0xFFC0;
     let name = || Some(kernel().table.entry(index).name);
@@ -288,7 +292,8 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     value
 }
 
-/// Calls a callback of the driver and holds it to the rules: it returns at the IRQL it was called at, without a spin lock.
+/// Calls a callback of the driver and checks the rules: it must return at the IRQL it was called at, and must not hold
+/// a spin lock that it acquired.
 pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments: &[u64]) -> u64 {
     let target = target.address();
     if verify::is_stopped() {
@@ -328,12 +333,12 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     value
 }
 
-/// The call that is to blame; where none is known, the callback.
+/// Returns the call that caused a problem or, if it is unknown, the callback.
 fn at_or(call: u64, callback: u64) -> At {
     if image::contains(call) { At::Call(call) } else { At::Code(callback) }
 }
 
-/// What an address that faulted was.
+/// Explains the address of a fault.
 fn explain_address(address: u64) -> Option<(Rule, String)> {
     if image::is_unloaded(address) {
         return Some((Rule::CallbackAfterUnload, format!("{address:#x} is in the unloaded image")));

@@ -1,7 +1,7 @@
-//! The kernel's image in memory: a driver may look for it and search its exports.
+//! The kernel's image in memory. A driver may look for it and search its exports.
 //!
-//! Code that does so goes back page by page from the address of an export until it finds the headers. They stand in front of
-//! the stubs and the variables, with a directory of the names.
+//! Code that does so starts at the address of an export and goes back page by page until it finds the headers. They
+//! precede the stubs and the variables and contain a directory of the names.
 
 use std::io;
 
@@ -11,33 +11,34 @@ use crate::cpu::stubs::Stubs;
 use crate::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64, IMAGE_SECTION_HEADER};
 use crate::memory::{Fault, GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
 
-/// `MZ` and `PE`, as numbers.
+/// `MZ` and `PE` as numbers.
 const DOS_MAGIC: u16 = 0x5A4D;
 const NT_SIGNATURE: u32 = 0x4550;
 const AMD64: u16 = 0x8664;
 const PE32_PLUS: u16 = 0x020B;
-/// Executable, and its addresses may be above 2 GiB.
+/// Executable, and can handle addresses above 2 GiB.
 const CHARACTERISTICS: u16 = 0x22;
 const NATIVE: u16 = 1;
-/// `IMAGE_SCN_…`: what a section contains, and what may be done with it.
+/// `IMAGE_SCN_…`: the contents and the access rights of a section.
 const CODE: u32 = 1 << 5;
 const DATA: u32 = 1 << 6;
 const EXECUTE: u32 = 1 << 29;
 const READ: u32 = 1 << 30;
 const WRITE: u32 = 1 << 31;
-/// Names and rights of the sections: the export directory is read-only, as on Windows.
+/// The names and rights of the sections. The export directory is read-only, as on Windows.
 #[rustfmt::skip]
 const SECTIONS: [(&[u8; 8], u32); 3] =
     [(b".edata\0\0", READ | DATA), (b".text\0\0\0", READ | EXECUTE | CODE), (b".data\0\0\0", READ | WRITE | DATA)];
 
-/// Page tables of four levels and the page that they lead to; entries of a table; present, writable, accessed, changed.
+/// The number of pages for the page tables of four levels and the page that they lead to, the number of entries of a
+/// table, and the flags of an entry: present, writable, accessed, dirty.
 const TABLES: u64 = 5;
 const ENTRIES: usize = 512;
 const ENTRY: u64 = 0x63;
 
 const NAME: &str = "ntoskrnl.exe";
 
-/// The image: where it is, and its parts.
+/// The image: its address and its parts.
 pub(crate) struct Module {
     region: Region,
     pub(crate) stubs: Stubs,
@@ -45,7 +46,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Makes an image with stubs for `count` routines. `names` are the exports that are routines, with their numbers.
+    /// Creates an image with stubs for `count` routines. `names` lists the exported routines with their numbers.
     pub(crate) fn new(config: &Config, count: u32, names: &[(&'static str, u32)]) -> io::Result<Self> {
         let exported = names.len() + super::data::names().count() + 1;
         let text: usize =
@@ -66,18 +67,19 @@ impl Module {
         Ok(module)
     }
 
-    /// Where it is.
+    /// Returns the memory of the image, including the page tables after it.
     pub(crate) const fn region(&self) -> Region {
         self.region
     }
 
-    /// The highest of the page tables, for drivers that look at theirs. An address is its own physical address.
+    /// Returns the address of the top-level page table, for drivers that look at page tables. Physical addresses equal
+    /// virtual addresses.
     pub(crate) const fn page_table(&self) -> u64 {
         self.region.base + self.region.size - TABLES * PAGE
     }
 
-    /// Tables of four levels with one table each, that map every address to one empty page: a walk along them finds an
-    /// entry for each address, and a driver that changes the entry changes nothing else.
+    /// Writes tables of four levels, with one table per level, that map every address to one empty page. A walk along
+    /// them finds an entry for every address, and a driver that changes the entry changes nothing else.
     fn write_tables(&self) -> Result<(), Fault> {
         let first = GuestPtr::<[u64; ENTRIES]>::new(self.page_table());
         for level in 0..TABLES - 1 {
@@ -134,7 +136,7 @@ impl Module {
         Ok(())
     }
 
-    /// Writes the directory: addresses, names and ordinals in the order of the names, as a binary search wants them.
+    /// Writes the directory: addresses, names and ordinals, sorted by name, as a binary search requires.
     fn write_exports(&self, at: u64, names: &[(&'static str, u32)]) -> Result<(), Fault> {
         let routines = names.iter().map(|(name, number)| (*name, self.stubs.address(*number)));
         let variables = super::data::names().filter_map(|name| Some((name, self.variables.address(name)?)));

@@ -1,4 +1,4 @@
-//! What is in `KUSER_SHARED_DATA`: times, versions, processors.
+//! The contents of `KUSER_SHARED_DATA`: times, versions, processors.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use crate::kernel::sync::timer::TICK;
 use crate::layout::{KSYSTEM_TIME, KUSER_SHARED_DATA};
 use crate::memory::{Fault, GuestPtr, Protection, Region};
 
-/// `NtProductWinNt`: a client, not a server.
+/// `NtProductWinNt`: a workstation, not a server.
 const CLIENT: u32 = 1;
 /// `PROCESSOR_ARCHITECTURE_AMD64`.
 const AMD64: u16 = 9;
-/// `TickCountMultiplier`: milliseconds of a tick, with 24 bits behind the point.
+/// `TickCountMultiplier`: milliseconds per tick, as a fixed-point number with 24 fractional bits.
 const TICK_MULTIPLIER: u32 = ((TICK << 24) / 10_000) as u32;
-/// `PF_…` of what every x64 processor has: floating point by the processor, compare and exchange of 8 and 16 bytes, MMX, SSE,
-/// RDTSC, PAE, SSE2, SSE3, no execution of data.
+/// The `PF_…` features that every x64 processor has: hardware floating point, compare and exchange of 8 and 16 bytes,
+/// MMX, SSE, RDTSC, PAE, SSE2, SSE3, NX.
 const FEATURES: [u8; 9] = [2, 14, 3, 6, 8, 9, 10, 13, 12];
 const SYSTEM_ROOT: &str = "C:\\Windows";
 
@@ -25,7 +25,7 @@ pub(crate) struct SharedData {
 }
 
 impl SharedData {
-    /// A page with what does not change.
+    /// Creates the page with all contents that never change.
     pub(crate) fn new(config: &Config) -> Self {
         Self { page: make(config).ok() }
     }
@@ -74,7 +74,7 @@ fn refresh(page: GuestPtr<KUSER_SHARED_DATA>, now: u64) -> Result<(), Fault> {
     set(page.TickCount(), now / TICK)
 }
 
-/// The order in which Windows writes: a reader that finds both upper parts equal has a whole time.
+/// Writes a time in the same order as Windows: if a reader finds both upper parts equal, it has read a consistent time.
 fn set(time: GuestPtr<KSYSTEM_TIME>, value: u64) -> Result<(), Fault> {
     let high = (value >> 32) as u32;
     time.High2Time().write(high)?;

@@ -1,4 +1,4 @@
-//! All routines under their numbers, and the stubs that lead to them.
+//! The table of all routines by number, and the stubs that lead to them.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,26 +14,26 @@ use crate::config::Config;
 use crate::memory::Region;
 use crate::routine::{Fails, Routine};
 
-/// Room for imports that nobody has.
+/// The maximum number of unknown imports.
 const MOST_UNKNOWN: u32 = 1024;
 
-/// The step of the random numbers: 2^64 divided by the golden ratio.
+/// The increment of the random number generator: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// One number.
+/// An entry of the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) routine: Option<&'static Routine>,
 }
 
-/// The numbers, their stubs, and how often each was called.
+/// The table of routines: entries, stubs, and the number of calls of each routine.
 pub(crate) struct Table {
     entries: Vec<Entry>,
     numbers: HashMap<&'static str, u32>,
     module: Module,
     calls: Vec<AtomicU64>,
-    /// Module and name of each import that nobody has.
+    /// The module and name of each unknown import.
     unknown: Mutex<Vec<(&'static str, &'static str)>>,
     first_unknown: u32,
     os: Os,
@@ -42,7 +42,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Numbers the routines that drivers import, and behind them the framework's functions in their order.
+    /// Assigns numbers to the routines that drivers import, followed by the framework's functions in their order.
     pub(crate) fn new(
         config: &Config,
         routines: impl Iterator<Item = &'static Routine>,
@@ -81,7 +81,7 @@ impl Table {
         entry
     }
 
-    /// The module that an import which nobody has is from.
+    /// Returns the module that an unknown import comes from.
     pub(crate) fn module(&self, number: u32) -> &'static str {
         let index = number.checked_sub(self.first_unknown);
         index
@@ -89,27 +89,27 @@ impl Table {
             .map_or("ntoskrnl.exe", |(module, _)| module)
     }
 
-    /// Whether this Windows is to lack a routine.
+    /// Returns whether this Windows does not have a routine.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
         is_hidden(self.os, &self.hidden, name)
     }
 
-    /// The data that the kernel exports.
+    /// Returns the data that the kernel exports.
     pub(crate) const fn variables(&self) -> &Variables {
         &self.module.variables
     }
 
-    /// What the register for it says the page table is.
+    /// Returns the address of the page table, for reads of CR3.
     pub(crate) const fn page_table(&self) -> u64 {
         self.module.page_table()
     }
 
-    /// Where the kernel's image is.
+    /// Returns the memory of the kernel's image.
     pub(crate) const fn image(&self) -> Region {
         self.module.region()
     }
 
-    /// The address of a routine or of data, as a lookup finds it.
+    /// Returns the address of a routine or variable, or `None` if this Windows does not have it.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
         if self.is_hidden(name) {
             return None;
@@ -123,7 +123,7 @@ impl Table {
         }
     }
 
-    /// The address for an import: that of the routine, or of a trap with its name.
+    /// Returns the address for an import: that of the routine, or of a trap that reports its name.
     pub(crate) fn import(&self, module: &str, name: &str) -> u64 {
         let known = if is_modelled(module) { self.address(name) } else { None };
         known.unwrap_or_else(|| self.trap(module, name))
@@ -139,29 +139,29 @@ impl Table {
         self.module.stubs.address(number)
     }
 
-    /// How many functions the framework has.
+    /// Returns the number of functions of the framework.
     pub(crate) fn framework_functions(&self) -> u32 {
         self.first_unknown - self.first_of_framework()
     }
 
-    /// Whether a number is that of a function that the framework of this Windows does not have.
+    /// Returns whether a number belongs to a function that the framework of this Windows does not have.
     pub(crate) fn is_too_new(&self, number: u32) -> bool {
         number < self.first_unknown
             && number.checked_sub(self.first_of_framework()).is_some_and(|index| index >= self.os.kmdf().functions)
     }
 
-    /// The address of the framework's function with this index.
+    /// Returns the address of the framework's function with this index.
     pub(crate) fn framework(&self, index: u32) -> u64 {
         let first = self.first_of_framework();
         self.module.stubs.address(first + index)
     }
 
-    /// The number of the framework's first function: they stand behind the kernel's routines.
+    /// Returns the number of the framework's first function. They follow the kernel's routines.
     fn first_of_framework(&self) -> u32 {
         self.numbers.len() as u32
     }
 
-    /// Counts a call; returns what it is to fail with, if it is to fail.
+    /// Counts a call. Returns the value that it fails with, if a failure is injected.
     pub(crate) fn scripted(&self, number: u32, config: &Config) -> Option<u64> {
         let entry = self.entries.get(number as usize)?;
         let call = self.calls.get(number as usize)?.fetch_add(1, Ordering::Relaxed) + 1;
@@ -185,16 +185,16 @@ impl Table {
         }
     }
 
-    /// One time in eight.
+    /// Returns `true` with a probability of one in eight.
     fn chance(&self) -> bool {
-        // SplitMix64: repeatable, and small seeds that differ by one give sequences that have nothing in common.
+        // SplitMix64: repeatable, and seeds that differ by one give unrelated sequences.
         let mut x = self.random.fetch_add(GOLDEN, Ordering::Relaxed).wrapping_add(GOLDEN);
         x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         (x >> 33).is_multiple_of(8)
     }
 
-    /// The routines that were called and can fail, with how often.
+    /// Returns the routines that were called and that can fail, with the number of calls of each.
     pub(crate) fn fallible_calls(&self) -> Vec<(String, u64)> {
         let calls = self.entries.iter().zip(&self.calls);
         calls

@@ -72,8 +72,8 @@ layout! {
         Padding5: u64,
     }
 
-    /// Microsoft's headers have the first members; the others are Windows' own affair, and of what is behind them only
-    /// the link to the device below is used here.
+    /// Microsoft's headers declare the first members only. The others are internal to Windows; of these, only the link
+    /// to the device below is used here.
     DEVOBJ_EXTENSION: 0x48 {
         Type: u16,
         Size: u16,
@@ -127,7 +127,7 @@ layout! {
 }
 
 impl GuestPtr<DEVICE_OBJECT> {
-    /// What the I/O manager has about a device. Only objects of its own have it.
+    /// Returns the I/O manager's data about a device. Only device objects of the I/O manager have it.
     pub(crate) fn extension(self) -> Result<GuestPtr<DEVOBJ_EXTENSION>, Fault> {
         self.DeviceObjectExtension().read()
     }

@@ -1,4 +1,4 @@
-//! Exceptions: what handlers are passed, and where it lies on the driver's stack.
+//! Exceptions: the arguments of handlers, and their layout on the driver's stack.
 
 use etw_types::NtStatus;
 
@@ -21,7 +21,7 @@ layout! {
         ContextRecord: GuestPtr<CONTEXT>,
     }
 
-    /// The registers of x64. `General` are those from `Rax` to `R15`; `FltSave` is written out as far as it is used.
+    /// The x64 registers. `General` holds `Rax` to `R15`. Of `FltSave`, only the parts that are used here have members.
     CONTEXT: 0x4D0 {
         Home: [u64; 6],
         ContextFlags: u32,
@@ -70,8 +70,8 @@ layout! {
         JumpTarget: u32,
     }
 
-    /// An exception on the driver's stack. It begins like a crossing, with a mark in place of a caller, and ends in some
-    /// bytes that are left free for the way back.
+    /// An exception on the driver's stack. It begins like a crossing, with a marker in place of the return address. It
+    /// ends with free bytes, which are used when the driver resumes.
     EXCEPTION_AREA: 0x660 {
         Crossing: super::frame::CROSSING,
         Padding1: [u64; 3],

@@ -1,11 +1,11 @@
-//! Frames and blocks of this host's own, which its assembly code and its Rust code share.
+//! Stack frames and blocks of this host that its assembly code and its Rust code share.
 
 use super::layout;
 use crate::memory::{GuestPtr, Opaque};
 
 layout! {
-    /// What lies at a thread's GS base: the processor control region as far as compiled drivers look into it, the current
-    /// thread's object, and where the host's and the driver's stacks continue.
+    /// The block at a thread's GS base: the members of the processor control region that compiled drivers use, the
+    /// current thread's object, and where the host's and the driver's stacks continue.
     PROCESSOR_BLOCK: 0x4000 {
         Unused1: [u64; 3],
         SelfPcr: GuestPtr<PROCESSOR_BLOCK>,
@@ -23,22 +23,22 @@ layout! {
         Unused5: [u64; 1022],
     }
 
-    /// What the common entry of all imports leaves on the driver's stack: the registers that the caller keeps, from r15
-    /// to rbx, and where the call returns to.
+    /// What the common entry of all imports stores on the driver's stack: the caller's nonvolatile registers, from r15
+    /// to rbx, and the return address.
     CROSSING: 0x48 {
         Kept: [u64; 8],
         Return: u64,
     }
 
-    /// What the common entry keeps on the host's stack: xmm6 to xmm15, and where the driver's stack continued before.
+    /// What the common entry stores on the host's stack: xmm6 to xmm15, and where the driver's stack continued before.
     HOST_FRAME: 0xB0 {
         Vectors: [u128; 10],
         Level: u64,
         Padding: u64,
     }
 
-    /// What a call into the driver leaves on its stack: arguments, where that stack continued before, which is the
-    /// crossing of the routine that calls back, and a word to know the frame by.
+    /// What a call into the driver stores on its stack: the arguments, where that stack continued before (the crossing
+    /// of the routine that calls back), and a word that identifies the frame.
     CALL_FRAME: 0x60 {
         Arguments: [u64; 10],
         Link: GuestPtr<CROSSING>,

@@ -1,4 +1,4 @@
-//! The headers of an image in memory, as code that looks for one reads them.
+//! The headers of an image in memory, for code that parses them.
 
 use super::layout;
 
@@ -24,7 +24,7 @@ layout! {
         Size: u32,
     }
 
-    /// 64-bit members are pairs of words: the headers follow a signature of four bytes.
+    /// The headers follow a signature of four bytes, so 64-bit members are pairs of 32-bit words.
     IMAGE_OPTIONAL_HEADER64: 0xF0 {
         Magic: u16,
         LinkerVersion: [u8; 2],

@@ -1,8 +1,9 @@
-//! The structures that a driver and the kernel share, as x64 Windows lays them out.
+//! The structures that a driver and the kernel share, with their layout on x64 Windows.
 //!
-//! Types and members have the names of Microsoft's headers. [`layout!`] declares a structure without padding and, for each
-//! member, a method of `GuestPtr` that leads to it: `irp.IoStatus().Status().read()?`. So no code has an offset of its own.
-//! A test compares sizes and offsets with Microsoft's metadata, if it has the structure.
+//! Types and members have the names of Microsoft's headers. [`layout!`] declares a structure without padding and, for
+//! each member, a method of `GuestPtr` that returns the member's address: `irp.IoStatus().Status().read()?`. So no
+//! other code contains offsets. A test compares sizes and offsets with Microsoft's metadata for the structures that it
+//! has.
 
 #![allow(
     non_snake_case,
@@ -16,6 +17,7 @@ mod device;
 mod exception;
 mod frame;
 mod image;
+mod interrupt;
 mod notify;
 mod packet;
 mod security;
@@ -26,6 +28,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod wdf;
+mod wmi;
 
 pub(crate) use device::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, FILE_OBJECT};
 pub(crate) use exception::{
@@ -33,9 +36,16 @@ pub(crate) use exception::{
 };
 pub(crate) use frame::{CALL_FRAME, CROSSING, HOST_FRAME, PROCESSOR_BLOCK};
 pub(crate) use image::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64, IMAGE_SECTION_HEADER};
+pub(crate) use interrupt::{
+    CM_PARTIAL_RESOURCE_DESCRIPTOR, CM_RESOURCE_LIST, INTERRUPT_OBJECT, IO_CONNECT_INTERRUPT_PARAMETERS,
+    IO_DISCONNECT_INTERRUPT_PARAMETERS, IO_INTERRUPT_MESSAGE_INFO, IO_INTERRUPT_MESSAGE_INFO_ENTRY,
+    WDF_INTERRUPT_CONFIG, WDF_INTERRUPT_INFO,
+};
 pub(crate) use notify::{
     IMAGE_INFO, OB_CALLBACK_REGISTRATION, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
-    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, REG_SET_VALUE_KEY_INFORMATION,
+    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, REG_CREATE_KEY_INFORMATION, REG_DELETE_KEY_INFORMATION,
+    REG_NAME_KEY_INFORMATION, REG_POST_OPERATION_INFORMATION, REG_QUERY_VALUE_KEY_INFORMATION,
+    REG_SET_VALUE_KEY_INFORMATION,
 };
 pub(crate) use packet::{IO_STACK_LOCATION, IO_STATUS_BLOCK, IRP, MDL};
 pub(crate) use security::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE, SECURITY_SUBJECT_CONTEXT, SID};
@@ -54,12 +64,16 @@ pub(crate) use sync::{
 pub(crate) use wdf::{
     WDF_BIND_INFO, WDF_BIND_INFO2, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO,
     WDF_DEVICE_PNP_CALLBACKS, WDF_DRIVER_CONFIG, WDF_DRIVER_GLOBALS, WDF_DRIVER_VERSION_AVAILABLE_PARAMS,
-    WDF_FILEOBJECT_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_IO_TYPE_CONFIG, WDF_MEMORY_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES,
-    WDF_OBJECT_CONTEXT_TYPE_INFO, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_PARAMETERS, WDF_REQUEST_SEND_OPTIONS,
-    WDF_TIMER_CONFIG, WDF_WORK_CONFIG, WDFMEMORY_OFFSET,
+    WDF_FILEOBJECT_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_IO_TARGET_OPEN_PARAMS, WDF_IO_TYPE_CONFIG, WDF_MEMORY_DESCRIPTOR,
+    WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_PARAMETERS,
+    WDF_REQUEST_SEND_OPTIONS, WDF_TIMER_CONFIG, WDF_WORK_CONFIG, WDFMEMORY_OFFSET,
 };
 
-/// Declares structures: a name and a size, and all members. Padding has members of its own.
+pub(crate) use wmi::{
+    WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG, WMIGUIDREGINFO, WMILIB_CONTEXT, WNODE_HEADER, WNODE_INSTANCE,
+};
+
+/// Declares structures: the name, the size, and all members. Padding is declared as members, too.
 macro_rules! layout {
     ($($(#[$meta:meta])* $name:ident: $size:literal { $($member:ident: $type:ty,)* })*) => {
         $(
@@ -78,7 +92,8 @@ macro_rules! layout {
                 assert!(0 $(+ is_plain::<$type>())* == $size, "a structure without padding, of plain members");
             };
 
-            // SAFETY: all members are plain, and their sizes add up to that of the structure: there is no padding.
+            // SAFETY: all members are plain, and their sizes add up to the size of the structure, so there is no
+            // padding.
             unsafe impl $crate::memory::Plain for $name {}
 
             impl $crate::memory::GuestPtr<$name> {

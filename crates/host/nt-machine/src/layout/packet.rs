@@ -15,7 +15,7 @@ layout! {
         Information: u64,
     }
 
-    /// `AssociatedIrp`, `Overlay` and `Tail` are unions; their members here are those that drivers use.
+    /// `AssociatedIrp`, `Overlay` and `Tail` are unions. The members here are those that drivers use.
     IRP: 0xD0 {
         Type: u16,
         Size: u16,
@@ -62,7 +62,7 @@ layout! {
         Context: u64,
     }
 
-    /// Numbers of pages follow.
+    /// Followed by page frame numbers.
     MDL: 0x30 {
         Next: GuestPtr<MDL>,
         Size: u16,

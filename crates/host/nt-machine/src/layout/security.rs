@@ -1,17 +1,17 @@
-//! Security descriptors and what they are made of.
+//! Security descriptors and their parts.
 
 use super::layout;
 use crate::memory::{Fault, GuestPtr};
 
 layout! {
-    /// Parts of 32 bits follow.
+    /// Followed by the subauthorities, 32 bits each.
     SID: 8 {
         Revision: u8,
         SubAuthorityCount: u8,
         IdentifierAuthority: [u8; 6],
     }
 
-    /// Entries follow.
+    /// Followed by the entries.
     ACL: 8 {
         AclRevision: u8,
         Sbz1: u8,
@@ -20,7 +20,7 @@ layout! {
         Sbz2: u16,
     }
 
-    /// `ACCESS_ALLOWED_ACE` up to its identifier.
+    /// `ACCESS_ALLOWED_ACE` up to its SID.
     ACE: 8 {
         AceType: u8,
         AceFlags: u8,
@@ -49,7 +49,7 @@ layout! {
         Dacl: u32,
     }
 
-    /// The members behind the tokens are Windows' own affair.
+    /// The members after the tokens are internal to Windows.
     SECURITY_SUBJECT_CONTEXT: 0x20 {
         ClientToken: u64,
         ImpersonationLevel: u32,
@@ -60,12 +60,12 @@ layout! {
 }
 
 impl GuestPtr<SID> {
-    /// Bytes of an identifier with so many parts.
+    /// Returns the size of a SID with this number of subauthorities, in bytes.
     pub(crate) const fn size_with(parts: u8) -> u64 {
         size_of::<SID>() as u64 + parts as u64 * 4
     }
 
-    /// Bytes of this one.
+    /// Returns the size of this SID in bytes.
     pub(crate) fn size(self) -> Result<u64, Fault> {
         Ok(Self::size_with(self.SubAuthorityCount().read()?))
     }

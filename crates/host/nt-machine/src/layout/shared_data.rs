@@ -9,7 +9,7 @@ layout! {
         High2Time: u32,
     }
 
-    /// Up to what drivers look at; the rest of the page is zero.
+    /// The members that drivers read; the rest of the page is zero.
     KUSER_SHARED_DATA: 0x400 {
         TickCountLowDeprecated: u32,
         TickCountMultiplier: u32,

@@ -20,14 +20,14 @@ layout! {
     }
 }
 
-/// Units after which a string without an end is cut.
+/// The maximum number of units that are read from a string without a terminator.
 const LONGEST: u64 = 0x8000;
 
 macro_rules! counted {
     ($($string:ident of $unit:ty;)*) => {
         $(
             impl GuestPtr<$string> {
-                /// The units; none for NULL.
+                /// Reads the units; none if this is NULL.
                 pub(crate) fn units(self) -> Result<Vec<$unit>, Fault> {
                     if self.is_null() {
                         return Ok(Vec::new());
@@ -52,26 +52,26 @@ counted! {
 }
 
 impl GuestPtr<UNICODE_STRING> {
-    /// The text; empty for NULL.
+    /// Reads the text; empty if this is NULL.
     pub(crate) fn text(self) -> Result<String, Fault> {
         self.units().map(|units| String::from_utf16_lossy(&units))
     }
 }
 
 impl GuestPtr<u8> {
-    /// The bytes of a string up to its zero.
+    /// Reads the bytes of a string up to its terminator.
     pub(crate) fn terminated(self) -> Result<Vec<u8>, Fault> {
         self.until(0, LONGEST)
     }
 }
 
 impl GuestPtr<u16> {
-    /// The units of a string up to its zero.
+    /// Reads the units of a string up to its terminator.
     pub(crate) fn terminated(self) -> Result<Vec<u16>, Fault> {
         self.until(0, LONGEST)
     }
 
-    /// The text of a string up to its zero; empty for NULL.
+    /// Reads the text of a string up to its terminator; empty if this is NULL.
     pub(crate) fn text(self) -> Result<String, Fault> {
         if self.is_null() {
             return Ok(String::new());

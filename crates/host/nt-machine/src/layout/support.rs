@@ -1,4 +1,4 @@
-//! Lists, bit maps, work items and what else the executive and the runtime library share with drivers.
+//! Lists, bitmaps, work items and other structures that the executive and the runtime library share with drivers.
 
 use etw_types::NtStatus;
 
@@ -18,7 +18,7 @@ layout! {
         Next: GuestPtr<SINGLE_LIST_ENTRY>,
     }
 
-    /// The bits are Windows' own affair: only the size is Microsoft's.
+    /// The members are internal to Windows: only the size matches Microsoft's.
     SLIST_HEADER: 0x10 {
         Depth: u16,
         Unused: [u16; 3],
@@ -68,7 +68,7 @@ layout! {
         TableContext: u64,
     }
 
-    /// A queue that drivers fill through routines of their own.
+    /// A cancel-safe queue, which drivers fill through routines of their own.
     IO_CSQ: 0x40 {
         Type: u32,
         Padding: u32,
@@ -138,7 +138,7 @@ layout! {
         Padding3: u32,
     }
 
-    /// `DumpData` and strings follow.
+    /// Followed by the rest of `DumpData` and by strings.
     IO_ERROR_LOG_PACKET: 0x30 {
         MajorFunctionCode: u8,
         RetryCount: u8,
@@ -157,7 +157,8 @@ layout! {
         Padding2: u32,
     }
 
-    /// What headers inline into drivers: list head, limits, counts, routines. Not in Microsoft's metadata.
+    /// The members that inline functions of the headers access: list head, limits, counts, routines. Not in Microsoft's
+    /// metadata.
     GENERAL_LOOKASIDE: 0x80 {
         ListHead: SLIST_HEADER,
         Depth: u16,
@@ -198,7 +199,7 @@ layout! {
         Type: u32,
     }
 
-    /// Opaque on Windows; also what `IoInitializeTimer` makes.
+    /// Opaque on Windows. `IoInitializeTimer` creates one, too.
     EX_TIMER: 0x20 {
         Callback: GuestPtr<Code>,
         Context: u64,
@@ -211,7 +212,7 @@ layout! {
         Unused: [u64; 11],
     }
 
-    /// Opaque on Windows: a thread or process that can be waited for.
+    /// A thread or process that can be waited for. Opaque on Windows.
     THREAD: 0x100 {
         Header: DISPATCHER_HEADER,
         Unused: [u64; 29],
@@ -219,13 +220,13 @@ layout! {
 }
 
 impl GuestPtr<LIST_ENTRY> {
-    /// `InitializeListHead`: an empty list leads to itself.
+    /// `InitializeListHead`: makes the list empty, so that it points to itself.
     pub(crate) fn initialize(self) -> Result<(), Fault> {
         self.Flink().write(self)?;
         self.Blink().write(self)
     }
 
-    /// Puts an entry right behind this one.
+    /// Inserts an entry right after this one.
     pub(crate) fn insert(self, entry: Self) -> Result<(), Fault> {
         let after = self.Flink().read()?;
         entry.Flink().write(after)?;
@@ -234,7 +235,7 @@ impl GuestPtr<LIST_ENTRY> {
         after.Blink().write(entry)
     }
 
-    /// Takes an entry out of its list.
+    /// Removes this entry from its list.
     pub(crate) fn unlink(self) -> Result<(), Fault> {
         let (after, before) = (self.Flink().read()?, self.Blink().read()?);
         before.Flink().write(after)?;
@@ -243,12 +244,12 @@ impl GuestPtr<LIST_ENTRY> {
 }
 
 impl GuestPtr<GUID> {
-    /// The id.
+    /// Reads the GUID.
     pub(crate) fn id(self) -> Result<etw_types::Guid, Fault> {
         self.Data().read().map(etw_types::Guid::from_bytes_le)
     }
 
-    /// Stores an id.
+    /// Writes the GUID.
     pub(crate) fn set_id(self, id: etw_types::Guid) -> Result<(), Fault> {
         self.Data().write(id.to_bytes_le())
     }

@@ -1,4 +1,4 @@
-//! Dispatcher objects, deferred calls and locks.
+//! Dispatcher objects, DPCs and locks.
 
 use super::layout;
 use super::support::{LIST_ENTRY, SINGLE_LIST_ENTRY};
@@ -93,7 +93,8 @@ layout! {
         Padding: [u8; 7],
     }
 
-    /// Opaque on Windows. Its size is that of 64-bit headers; Microsoft's metadata lacks the member that only they have.
+    /// Opaque on Windows. The size is that of the 64-bit headers; Microsoft's metadata lacks a member that only these
+    /// have.
     ERESOURCE: 0x68 {
         Readers: u32,
         WriterDepth: u32,
@@ -101,7 +102,7 @@ layout! {
         Unused: [u64; 11],
     }
 
-    /// `IO_REMOVE_LOCK` without what checked builds add.
+    /// `IO_REMOVE_LOCK` without the members that checked builds add.
     IO_REMOVE_LOCK: 0x20 {
         Removed: u8,
         Reserved: [u8; 3],
@@ -111,7 +112,7 @@ layout! {
 }
 
 impl GuestPtr<DISPATCHER_HEADER> {
-    /// Makes it an object of a kind that nobody waits for.
+    /// Initialises an object of this type and state for which no thread waits.
     pub(crate) fn initialize(self, kind: u8, state: i32) -> Result<(), Fault> {
         self.cast::<u32>().write(kind.into())?;
         self.SignalState().write(state)?;

@@ -1,4 +1,4 @@
-//! Sizes and offsets against Microsoft's metadata.
+//! Compares sizes and offsets with Microsoft's metadata.
 
 use std::mem::{offset_of, size_of};
 
@@ -14,7 +14,7 @@ use windows_sys::Win32::System::WindowsProgramming as programming;
 
 use super::*;
 
-/// Compares a structure: its size, members with the same names, and members that have another name or place there.
+/// Compares a structure: its size, members with the same names, and members that have a different name or place there.
 macro_rules! same {
     ($name:ident, $theirs:path { $($member:ident)* $(; $($ours:ident = $($part:ident).+),*)? }) => {{
         type Theirs = $theirs;
@@ -40,7 +40,7 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
     });
 }
 
-/// The headers align a device object to 16 bytes, the metadata does not: only the size differs.
+/// The headers align a device object to 16 bytes, but the metadata does not, so the size differs.
 #[test]
 fn device_objects_have_the_offsets_of_microsofts_metadata() {
     macro_rules! offsets {
@@ -56,7 +56,7 @@ fn device_objects_have_the_offsets_of_microsofts_metadata() {
     assert_eq!(size_of::<DEVICE_OBJECT>(), size_of::<wdk::DEVICE_OBJECT>().next_multiple_of(16));
 }
 
-/// The metadata is from headers without the last member of the packet's tail, `IrpExtension`.
+/// The metadata comes from headers that lack `IrpExtension`, the last member of the packet's tail.
 #[test]
 fn packets_have_the_layouts_of_microsofts_metadata() {
     same!(IO_STATUS_BLOCK, io::IO_STATUS_BLOCK { Information; Status = Anonymous });
@@ -151,7 +151,7 @@ fn what_exception_handlers_are_passed_has_the_layout_of_microsofts_metadata() {
     assert_eq!(offset_of!(CONTEXT, XmmRegisters), saved + offset_of!(debug::XSAVE_FORMAT, XmmRegisters));
 }
 
-/// Ours ends where the metadata's goes on with what no driver reads.
+/// Our structure is shorter: it lacks the last members, which no driver reads.
 #[test]
 fn the_shared_page_has_the_offsets_of_microsofts_metadata() {
     macro_rules! offsets {

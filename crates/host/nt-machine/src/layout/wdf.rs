@@ -1,7 +1,9 @@
-//! What drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of these; the sizes are those that
-//! drivers put into them, which the framework checks.
+//! The structures that drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of them. Their
+//! sizes are those that drivers store in them and that the framework checks.
 
+use super::device::{DEVICE_OBJECT, FILE_OBJECT};
 use super::layout;
+use super::string::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, Opaque};
 
 layout! {
@@ -17,7 +19,7 @@ layout! {
         Module: GuestPtr<Opaque>,
     }
 
-    /// What newer drivers pass: the addresses of variables of theirs as well.
+    /// Passed by newer drivers: contains the addresses of some of the driver's variables as well.
     WDF_BIND_INFO2: 0x58 {
         Info: WDF_BIND_INFO,
         MinimumVersionRequired: GuestPtr<u32>,
@@ -27,7 +29,7 @@ layout! {
         StructTable: GuestPtr<GuestPtr<u64>>,
     }
 
-    /// Here as far as the framework's stub in a driver looks into it.
+    /// The members that the framework's stub in a driver accesses.
     WDF_DRIVER_GLOBALS: 0x38 {
         Driver: u64,
         Unused: [u64; 5],
@@ -71,7 +73,7 @@ layout! {
         MinorVersion: u32,
     }
 
-    /// `WDF_PNPPOWER_EVENT_CALLBACKS` as of 1.9; later ones have a callback more.
+    /// `WDF_PNPPOWER_EVENT_CALLBACKS` as of 1.9; later versions have one more callback.
     WDF_DEVICE_PNP_CALLBACKS: 136 {
         Size: u32,
         Padding: u32,
@@ -128,8 +130,8 @@ layout! {
         DeviceControlIoType: u32,
     }
 
-    /// As of 1.9; later ones end in a member for the driver. `EvtIo`: default, read, write, device control, internal device
-    /// control.
+    /// As of 1.9; later versions have a member for the driver at the end. `EvtIo`: default, read, write, device
+    /// control, internal device control.
     WDF_IO_QUEUE_CONFIG: 88 {
         Size: u32,
         DispatchType: u32,
@@ -145,12 +147,35 @@ layout! {
         Padding2: u32,
     }
 
-    /// The union's members are pairs of words: buffer and length, list and length, memory and offsets.
+    /// The members of the union are pairs of words: buffer and length, MDL and length, memory and offsets.
     WDF_MEMORY_DESCRIPTOR: 24 {
         Type: u32,
         Padding: u32,
         First: u64,
         Second: u64,
+    }
+
+    WDF_IO_TARGET_OPEN_PARAMS: 120 {
+        Size: u32,
+        Type: u32,
+        EvtIoTargetQueryRemove: GuestPtr<Code>,
+        EvtIoTargetRemoveCanceled: GuestPtr<Code>,
+        EvtIoTargetRemoveComplete: GuestPtr<Code>,
+        TargetDeviceObject: GuestPtr<DEVICE_OBJECT>,
+        TargetFileObject: GuestPtr<FILE_OBJECT>,
+        TargetDeviceName: UNICODE_STRING,
+        DesiredAccess: u32,
+        ShareAccess: u32,
+        FileAttributes: u32,
+        CreateDisposition: u32,
+        CreateOptions: u32,
+        Padding1: u32,
+        EaBuffer: GuestPtr<Opaque>,
+        EaBufferLength: u32,
+        Padding2: u32,
+        AllocationSize: GuestPtr<u64>,
+        FileInformation: u32,
+        Padding3: u32,
     }
 
     WDF_REQUEST_SEND_OPTIONS: 16 {
@@ -176,7 +201,7 @@ layout! {
         Parameters: [u64; 4],
     }
 
-    /// Newer versions end in a member for a tolerable delay.
+    /// `TolerableDelay` exists in newer versions only.
     WDF_TIMER_CONFIG: 32 {
         Size: u32,
         Padding1: u32,

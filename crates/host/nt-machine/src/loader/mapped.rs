@@ -1,4 +1,4 @@
-//! An image in memory, with the rights of its sections.
+//! An image in memory, with the access rights of its sections.
 
 use std::io;
 
@@ -6,20 +6,20 @@ use pe_image::{Layout, Section};
 
 use crate::memory::{GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
 
-/// An image that was mapped, relocated and bound.
+/// An image that is mapped, relocated and bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Mapped {
     region: Region,
     sections: Vec<Section>,
     headers: u32,
     entry: u32,
-    /// Sections share pages, which then have all rights.
+    /// Whether sections share pages. If so, all pages have all rights.
     shares_pages: bool,
 }
 
 impl Mapped {
-    /// Maps an image at an address of the system's choice. `resolve` returns the address for each import;
-    /// `check` and `dispatch` are what control flow guard's pointers are to lead to.
+    /// Maps an image at an address that the system chooses. `resolve` returns the address of each import. `check` and
+    /// `dispatch` are the targets of the pointers of Control Flow Guard.
     pub(crate) fn new(
         layout: &Layout,
         cookie: u64,
@@ -70,7 +70,7 @@ impl Mapped {
         }
     }
 
-    /// The rights that a section has while it is there.
+    /// Returns the access rights of a section.
     fn rights(section: &Section) -> Protection {
         match (section.is_writable(), section.is_executable()) {
             (true, true) => Protection::All,
@@ -84,9 +84,9 @@ impl Mapped {
         (self.region.base + u64::from(section.rva), u64::from(section.memory_size()).next_multiple_of(PAGE))
     }
 
-    /// Takes away what is for initialisation only.
+    /// Removes access to the sections that are for initialisation only.
     pub(crate) fn discard(&self) {
-        // Pages that sections share stay.
+        // If sections share pages, nothing is discarded.
         let discarded = |section: &&Section| section.is_discardable() && !self.shares_pages;
         for section in self.sections.iter().filter(discarded) {
             let (start, size) = self.range(section);
@@ -94,12 +94,12 @@ impl Mapped {
         }
     }
 
-    /// Takes everything away. The addresses stay taken, so that a late call of them is noticed.
+    /// Removes access to the whole image. Its addresses stay reserved, so that late calls are noticed.
     pub(crate) fn withdraw(&self) {
         protect(self.region.base, self.region.size, Protection::None);
     }
 
-    /// First address, size and rights of each section that may be paged out.
+    /// Returns the first address, the size and the rights of each pageable section.
     pub(crate) fn pageable(&self) -> Vec<(u64, u64, Protection)> {
         let pageable = |section: &&Section| section.is_pageable() && !section.is_discardable() && !self.shares_pages;
         let sections = self.sections.iter().filter(pageable);

@@ -1,6 +1,6 @@
-//! From the bytes of a `.sys` file to code that can run.
+//! Turns the bytes of a `.sys` file into code that can run.
 //!
-//! [`plan`] is safe code over bytes that nobody vouches for. Only [`Mapped`] touches memory, and only with what a plan has
+//! [`plan`] is safe code that reads untrusted bytes. Only [`Mapped`] writes to memory, and only what a plan has
 //! checked.
 
 mod mapped;
@@ -11,8 +11,8 @@ use pe_image::Image;
 pub(crate) use mapped::Mapped;
 pub use pe_image::{Error as ImageError, Imported as ImportName, Layout};
 
-/// Rules of Windows' loader that do not matter here: the first three concern the file and are restored by signing it, the
-/// others depend on the release of Windows and are looked at when the driver is loaded.
+/// Rules of the Windows loader that are not applied here. The first three concern the file and are satisfied by signing
+/// it. The others depend on the Windows release and are checked when the driver is loaded.
 const NOT_ASKED_FOR: [&str; 6] =
     ["checksum", "signature", "signature-place", "subsystem-version", "missing-import", "kmdf-version"];
 
@@ -20,7 +20,8 @@ const NOT_ASKED_FOR: [&str; 6] =
 ///
 /// # Errors
 ///
-/// Names the field when the bytes are no x64 driver, a damaged one, or one that Windows would refuse to load.
+/// Fails if the bytes are not an x64 driver, are damaged, or are a driver that Windows would refuse to load. The error
+/// names the field.
 pub fn plan(file: &[u8]) -> Result<Layout, ImageError> {
     plan_image(file, &Image::parse(file)?)
 }
@@ -29,7 +30,7 @@ pub fn plan(file: &[u8]) -> Result<Layout, ImageError> {
 ///
 /// # Errors
 ///
-/// As for [`plan`].
+/// Fails like [`plan`].
 pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
     Layout::check_headers(image)?;
     let verdict = Verdict::of(image, Target::default());
@@ -39,7 +40,7 @@ pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
     Layout::of(file, image)
 }
 
-/// What memory integrity would refuse and Windows without it loads.
+/// Returns the properties of the image that memory integrity would refuse. Windows without it loads the driver.
 #[must_use]
 pub fn notes(image: &Image) -> Vec<String> {
     let verdict = Verdict::of(image, Target::default());

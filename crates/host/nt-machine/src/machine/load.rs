@@ -1,4 +1,4 @@
-//! Loading and unloading a driver, and what must be gone afterwards.
+//! Loads and unloads a driver, and checks that nothing is left afterwards.
 
 use std::io as std_io;
 
@@ -8,7 +8,7 @@ use super::{Machine, parts, plug};
 use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::image;
-use crate::kernel::io::{device, registration};
+use crate::kernel::io::{device, interrupt, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
@@ -21,10 +21,10 @@ use crate::routine::PASSIVE;
 use crate::verify::{self, Rule};
 use crate::wdf;
 
-/// What Windows' loader replaces: the value that a linker puts into the security cookie.
+/// The bits of the security cookie that the loader sets in place of the linker's default: the upper 16 bits are zero.
 const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
 
-/// Why this Windows does not even map the driver.
+/// Returns why this Windows does not even map the driver.
 fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
     let (os, needed) = (kernel().config.os, layout.subsystem_version);
     let nt = os.nt_version();
@@ -40,12 +40,12 @@ fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
     })
 }
 
-/// What became of loading a driver.
+/// The result of loading a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loaded {
-    /// Its entry point returned this.
+    /// The driver's entry point was called and returned this status.
     Entered(NtStatus),
-    /// This Windows does not load it: the status, and the reason.
+    /// This Windows does not load the driver: the status and the reason.
     Refused(NtStatus, String),
 }
 
@@ -54,25 +54,25 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the image.
+    /// Fails if there is not enough memory for the image.
     pub fn load(self, layout: &Layout) -> std_io::Result<Loaded> {
         *lock(&kernel().refusal) = None;
         if let Some((status, reason)) = refused(layout) {
             return Ok(Loaded::Refused(status, reason));
         }
         let status = load(layout)?;
-        // A framework that is too old refuses the driver while its entry point runs.
+        // A framework that is too old refuses the driver while the driver's entry point runs.
         let refusal = lock(&kernel().refusal).take().filter(|_| !status.is_success());
         Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
     }
 
-    /// Calls the driver's unload routine and looks at what is left.
+    /// Calls the driver's unload routine and reports what is left.
     pub fn unload(self) {
         unload();
     }
 }
 
-/// Maps the driver and calls its entry point. Returns its status.
+/// Maps the driver and calls its entry point. Returns the status of the entry point.
 fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let table = &kernel().table;
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
@@ -91,6 +91,7 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let made =
         device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, &config.name, &keys::service(config));
     let (driver, path) = made.or_stop();
+    stack::add_scripted_devices().or_stop();
     let status = call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]) as u32;
     let status = NtStatus::from_int(status);
     if status.is_success() {
@@ -102,9 +103,9 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     Ok(status)
 }
 
-/// Calls the driver's unload routine and looks at what is left.
+/// Calls the driver's unload routine and reports what is left.
 fn unload() {
-    // Windows unloads a driver once its devices are gone.
+    // Windows unloads a driver after its devices have been removed.
     plug::remove_all();
     let driver = lock(&kernel().io).driver;
     match driver.DriverUnload().read().or_stop().non_null() {
@@ -116,7 +117,7 @@ fn unload() {
     gone();
 }
 
-/// The driver is gone: whatever is left of it is a leak.
+/// Reports everything that the driver left behind as a leak, and removes its image.
 fn gone() {
     let kernel = kernel();
     kernel.scheduler.settle();
@@ -145,6 +146,7 @@ fn gone() {
     lock(&kernel.io).report_leaks();
     lock(&kernel.notifications).report_leaks();
     registration::forget();
+    interrupt::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();
     let mapped = lock(&parts().mapped).take();

@@ -1,7 +1,7 @@
-//! The machine: everything that one driver runs on, in one value.
+//! The machine: everything that a driver runs on, in one value.
 //!
-//! It is built once in a process. Each layer below finds its part by a reference that it gets here, so that no layer
-//! knows those above it.
+//! A process creates it once. Each layer finds its part through a reference that is set here, so that no layer depends
+//! on those above it.
 
 mod load;
 mod plug;
@@ -26,11 +26,11 @@ pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
 pub use routines::{Known, Listed, can_fail, everything, known, routines};
 
-/// What the machine owns.
+/// The parts that the machine owns.
 struct Parts {
     verifier: Verifier,
     threads: Threads,
-    /// The numbers of the thread that serves requests and of the one that runs deferred calls: the same in each run.
+    /// The numbers of the thread that serves requests and of the one that runs DPCs. They are the same in every run.
     numbers: OnceLock<(u32, u32)>,
     image: Image,
     /// The loaded driver.
@@ -49,12 +49,12 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts the machine of this process, with handlers for the signals of faults. What the driver does wrong goes to
-    /// `findings`.
+    /// Starts the machine of this process and installs signal handlers for faults. The driver's mistakes are recorded
+    /// in `findings`.
     ///
     /// # Errors
     ///
-    /// If there is a machine already, or the system has no pipe or handler for it.
+    /// Fails if this process already has a machine, or if memory, a pipe or signal handlers are not available.
     pub fn start(config: Config, findings: Findings) -> io::Result<Self> {
         let table = Table::new(&config, routines::all(), wdf::functions())?;
         let parts = Parts {
@@ -79,37 +79,37 @@ impl Machine {
         Ok(Self { parts })
     }
 
-    /// What it was started with.
+    /// Returns the configuration that it was started with.
     #[must_use]
     pub const fn config(self) -> &'static Config {
         &self.parts.kernel.config
     }
 
-    /// Its ETW.
+    /// Returns its ETW engine.
     #[must_use]
     pub const fn engine(self) -> &'static Engine {
         &self.parts.kernel.engine
     }
 
-    /// The session that takes everything, if the configuration asks for one.
+    /// Returns the session that records everything, if the configuration requests one.
     #[must_use]
     pub fn trace(self) -> Option<Session> {
         lock(&self.parts.kernel.etw).session()
     }
 
-    /// How many events the driver has written.
+    /// Returns the number of events that the driver has written.
     #[must_use]
     pub fn events_written(self) -> u64 {
         lock(&self.parts.kernel.etw).written()
     }
 
-    /// The routines that the driver called and that can fail, with how often it called each.
+    /// Returns the routines that the driver called and that can fail, with the number of calls of each.
     #[must_use]
     pub fn fallible_calls(self) -> Vec<(String, u64)> {
         self.parts.kernel.table.fallible_calls()
     }
 
-    /// Whether the run has ended with a bug check.
+    /// Returns whether the run has ended with a bug check.
     #[must_use]
     pub fn is_stopped(self) -> bool {
         verify::is_stopped()

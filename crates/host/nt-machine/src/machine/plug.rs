@@ -1,7 +1,7 @@
-//! Devices as a client sees them: they come, are opened, take requests, and go.
+//! Devices as a client sees them: they arrive, are opened, receive requests, and are removed.
 //!
-//! What happens in the kernel for it depends on the device: one of the framework's is served by [`crate::wdf`], any other
-//! gets IRPs.
+//! How the kernel handles this depends on the device: [`crate::wdf`] serves devices of the framework; all others
+//! receive IRPs.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,22 +11,23 @@ use etw_types::NtStatus;
 use super::{Machine, parts};
 use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
-use crate::kernel::io::{device, names, open, pnp};
+use crate::kernel::io::wmi::WmiRequest;
+use crate::kernel::io::{device, interrupt, names, open, pnp, stack, wmi};
 use crate::kernel::{Answer, IoRequest, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{Failure, Outcome};
 use crate::wdf::{self, Handle};
 
-/// A device, for those who use it.
+/// Identifies a device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceId(u64);
 
-/// An open device, for those who use it.
+/// Identifies an open device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId(u64);
 
-/// A device as its layer knows it.
+/// A device, as the layer that implements it identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Device {
     Framework(Handle),
@@ -36,12 +37,12 @@ enum Device {
 /// An open device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum File {
-    /// The file is NULL if the driver wants none.
+    /// A device and a file. The file is NULL if the driver uses no file objects.
     Framework(Handle, Handle),
     Packets(GuestPtr<DEVICE_OBJECT>, GuestPtr<FILE_OBJECT>),
 }
 
-/// A request on its way, or what came of it.
+/// A pending request, or the result of one.
 #[derive(Debug)]
 enum Sent {
     Framework(wdf::Sent),
@@ -53,13 +54,13 @@ enum Sent {
 #[derive(Debug)]
 struct Begun {
     sent: Sent,
-    /// What it was sent through.
+    /// The file that it was sent through.
     file: Option<File>,
-    /// The file was opened for this request only.
+    /// Whether the file was opened for this request only.
     closes: bool,
 }
 
-/// What clients have open, and the requests that they have begun and not finished.
+/// The files that clients have open, and the requests that they have begun and not finished.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     numbers: u64,
@@ -68,13 +69,13 @@ pub(crate) struct Clients {
 }
 
 impl DeviceId {
-    /// The device with a number.
+    /// Returns the device with this number.
     #[must_use]
     pub const fn from_int(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns its number.
     #[must_use]
     pub const fn as_int(self) -> u64 {
         self.0
@@ -90,13 +91,13 @@ impl DeviceId {
 }
 
 impl FileId {
-    /// The open device with a number.
+    /// Returns the open device with this number.
     #[must_use]
     pub const fn from_int(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns its number.
     #[must_use]
     pub const fn as_int(self) -> u64 {
         self.0
@@ -127,7 +128,10 @@ impl File {
 
     fn begin(self, request: &IoRequest) -> Sent {
         let sent = match self {
-            Self::Framework(device, file) => wdf::begin(device, file, request).map(Sent::Framework),
+            Self::Framework(device, file) => wdf::begin(device, file, request).map(|begun| match begun {
+                wdf::Begun::Request(sent) => Sent::Framework(sent),
+                wdf::Begun::Packet(sent) => Sent::Packets(sent),
+            }),
             Self::Packets(device, file) => pnp::begin(device, file, request).map(Sent::Packets),
         };
         settled(sent).unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
@@ -145,7 +149,7 @@ impl Clients {
     }
 }
 
-/// The status of what a client asked for. A fault ends the run.
+/// Returns the result, or the status if it failed. A fault ends the run.
 fn settled<T>(outcome: Outcome<T>) -> Result<T, NtStatus> {
     outcome.map_err(|failure| match failure {
         Failure::Status(status) => status,
@@ -154,14 +158,14 @@ fn settled<T>(outcome: Outcome<T>) -> Result<T, NtStatus> {
 }
 
 impl Machine {
-    /// Finds a device for the driver, and starts it: by plug and play, or one that the driver made by itself.
+    /// Adds a device to the driver and starts it: by Plug and Play, or a device that the driver created itself.
     ///
     /// # Errors
     ///
-    /// With the driver's status if it does not take the device.
+    /// Returns the driver's status if it does not accept the device.
     pub fn add_device(self) -> Result<DeviceId, NtStatus> {
         let device = if wdf::has_driver() {
-            // A driver of the framework's may have made its devices without it.
+            // A framework driver may have created its devices without the framework.
             let own = device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
             wdf::add_device().map(Handle::as_int).or_else(|failure| match failure {
                 Failure::Status(NtStatus::NoSuchDevice) => own,
@@ -173,20 +177,20 @@ impl Machine {
         settled(device).map(DeviceId)
     }
 
-    /// Takes a device away, by surprise or because somebody asked for it.
+    /// Removes a device, either by surprise or in an orderly way.
     ///
     /// # Errors
     ///
-    /// With the driver's status if it was asked and refuses.
+    /// Returns the driver's status if the removal is orderly and the driver refuses it.
     pub fn remove_device(self, device: DeviceId, surprise: bool) -> Result<(), NtStatus> {
         remove_device(device.device(), surprise)
     }
 
-    /// Sends a device to sleep or wakes it up.
+    /// Puts a device into a low-power state or wakes it up.
     ///
     /// # Errors
     ///
-    /// With the driver's status.
+    /// Returns the driver's status.
     pub fn set_power(self, device: DeviceId, on: bool) -> Result<(), NtStatus> {
         settled(match device.device() {
             Device::Framework(device) => wdf::set_power(device, on),
@@ -194,7 +198,27 @@ impl Machine {
         })
     }
 
-    /// Tells the driver what happens in the system, if it asked for it.
+    /// Asks a device by way of Windows Management Instrumentation.
+    #[must_use]
+    pub fn wmi(self, device: DeviceId, asked: &WmiRequest) -> Answer {
+        let answer = match device.device() {
+            Device::Framework(device) => wdf::ask_wmi(device, asked),
+            Device::Packets(device) => wmi::ask(device, asked),
+        };
+        settled(answer).unwrap_or_else(|status| Answer { status, ..Answer::default() })
+    }
+
+    /// Raises an interrupt of a device, counted from 0: whether a routine said that it was for it. `None` if nobody is connected.
+    #[must_use]
+    pub fn interrupt(self, device: DeviceId, number: u32) -> Option<bool> {
+        let source = match device.device() {
+            Device::Framework(device) => wdf::interrupt_source(device)?,
+            Device::Packets(device) => stack::below(device).or_stop()?,
+        };
+        interrupt::raise(source, number)
+    }
+
+    /// Notifies the driver of an event in the system, if it has registered for it.
     #[must_use]
     pub fn notify(self, notification: &Notification) -> Told {
         ex::raise(notification).or_stop()
@@ -204,16 +228,17 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// With the driver's status if it refuses, and if there is no such device.
+    /// Returns the driver's status if it refuses. Also fails if there is no such device.
     pub fn open(self, device: DeviceId) -> Result<FileId, NtStatus> {
         opened(device.device(), "")
     }
 
-    /// Opens a device by its name or a symbolic link, as `CreateFile` does. What follows the name is for the driver.
+    /// Opens a device by its name or a symbolic link, as `CreateFile` does. The rest of the name is passed to the
+    /// driver.
     ///
     /// # Errors
     ///
-    /// With the driver's status if it refuses, and if the name leads nowhere.
+    /// Returns the driver's status if it refuses. Also fails if there is no device with this name.
     pub fn open_name(self, name: &str) -> Result<FileId, NtStatus> {
         let framework = || wdf::find(name).map(|(device, rest)| (Device::Framework(device), rest));
         let packets = || names::resolve(name).map(|(device, rest)| (Device::Packets(device), rest));
@@ -221,20 +246,21 @@ impl Machine {
         opened(device, &rest)
     }
 
-    /// Closes an open device: its driver sees the cleanup and the close. Whether it was open.
+    /// Closes an open device: the driver receives the cleanup and the close. Returns whether it was open.
     pub fn close(self, file: FileId) -> bool {
         let file = lock(clients()).files.remove(&file);
         file.map(File::close).is_some()
     }
 
-    /// Begins a request to an open device; returns its number, or `None` if the device is not open.
+    /// Begins a request to an open device. Returns its number, or `None` if the device is not open.
     #[must_use]
     pub fn begin_on(self, file: FileId, request: &IoRequest) -> Option<u64> {
         let file = lock(clients()).files.get(&file).copied()?;
         Some(begun(Begun { sent: file.begin(request), file: Some(file), closes: false }))
     }
 
-    /// Opens a device and begins a request to it; returns its number. The device is closed when the request is finished.
+    /// Opens a device and begins a request to it. Returns the number of the request. The device is closed when the
+    /// request is finished.
     #[must_use]
     pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
         begun(match settled(File::open(device.device(), "")) {
@@ -245,16 +271,16 @@ impl Machine {
         })
     }
 
-    /// A request from its begin to its end: the device is opened, asked and closed.
+    /// Performs a whole request: opens the device, sends the request, waits for the result, and closes the device.
     #[must_use]
     pub fn request(self, device: DeviceId, request: &IoRequest) -> Answer {
         let number = self.begin(device, request);
         self.finish(number).unwrap_or_default()
     }
 
-    /// Cancels a request. One that is over stays as it is.
+    /// Cancels a request. Has no effect on a request that has been completed.
     pub fn cancel(self, number: u64) {
-        // The table is not locked while driver code runs: the request is put back.
+        // The table must not be locked while driver code runs, so the request is removed and put back.
         let Some(begun) = lock(clients()).begun.remove(&number) else { return };
         match &begun.sent {
             Sent::Framework(sent) => wdf::cancel_sent(sent),
@@ -264,7 +290,7 @@ impl Machine {
         lock(clients()).begun.insert(number, begun);
     }
 
-    /// Waits for the end of a request; `None` if there is none with this number.
+    /// Waits until a request is completed. Returns `None` if there is no request with this number.
     #[must_use]
     pub fn finish(self, number: u64) -> Option<Answer> {
         let begun = lock(clients()).begun.remove(&number)?;
@@ -294,8 +320,8 @@ fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
     })
 }
 
-/// Takes every device away, as before a driver is unloaded. A driver that keeps one loses it all the same. Clients close
-/// what they have open: Windows unloads no driver that is in use.
+/// Removes every device, as before a driver is unloaded. If the driver refuses, the device is removed by surprise.
+/// Clients close their open files, because Windows does not unload a driver that is in use.
 pub(super) fn remove_all() {
     let framework = if wdf::has_driver() { wdf::devices() } else { Vec::new() };
     let packets = if wdf::has_driver() { Vec::new() } else { pnp::stacks().or_stop() };
@@ -319,12 +345,12 @@ fn end(begun: Begun) -> Answer {
     answer
 }
 
-/// A device of the framework is about to go.
+/// Called before a device of the framework is removed.
 pub(super) fn close_all_of(device: Handle) {
     close_all(Device::Framework(device));
 }
 
-/// A device is about to go: clients wait for their requests and close their files. What came of them is kept.
+/// Called before a device is removed: clients wait for their requests and close their files. The results are kept.
 fn close_all(device: Device) {
     close_where(|file| file.device() == device);
 }

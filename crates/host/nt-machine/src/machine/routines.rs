@@ -1,4 +1,4 @@
-//! Which routines this host has.
+//! The routines that this host has.
 
 use windows_releases::first_with_routine;
 
@@ -6,22 +6,22 @@ use crate::Os;
 use crate::routine::{Fails, Routine};
 use crate::{exception, kernel, wdf};
 
-/// What this host knows about a routine.
+/// How far this host supports a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It has it.
+    /// It is implemented.
     Implemented,
-    /// It returns a fixed value, whatever was done before, and does nothing.
+    /// It always returns the same value and does nothing.
     Fixed,
-    /// It is a variable, and here.
+    /// It is a variable that this host has.
     Data,
-    /// This release of Windows does not have it: the first one that does.
+    /// This release of Windows does not have it. Contains the first release that does.
     Newer(Os),
-    /// A call of it ends the run, with its name.
+    /// It is not implemented: a call ends the run with a finding that names it.
     Trapped,
 }
 
-/// Whether this host has a routine of ntoskrnl.exe, hal.dll or WDFLDR.SYS.
+/// Returns how far this host supports a routine or variable of the modules that it models.
 #[must_use]
 pub fn known(name: &str, os: Os) -> Known {
     if let Some(first) = first_with_routine(name).filter(|first| *first > os) {
@@ -36,22 +36,23 @@ pub fn known(name: &str, os: Os) -> Known {
     }
 }
 
-/// A routine, a variable or a function of the framework, and what this host knows about it.
+/// A routine, a variable or a function of the framework, and how far this host supports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Whose it is: `kernel` for what drivers import by name, `framework` for functions of KMDF.
+    /// Its owner: `kernel` for imports by name, `framework` for functions of KMDF.
     pub of: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// How far it goes.
+    /// How far this host supports it.
     pub known: Known,
 }
 
-/// Everything that this host has, by name, and the functions of the framework that it lacks.
+/// Returns everything that this host has, sorted by name, followed by all functions of the framework, including those
+/// that it lacks.
 #[must_use]
 pub fn everything(os: Os) -> Vec<Listed> {
     let imports = all().map(|routine| routine.name).chain(kernel::data::names()).chain(["__chkstk"]);
-    // A name in parentheses is of something that no driver can ask for.
+    // Names in parentheses are internal: no driver can import them.
     let imports = imports.filter(|name| !name.starts_with('('));
     let mut listed: Vec<Listed> = imports.map(|name| Listed { of: "kernel", name, known: known(name, os) }).collect();
     listed.sort_by_key(|listed| listed.name);
@@ -67,12 +68,12 @@ pub fn everything(os: Os) -> Vec<Listed> {
     listed
 }
 
-/// All routines of the kernel and the framework's loader.
+/// Returns all routines of the kernel and of the framework's loader.
 pub(super) fn all() -> impl Iterator<Item = &'static Routine> {
     kernel::routines().chain(exception::ROUTINES.into_iter().flatten()).chain(wdf::LOADER)
 }
 
-/// The names of all routines that this host has, of the kernel and of the framework's loader.
+/// Returns the names of all routines that this host has, of the kernel and of the framework's loader.
 pub fn routines() -> impl Iterator<Item = &'static str> {
     all().map(|routine| routine.name)
 }
@@ -81,7 +82,7 @@ fn find(name: &str) -> Option<&'static Routine> {
     all().find(|routine| routine.name == name)
 }
 
-/// Whether a routine of the kernel or a function of the framework can be made to fail.
+/// Returns whether a routine of the kernel or a function of the framework can be made to fail.
 #[must_use]
 pub fn can_fail(name: &str) -> bool {
     let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);

@@ -1,4 +1,4 @@
-//! Threads that run the driver, and the passing of time.
+//! The threads that run the driver, and the passing of time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,16 +12,17 @@ use crate::kernel;
 use crate::memory::GuestPtr;
 use crate::verify::{self, News};
 
-/// Processor time after which a thread did more than wait: 100 ms.
+/// The processor time in nanoseconds above which a thread was busy, not just waiting: 100 ms.
 const BUSY: u64 = 100_000_000;
 
 impl Machine {
-    /// Makes the calling thread one that serves requests: `body` gets a function that serves one. The machine counts the
-    /// thread as running while it serves; in virtual time, what a request sets off has settled when it is over.
+    /// Makes the calling thread one that serves requests: `body` gets a function that serves one request. The thread
+    /// counts as running while it serves. Unless time is real, everything that a request triggers has settled when the
+    /// function returns.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the driver's stack.
+    /// Fails if there is not enough memory for the driver's stack.
     pub fn serve<R>(self, body: impl FnOnce(&dyn Fn(&mut dyn FnMut())) -> R) -> io::Result<R> {
         let _attached = thread::attach_as(self.numbers().0, GuestPtr::NULL)?;
         let scheduler = &self.parts.kernel.scheduler;
@@ -36,11 +37,11 @@ impl Machine {
         }))
     }
 
-    /// Runs `body` as one more thread that calls the driver.
+    /// Runs `body` as an additional thread that calls the driver.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the driver's stack.
+    /// Fails if there is not enough memory for the driver's stack.
     pub fn with_thread(self, body: impl FnOnce()) -> io::Result<()> {
         let _attached = thread::attach()?;
         self.parts.kernel.scheduler.begin();
@@ -49,14 +50,15 @@ impl Machine {
         Ok(())
     }
 
-    /// Waits for other threads in a way that the scheduler does not see: this thread does not count as running meanwhile.
+    /// Waits for other threads in a way that the scheduler does not see. Meanwhile, this thread does not count as
+    /// running.
     pub fn wait_outside(self, wait: impl FnOnce()) {
         self.parts.kernel.scheduler.end();
         wait();
         self.parts.kernel.scheduler.begin();
     }
 
-    /// Runs deferred procedure calls, for ever. One thread of the process must.
+    /// Runs deferred procedure calls forever. One thread of the process must do so.
     pub fn run_deferred(self) {
         kernel::serve_deferred(self.numbers().1);
     }
@@ -65,26 +67,26 @@ impl Machine {
         *self.parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()))
     }
 
-    /// Lets time pass, in 100 ns units: timers fire and waits end.
+    /// Lets time pass, in 100 ns units: timers expire and waits end.
     pub fn advance(self, time: u64) {
         let scheduler = &self.parts.kernel.scheduler;
         scheduler.wait(Some(scheduler.now().saturating_add(time)), |_| None::<()>);
     }
 
-    /// Whether every thread waits and nothing will ever wake one.
+    /// Returns whether all threads wait and nothing will ever wake one.
     #[must_use]
     pub fn is_stuck(self) -> bool {
         self.parts.kernel.scheduler.is_stuck()
     }
 
-    /// The processor time that the driver's threads have used so far, by what the system calls them.
+    /// Returns the processor time that the driver's threads have used so far in nanoseconds, by Linux thread ID.
     #[must_use]
     pub fn processor_times(self) -> BTreeMap<i32, u64> {
         thread::processor_times()
     }
 
-    /// Has the thread that used most of the processor since `before` say where it is, as a finding that ends the run. If all
-    /// of them wait, that is `waiting`: the thread that serves the request.
+    /// Makes the thread that used the most processor time since `before` report where it is, as a finding that ends the
+    /// run. If all threads were waiting, this is `waiting`, the thread that serves the request.
     pub fn interrogate_busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) {
         let used =
             |(thread, time): (i32, u64)| (time - before.get(&thread).copied().unwrap_or_default().min(time), thread);
@@ -92,20 +94,20 @@ impl Machine {
         self.interrogate(busiest.filter(|(time, _)| *time > BUSY).map_or(waiting, |(_, thread)| thread));
     }
 
-    /// Has a thread of the system with this number say where it is, as a finding that ends the run.
+    /// Makes the thread with this Linux thread ID report where it is, as a finding that ends the run.
     pub fn interrogate(self, thread: i32) {
         let process = std::process::id();
-        // SAFETY: a signal to a thread of this process; a number that is no thread's is refused.
+        // SAFETY: sends a signal to a thread of this process; the call fails if the ID is not that of a thread.
         unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signals::ASK) };
     }
 
-    /// Waits for news from the threads that run the driver.
+    /// Waits for news from the threads that run the driver, for at most `time`.
     #[must_use]
     pub fn listen(self, time: Duration) -> News {
         self.parts.verifier.listen(time)
     }
 
-    /// Tells the thread that listens that nothing more will be served.
+    /// Notifies the thread that listens that no more requests will be served.
     pub fn give_up(self) {
         verify::tell(News::Done);
     }

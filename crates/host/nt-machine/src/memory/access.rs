@@ -1,9 +1,9 @@
 //! The only code that touches guest memory.
 //!
-//! A guest passes addresses that nobody can vouch for. Each primitive below is a few instructions in a section of their
-//! own. If one of them faults, the signal handler asks [`recover`] where to continue: the primitive returns at once and
-//! reports the fault. Rust never sees a pointer to guest memory, so its checks for null and alignment have nothing to say,
-//! in debug builds or in release builds.
+//! A guest passes untrusted addresses. Each primitive below is a few instructions long, and all of them lie in a
+//! section of their own. If one of them faults, the signal handler calls [`recover`] to find out where to continue: the
+//! primitive returns at once and reports the fault. Rust never sees a pointer to guest memory, so its checks for null
+//! and alignment do not apply, neither in debug nor in release builds.
 //!
 //! Loads and stores of 1, 2, 4 and 8 bytes are single instructions: another thread sees the old value or the new one.
 
@@ -12,12 +12,12 @@ use std::ptr;
 
 use super::fault::{Access, Fault, Recovery, is_canonical};
 
-/// What a primitive returns, in rax and rdx.
+/// The return value of a primitive, in rax and rdx.
 #[repr(C)]
 struct Done {
     /// The value; after a fault, the address that the processor reported.
     value: u64,
-    /// 0, or bits of [`Recovery`].
+    /// 0, or a combination of [`FAULTED`], [`WROTE`] and [`NO_ADDRESS`].
     fault: u64,
 }
 
@@ -38,7 +38,8 @@ macro_rules! primitives {
     };
 }
 
-// They are in a section of their own so that `recover` knows them. No primitive uses the stack: after a fault, the return address is still on top.
+// They are in a section of their own so that `recover` can recognise them. No primitive uses the stack, so after a
+// fault the return address is still on top.
 primitives! {
     load8(_from): "movzx eax, byte ptr [rdi]";
     load16(_from): "movzx eax, word ptr [rdi]";
@@ -70,8 +71,8 @@ unsafe extern "C" {
     static __stop_guest_access: u8;
 }
 
-/// How a thread continues after a fault at `rip`; `None` if the fault was not in a primitive. `address` is `None` for a
-/// general protection fault. Called by the signal handler.
+/// Returns how a thread continues after a fault at `rip`, or `None` if the fault was not in a primitive. `address` is
+/// `None` for a general protection fault. Called by the signal handler.
 pub(crate) fn recover(rip: u64, address: Option<u64>, write: bool) -> Option<Recovery> {
     let start = (&raw const __start_guest_access).addr() as u64;
     let stop = (&raw const __stop_guest_access).addr() as u64;
@@ -83,7 +84,7 @@ pub(crate) fn recover(rip: u64, address: Option<u64>, write: bool) -> Option<Rec
     Some(Recovery { target, address: address.unwrap_or_default(), fault })
 }
 
-/// The value of a primitive, or its fault. `at` are the addresses it used, for a fault without an address.
+/// Returns the value of a primitive, or its fault. `at` lists the addresses it used, for a fault without an address.
 fn finish(done: &Done, at: &[(u64, Access)]) -> Result<u64, Fault> {
     if done.fault == 0 {
         return Ok(done.value);
@@ -99,8 +100,9 @@ fn finish(done: &Done, at: &[(u64, Access)]) -> Result<u64, Fault> {
 
 macro_rules! primitive {
     ($name:ident($at:expr, $access:ident $(, $argument:expr)*)) => {{
-        // SAFETY: the primitive touches guest memory at an address that the guest itself could use, and a fault comes back
-        // as one. Addresses of the host are no guest addresses, but the guest runs in this process and could do the same.
+        // SAFETY: the primitive accesses guest memory at an address that the guest could access itself, and a fault is
+        // returned as an error. The address may belong to the host, but the guest runs in this process and could access
+        // it as well.
         let done = unsafe { $name($at $(, $argument)*) };
         finish(&done, &[($at, Access::$access)])
     }};
@@ -127,17 +129,17 @@ pub(super) fn store(at: u64, value: u64, width: usize) -> Result<(), Fault> {
     done.map(drop)
 }
 
-/// Exchanges 4 or 8 bytes and returns the old ones.
+/// Exchanges 4 or 8 bytes and returns the old value.
 pub(super) fn swap(at: u64, value: u64, width: usize) -> Result<u64, Fault> {
     if width == 4 { primitive!(swap32(at, Write, value)) } else { primitive!(swap64(at, Write, value)) }
 }
 
-/// Adds to 4 or 8 bytes, wrapping, and returns the old ones.
+/// Adds to 4 or 8 bytes, wrapping, and returns the old value.
 pub(super) fn add(at: u64, value: u64, width: usize) -> Result<u64, Fault> {
     if width == 4 { primitive!(add32(at, Write, value)) } else { primitive!(add64(at, Write, value)) }
 }
 
-/// Stores `new` into 4 or 8 bytes if they are `old`, and returns what they were.
+/// Stores `new` into 4 or 8 bytes if their value is `old`. Returns the value before.
 pub(super) fn compare_exchange(at: u64, old: u64, new: u64, width: usize) -> Result<u64, Fault> {
     if width == 4 { primitive!(exchange32(at, Write, old, new)) } else { primitive!(exchange64(at, Write, old, new)) }
 }
@@ -149,7 +151,7 @@ pub(super) fn fill(at: u64, byte: u8, length: u64) -> Result<(), Fault> {
 
 /// Copies forward, byte by byte.
 pub(super) fn copy(to: u64, from: u64, length: u64) -> Result<(), Fault> {
-    // SAFETY: as for the other primitives.
+    // SAFETY: see the macro `primitive`.
     let done = unsafe { move_bytes(to, from, length) };
     finish(&done, &[(from, Access::Read), (to, Access::Write)]).map(drop)
 }
@@ -159,16 +161,16 @@ pub(super) fn copy_in(to: &mut [u8], from: u64) -> Result<(), Fault> {
     copy(to.as_mut_ptr().expose_provenance() as u64, from, to.len() as u64)
 }
 
-/// Copies bytes of the host to guest memory.
+/// Copies host memory to the guest.
 pub(super) fn copy_out(to: u64, from: &[u8]) -> Result<(), Fault> {
     copy(to, from.as_ptr().expose_provenance() as u64, from.len() as u64)
 }
 
-/// Whether memory is mapped at an address; a system call tells it without a fault.
+/// Returns whether memory is mapped at an address. Uses a system call, so there is no fault.
 pub(super) fn is_mapped(address: u64) -> bool {
     let mut residence = 0_u8;
     let page = ptr::with_exposed_provenance_mut((address & !(super::PAGE - 1)) as usize);
-    // SAFETY: the call reads no memory at the address, and there is room for its answer.
+    // SAFETY: the call does not read memory at the address, and there is room for its one byte of output.
     let result = unsafe { libc::mincore(page, 1, &raw mut residence) };
     result == 0
 }

@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::part::Part;
 
-/// What an access wanted.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// An access that failed: nothing is mapped at the address, or its pages do not allow the access.
+/// A failed access: no memory is mapped at the address, or its pages do not allow the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The address that the processor reported; the start of the access if the address is not canonical.
@@ -20,13 +20,13 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// Whether the processor accepts the address at all: its upper 17 bits are equal.
+    /// Returns whether the address is canonical: its upper 17 bits are equal.
     pub(crate) const fn is_canonical(self) -> bool {
         is_canonical(self.address)
     }
 }
 
-/// How a thread continues whose access faulted.
+/// The registers with which a thread continues after its access faulted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recovery {
     /// New rip.
@@ -37,7 +37,7 @@ pub(crate) struct Recovery {
     pub(crate) fault: u64,
 }
 
-/// Whether the upper 17 bits of an address are equal.
+/// Returns whether the upper 17 bits of an address are equal.
 pub(super) const fn is_canonical(address: u64) -> bool {
     matches!(address >> 47, 0 | 0x1_FFFF)
 }
@@ -55,19 +55,19 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What a fault does that nobody handles.
+/// The function that is called for a fault that nothing handles.
 pub(crate) struct Unhandled(pub(crate) fn(Fault) -> !);
 
 static STOP: Part<Unhandled> = Part::new();
 
-/// Says what a fault does that nobody handles; the first word counts.
+/// Sets the function that is called for a fault that nothing handles. Later calls have no effect.
 pub(crate) fn on_unhandled(stop: &'static Unhandled) {
     STOP.attach(stop);
 }
 
-/// Results of accesses that cannot fail unless the driver or the host made a mistake that ends the run.
+/// Extends the results of accesses that fail only if the driver or the host made a mistake that ends the run.
 pub(crate) trait OrStop<T> {
-    /// The value. A fault does not return.
+    /// Returns the value, or ends the run if the access faulted.
     fn or_stop(self) -> T;
 }
 

@@ -1,6 +1,6 @@
-//! Memory: pages from the system, and typed access to what a driver's addresses point at.
+//! Memory: pages from the system, and typed access to the memory that a driver's addresses refer to.
 //!
-//! [`GuestPtr`] and [`GuestSlice`] are the only way to guest memory, and `access` has the only instructions that touch it.
+//! [`GuestPtr`] and [`GuestSlice`] are the only way to guest memory. Only the instructions in `access` touch it.
 
 #[cfg(not(miri))]
 mod access;

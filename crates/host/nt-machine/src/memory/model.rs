@@ -1,7 +1,7 @@
 //! [`super::access`] for Miri, which runs neither assembly nor signal handlers.
 //!
-//! Memory of the guest is what a test [registered](map); everything else faults. Only the accesses themselves are
-//! different: the pointers and slices above them are the same code.
+//! Guest memory is the memory that a test has [registered](map); every other address faults. Only the accesses
+//! themselves differ: the pointers and slices above them are the same code.
 
 use std::cell::RefCell;
 use std::ptr;
@@ -12,14 +12,14 @@ thread_local! {
     static MAPPED: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes a vector guest memory; returns its address.
+/// Registers a buffer as guest memory and returns its address.
 pub(super) fn map(arena: &mut [u8]) -> u64 {
     let start = arena.as_mut_ptr().expose_provenance() as u64;
     MAPPED.with_borrow_mut(|mapped| mapped.push((start, arena.len() as u64)));
     start
 }
 
-/// No access faults here: a check comes before it.
+/// Returns `None`: accesses are checked first, so they never fault.
 pub(crate) const fn recover(_rip: u64, _address: Option<u64>, _write: bool) -> Option<Recovery> {
     None
 }
@@ -87,7 +87,7 @@ pub(super) fn copy(to: u64, from: u64, length: u64) -> Result<(), Fault> {
 pub(super) fn copy_in(to: &mut [u8], from: u64) -> Result<(), Fault> {
     check(from, to.len() as u64, Access::Read)?;
     let from = ptr::with_exposed_provenance::<u8>(from as usize);
-    // SAFETY: the range is registered, and the bytes of the host are elsewhere.
+    // SAFETY: the range is registered, and `to` does not overlap it.
     unsafe { ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
     Ok(())
 }
@@ -95,7 +95,7 @@ pub(super) fn copy_in(to: &mut [u8], from: u64) -> Result<(), Fault> {
 pub(super) fn copy_out(to: u64, from: &[u8]) -> Result<(), Fault> {
     check(to, from.len() as u64, Access::Write)?;
     let to = ptr::with_exposed_provenance_mut::<u8>(to as usize);
-    // SAFETY: the range is registered, and the bytes of the host are elsewhere.
+    // SAFETY: the range is registered, and `from` does not overlap it.
     unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Types that may be copied between the host and a guest as bytes.
 
-/// A type of which any bytes are a value, and that has no padding.
+/// A type without padding for which every bit pattern is a valid value.
 ///
 /// # Safety
 ///
-/// Every bit pattern is a valid value, and no byte of a value is padding.
+/// Every bit pattern must be a valid value, and no byte of a value may be padding.
 pub(crate) unsafe trait Plain: Copy + 'static {}
 
 macro_rules! plain {
@@ -17,7 +17,7 @@ macro_rules! plain {
 }
 plain!(u8 u16 u32 u64 i8 i16 i32 i64 u128);
 
-// SAFETY: elements of an array have no bytes between them.
+// SAFETY: an array has no padding between its elements.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
-// SAFETY: a transparent u32.
+// SAFETY: `NtStatus` is a transparent wrapper around an integer.
 unsafe impl Plain for etw_types::NtStatus {}

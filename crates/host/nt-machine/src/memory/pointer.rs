@@ -14,8 +14,8 @@ use super::slice::GuestSlice;
 
 /// An address in a guest where a `T` should be.
 ///
-/// It may be anything: null, unaligned, unmapped. Every access is checked by the processor and returns a [`Fault`] if it is
-/// refused. Arithmetic wraps, as the guest's own does.
+/// The address may be null, unaligned or unmapped. The processor checks every access; one that it refuses returns a
+/// [`Fault`]. Arithmetic wraps, as it does in the guest.
 #[repr(transparent)]
 pub(crate) struct GuestPtr<T> {
     address: u64,
@@ -26,11 +26,11 @@ pub(crate) struct GuestPtr<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Code {}
 
-/// Something that is not looked into.
+/// Something that the host never looks into.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Opaque {}
 
-// SAFETY: a transparent u64.
+// SAFETY: `GuestPtr` is a transparent wrapper around a `u64`.
 unsafe impl<T: 'static> Plain for GuestPtr<T> {}
 
 impl<T> GuestPtr<T> {
@@ -48,47 +48,47 @@ impl<T> GuestPtr<T> {
         self.address == 0
     }
 
-    /// `None` for NULL.
+    /// Returns `None` if this is NULL.
     pub(crate) fn non_null(self) -> Option<Self> {
         (!self.is_null()).then_some(self)
     }
 
-    /// The same address, for something else.
+    /// Returns the same address as a pointer to another type.
     pub(crate) const fn cast<U>(self) -> GuestPtr<U> {
         GuestPtr::new(self.address)
     }
 
-    /// The element `index` of an array that starts here.
+    /// Returns the address of element `index` of an array that starts here.
     pub(crate) const fn at(self, index: u64) -> Self {
         Self::new(self.address.wrapping_add(index.wrapping_mul(size_of::<T>() as u64)))
     }
 
-    /// The element `count` before this one.
+    /// Returns the address `count` elements before this one.
     pub(crate) const fn before(self, count: u64) -> Self {
         self.at(count.wrapping_neg())
     }
 
-    /// What lies behind this one.
+    /// Returns the address just after this value.
     pub(crate) const fn after<U>(self) -> GuestPtr<U> {
         self.at(1).cast()
     }
 
-    /// A member; the macro [`layout!`](crate::layout) writes the calls.
+    /// Returns the address of a member. The macro [`layout!`](crate::layout) generates the calls.
     pub(crate) const fn member<U>(self, offset: usize) -> GuestPtr<U> {
         GuestPtr::new(self.address.wrapping_add(offset as u64))
     }
 
-    /// What has its member here: `CONTAINING_RECORD`.
+    /// Returns the address of the structure whose member at `offset` is here, like `CONTAINING_RECORD`.
     pub(crate) const fn container<U>(self, offset: usize) -> GuestPtr<U> {
         GuestPtr::new(self.address.wrapping_sub(offset as u64))
     }
 
-    /// The array of `length` elements that starts here.
+    /// Returns the array of `length` elements that starts here.
     pub(crate) const fn array(self, length: u64) -> GuestSlice<T> {
         GuestSlice::new(self, length)
     }
 
-    /// Whether memory is mapped there; no promise about the next moment.
+    /// Returns whether memory is mapped there now; this may change at any time.
     pub(crate) fn is_mapped(self) -> bool {
         access::is_mapped(self.address)
     }
@@ -97,27 +97,27 @@ impl<T> GuestPtr<T> {
 impl<T: Plain> GuestPtr<T> {
     const WIDTH: usize = size_of::<T>();
 
-    /// Copies the value.
+    /// Reads the value.
     pub(crate) fn read(self) -> Result<T, Fault> {
         let mut value = MaybeUninit::<T>::zeroed();
         if matches!(Self::WIDTH, 1 | 2 | 4 | 8) {
             let bits = access::load(self.address, Self::WIDTH)?;
-            // SAFETY: at most eight bytes, from the low end of a little-endian number.
+            // SAFETY: copies at most eight bytes, from the low end of a little-endian number.
             unsafe { ptr::copy_nonoverlapping((&raw const bits).cast::<u8>(), value.as_mut_ptr().cast(), Self::WIDTH) };
         } else {
-            // SAFETY: the bytes of the value, which are zero and hence initialised.
+            // SAFETY: these are the bytes of the value, which were zeroed and hence are initialised.
             let bytes = unsafe { std::slice::from_raw_parts_mut(value.as_mut_ptr().cast::<u8>(), Self::WIDTH) };
             access::copy_in(bytes, self.address)?;
         }
-        // SAFETY: all bytes were set, and a plain type takes any.
+        // SAFETY: all bytes were set, and every bit pattern is a valid value of a plain type.
         Ok(unsafe { value.assume_init() })
     }
 
-    /// Stores a value.
+    /// Writes a value.
     pub(crate) fn write(self, value: T) -> Result<(), Fault> {
         if matches!(Self::WIDTH, 1 | 2 | 4 | 8) {
             let mut bits = 0_u64;
-            // SAFETY: at most eight bytes, into the low end of a little-endian number.
+            // SAFETY: copies at most eight bytes, into the low end of a little-endian number.
             unsafe {
                 ptr::copy_nonoverlapping((&raw const value).cast(), (&raw mut bits).cast::<u8>(), Self::WIDTH);
             }
@@ -126,12 +126,12 @@ impl<T: Plain> GuestPtr<T> {
         access::copy_out(self.address, bytes_of(std::slice::from_ref(&value)))
     }
 
-    /// Stores a value unless this is NULL.
+    /// Writes a value, unless this is NULL.
     pub(crate) fn write_if(self, value: T) -> Result<(), Fault> {
         if self.is_null() { Ok(()) } else { self.write(value) }
     }
 
-    /// Reads, changes and stores a value. Another thread may write in between.
+    /// Reads, changes and writes a value; returns the old one. This is not atomic: another thread may write in between.
     pub(crate) fn change(self, change: impl FnOnce(T) -> T) -> Result<T, Fault> {
         let old = self.read()?;
         self.write(change(old))?;
@@ -143,7 +143,7 @@ impl<T: Plain> GuestPtr<T> {
         access::fill(self.address, 0, Self::WIDTH as u64)
     }
 
-    /// The elements before the first one that is `end`; at most `limit`.
+    /// Reads the elements before the first one that equals `end`, at most `limit`.
     pub(crate) fn until(self, end: T, limit: u64) -> Result<Vec<T>, Fault>
     where
         T: PartialEq,
@@ -160,14 +160,14 @@ impl<T: Plain> GuestPtr<T> {
     }
 }
 
-/// The bytes of values.
+/// Returns the bytes of values.
 pub(super) const fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
-    // SAFETY: a plain type has no padding, so that every byte is initialised.
+    // SAFETY: a plain type has no padding, so every byte is initialised.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 impl<T: Plain, const N: usize> GuestPtr<[T; N]> {
-    /// An element of an array; `None` behind its end.
+    /// Returns the address of an element, or `None` if `index` is out of bounds.
     pub(crate) fn element(self, index: usize) -> Option<GuestPtr<T>> {
         (index < N).then(|| self.cast::<T>().at(index as u64))
     }
@@ -193,7 +193,7 @@ macro_rules! atomic {
                     self.fetch_add(value.wrapping_neg())
                 }
 
-                /// Stores `new` if the value is `old`; whether it was.
+                /// Stores `new` if the value is `old`. Returns whether it was.
                 pub(crate) fn compare_exchange(self, old: $int, new: $int) -> Result<bool, Fault> {
                     let found = access::compare_exchange(self.address, old.into(), new.into(), size_of::<$int>())?;
                     Ok(found as $int == old)

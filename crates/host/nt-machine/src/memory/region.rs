@@ -1,15 +1,15 @@
 //! Ranges of pages.
 //!
-//! A region is never unmapped: addresses that a driver once had must stay invalid for as long as the driver could use
-//! them, and the process that holds them lives for one driver only.
+//! A region is never unmapped. An address that a driver once had must stay invalid for as long as the driver could use
+//! it, and the process lives for one driver only.
 
 use std::io;
 use std::ptr;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub(crate) const PAGE: u64 = 0x1000;
 
-/// What may be done with pages.
+/// The access rights of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
     None,
@@ -31,23 +31,23 @@ impl Protection {
     }
 }
 
-/// Some pages of this process.
+/// A range of pages in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// First address.
+    /// The first address.
     pub(crate) base: u64,
-    /// Bytes, a multiple of [`PAGE`].
+    /// The size in bytes, a multiple of [`PAGE`].
     pub(crate) size: u64,
 }
 
 impl Region {
-    /// New zeroed pages. `shared` ones stay the same in a process that is forked later.
+    /// Maps new zeroed pages. `shared` pages are shared with processes that are forked later.
     pub(crate) fn new(size: u64, protection: Protection, shared: bool) -> io::Result<Self> {
         let size = size.next_multiple_of(PAGE);
         let length = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
         let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new pages at an address of the system's choice touch nothing that exists.
+        // SAFETY: the system chooses the address, so the new pages replace no existing ones.
         let start = unsafe { libc::mmap(ptr::null_mut(), length, protection.bits(), flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -55,26 +55,26 @@ impl Region {
         Ok(Self { base: start.expose_provenance() as u64, size })
     }
 
-    /// Whether an address lies in the region.
+    /// Returns whether an address lies in the region.
     pub(crate) const fn contains(&self, address: u64) -> bool {
         address >= self.base && address - self.base < self.size
     }
 }
 
-/// Changes the rights of the pages from `start` on. A range that is not page-aligned or not mapped is left as it is.
+/// Changes the access rights of the pages from `start`. Returns `false` if the range is not page-aligned or not mapped.
 pub(crate) fn protect(start: u64, size: u64, protection: Protection) -> bool {
     if size == 0 {
         return true;
     }
     let address = ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: callers pass ranges of regions that hold driver memory, to which Rust keeps no reference.
+    // SAFETY: callers pass ranges of regions that hold driver memory, to which Rust has no references.
     let result = unsafe { libc::mprotect(address, size as usize, protection.bits()) };
     result == 0
 }
 
-/// Gives the memory of pages back to the system. They stay where they are, and are zero if they are used again.
+/// Returns the memory of pages to the system. The pages stay mapped and read as zero when they are used again.
 pub(crate) fn give_back(start: u64, size: u64) {
     let address = ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: callers pass ranges of regions that hold driver memory that was freed.
+    // SAFETY: callers pass ranges of regions that hold freed driver memory.
     unsafe { libc::madvise(address, size as usize, libc::MADV_DONTNEED) };
 }

@@ -1,11 +1,11 @@
-//! Guest pointers over memory of the test, for Miri and for the processor.
+//! Guest pointers to memory of the test, under Miri and on the processor.
 
 use super::{Access, Fault, GuestPtr, Plain};
 
 #[cfg(not(miri))]
 use super::{PAGE, Protection, Region};
 
-/// Two pages of guest memory, and nothing behind them.
+/// Some guest memory that is followed by inaccessible memory.
 struct Arena {
     start: u64,
     size: u64,

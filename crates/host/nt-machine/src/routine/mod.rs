@@ -1,27 +1,27 @@
-//! What is known about a routine, and how a call reaches it.
+//! The description of a routine, and how a call reaches it.
 
 use etw_types::NtStatus;
 
 use crate::memory::OrStop as _;
 use crate::memory::{Fault, GuestPtr};
 
-/// IRQLs up to which a routine may be called.
+/// The highest IRQLs at which routines may be called.
 pub(crate) const PASSIVE: u8 = 0;
 pub(crate) const APC: u8 = 1;
 pub(crate) const DISPATCH: u8 = 2;
 pub(crate) const ANY: u8 = 15;
 
-/// What most routines fail with.
+/// The status with which most routines fail.
 pub(crate) const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
 
-/// How a routine tells that it failed.
+/// How a routine reports failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fails {
     /// It cannot fail.
     Never,
-    /// By a status; this one if a script names none.
+    /// It returns a status: this one, unless a script names another.
     Status(NtStatus),
-    /// By NULL or FALSE.
+    /// It returns NULL or FALSE.
     Zero,
 }
 
@@ -29,27 +29,27 @@ pub(crate) enum Fails {
 #[derive(Clone, Copy)]
 enum Body {
     Run(fn(&Call) -> Result<u64, Fault>),
-    /// It returns a value and does nothing.
+    /// Returns a value and does nothing else.
     Fixed(u64),
 }
 
-/// A routine that this host has.
+/// A routine that this host implements.
 pub(crate) struct Routine {
     pub(crate) name: &'static str,
     /// The highest IRQL at which it may be called.
     pub(crate) irql: u8,
     pub(crate) fails: Fails,
-    /// It returns the same whatever happened before, and changes nothing.
+    /// It always returns the same value and has no state.
     pub(crate) fixed: bool,
-    /// What it makes can be left behind, so the calls that lead to it are remembered.
+    /// It creates something that the driver may leak, so the calls that lead to it are recorded.
     pub(crate) keeps: bool,
-    /// It holds nothing while it uses the driver's memory: a handler of the driver may take its faults.
+    /// It holds nothing while it accesses the driver's memory, so a handler of the driver may take its faults.
     pub(crate) leavable: bool,
     body: Body,
 }
 
-/// Declares a routine: its name, the highest IRQL, and a closure or function of the call. The body returns anything that
-/// is an [`IntoReply`]. The routine cannot fail, unless the methods of [`Routine`] say otherwise.
+/// Declares a routine: its name, the highest IRQL, and a closure or function that takes the call. The body may return
+/// any type that implements [`IntoReply`]. The routine cannot fail unless a method of [`Routine`] says otherwise.
 macro_rules! routine {
     ($name:expr, $irql:expr, $body:expr) => {
         $crate::routine::Routine::new($name, $irql, |call| {
@@ -59,12 +59,13 @@ macro_rules! routine {
 }
 pub(crate) use routine;
 
-/// Calls a body; tells the compiler the type of a closure's argument.
+/// Calls a body. Exists so that the compiler can infer the type of a closure's argument.
 pub(crate) fn apply<R>(call: &Call, body: impl FnOnce(&Call) -> R) -> R {
     body(call)
 }
 
-/// A routine that returns a fixed value: enough for a driver that only wants to go on, and no imitation of Windows.
+/// Declares a routine that returns a fixed value. That is enough for a driver to continue, but does not imitate
+/// Windows.
 pub(crate) const fn fixed(name: &'static str, irql: u8, value: u64) -> Routine {
     Routine { body: Body::Fixed(value), fixed: true, ..Routine::new(name, irql, |_| Ok(0)) }
 }
@@ -74,37 +75,37 @@ impl Routine {
         Self { name, irql, fails: Fails::Never, fixed: false, keeps: false, leavable: false, body: Body::Run(run) }
     }
 
-    /// It may return a failure status. What can fail makes something.
+    /// The routine may return a failure status. A routine that can fail is assumed to create something.
     pub(crate) const fn fails(self, status: NtStatus) -> Self {
         Self { fails: Fails::Status(status), keeps: true, ..self }
     }
 
-    /// It may return NULL or FALSE. What can fail makes something.
+    /// The routine may return NULL or FALSE. A routine that can fail is assumed to create something.
     pub(crate) const fn fails_with_zero(self) -> Self {
         Self { fails: Fails::Zero, keeps: true, ..self }
     }
 
-    /// It cannot fail, and takes or makes something that can be left behind.
+    /// The routine cannot fail, and creates or acquires something that the driver may leak.
     pub(crate) const fn keeps(self) -> Self {
         Self { keeps: true, ..self }
     }
 
-    /// It can fail, and makes nothing.
+    /// The routine can fail, but creates nothing.
     pub(crate) const fn keeps_nothing(self) -> Self {
         Self { keeps: false, ..self }
     }
 
-    /// A handler of the driver may take its faults.
+    /// A handler of the driver may take the routine's faults.
     pub(crate) const fn leavable(self) -> Self {
         Self { leavable: true, ..self }
     }
 
-    /// It returns a fixed value and maybe stores one.
+    /// The routine returns a fixed value and may store one.
     pub(crate) const fn fixed(self) -> Self {
         Self { fixed: true, ..self }
     }
 
-    /// Runs it.
+    /// Runs the routine.
     pub(crate) fn run(&self, call: &Call) -> Result<u64, Fault> {
         match self.body {
             Body::Run(run) => run(call),
@@ -113,12 +114,12 @@ impl Routine {
     }
 }
 
-/// Why a routine does not do what it was asked for.
+/// Why a routine failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The driver's memory is not what the driver said.
+    /// An access to the driver's memory faulted.
     Fault(Fault),
-    /// It returns this.
+    /// The routine returns this status.
     Status(NtStatus),
 }
 
@@ -134,21 +135,21 @@ impl From<NtStatus> for Failure {
     }
 }
 
-/// What comes of a part of a routine.
+/// The result of a routine or of a part of one.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// A success whose failures are of both kinds.
+/// Returns a success whose error type is [`Failure`].
 #[expect(clippy::unnecessary_wraps, reason = "the type of the error is the point")]
 pub(crate) const fn done<T>(value: T) -> Outcome<T> {
     Ok(value)
 }
 
-/// A failure with a status.
+/// Returns a failure with a status.
 pub(crate) fn fail<T>(status: NtStatus) -> Outcome<T> {
     Err(status.into())
 }
 
-/// The status of an outcome.
+/// Returns the status of an outcome, or its fault.
 pub(crate) fn status_of(outcome: Outcome) -> Result<NtStatus, Fault> {
     match outcome {
         Ok(()) => Ok(NtStatus::Success),
@@ -157,7 +158,7 @@ pub(crate) fn status_of(outcome: Outcome) -> Result<NtStatus, Fault> {
     }
 }
 
-/// What a routine's body may return: it goes to rax, or a fault to the driver.
+/// The types that a routine's body may return: a value for rax, or a fault for the driver.
 pub(crate) trait IntoReply {
     fn into_reply(self) -> Result<u64, Fault>;
 }
@@ -192,7 +193,7 @@ impl<T> IntoReply for GuestPtr<T> {
     }
 }
 
-/// NULL for none.
+/// `None` is NULL.
 impl<T> IntoReply for Option<GuestPtr<T>> {
     fn into_reply(self) -> Result<u64, Fault> {
         Ok(self.unwrap_or_default().address())
@@ -215,12 +216,12 @@ impl<R: IntoReply> IntoReply for Outcome<R> {
     }
 }
 
-/// A call of a routine: where its arguments are.
+/// A call of a routine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// The arguments, which lie in a row.
+    /// The arguments, which lie in a row on the stack.
     slots: GuestPtr<u64>,
-    /// Where it returns to.
+    /// The address that it returns to.
     pub(crate) from: u64,
     name: &'static str,
 }
@@ -230,12 +231,12 @@ impl Call {
         Self { slots, from, name }
     }
 
-    /// An argument, counted from 0.
+    /// Returns an argument, counted from 0.
     pub(crate) fn arg(&self, index: u64) -> u64 {
         self.slots.at(index).read().or_stop()
     }
 
-    /// An address.
+    /// Returns an argument that is an address.
     pub(crate) fn ptr<T>(&self, index: u64) -> GuestPtr<T> {
         GuestPtr::new(self.arg(index))
     }
@@ -260,17 +261,17 @@ impl Call {
         NtStatus::from_int(self.u32(index))
     }
 
-    /// A `BOOLEAN`: only its lowest byte counts.
+    /// Returns a `BOOLEAN` argument, of which only the lowest byte is used.
     pub(crate) fn is(&self, index: u64) -> bool {
         self.u8(index) != 0
     }
 
-    /// The arguments from `index` on, for routines that take any number.
+    /// Returns the address of the arguments from `index` on, for variadic routines.
     pub(crate) const fn rest(&self, index: u64) -> GuestPtr<u64> {
         self.slots.at(index)
     }
 
-    /// The name of the routine.
+    /// Returns the name of the routine.
     pub(crate) const fn name(&self) -> &'static str {
         self.name
     }

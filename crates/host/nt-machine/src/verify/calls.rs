@@ -1,8 +1,9 @@
 //! The calls that led to a finding.
 //!
-//! For what is found while the driver is in the mistake, the thread's stack says it. For what is found later, such as a
-//! leak at unload, the calls of the routine that made the thing are remembered, by where it was called from: of several
-//! ways to one call the part is kept that all of them have, so that nothing is told that may not be so.
+//! If a finding is recorded while the driver makes the mistake, the thread's stack has the calls. For findings that are
+//! recorded later, such as a leak at unload, the calls that led to the allocating routine are remembered, by the
+//! address it was called from. If several paths lead to one call, only their common part is kept, so that a report
+//! never names a caller that may be wrong.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use crate::cpu::walk;
 use crate::image;
 
-/// Most callers that are kept.
+/// The maximum number of callers that are kept.
 const MOST: usize = 16;
 
-/// Where calls return to, relative to the image, the innermost first. The place itself is not among them.
+/// Return addresses relative to the image, innermost first. The place of the finding itself is not included.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
@@ -21,7 +22,7 @@ pub(crate) struct Calls {
     rvas: [u32; MOST],
 }
 
-/// The calls that led to each call of a routine whose result can be left behind.
+/// By return address, the calls that led to each call of a routine whose result can leak.
 pub(super) type Remembered = Mutex<BTreeMap<u64, Calls>>;
 
 impl Calls {
@@ -38,7 +39,7 @@ impl Calls {
         (self.count as usize) < MOST
     }
 
-    /// The calls that led to the place where this thread is; `None` where that is another one.
+    /// Returns the calls that led to `place`, or `None` if this thread is not at `place`.
     fn current(place: u64) -> Option<Self> {
         let (mut calls, mut first) = (Self::default(), None);
         walk::walk(&walk::here()?, |address| match first {
@@ -48,20 +49,20 @@ impl Calls {
         (first == Some(place)).then_some(calls)
     }
 
-    /// The calls that led, or had led, to a place. Waits for nothing.
+    /// Returns the calls that lead, or led earlier, to a place. Does not wait.
     pub(crate) fn to(place: u64) -> Self {
         let remembered = || super::VERIFIER.find()?.remembered.try_lock().ok()?.get(&place).copied();
         Self::current(place).or_else(remembered).unwrap_or_default()
     }
 
-    /// The callers that both have.
+    /// Returns the innermost callers that both have in common.
     fn common(self, other: &Self) -> Self {
         let same = self.rvas().iter().zip(other.rvas()).take_while(|(a, b)| a == b).count();
         Self { count: same as u32, ..self }
     }
 }
 
-/// Remembers the calls that led to a call of a routine.
+/// Remembers the calls that led to the call of a routine.
 pub(crate) fn remember(from: u64) {
     if let Some(calls) = Calls::current(from) {
         let mut remembered = super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +70,7 @@ pub(crate) fn remember(from: u64) {
     }
 }
 
-/// Forgets all: the image is another one.
+/// Forgets all remembered calls, because another image is loaded.
 pub(crate) fn forget() {
     super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }

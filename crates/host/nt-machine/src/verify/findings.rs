@@ -1,7 +1,7 @@
 //! Findings and debug output in memory that two processes share.
 //!
-//! Nothing here allocates or locks, so that a signal handler can record. The process that runs the driver only adds; the
-//! one that started it reads whatever is there when the other answers or dies.
+//! Nothing here allocates or locks, so a signal handler can record findings. The process that runs the driver only adds
+//! records; the process that started it reads them when the other one replies or dies.
 
 use std::io;
 use std::ptr;
@@ -10,21 +10,21 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::Record;
 use crate::memory::{Protection, Region};
 
-/// Findings that are kept.
+/// The maximum number of findings.
 const RECORDS: u32 = 256;
-/// Bytes of debug output that are kept.
+/// The maximum number of bytes of debug output.
 const OUTPUT: u32 = 1 << 18;
 #[repr(C)]
 struct Shared {
     records: AtomicU32,
     output: AtomicU32,
-    /// Where the driver's image lies; 0 before it was loaded.
+    /// The address of the driver's image; 0 before it is loaded.
     base: AtomicU64,
     padding: [u32; 12],
 }
 
-/// Findings and debug output, in memory that a process shares with the children that it forks later: a header, the
-/// records, the output.
+/// Findings and debug output, in memory that a process shares with the children that it forks later. It consists of a
+/// header, the records and the output.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings {
     base: u64,
@@ -35,26 +35,26 @@ const OUTPUT_AT: u64 = RECORDS_AT + RECORDS as u64 * size_of::<Record>() as u64;
 const SIZE: u64 = OUTPUT_AT + OUTPUT as u64;
 
 impl Findings {
-    /// Makes room for findings.
+    /// Allocates the shared memory.
     ///
     /// # Errors
     ///
-    /// If there is no memory.
+    /// Fails if there is not enough memory.
     pub fn new() -> io::Result<Self> {
         let region = Region::new(SIZE, Protection::ReadWrite, true)?;
         Ok(Self { base: region.base })
     }
 
-    /// Gives the memory back. No copy of this arena may be used afterwards.
+    /// Unmaps the memory. No copy of this value may be used afterwards.
     pub fn release(self) {
         let start = ptr::with_exposed_provenance_mut(self.base as usize);
-        // SAFETY: the whole of a region that `new` made, which nobody uses any more by this function's contract.
+        // SAFETY: this is the whole region that `new` mapped, and the caller guarantees that nothing uses it any more.
         unsafe { libc::munmap(start, SIZE as usize) };
     }
 
     fn shared<'a>(self) -> &'a Shared {
         let place: *const Shared = ptr::with_exposed_provenance(self.base as usize);
-        // SAFETY: the region begins with this structure of atomics, zeroed at first.
+        // SAFETY: the region begins with this structure of atomics, which was zeroed.
         unsafe { &*place }
     }
 
@@ -63,7 +63,7 @@ impl Findings {
         ptr::with_exposed_provenance_mut(at as usize)
     }
 
-    /// Records a finding, once: the same mistake at the same place is not told again.
+    /// Records a finding, unless the same mistake at the same place has already been recorded.
     pub(crate) fn add(self, record: &Record) {
         if self.records().any(|known| known.same_mistake(record)) {
             return;
@@ -73,38 +73,39 @@ impl Findings {
             return;
         }
         let place = self.place(index);
-        // SAFETY: inside the region; the counter gave this place to this call alone, and readers wait for `ready`.
+        // SAFETY: the place is inside the region. The counter assigned it to this call alone, and readers wait for
+        // `ready`.
         unsafe { place.write(*record) };
         ready(place).store(1, Ordering::Release);
     }
 
-    /// The findings so far.
+    /// Returns the findings so far.
     #[must_use]
     pub fn read(self) -> Vec<Record> {
         self.records().collect()
     }
 
-    /// Findings that there was no room for.
+    /// Returns the number of findings for which there was no room.
     #[must_use]
     pub fn cut(self) -> u32 {
         self.shared().records.load(Ordering::SeqCst).saturating_sub(RECORDS)
     }
 
-    /// Notes where the driver's image lies.
+    /// Sets the address of the driver's image.
     pub(crate) fn set_base(self, base: u64) {
         self.shared().base.store(base, Ordering::SeqCst);
     }
 
-    /// Where the driver's image lies, or lay; 0 before it was loaded.
+    /// Returns the current or former address of the driver's image; 0 before it was loaded.
     #[must_use]
     pub fn base(self) -> u64 {
         self.shared().base.load(Ordering::SeqCst)
     }
 
-    /// Appends debug output; what does not fit is dropped.
+    /// Appends debug output. Drops the text if it does not fit.
     pub(crate) fn print(self, text: &[u8]) {
         let length = text.len() as u32;
-        // Once it is full it stays so: the counter must not begin again at zero.
+        // Stop counting once the buffer is full: the counter must not wrap around.
         if self.shared().output.load(Ordering::SeqCst) > OUTPUT {
             return;
         }
@@ -114,30 +115,30 @@ impl Findings {
         }
         let at = self.base + OUTPUT_AT + u64::from(start);
         let place: *mut u8 = ptr::with_exposed_provenance_mut(at as usize);
-        // SAFETY: inside the region; the counter gave this range to this call alone.
+        // SAFETY: the range is inside the region, and the counter assigned it to this call alone.
         unsafe { ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
     }
 
-    /// The debug output so far.
+    /// Returns the debug output so far.
     #[must_use]
     pub fn output(self) -> String {
         let length = self.shared().output.load(Ordering::SeqCst).min(OUTPUT) as usize;
         let mut copy = vec![0_u8; length];
         let place: *const u8 = ptr::with_exposed_provenance((self.base + OUTPUT_AT) as usize);
-        // SAFETY: inside the region; the copy has this length.
+        // SAFETY: the range is inside the region, and the copy has this length.
         unsafe { ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), length) };
         String::from_utf8_lossy(&copy).trim_end_matches('\0').to_owned()
     }
 }
 
-/// The first field of a record: whether the rest is complete.
+/// Returns the first field of a record, which says whether the rest is complete.
 fn ready<'a>(place: *mut Record) -> &'a AtomicU32 {
-    // SAFETY: a place of the region, aligned, whose first field is only used as an atomic while it is shared.
+    // SAFETY: the place is inside the region and aligned. Its first field is only used as an atomic while it is shared.
     unsafe { AtomicU32::from_ptr(place.cast()) }
 }
 
 impl Findings {
-    /// The findings so far, without allocation.
+    /// Returns the findings so far, without allocating.
     fn records(self) -> impl Iterator<Item = Record> {
         let end = self.shared().records.load(Ordering::SeqCst).min(RECORDS);
         (0..end).filter_map(move |index| {
@@ -145,7 +146,7 @@ impl Findings {
             if ready(place).load(Ordering::Acquire) == 0 {
                 return None;
             }
-            // SAFETY: complete, as `ready` says, and not written again.
+            // SAFETY: `ready` says that the record is complete, and it is never written again.
             Some(unsafe { place.read() })
         })
     }

@@ -1,21 +1,22 @@
-//! Who holds which lock, and in which order locks are taken.
+//! Which thread holds which lock, and in which order locks are acquired.
 //!
-//! Locks are known by their addresses. Each pair that was ever held together is remembered with its order; the opposite
-//! order is a deadlock that only needs the right moment.
+//! Locks are identified by their addresses. For each pair of locks that was ever held at the same time, the order is
+//! remembered. The opposite order is a potential deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The locks of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
-    /// By thread: address, and who took it.
+    /// By thread: the address of each lock, and the return address of the call that acquired it.
     held: BTreeMap<u32, Vec<(u64, u64)>>,
-    /// First lock, second lock, and who took the second.
+    /// First lock, second lock, and the return address of the call that acquired the second.
     order: BTreeMap<u64, BTreeMap<u64, u64>>,
 }
 
 impl Locks {
-    /// Notes that a thread took a lock. Answers the driver's code that takes these locks the other way round.
+    /// Records that a thread acquired a lock. Returns the address of the driver's code that acquires these locks in the
+    /// opposite order, if there is any.
     pub(crate) fn acquired(&mut self, thread: u32, lock: u64, from: u64) -> Option<u64> {
         let held = self.held.entry(thread).or_default();
         let before: Vec<u64> = held.iter().map(|(address, _)| *address).collect();
@@ -28,7 +29,8 @@ impl Locks {
         opposite
     }
 
-    /// Whether some order leads from one lock to another; returns who took the last of them.
+    /// Returns the address of the code that acquired the last lock, if the recorded orders lead from one lock to the
+    /// other.
     fn path(&self, from: u64, to: u64) -> Option<u64> {
         let mut seen = BTreeSet::from([from]);
         let mut pending = vec![from];
@@ -45,7 +47,7 @@ impl Locks {
         None
     }
 
-    /// Notes that a thread released a lock.
+    /// Records that a lock was released, by the thread that holds it or by another one.
     pub(crate) fn released(&mut self, thread: u32, lock: u64) {
         let holder = match self.held.get(&thread) {
             Some(held) if held.iter().any(|(address, _)| *address == lock) => Some(thread),
@@ -56,22 +58,22 @@ impl Locks {
         }
     }
 
-    /// How many locks a thread holds.
+    /// Returns the number of locks that a thread holds.
     pub(crate) fn held_by(&self, thread: u32) -> usize {
         self.held.get(&thread).map_or(0, Vec::len)
     }
 
-    /// Who took the lock that a thread took last, of those that it holds.
+    /// Returns the code that acquired the most recent one of the locks that a thread holds.
     pub(crate) fn newest_of(&self, thread: u32) -> Option<u64> {
         self.held.get(&thread)?.last().map(|(_, from)| *from)
     }
 
-    /// Takes the list of all locks that are held: who took each.
+    /// Removes all held locks and returns the code that acquired each.
     pub(crate) fn take_held(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.held).into_values().flatten().map(|(_, from)| from).collect()
     }
 
-    /// Forgets every order: the memory of the locks is used anew.
+    /// Forgets every order, because the memory of the locks is reused.
     pub(crate) fn forget_order(&mut self) {
         self.order.clear();
     }

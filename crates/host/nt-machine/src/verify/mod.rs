@@ -1,7 +1,7 @@
-//! The verifier: what a driver may not do, and the record of what it did.
+//! The verifier: what a driver must not do, and the record of what it did.
 //!
-//! It is always on. A finding is recorded where it happens, in memory that outlives the process that runs the driver, and
-//! is given names and source lines later, by the process that asked for the run.
+//! It is always on. A finding is recorded when it happens, in memory that outlives the process that runs the driver.
+//! The process that started the run adds names and source lines later.
 
 pub(crate) mod calls;
 mod findings;
@@ -23,12 +23,12 @@ use std::time::Duration;
 use crate::cpu::thread;
 use crate::part::Part;
 
-/// What the verifier keeps.
+/// The state of the verifier.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     findings: Findings,
     news: notify::Channel,
-    /// The run has ended with a bug check.
+    /// Whether the run has ended with a bug check.
     stopped: AtomicBool,
     remembered: calls::Remembered,
 }
@@ -41,44 +41,44 @@ impl Verifier {
         Ok(Self { findings, news, stopped: AtomicBool::new(false), remembered: calls::Remembered::default() })
     }
 
-    /// Waits for news from the threads that run the driver.
+    /// Waits for news from the threads that run the driver, for at most `time`.
     pub(crate) fn listen(&self, time: Duration) -> News {
         self.news.listen(time)
     }
 
-    /// Where findings go.
+    /// Returns the memory for findings.
     pub(crate) const fn findings(&self) -> Findings {
         self.findings
     }
 }
 
-/// Makes the verifier of a machine that of this process; a second one is refused.
+/// Makes this the verifier of this process. Later calls have no effect.
 pub(crate) fn attach(verifier: &'static Verifier) {
     if VERIFIER.attach(verifier) {
         notify::catch_end_of_run();
     }
 }
 
-/// Tells the thread that listens.
+/// Sends news to the thread that listens.
 pub(crate) fn tell(news: News) {
     if let Some(verifier) = VERIFIER.find() {
         verifier.news.tell(news);
     }
 }
 
-/// Adds debug output.
+/// Appends debug output.
 pub(crate) fn print(text: &[u8]) {
     if let Some(verifier) = VERIFIER.find() {
         verifier.findings.print(text);
     }
 }
 
-/// Where in the driver's code a finding belongs.
+/// The place in the driver's code that a finding belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
     /// An instruction, or the start of a routine.
     Code(u64),
-    /// Where a call returns to.
+    /// The return address of a call.
     Call(u64),
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
     }
 }
 
-/// Records what ends the run, tells the host, and stays here for ever: the driver's thread must not go on.
+/// Records a finding that ends the run, notifies the host, and never returns: the driver's thread must not continue.
 pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail: std::fmt::Arguments<'_>) -> ! {
     find_at(rule, routine, at, detail);
     if let Some(verifier) = VERIFIER.find() {
@@ -117,15 +117,15 @@ pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail:
     park()
 }
 
-/// Whether the run has ended with a bug check.
+/// Returns whether the run has ended with a bug check.
 pub(crate) fn is_stopped() -> bool {
     VERIFIER.find().is_some_and(|verifier| verifier.stopped.load(Ordering::SeqCst))
 }
 
-/// Keeps the calling thread from going on.
+/// Blocks the calling thread forever.
 pub(crate) fn park() -> ! {
     loop {
-        // SAFETY: waits for a signal; has no precondition.
+        // SAFETY: the call waits for a signal and has no preconditions.
         unsafe { libc::pause() };
     }
 }

@@ -1,5 +1,5 @@
-//! News from threads that run the driver to the thread that talks to the host: single bytes in a pipe, which a signal handler can
-//! write.
+//! News from the threads that run the driver to the thread that communicates with the host. Each item is a single byte
+//! in a pipe, which a signal handler can write.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd, RawFd};
@@ -8,21 +8,21 @@ use std::time::Duration;
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// A request was served.
+    /// A request was completed.
     Done,
     /// The driver crashed.
     Crashed,
-    /// Somebody wants the run to end.
+    /// [`END_RUN`] was received, so the run must end.
     Interrupted,
-    /// Nothing, for as long as was waited.
+    /// Nothing happened within the timeout.
     Nothing,
 }
 
-/// The signal that ends a run: not an interrupt, which a terminal sends to every process of a command, and which is for the
-/// parent to decide about.
+/// The signal that ends a run. It is not SIGINT, because a terminal sends that to every process of a command, and the
+/// parent decides what to do about it.
 pub const END_RUN: i32 = libc::SIGUSR1;
 
-/// The pipe that news take.
+/// The pipe for news.
 #[derive(Debug)]
 pub(crate) struct Channel {
     listen: io::PipeReader,
@@ -34,14 +34,14 @@ impl Channel {
         io::pipe().map(|(listen, tell)| Self { listen, tell })
     }
 
-    /// Tells something. Signal handlers may.
+    /// Sends news. Signal handlers may call this.
     pub(super) fn tell(&self, news: News) {
         let byte = news as u8;
-        // SAFETY: one byte that is there, to a descriptor that this owns.
+        // SAFETY: writes one initialised byte to a descriptor that `self` owns.
         unsafe { libc::write(self.tell.as_raw_fd(), (&raw const byte).cast(), 1) };
     }
 
-    /// Waits for news.
+    /// Waits for news, for at most `time`.
     pub(super) fn listen(&self, time: Duration) -> News {
         if !is_readable(self.listen.as_raw_fd(), time) {
             return News::Nothing;
@@ -56,11 +56,11 @@ impl Channel {
 fn is_readable(file: RawFd, time: Duration) -> bool {
     let mut poll = libc::pollfd { fd: file, events: libc::POLLIN, revents: 0 };
     let milliseconds = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one structure, as announced.
+    // SAFETY: passes one structure, as the count says.
     unsafe { libc::poll(&raw mut poll, 1, milliseconds) == 1 }
 }
 
-/// Has [`END_RUN`] end the run and not the process, so that what was traced can still be asked for.
+/// Makes [`END_RUN`] end the run and not the process, so that the trace can still be read.
 pub(super) fn catch_end_of_run() {
     // SAFETY: the handler only writes a byte to a pipe.
     unsafe { libc::signal(END_RUN, (on_end_run as *const ()).expose_provenance()) };

@@ -1,4 +1,4 @@
-//! A finding in a fixed form, without pointers: it is copied between processes, and made by signal handlers.
+//! A finding in a fixed format without pointers: it is copied between processes and created by signal handlers.
 
 use std::fmt::{self, Write as _};
 
@@ -7,15 +7,15 @@ use super::{Calls, Rule};
 const ROUTINE: usize = 56;
 const DETAIL: usize = 424;
 
-/// A finding in a fixed form.
+/// A finding in a fixed format.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Record {
-    /// Set last: the rest is complete.
+    /// Set last, when the rest is complete.
     ready: u32,
     rule: u16,
     irql: u8,
-    /// 0 nowhere, 1 an instruction, 2 where a call returns to.
+    /// 0: no place, 1: an instruction, 2: the return address of a call.
     kind: u8,
     routine_length: u32,
     detail_length: u32,
@@ -26,7 +26,7 @@ pub struct Record {
     detail: [u8; DETAIL],
 }
 
-/// Text of limited length.
+/// A buffer for text of limited length.
 struct Text<'a> {
     bytes: &'a mut [u8],
     used: usize,
@@ -79,51 +79,51 @@ impl Record {
         record
     }
 
-    /// The rule that was broken.
+    /// Returns the rule that was broken.
     #[must_use]
     pub fn rule(&self) -> Rule {
         Rule::from_number(self.rule)
     }
 
-    /// The IRQL at that moment.
+    /// Returns the IRQL at the time of the finding.
     #[must_use]
     pub const fn irql(&self) -> u8 {
         self.irql
     }
 
-    /// The place relative to the image.
+    /// Returns the place relative to the image.
     #[must_use]
     pub fn rva(&self) -> Option<u64> {
         (self.kind != 0).then_some(self.rva)
     }
 
-    /// An address within the instruction at the place, for a look at its source line.
+    /// Returns an address within the instruction at the place, for the lookup of its source line.
     #[must_use]
     pub fn inside(&self) -> Option<u64> {
         self.rva().map(|rva| if self.kind == 2 { rva.saturating_sub(1) } else { rva })
     }
 
-    /// Where the calls return to that led to the place, relative to the image.
+    /// Returns the return addresses of the calls that led to the place, relative to the image.
     #[must_use]
     pub fn calls(&self) -> &[u32] {
         self.calls.rvas()
     }
 
-    /// The routine that was called, if the mistake is in a call.
+    /// Returns the routine that was called, if the mistake is in a call.
     #[must_use]
     pub fn routine(&self) -> Option<String> {
         let text = self.routine.get(..self.routine_length as usize).unwrap_or_default();
         if text.is_empty() { None } else { Some(String::from_utf8_lossy(text).into_owned()) }
     }
 
-    /// What happened.
+    /// Returns the description of what happened.
     #[must_use]
     pub fn detail(&self) -> String {
         let text = self.detail.get(..self.detail_length as usize).unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
     }
 
-    /// Whether another finding is of the same mistake.
+    /// Returns whether another finding is about the same mistake.
     pub(super) fn same_mistake(&self, other: &Self) -> bool {
         self.rule == other.rule && self.rva == other.rva && self.routine == other.routine && self.detail == other.detail
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
-        /// What a driver did wrong.
+        /// The rule that a driver broke.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -16,7 +16,7 @@ macro_rules! rules {
             /// Every rule.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The rule's name in reports; stays the same between versions.
+            /// Returns the rule's name in reports, which stays the same between versions.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self {
@@ -30,19 +30,19 @@ macro_rules! rules {
 rules! {
     /// A routine was called at an IRQL above its limit.
     IrqlTooHigh = "irql-too-high",
-    /// A routine was called at an IRQL below what it needs, or the IRQL was lowered upwards.
+    /// A routine was called at an IRQL below its minimum, or the IRQL was raised to a lower or lowered to a higher one.
     IrqlTooLow = "irql-too-low",
-    /// A callback returned at another IRQL than it was called at.
+    /// A callback returned at a different IRQL than the one it was called at.
     IrqlChanged = "irql-changed",
-    /// Paged memory was used at `DISPATCH_LEVEL` or above.
+    /// Pageable memory was accessed at `DISPATCH_LEVEL` or above.
     PageableAtDispatch = "pageable-at-dispatch",
     /// Pool that was not freed at unload.
     PoolLeak = "pool-leak",
-    /// An ETW registration that was there at unload.
+    /// An ETW registration that was not removed at unload.
     RegistrationLeak = "registration-leak",
-    /// A device, symbolic link or framework object that was there at unload.
+    /// A device, symbolic link or framework object that still existed at unload.
     ObjectLeak = "object-leak",
-    /// A timer or deferred call that was pending at unload.
+    /// A timer or DPC that was pending at unload.
     TimerLeak = "timer-leak",
     /// A handle that was not closed at unload.
     HandleLeak = "handle-leak",
@@ -52,51 +52,51 @@ rules! {
     ThreadLeak = "thread-leak",
     /// Pool was freed twice.
     DoubleFree = "double-free",
-    /// Something was freed that is no pool.
+    /// Memory was freed that is not pool.
     BadFree = "bad-free",
-    /// Pool was freed with another tag than it was allocated with.
+    /// Pool was freed with a different tag than it was allocated with.
     WrongTag = "wrong-tag",
-    /// Memory behind or before an allocation was used.
+    /// Memory after or before an allocation was accessed.
     PoolOverrun = "pool-overrun",
     /// Pool was used after it was freed.
     UseAfterFree = "use-after-free",
     /// A registration handle was used after it was unregistered.
     StaleRegistration = "stale-registration",
-    /// An event was written while its registration was given up on another thread.
+    /// An event was written while another thread removed its registration.
     WriteRacesUnregister = "write-races-unregister",
-    /// ETW was used in a way that hangs or stops Windows.
+    /// ETW was used in a way that hangs or crashes Windows.
     EtwMisuse = "etw-misuse",
-    /// Code of the driver ran, or was to run, after it was unloaded.
+    /// Code of the driver ran, or would have run, after the driver was unloaded.
     CallbackAfterUnload = "callback-after-unload",
-    /// The kernel stack was used up.
+    /// The kernel stack overflowed.
     StackOverflow = "stack-overflow",
-    /// An address was used that nothing is mapped at.
+    /// An address was accessed that is not mapped or does not allow the access.
     AccessViolation = "access-violation",
     /// Rust code panicked.
     RustPanic = "rust-panic",
-    /// The driver stopped the machine.
+    /// The driver caused a bug check.
     BugCheck = "bug-check",
-    /// The driver's own checks ended it: a stack cookie, a corrupt list.
+    /// A check in the driver itself ended it, for example a stack cookie or a corrupt list.
     FastFail = "fast-fail",
-    /// An instruction that the processor does not know or the driver may not use.
+    /// An instruction that the processor does not know or that the driver may not use.
     IllegalInstruction = "illegal-instruction",
     /// A request was completed twice.
     RequestTwice = "request-twice",
     /// A request was never completed.
     RequestNever = "request-never",
-    /// A request was completed in the wrong way.
+    /// A request was handled or completed incorrectly.
     RequestMisuse = "request-misuse",
-    /// Locks were taken in one order here and in the other there.
+    /// Locks were acquired in one order in one place and in the opposite order in another.
     LockOrder = "lock-order",
-    /// A lock was taken twice, or released by who did not hold it.
+    /// A lock was acquired twice, or released by a thread that did not hold it.
     LockMisuse = "lock-misuse",
-    /// A routine got an argument that it cannot work with.
+    /// A routine was called with an invalid argument.
     BadArgument = "bad-argument",
-    /// A routine was called that this host does not have.
+    /// A routine was called that this host does not implement.
     NotImplemented = "not-implemented",
     /// A framework function was called in a way that the framework forbids.
     FrameworkMisuse = "framework-misuse",
-    /// The driver did not come back.
+    /// The driver did not return.
     Hang = "hang",
     /// The host itself failed.
     Host = "host",

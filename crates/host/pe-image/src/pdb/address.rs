@@ -1,30 +1,30 @@
-//! From section and offset, as a PDB has addresses, to addresses relative to the image.
+//! Converts section and offset, which a PDB uses for addresses, to addresses relative to the image.
 
 use super::msf::Msf;
 use crate::bytes::{size_at, u16_at, u32_at};
 
-/// Streams of the debug header, by their position in it.
+/// Indices of streams in the debug header.
 const OMAP_FROM_SOURCE: usize = 4;
 const SECTIONS: usize = 5;
 const ORIGINAL_SECTIONS: usize = 10;
-/// Bytes of a section header, and where its size and its address are.
+/// Size of a section header, and the offsets of its size and address.
 const SECTION: usize = 40;
 const SECTION_SIZE: usize = 8;
 const SECTION_RVA: usize = 12;
 
-/// Where sections are, and how a tool rearranged them after linking.
+/// The addresses of sections, and how a tool rearranged the code after linking.
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
-    /// The sections that symbols count.
+    /// The start addresses of the sections that symbols refer to.
     sections: Vec<u32>,
-    /// The sections of the image: first address and size, in the order of addresses.
+    /// The sections of the image: start address and size, ordered by address.
     mapped: Vec<(u32, u32)>,
-    /// Old and new address, ascending; empty where nothing was moved.
+    /// Old and new addresses in ascending order; empty if nothing was moved.
     moved: Vec<(u32, u32)>,
 }
 
 impl Addresses {
-    /// Reads them by the numbers of streams in the debug header.
+    /// Reads the streams that the debug header names.
     pub(super) fn read(msf: &Msf<'_>, header: &[u8]) -> Option<Self> {
         let stream = |position: usize| {
             let number = u16_at(header, position * 2).filter(|&number| number != u16::MAX)?;
@@ -44,14 +44,14 @@ impl Addresses {
         Some(Self { sections, mapped, moved })
     }
 
-    /// The first address of the section that an address is in.
+    /// Returns the start address of the section that contains an address.
     pub(super) fn section_of(&self, rva: u32) -> Option<u32> {
         let after = self.mapped.partition_point(|(start, _)| *start <= rva);
         let &(start, size) = self.mapped.get(after.checked_sub(1)?)?;
         (rva - start < size).then_some(start)
     }
 
-    /// The address of an offset in a section; sections are counted from 1.
+    /// Returns the address of an offset in a section. Sections are counted from 1.
     pub(super) fn rva(&self, section: u16, offset: u32) -> Option<u32> {
         let start = self.sections.get(usize::from(section).checked_sub(1)?)?;
         let rva = start.checked_add(offset)?;
@@ -60,12 +60,12 @@ impl Addresses {
         }
         let after = self.moved.partition_point(|(old, _)| *old <= rva);
         let &(old, new) = self.moved.get(after.checked_sub(1)?)?;
-        // Zero stands for code that was left out.
+        // Zero marks code that was removed.
         if new == 0 { None } else { new.checked_add(rva - old) }
     }
 }
 
-/// The sizes of the parts of the debug information stream that follow its header, and what is in that.
+/// The header of the debug information stream: offset and size of the parts that follow it, and the symbol stream.
 pub(super) struct Header {
     pub(super) symbols: usize,
     pub(super) modules: (usize, usize),
@@ -76,7 +76,7 @@ impl Header {
     const SIZE: usize = 64;
 
     pub(super) fn read(stream: &[u8]) -> Option<Self> {
-        // Modules, contributions of sections, map of sections, files, type servers, edit and continue, debug header.
+        // Modules, section contributions, section map, files, type servers, edit and continue, debug header.
         let sizes = [24, 28, 32, 36, 40, 52, 48].map(|at| size_at(stream, at));
         let [modules, others @ .., debug] = sizes;
         let mut debug_at = Self::SIZE.checked_add(modules?)?;

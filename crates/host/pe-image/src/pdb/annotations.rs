@@ -1,22 +1,22 @@
 //! Binary annotations: a small program that says which code of an inlined call comes from which line.
 //!
-//! Each instruction changes the current offset, file or line; those that move the offset also begin a piece of code. The
-//! instructions are those of Microsoft's `cvinfo.h` (`BinaryAnnotationOpcode`); what they do to the state was compared with
-//! LLVM's reader and its writer.
+//! Each instruction changes the current offset, file or line. Instructions that change the offset also begin a piece of code. The
+//! instructions are those of Microsoft's `cvinfo.h` (`BinaryAnnotationOpcode`); their effect on the state was checked against
+//! LLVM's reader and writer.
 
 /// Code of an inlined call, relative to the function that it was inlined into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) start: u32,
-    /// The first offset behind it; `None` where only the function's end bounds it.
+    /// The offset after its end, or `None` if it extends to the end of the function.
     pub(super) end: Option<u32>,
-    /// Offset of its file in the list of files; `None` for the file of the inlined function.
+    /// Offset of its file in the list of files, or `None` for the file of the inlined function.
     pub(super) file: Option<u32>,
-    /// Lines behind the first one of the inlined function.
+    /// Line, relative to the first line of the inlined function.
     pub(super) line: i32,
 }
 
-/// Runs the annotations of one call. They end at the first that is damaged or unknown.
+/// Runs the annotations of one call. They end at the first one that is damaged or unknown.
 pub(super) fn pieces(annotations: &[u8]) -> Vec<Piece> {
     let mut state = State::default();
     let mut rest = Operands(annotations);
@@ -35,7 +35,7 @@ struct State {
 }
 
 impl State {
-    /// One instruction; `None` at the end.
+    /// Runs one instruction. Returns `None` at the end.
     fn step(&mut self, rest: &mut Operands<'_>) -> Option<()> {
         match rest.unsigned()? {
             // CodeOffset
@@ -73,13 +73,13 @@ impl State {
                 self.begin();
                 self.close(Some(self.offset.checked_add(length)?));
             }
-            // The end, which is filled up with zeros; ChangeCodeOffsetBase, behind which is code of another section.
+            // The end, which is padded with zeros; or ChangeCodeOffsetBase, after which the code is in another section.
             _ => return None,
         }
         Some(())
     }
 
-    /// Begins a piece at the current offset, where the one before ends.
+    /// Begins a piece at the current offset, which is also the end of the previous piece.
     fn begin(&mut self) {
         self.close(Some(self.offset));
         self.open = Some(Piece { start: self.offset, end: None, file: self.file, line: self.line });
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// Numbers of one, two or four bytes.
+/// Compressed numbers of one, two or four bytes.
 struct Operands<'a>(&'a [u8]);
 
 impl Operands<'_> {
@@ -111,7 +111,7 @@ impl Operands<'_> {
     }
 }
 
-/// The lowest bit is the sign.
+/// Decodes a signed number, whose lowest bit is the sign.
 fn signed(number: u32) -> i32 {
     let size = (number >> 1).cast_signed();
     if number & 1 == 0 { size } else { -size }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_piece_lasts_until_the_next_or_its_length() {
-        // Line +2 at 4; line +1 at 9, 3 bytes long; two lines back, 5 bytes behind that, 4 bytes long.
+        // Line +2 at 4; line +1 at 9, 3 bytes long; two lines back, 5 bytes further on, 4 bytes long.
         let annotations = [6, 4, 3, 4, 11, 0x35, 4, 3, 6, 5, 12, 4, 5, 0, 0];
         assert_eq!(pieces(&annotations), [piece(4, 9, 2), piece(9, 12, 1), piece(17, 21, -1)]);
     }

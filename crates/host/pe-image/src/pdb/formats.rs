@@ -1,7 +1,7 @@
-//! The formats of WPP messages, which a compiler leaves in a PDB as annotations.
+//! The formats of WPP messages, which a compiler stores in a PDB as annotations.
 //!
-//! The preprocessor writes `__annotation(L"TMF:", …)` beside each message; the compiler makes an `S_ANNOTATION` record of it, whose
-//! strings are the lines of a trace message format (TMF) file.
+//! The WPP preprocessor writes `__annotation(L"TMF:", …)` next to each message. The compiler turns it into an `S_ANNOTATION`
+//! record, whose strings are the lines of a trace message format (TMF) file.
 
 use super::address::Header;
 use super::module::Module;
@@ -11,15 +11,15 @@ use crate::error::Error;
 
 /// The stream with the debug information.
 const DEBUG_INFORMATION: usize = 3;
-/// `S_ANNOTATION`: kind, offset, section, number of strings, strings that end with a zero.
+/// `S_ANNOTATION`: kind, offset, section, number of strings, NUL-terminated strings.
 const ANNOTATION: u16 = 0x1019;
 const STRINGS: usize = 10;
 
-/// The lines of all trace message formats, as a TMF file has them; empty if the program has no WPP messages.
+/// Returns the lines of all trace message formats, as in a TMF file. The result is empty if the program has no WPP messages.
 ///
 /// # Errors
 ///
-/// When the debug information is damaged.
+/// Fails if the debug information is damaged.
 pub fn trace_formats(msf: &Msf<'_>) -> Result<String, Error> {
     let damaged = || Error::new("DBI stream", "it is missing or cut off");
     let stream = msf.stream(DEBUG_INFORMATION).ok_or_else(damaged)?;
@@ -33,7 +33,7 @@ pub fn trace_formats(msf: &Msf<'_>) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Adds the formats among symbol records. The list ends at the first record that is damaged.
+/// Adds the formats found in symbol records. The list ends at the first damaged record.
 fn collect(records: &[u8], text: &mut String) {
     let mut rest = records;
     while let Some(length) = u16_at(rest, 0).map(usize::from) {

@@ -1,8 +1,7 @@
 //! Program databases: the functions and source lines of an image.
 //!
-//! Only what names an address is read. A PDB is a file that anybody may have written: every offset and length in it is
-//! checked, and the work is bounded by the length of the file. The formats are those of the LLVM project's document "The PDB
-//! File Format".
+//! Only what is needed to name an address is read. PDB files are untrusted: every offset and length is checked, and the work is
+//! bounded by the length of the file. The formats are those of the LLVM project's document "The PDB File Format".
 
 mod address;
 mod annotations;

@@ -2,13 +2,13 @@
 
 use crate::bytes::{name_at, part, size_at, u16_at, u32_at};
 
-/// Bytes of a module's entry in front of its two names.
+/// Size of a module's entry before its two names.
 const ENTRY: usize = 64;
 
-/// What the compiler made of one source file, or of one crate.
+/// What the compiler generated for one source file or one crate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Module {
-    /// Its stream, in which symbols are followed by line information of an old form and of the one in use.
+    /// Its stream: symbols, then line information in an old format, then line information in the current format.
     pub(super) stream: usize,
     symbols: usize,
     old_lines: usize,
@@ -16,7 +16,7 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// The modules of a list; it ends at the first that is damaged.
+    /// Returns the modules of a list, up to the first damaged one.
     pub(super) fn all(list: &[u8]) -> impl Iterator<Item = Self> {
         let mut rest = list;
         std::iter::from_fn(move || {
@@ -33,7 +33,7 @@ impl Module {
         })
     }
 
-    /// The records of its stream, and its line information.
+    /// Returns the symbol records and the line information in its stream.
     pub(super) fn parts<'a>(&self, stream: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         // The first word is the version of the records.
         let symbols = stream.get(4..self.symbols).unwrap_or_default();
@@ -42,35 +42,35 @@ impl Module {
     }
 }
 
-/// A symbol record, as far as it helps to name an address.
+/// A symbol record, as far as it is needed to name an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol<'a> {
-    /// A function. One that a module defines also opens a scope, which a public symbol does not.
+    /// A function. The record of a module opens a scope; a public symbol does not.
     Function { function: Function<'a>, opens: bool },
-    /// Code of another function, inlined into the one around it: the id of that function, and the annotations that say
+    /// Code of another function that was inlined into the enclosing one: the id of that function, and the annotations that say
     /// which code comes from which line.
     Inlined { inlinee: u32, annotations: &'a [u8] },
-    /// Another record that opens a scope, as a block does.
+    /// Another record that opens a scope, such as a block.
     Scope,
     /// The end of the innermost scope.
     End,
 }
 
-/// A function as a symbol record has it.
+/// A function as described by a symbol record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Function<'a> {
     pub(super) section: u16,
     pub(super) offset: u32,
-    /// Bytes of its code; unknown for a public symbol.
+    /// Size of its code in bytes; unknown for a public symbol.
     pub(super) size: Option<u32>,
     pub(super) name: &'a [u8],
 }
 
-/// The records among `records` that name an address. The list ends at a record that is cut off.
+/// Returns the symbols in `records` that help to name an address, up to the first truncated record.
 pub(super) fn symbols(records: &[u8]) -> impl Iterator<Item = Symbol<'_>> {
     let mut rest = records;
     let records = std::iter::from_fn(move || {
-        // The length counts the kind, but not itself.
+        // The length includes the kind, but not itself.
         let length = usize::from(u16_at(rest, 0)?);
         let record = part(rest, 2, length)?;
         rest = rest.get(2 + length..).unwrap_or_default();
@@ -88,11 +88,11 @@ fn symbol(record: &[u8]) -> Option<Symbol<'_>> {
         Some(Symbol::Inlined { inlinee: u32_at(record, 10)?, annotations: record.get(annotations..)? })
     };
     match u16_at(record, 0)? {
-        // S_PUB32, where the second bit of its flags says that it is a function.
+        // S_PUB32. Bit 1 of its flags marks a function.
         0x110e if u32_at(record, 2)? & 2 != 0 => {
             Some(Symbol::Function { function: function(6, None, 12)?, opens: false })
         }
-        // S_LPROC32, S_GPROC32, those with ids instead of types, and those of deferred procedure calls.
+        // S_LPROC32, S_GPROC32, the same with ids instead of types, and the same for deferred procedure calls.
         0x110f | 0x1110 | 0x1146 | 0x1147 | 0x1155 | 0x1156 => {
             Some(Symbol::Function { function: function(30, Some(u32_at(record, 14)?), 37)?, opens: true })
         }

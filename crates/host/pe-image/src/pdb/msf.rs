@@ -1,4 +1,4 @@
-//! The container of a PDB: streams, each of which is a list of blocks of the file.
+//! The container format of a PDB: streams, each of which is a list of blocks of the file.
 
 use std::cell::Cell;
 
@@ -6,33 +6,33 @@ use crate::bytes::{name_at, part, size_at, u32_at};
 use crate::error::Error;
 
 const MAGIC: &[u8; 32] = b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0";
-/// The size of a stream that is not there.
+/// The size of a missing stream.
 const NIL: u32 = u32::MAX;
-/// The stream that says which build the file belongs to, and which streams have names.
+/// The stream that says which build the file belongs to and which streams have names.
 const INFO: usize = 1;
-/// Of its header: version, signature, age and the id.
+/// Offset of the id in its header, after version, signature and age; and the size of the header.
 const ID_AT: usize = 12;
 const INFO_HEADER: usize = 28;
 
-/// A file of streams (a "multi-stream file").
+/// A multi-stream file.
 #[derive(Clone, Debug)]
 pub struct Msf<'a> {
     file: &'a [u8],
     block_size: usize,
-    /// Size of each stream, and where its block numbers begin in the directory.
+    /// Size of each stream, and the offset of its block numbers in the directory.
     streams: Vec<(usize, usize)>,
     directory: Vec<u8>,
-    /// Bytes that may still be read. Streams share no blocks, so all of them together are shorter than the file; in a
-    /// damaged file each could be as long.
+    /// Number of bytes that may still be read. Streams share no blocks, so together they are shorter than the file. In a damaged
+    /// file, each of them could claim to be that long.
     left: Cell<usize>,
 }
 
 impl<'a> Msf<'a> {
-    /// Reads the directory of streams.
+    /// Parses the directory of streams.
     ///
     /// # Errors
     ///
-    /// When the file is no PDB or its directory is damaged.
+    /// Fails if the file is not a PDB or its directory is damaged.
     pub fn parse(file: &'a [u8]) -> Result<Self, Error> {
         if !file.starts_with(MAGIC) {
             return Err(Error::new("MSF header", "the file does not begin as a PDB does"));
@@ -59,20 +59,20 @@ impl<'a> Msf<'a> {
         Some(msf)
     }
 
-    /// The bytes of a stream.
+    /// Returns the bytes of a stream.
     #[must_use]
     pub fn stream(&self, number: usize) -> Option<Vec<u8>> {
         let &(size, blocks) = self.streams.get(number)?;
         self.gather(self.directory.get(blocks..)?, size)
     }
 
-    /// The bytes of the stream that has this name, for example `/names`.
+    /// Returns the bytes of the stream with this name, for example `/names`.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Vec<u8>> {
         let info = self.stream(INFO)?;
         let names_size = size_at(&info, INFO_HEADER)?;
         let names = part(&info, INFO_HEADER + 4, names_size)?;
-        // A hash table: its size, its capacity, two sets of bits, then the pairs that are present.
+        // A hash table: its size, its capacity, two bit sets, then the entries that are present.
         let table = info.get(INFO_HEADER + 4 + names_size..)?;
         let count = size_at(table, 0)?;
         let present = size_at(table, 8)?.checked_mul(4)?;
@@ -85,13 +85,13 @@ impl<'a> Msf<'a> {
         self.stream(size_at(found, 4)?)
     }
 
-    /// The id that the image's debug directory has as well.
+    /// Returns the id, which is also in the image's debug directory.
     #[must_use]
     pub fn id(&self) -> Option<[u8; 16]> {
         self.stream(INFO)?.get(ID_AT..)?.first_chunk().copied()
     }
 
-    /// Joins `size` bytes of the blocks whose numbers `list` begins with.
+    /// Joins `size` bytes from the blocks whose numbers are at the start of `list`.
     fn gather(&self, list: &[u8], size: usize) -> Option<Vec<u8>> {
         self.left.set(self.left.get().checked_sub(size)?);
         let mut bytes = Vec::with_capacity(size);

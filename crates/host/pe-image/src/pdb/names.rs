@@ -16,17 +16,17 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Reads the streams. What is missing has no names.
+    /// Reads the streams. A missing or damaged stream has no names.
     pub(super) fn read(msf: &Msf<'_>) -> Self {
         let records = |stream| msf.stream(stream).and_then(Records::read).unwrap_or_default();
         Self { ids: records(IDS), types: records(TYPES) }
     }
 
-    /// The name of a function with its namespace or type, by its id.
+    /// Returns the name of a function by its id, including its namespace or type.
     pub(super) fn function(&self, id: u32) -> Option<String> {
         let record = self.ids.get(id)?;
         let scope = match u16_at(record, 0)? {
-            // LF_FUNC_ID: its scope is another id, or nothing.
+            // LF_FUNC_ID: its scope is another id, or none.
             0x1601 => self.ids.get(u32_at(record, 2)?).and_then(|scope| {
                 // LF_STRING_ID
                 if u16_at(scope, 0)? == 0x1605 { name_at(scope, 6) } else { None }
@@ -40,7 +40,7 @@ impl Names {
     }
 }
 
-/// The name of a class, structure, union or enumeration.
+/// Returns the name of a class, struct, union or enumeration.
 fn type_name(record: &[u8]) -> Option<&[u8]> {
     let name = match u16_at(record, 0)? {
         // LF_CLASS, LF_STRUCTURE, LF_INTERFACE
@@ -54,7 +54,8 @@ fn type_name(record: &[u8]) -> Option<&[u8]> {
     name_at(record, name)
 }
 
-/// What follows a number at `at`: one below 0x8000 is itself, others begin with their kind.
+/// Returns the offset after a number at `at`. A value below 0x8000 is the number itself; other values are a kind that precedes
+/// it.
 fn after_number(record: &[u8], at: usize) -> Option<usize> {
     let value = match u16_at(record, at)? {
         0..0x8000 => 0,
@@ -68,12 +69,12 @@ fn after_number(record: &[u8], at: usize) -> Option<usize> {
     Some(at + 2 + value)
 }
 
-/// Records that are numbered, as types and ids are.
+/// Consecutively numbered records, as for types and ids.
 #[derive(Clone, Debug, Default)]
 struct Records {
     bytes: Vec<u8>,
     first: u32,
-    /// Where each record begins, with its length.
+    /// The offset of each record, at its length field.
     starts: Vec<u32>,
 }
 
@@ -88,7 +89,7 @@ impl Records {
         Some(Self { bytes, first, starts })
     }
 
-    /// A record: its kind and data.
+    /// Returns the kind and data of a record.
     fn get(&self, index: u32) -> Option<&[u8]> {
         let position = usize::try_from(index.checked_sub(self.first)?).ok()?;
         let start = usize::try_from(*self.starts.get(position)?).ok()?;

@@ -15,15 +15,15 @@ use crate::view::printable;
 
 /// The stream with the debug information.
 const DEBUG_INFORMATION: usize = 3;
-/// Inlined calls that are nested deeper are left out. Optimisers stop long before.
+/// Maximum nesting depth of inlined calls; deeper ones are left out. Optimisers stop long before.
 const DEEPEST: usize = 256;
 
-/// Functions and lines, by their first address.
+/// Functions and lines, by start address.
 #[derive(Clone, Debug)]
 pub struct Table {
     addresses: Addresses,
     functions: BTreeMap<u32, Named>,
-    /// Position of the file in `files`, and the line. `None` where code with lines ends.
+    /// Index of the file in `files`, and the line. `None` marks the end of code with lines.
     lines: BTreeMap<u32, Option<(usize, u32)>>,
     files: Files,
     names: Names,
@@ -44,23 +44,23 @@ struct Inlined {
     end: u32,
     call: Call,
     source: Option<(usize, u32)>,
-    /// Whether the code is from another file than the inlined function. LLVM makes one call of all calls on a line of a
-    /// macro, under the name of the first; the file then shows that the name is not to be trusted.
+    /// Whether the code comes from another file than the inlined function. LLVM merges all calls on a line of a macro into one
+    /// call with the name of the first; a different file shows that this name is not reliable.
     is_elsewhere: bool,
 }
 
 /// One inlined call.
 #[derive(Clone, Copy, Debug)]
 struct Call {
-    /// How many calls deep: 1 for what the function itself calls.
+    /// Nesting depth: 1 for a call by the function itself.
     depth: usize,
-    /// The id of the function that is called.
+    /// The id of the called function.
     inlinee: u32,
-    /// File and line where that begins.
+    /// File and line where the called function begins.
     origin: Option<(u32, u32)>,
 }
 
-/// Names of files, each once.
+/// Unique names of files.
 #[derive(Clone, Debug, Default)]
 struct Files {
     names: Vec<String>,
@@ -83,11 +83,11 @@ impl Files {
 }
 
 impl Table {
-    /// Reads the symbols of a program. What is damaged is left out as far as the rest makes sense without it.
+    /// Reads the symbols of a program. Damaged parts are left out if the rest is usable without them.
     ///
     /// # Errors
     ///
-    /// When the debug information or the addresses of sections are damaged.
+    /// Fails if the debug information or the section headers are damaged.
     pub fn read(msf: &Msf<'_>) -> Result<Self, Error> {
         let damaged = |field, what: &'static str| move || Error::new(field, format!("{what} is missing or cut off"));
         let stream = msf.stream(DEBUG_INFORMATION).ok_or_else(damaged("DBI stream", "it"))?;
@@ -121,14 +121,15 @@ impl Table {
         let Self { addresses, lines, files, .. } = self;
         information.lines(addresses, |(rva, source)| match source {
             Some((name, number)) => drop(lines.insert(rva, Some((files.position(name), number)))),
-            // Where other code with lines begins, its line stays.
+            // If other code with lines begins here, keep its line.
             None => drop(lines.entry(rva).or_insert(None)),
         });
     }
 
     fn add_symbols(&mut self, records: &[u8], information: &Information<'_>) {
         let inlinees = information.inlinees();
-        // The function that the records belong to; of each open scope in it whether it is an inlined call; how many are.
+        // The function that the records belong to; for each open scope, whether it is an inlined call; and the number of those
+        // that are.
         let mut current = None;
         let mut scopes = Vec::new();
         let mut depth = 0;
@@ -161,7 +162,7 @@ impl Table {
         }
     }
 
-    /// The pieces of one inlined call.
+    /// Returns the pieces of code of one inlined call.
     fn inlined(
         &mut self,
         function: Function<'_>,
@@ -184,8 +185,8 @@ impl Table {
         found
     }
 
-    /// The functions that the instruction at an address comes from: the innermost inlined one first, the one that was
-    /// called last. Empty if the address is in no known function of its section.
+    /// Returns the functions that the instruction at an address comes from: the innermost inlined function first, the function
+    /// that was actually called last. Empty if the address is not in a known function of its section.
     #[must_use]
     pub fn frames(&self, rva: u32) -> Vec<Frame<'_>> {
         let Some((_, function)) = self.within(rva) else { return Vec::new() };
@@ -204,14 +205,14 @@ impl Table {
         Frame { function, source: piece.source.and_then(|source| self.files.source(source)), is_inlined: true }
     }
 
-    /// The nearest function that begins before an address in the same section.
+    /// Returns the nearest function that begins at or before an address in the same section.
     #[must_use]
     pub fn nearest(&self, rva: u32) -> Option<Nearest> {
         let (start, function) = self.before(rva)?;
         Some(Nearest { name: readable(&function.name), offset: rva - start })
     }
 
-    /// Each function's first address, name, and source.
+    /// Returns each function's name, and the source of its first address.
     pub(crate) fn functions(&self) -> impl Iterator<Item = (&str, Option<(&str, u32)>)> {
         self.functions.iter().map(|(rva, function)| (function.name.as_str(), self.line(*rva)))
     }
@@ -222,13 +223,13 @@ impl Table {
         Some((*start, function))
     }
 
-    /// The function before an address, unless it ends before it.
+    /// Returns the function that contains an address. A function of unknown size extends to the next one.
     fn within(&self, rva: u32) -> Option<(u32, &Named)> {
         self.before(rva).filter(|(start, function)| function.size.is_none_or(|size| rva - start < size))
     }
 
-    /// The source file and the line of an address, as the function has it that was called. `None` where the compiler
-    /// recorded none.
+    /// Returns the source file and the line of an address, in the function that was actually called rather than an inlined one.
+    /// Returns `None` if the compiler recorded none.
     #[must_use]
     pub fn line(&self, rva: u32) -> Option<(&str, u32)> {
         let section = self.addresses.section_of(rva)?;
@@ -237,7 +238,7 @@ impl Table {
     }
 }
 
-/// A name without its mangling.
+/// Demangles a name.
 fn readable(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
 }

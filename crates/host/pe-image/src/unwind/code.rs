@@ -1,4 +1,4 @@
-//! The unwind codes: what each instruction of a prolog did.
+//! Unwind codes: what each instruction of a prolog did.
 
 use super::UnwindError;
 
@@ -7,28 +7,28 @@ use super::UnwindError;
 pub(super) enum Operation {
     /// Pushed this register.
     Push(u8),
-    /// Took this many bytes off the stack.
+    /// Allocated this many bytes on the stack.
     Allocate(u32),
     /// Set the frame register.
     SetFrame,
     /// Stored a register at this offset from the frame.
     Save { register: u8, offset: u32 },
-    /// Stored a vector register there.
+    /// Stored a vector register at this offset from the frame.
     SaveVector { register: u8, offset: u32 },
-    /// The processor pushed an interrupt frame, with an error code or without.
+    /// The processor pushed an interrupt frame, with or without an error code.
     MachineFrame { error_code: bool },
-    /// Describes an epilog and nothing of the prolog.
+    /// Describes an epilog rather than the prolog.
     Epilog,
 }
 
-/// A code with the place in the prolog behind which it holds.
+/// A code, with the prolog offset after which its effect applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Code {
     pub(super) offset: u8,
     pub(super) operation: Operation,
 }
 
-/// The codes of an array, the last instruction of the prolog first.
+/// The codes of an array, last instruction of the prolog first.
 pub(super) struct Codes<'a> {
     slots: &'a [[u8; 2]],
     index: usize,
@@ -45,12 +45,13 @@ impl<'a> Codes<'a> {
         Some(u16::from_le_bytes(*slot).into())
     }
 
-    /// Two slots as one number.
+    /// Returns two slots as one number.
     fn wide(&self) -> Option<u32> {
         Some(self.slot(1)? | self.slot(2)? << 16)
     }
 
-    /// The operation at the index and its number of slots; `None` where it is not known or cut off.
+    /// Decodes an operation at the current index and returns it with its number of slots. Returns `None` if it is unknown or
+    /// truncated.
     fn decode(&self, operation: u8, info: u8) -> Option<(Operation, usize)> {
         let scaled = |scale: u32| self.slot(1).map(|slot| slot * scale);
         Some(match (operation, info) {
@@ -61,7 +62,8 @@ impl<'a> Codes<'a> {
             (3, _) => (Operation::SetFrame, 1),
             (4, register) => (Operation::Save { register, offset: scaled(8)? }, 2),
             (5, register) => (Operation::Save { register, offset: self.wide()? }, 3),
-            // In version 2 only, which the document does not describe; LLVM's reader names it and gives it one slot.
+            // Only in version 2, which the documentation does not describe. LLVM's reader names this operation and gives it one
+            // slot.
             (6, _) if self.version == 2 => (Operation::Epilog, 1),
             (8, register) => (Operation::SaveVector { register, offset: scaled(16)? }, 2),
             (9, register) => (Operation::SaveVector { register, offset: self.wide()? }, 3),

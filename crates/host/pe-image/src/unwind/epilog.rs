@@ -1,14 +1,14 @@
-//! Epilogs: an address in one cannot be unwound by the codes, which describe the prolog.
+//! Epilogs: an address in an epilog cannot be unwound with the unwind codes, which describe the prolog.
 //!
-//! The document limits their form so that they can be recognised: `add rsp, n` or `lea rsp, n[frame]`, pops of eight-byte
-//! registers, and `ret` or a jump out of the function. What is left of an epilog is carried out here.
+//! The documentation restricts the form of epilogs so that they can be recognised: `add rsp, n` or `lea rsp, n[frame]`, pops of
+//! eight-byte registers, and `ret` or a jump out of the function. This module simulates the rest of an epilog.
 
 use super::{Function, Functions, ReadStack, Registers, UnwindError};
 
-/// More pops than there are registers.
+/// Maximum number of pops: there are 16 registers.
 const MOST_POPS: usize = 16;
 
-/// Carries out the rest of an epilog. `false` where the instructions from `rva` on are none.
+/// Simulates the rest of an epilog. Returns `false` if the instructions from `rva` on are not an epilog.
 pub(super) fn finish(
     functions: &Functions<'_>,
     function: &Function,
@@ -47,7 +47,7 @@ fn word(address: u64, read: ReadStack<'_>) -> Result<u64, UnwindError> {
     read(address).ok_or(UnwindError::Stack(address))
 }
 
-/// The instruction that gives the frame back: the new rsp, and its length.
+/// Decodes the instruction that releases the frame. Returns the new rsp and the length of the instruction.
 fn release(code: &[u8], frame_register: u8, registers: &Registers) -> Option<(u64, usize)> {
     let byte = |value: u8| i64::from(value.cast_signed()).cast_unsigned();
     let word = |bytes: [u8; 4]| i64::from(i32::from_le_bytes(bytes)).cast_unsigned();
@@ -62,7 +62,7 @@ fn release(code: &[u8], frame_register: u8, registers: &Registers) -> Option<(u6
     if frame_register == 0 || base != frame_register || (modrm >> 3) & 7 != 4 {
         return None;
     }
-    // r12 as a base is written with a byte more.
+    // A base of r12 takes one more byte.
     let (rest, length) = match rest {
         [0x24, rest @ ..] if modrm & 7 == 4 => (rest, 4),
         rest if modrm & 7 != 4 => (rest, 3),
@@ -77,13 +77,13 @@ fn release(code: &[u8], frame_register: u8, registers: &Registers) -> Option<(u6
     Some((registers.get(base).wrapping_add(offset), length + more))
 }
 
-/// Whether an instruction returns or jumps out of the function. Of indirect jumps only those count that compilers use for
-/// calls at the end: through a pointer of the image, or with a REX.W prefix.
+/// Returns whether an instruction returns or jumps out of the function. Indirect jumps count only in the forms that compilers use
+/// for tail calls: through a pointer in the image, or with a REX.W prefix.
 fn leaves(functions: &Functions<'_>, function: &Function, code: &[u8], at: usize) -> bool {
     let out = |distance: i64, length: i64| {
         let target = i64::try_from(at).ok().and_then(|at| at.checked_add(distance + length));
         let Some(target) = target.and_then(|target| u32::try_from(target).ok()) else { return false };
-        // A jump into the middle of another entry stays in a function of several parts.
+        // A jump into the middle of another entry stays within a function of several parts.
         let starts = functions.find(target).is_none_or(|(other, _)| other.begin == target);
         target == function.begin || (!function.contains(target) && starts)
     };

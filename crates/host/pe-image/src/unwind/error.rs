@@ -1,4 +1,4 @@
-//! Why a caller cannot be found.
+//! Why unwinding failed.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnwindError {
-    /// A structure is not whole within the image.
+    /// A structure is not completely within the image.
     Outside {
-        /// The structure, in the words of the document.
+        /// The structure, in the terms of the documentation.
         field: &'static str,
-        /// Where it begins, relative to the image.
+        /// Address of the structure, relative to the image.
         rva: u32,
     },
-    /// A version of `UNWIND_INFO` that is not known.
+    /// An unknown version of `UNWIND_INFO`.
     Version(u8),
-    /// An operation that is not known, or whose operands are cut off.
+    /// An operation that is unknown or whose operands are truncated.
     Code {
         /// `UNWIND_CODE.UnwindOp`.
         operation: u8,
-        /// The position of the code in its array.
+        /// The index of the code in its array.
         index: u8,
     },
     /// More chained entries than any function has.

@@ -1,19 +1,19 @@
-//! The exception directory: which function an address belongs to.
+//! The exception directory, which maps addresses to functions.
 
 use super::UnwindError;
 use crate::Layout;
 
-/// Bytes of a `RUNTIME_FUNCTION`.
+/// Size of a `RUNTIME_FUNCTION` in bytes.
 const ENTRY: usize = 12;
 
 /// One `RUNTIME_FUNCTION`. All addresses are relative to the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// The first instruction.
+    /// Address of the first instruction.
     pub begin: u32,
-    /// The first address behind the last one.
+    /// The first address after the function.
     pub end: u32,
-    /// Its `UNWIND_INFO`.
+    /// Address of its `UNWIND_INFO`.
     pub info: u32,
 }
 
@@ -38,11 +38,11 @@ pub struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    /// The table of `size` bytes at `rva` of an image as it lies in memory.
+    /// Uses the table of `size` bytes at `rva`, in an image as it is laid out in memory.
     ///
     /// # Errors
     ///
-    /// When the table leaves the image.
+    /// Fails if the table is not completely within the image.
     pub fn new(image: &'a [u8], rva: u32, size: u32) -> Result<Self, UnwindError> {
         let start = rva as usize;
         let bytes = start.checked_add(size as usize).and_then(|end| image.get(start..end));
@@ -50,7 +50,7 @@ impl<'a> Functions<'a> {
         Ok(Self { image, rva, table: bytes.as_chunks().0 })
     }
 
-    /// The functions of a planned image; none where it has no exception directory.
+    /// Returns the functions of a layout; none if it has no exception directory.
     #[must_use]
     pub fn of(layout: &'a Layout) -> Self {
         let (rva, size) = layout.exceptions.unwrap_or_default();
@@ -58,13 +58,13 @@ impl<'a> Functions<'a> {
         Self::new(&layout.bytes, rva, size).unwrap_or(none)
     }
 
-    /// Every function, in the order of the table.
+    /// Returns all functions in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = Function> + use<'a> {
         self.table.iter().map(Function::from_bytes)
     }
 
-    /// The function of an address, and where its entry is; both relative to the image. The document has the table
-    /// sorted: in one that is not, something is found or nothing.
+    /// Returns the function that contains an address, and the address of its table entry. The documentation requires the table to
+    /// be sorted; in an unsorted table, a function may not be found.
     #[must_use]
     pub fn find(&self, rva: u32) -> Option<(Function, u32)> {
         let after = self.table.partition_point(|entry| Function::from_bytes(entry).begin <= rva);

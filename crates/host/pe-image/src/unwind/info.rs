@@ -1,4 +1,4 @@
-//! `UNWIND_INFO`: the codes of a function, and what follows them.
+//! `UNWIND_INFO`: the unwind codes of a function, and what follows them.
 
 use super::code::Codes;
 use super::{Function, Functions, UnwindError};
@@ -9,19 +9,19 @@ const EXCEPTION_HANDLER: u8 = 1;
 const TERMINATION_HANDLER: u8 = 2;
 const CHAINED: u8 = 4;
 
-/// The information of one function or of a part of one.
+/// The unwind information of a function or of a part of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info<'a> {
     version: u8,
     flags: u8,
-    /// Bytes of the prolog.
+    /// Size of the prolog in bytes.
     pub(super) prolog: u8,
-    /// The register that holds the frame; 0 is none.
+    /// The frame register; 0 if there is none.
     pub(super) frame_register: u8,
-    /// What the frame register is above the frame.
+    /// Offset of the frame register from the start of the frame.
     pub(super) frame_offset: u64,
     codes: &'a [[u8; 2]],
-    /// What follows the codes.
+    /// Address of what follows the codes.
     tail: u32,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Info<'a> {
         self.flags & CHAINED != 0
     }
 
-    /// The entry that this one continues.
+    /// Returns the entry that this one is chained to.
     pub(super) fn chained(&self, functions: &Functions<'_>) -> Result<Option<Function>, UnwindError> {
         if !self.is_chained() {
             return Ok(None);
@@ -64,7 +64,7 @@ impl<'a> Info<'a> {
         functions.bytes(self.tail, "chained unwind information").map(|bytes| Some(Function::from_bytes(&bytes)))
     }
 
-    /// The language's handler: its address, that of its data, and when it is called.
+    /// Returns the language-specific handler: its address, the address of its data, and when it is called.
     pub(super) fn handler(&self, functions: &Functions<'_>) -> Result<Option<super::Handler>, UnwindError> {
         if self.is_chained() || self.flags & (EXCEPTION_HANDLER | TERMINATION_HANDLER) == 0 {
             return Ok(None);

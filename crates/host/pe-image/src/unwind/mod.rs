@@ -1,10 +1,10 @@
-//! Walking back through calls by the unwind tables of an image.
+//! Stack unwinding with the unwind tables of an image.
 //!
-//! Everything here is safe code over the bytes of an image and a function that reads the stack: nobody vouches for
-//! either, and whatever they are the answer is a caller's registers or an [`UnwindError`]. Nothing here touches memory by
-//! itself or knows about threads; every loop has a bound that does not depend on the data.
+//! This is safe code that works on the bytes of an image and a function that reads the stack. Both are untrusted: the result is
+//! the registers of the caller or an [`UnwindError`]. Nothing here accesses memory directly or knows about threads, and the bound
+//! of every loop is independent of the data.
 //!
-//! The layouts are those of Microsoft's document "x64 exception handling".
+//! The layouts are those of Microsoft's documentation of x64 exception handling.
 
 mod code;
 mod epilog;
@@ -21,5 +21,5 @@ pub use functions::{Function, Functions};
 pub use registers::Registers;
 pub use step::{Handler, Unwound};
 
-/// Reads a word of the stack; `None` where there is none.
+/// Reads a word of the stack. Returns `None` if there is no word at the address.
 pub type ReadStack<'a> = &'a mut dyn FnMut(u64) -> Option<u64>;

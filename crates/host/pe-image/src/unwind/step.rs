@@ -1,45 +1,45 @@
-//! One step: from the registers in a function to those in its caller.
+//! One unwind step: from the registers in a function to those in its caller.
 
 use super::code::Operation;
 use super::epilog;
 use super::info::Info;
 use super::{Function, Functions, ReadStack, Registers, UnwindError};
 
-/// More parts than any function is split into.
+/// Maximum number of chained entries, more than any function has.
 const MOST_CHAINED: usize = 32;
 
-/// The handler of a function's language. Addresses are relative to the image.
+/// The language-specific handler of a function. Addresses are relative to the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handler {
-    /// The routine.
+    /// Address of the handler routine.
     pub address: u32,
-    /// Its data.
+    /// Address of its data.
     pub data: u32,
-    /// It is asked whether it takes an exception.
+    /// It is called to decide whether it handles an exception.
     pub on_exception: bool,
-    /// It is told that its function is left.
+    /// It is called when its function is unwound.
     pub on_unwind: bool,
 }
 
-/// What is known about a function that was left.
+/// What is known about the function that was unwound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwound {
-    /// Its entry, and where that is; `None` for a leaf.
+    /// The function's table entry and the address of that entry; `None` for a leaf function.
     pub function: Option<(Function, u32)>,
-    /// The establisher frame: what its handler knows its variables by.
+    /// The establisher frame, which the handler uses to find the function's variables.
     pub frame: u64,
-    /// Its handler, where the instruction is neither in the prolog nor in an epilog.
+    /// The handler, if the instruction is neither in the prolog nor in an epilog.
     pub handler: Option<Handler>,
 }
 
 impl Functions<'_> {
-    /// Takes the registers back to the caller of the function that they are in. `base` is where the image lies.
+    /// Restores the registers of the caller of the current function. `base` is the address of the image.
     ///
-    /// A function without an entry is a leaf: it has neither moved rsp nor stored a register.
+    /// A function without an entry is a leaf function: it has neither changed rsp nor saved a register.
     ///
     /// # Errors
     ///
-    /// When the tables are damaged or the stack ends; the registers are then as they were.
+    /// Fails if the tables are damaged or the stack cannot be read. The registers are then unchanged.
     pub fn unwind(&self, base: u64, registers: &mut Registers, read: ReadStack<'_>) -> Result<Unwound, UnwindError> {
         let rva = registers.rip.checked_sub(base).and_then(|rva| u32::try_from(rva).ok());
         let Some((rva, (function, entry))) = rva.and_then(|rva| Some((rva, self.find(rva)?))) else {
@@ -65,7 +65,7 @@ impl Functions<'_> {
         Ok(unwound)
     }
 
-    /// Undoes a prolog, and those that it continues. Answers the information of the whole function.
+    /// Undoes a prolog and those that it is chained to. Returns the information of the last entry in the chain.
     fn undo<'a>(
         &'a self,
         mut info: Info<'a>,
@@ -77,7 +77,7 @@ impl Functions<'_> {
         let (mut position, mut frame) = (position, frame);
         for _ in 0..MOST_CHAINED {
             if prolog(&info, position, frame, registers, read)? {
-                // The processor's own frame: nothing was called.
+                // A machine frame was pushed by the processor: there is no return address to pop.
                 return Ok(info);
             }
             let Some(next) = info.chained(self)? else {
@@ -85,7 +85,7 @@ impl Functions<'_> {
                 return Ok(info);
             };
             info = Info::read(self, next.info)?;
-            // Whoever is in a later part has the earlier ones behind them.
+            // Code in a later part runs after the prologs of the earlier parts have completed.
             position = u32::MAX;
             frame = self::frame(&info, position, registers)?;
         }
@@ -103,7 +103,7 @@ fn pop(registers: &mut Registers, read: ReadStack<'_>) -> Result<(), UnwindError
     Ok(())
 }
 
-/// Where the fixed part of the frame begins: by the frame register once that is set, else rsp.
+/// Returns the start of the fixed part of the frame: from the frame register if it is set, otherwise rsp.
 fn frame(info: &Info<'_>, position: u32, registers: &Registers) -> Result<u64, UnwindError> {
     if info.frame_register == 0 {
         return Ok(registers.rsp());
@@ -117,8 +117,8 @@ fn frame(info: &Info<'_>, position: u32, registers: &Registers) -> Result<u64, U
     Ok(if is_set { by_register } else { registers.rsp() })
 }
 
-/// Undoes the instructions of a prolog that were carried out at `position`. Whether a machine frame was among them, which
-/// holds rip and rsp itself.
+/// Undoes the instructions of a prolog that were executed before `position`. Returns whether one of them is a machine frame,
+/// which itself holds rip and rsp.
 fn prolog(
     info: &Info<'_>,
     position: u32,

@@ -1,11 +1,11 @@
-//! Functions as compilers lay them out, and tables that no compiler writes.
+//! Functions as compilers generate them, and tables that no compiler writes.
 
 use super::{Function, Functions, Registers, UnwindError, Unwound};
 
-/// Where the image lies, and the stack.
+/// The addresses of the image and of the stack.
 const BASE: u64 = 0x1_4000_0000;
 const STACK: u64 = 0x7000;
-/// Places in the image.
+/// Addresses in the image.
 const CODE: u32 = 0x100;
 const INFO: u32 = 0x400;
 const TABLE: u32 = 0x800;
@@ -34,7 +34,7 @@ impl Scene {
         self.image[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Adds an entry of the table.
+    /// Adds an entry to the table.
     fn function(mut self, begin: u32, end: u32, info: u32) -> Self {
         let entry: Vec<u8> = [begin, end, info].iter().flat_map(|word| word.to_le_bytes()).collect();
         self.put(TABLE + self.functions * 12, &entry);
@@ -55,7 +55,7 @@ impl Scene {
         })
     }
 
-    /// The caller of an instruction, with rsp as a number of words of the stack.
+    /// Returns the registers of the caller. `rsp` is the position in the stack, in words.
     fn caller(&self, rva: u32, rsp: u64, set: &[(usize, u64)]) -> Registers {
         let mut registers = at(rva, rsp);
         for &(number, value) in set {
@@ -77,7 +77,7 @@ fn a_function_without_an_entry_is_a_leaf() {
     let scene = Scene::new(&[CALLER]).function(CODE, CODE + 0x10, INFO);
     let caller = scene.caller(CODE + 0x20, 0, &[]);
     assert_eq!((caller.rip, caller.rsp()), (CALLER, STACK + 8));
-    // So is whatever is outside of the image.
+    // An address outside the image is treated as a leaf function as well.
     let mut outside = at(0, 0);
     outside.rip = 5;
     assert_eq!(scene.unwind(&mut outside).expect("a caller").function, None);
@@ -91,7 +91,7 @@ fn plain() -> Scene {
 
 #[test]
 fn every_instruction_of_a_prolog_leads_to_the_same_caller() {
-    // Position, words of the stack that are used by then, and what rbx and rsi are in the registers.
+    // Position in the prolog, rsp as an index into the stack, and the values of rbx and rsi in the registers.
     for (position, rsp, rbx, rsi) in [(0, 4, 0xB0, 0x51), (1, 3, 9, 0x51), (2, 2, 9, 9), (6, 0, 9, 9), (0x18, 0, 9, 9)]
     {
         let caller = plain().caller(CODE + position, rsp, &[(RBX, rbx), (RSI, rsi)]);
@@ -130,7 +130,7 @@ fn a_jump_is_an_epilog_only_where_it_leaves_the_function() {
 
 #[test]
 fn a_frame_register_finds_the_frame_whatever_rsp_is() {
-    // push rbp (1); sub rsp, 0x20 (5); lea rbp, [rsp + 16] (10); then rsp moves on by the function's own choice.
+    // push rbp (1); sub rsp, 0x20 (5); lea rbp, [rsp + 16] (10); then the function changes rsp as it likes.
     let stack = [7, 7, 0, 0, 0, 0, 0xB9, CALLER];
     let scene = Scene::new(&stack)
         .function(CODE, CODE + 0x20, INFO)
@@ -145,7 +145,7 @@ fn a_frame_register_finds_the_frame_whatever_rsp_is() {
         assert_eq!((registers.rip, registers.general[RBP]), (CALLER, 0xB9));
         assert_eq!((registers.rsp(), unwound.frame), (STACK + 64, STACK + 16));
     }
-    // Before it is set the frame register is the caller's.
+    // Until it is set, the frame register belongs to the caller.
     let mut early = at(CODE + 5, 2);
     early.general[RBP] = 0xB9;
     assert_eq!(scene.unwind(&mut early).expect("a caller").frame, STACK + 16);
@@ -177,7 +177,7 @@ fn large_frames_have_two_forms() {
 
 #[test]
 fn a_part_of_a_function_continues_what_it_is_chained_to() {
-    // The first part pushes rbx and takes 16 bytes, the second pushes rsi and has no handler of its own.
+    // The first part pushes rbx and allocates 16 bytes, the second pushes rsi and has no handler of its own.
     let (second, second_info) = (CODE + 0x40, INFO + 0x40);
     let mut chained = vec![1 | 4 << 3, 1, 1, 0, 1, 0x60, 0, 0];
     chained.extend([CODE, CODE + 0x20, INFO].iter().flat_map(|word| word.to_le_bytes()));
@@ -265,7 +265,7 @@ fn a_table_that_is_cut_off_anywhere_is_an_error_or_an_answer() {
     }
 }
 
-/// Whatever the bytes are: no panic, an end, and either an error that changes nothing or a caller.
+/// For any bytes: no panic, the call ends, and the result is a caller or an error that changes nothing.
 #[test]
 fn random_tables_are_errors_or_answers() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
@@ -278,7 +278,7 @@ fn random_tables_are_errors_or_answers() {
     let mut answers = 0;
     for _ in 0..20_000 {
         let mut image: Vec<u8> = (0..32).flat_map(|_| random().to_le_bytes()).collect();
-        // Every second one has a plausible start, so that more than the version is looked at.
+        // Every second one has a plausible start, so that more than the version is checked.
         if random() % 2 == 0 {
             image[0x40] = 1 | image[0x40] & 0x18;
             image[0x42] &= 7;

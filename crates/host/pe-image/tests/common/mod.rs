@@ -1,8 +1,9 @@
-//! A small PDB with everything that is read: two functions, one of them with lines in a file and an inlined call in a call.
+//! A small PDB with everything that is read: two functions, one of which has lines in a file and an inlined call within an
+//! inlined call.
 
-/// Bytes of a block.
+/// Size of a block in bytes.
 const BLOCK: usize = 512;
-/// The image that it belongs to.
+/// The id of the image that the PDB belongs to.
 pub(crate) const ID: [u8; 16] = *b"0123456789abcdef";
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -13,7 +14,7 @@ fn halves(halves: &[u16]) -> Vec<u8> {
     halves.iter().flat_map(|half| half.to_le_bytes()).collect()
 }
 
-/// Bytes with their length in front, and zeros behind up to a multiple of four.
+/// Returns bytes that are preceded by their length and padded with zeros to a multiple of four.
 fn counted(kind: &[u8], data: &[u8]) -> Vec<u8> {
     let mut part = [kind, &words(&[u32::try_from(data.len()).unwrap()]), data].concat();
     part.resize(part.len().next_multiple_of(4), 0);
@@ -25,7 +26,7 @@ fn record(kind: u16, data: &[u8]) -> Vec<u8> {
     [&halves(&[length, kind]), data].concat()
 }
 
-/// The id, and a hash table of one name.
+/// The id, and a hash table with one name.
 fn information() -> Vec<u8> {
     let mut stream = words(&[20_000_404, 0, 1]);
     stream.extend(ID);
@@ -35,7 +36,7 @@ fn information() -> Vec<u8> {
     stream
 }
 
-/// Numbered records: those of types or ids.
+/// Returns numbered records, as in the streams of types and ids.
 fn numbered(list: &[(u16, &[u8])]) -> Vec<u8> {
     let data: Vec<u8> = list.iter().flat_map(|(kind, data)| record(*kind, data)).collect();
     let end = 0x1000 + u32::try_from(list.len()).unwrap();
@@ -56,7 +57,8 @@ fn ids() -> Vec<u8> {
     ])
 }
 
-/// A function of 0x40 bytes at 0x20: `Ring::push` is inlined at +8 to +0x18, and `ring::grow` into that at +0xc to +0x10.
+/// A function of 0x40 bytes at 0x20. `Ring::push` is inlined from +8 to +0x18, and `ring::grow` is inlined into it from +0xc to
+/// +0x10.
 fn module() -> (Vec<u8>, [u32; 3]) {
     let place = [words(&[0, 0, 0, 0x40, 0, 0, 0, 0x20]), halves(&[1]), vec![0], b"driver::load\0".to_vec()].concat();
     let inlined = |id: u32, annotations: &[u8]| record(0x114d, &[&words(&[0, 0, id]), annotations].concat());
@@ -75,7 +77,7 @@ fn module() -> (Vec<u8>, [u32; 3]) {
     ([symbols, lines].concat(), sizes)
 }
 
-/// Header, one module, and the numbers of other streams: the sections are in the sixth.
+/// The header, one module, and the numbers of other streams: the section headers are in stream 6.
 fn debug_information(sizes: [u32; 3]) -> Vec<u8> {
     let entry =
         [vec![0; 34], halves(&[5]), words(&sizes), vec![0; 16], b"load.o\0load.o\0".to_vec(), vec![0; 2]].concat();
@@ -99,7 +101,7 @@ fn publics() -> Vec<u8> {
         .concat()
 }
 
-/// The file.
+/// The PDB file.
 pub(crate) fn pdb() -> Vec<u8> {
     let (module, sizes) = module();
     let names = [words(&[0xeffe_effe, 1, 25]), b"\0src/load.rs\0src/ring.rs\0".to_vec()].concat();

@@ -13,6 +13,7 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use command_line::note;
 use etw_etl::{Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
@@ -42,6 +43,7 @@ struct Trace {
 #[derive(Debug)]
 pub(crate) struct Traces {
     traces: Vec<Trace>,
+    pdbs: Arc<Pdbs>,
     progress: Progress,
 }
 
@@ -64,12 +66,12 @@ impl Traces {
             let path = path.display();
             if schemas.dropped() > 0 {
                 let dropped = schemas.dropped();
-                eprintln!(
-                    "note: {path} describes more events than fit into memory; {dropped} descriptions are left out"
-                );
+                note(&format!(
+                    "{path} describes more events than fit into memory; {dropped} descriptions are left out"
+                ));
             }
             if schemas.malformed() > 0 {
-                eprintln!("note: {} descriptions of events in {path} could not be read", schemas.malformed());
+                note(&format!("{} descriptions of events in {path} could not be read", schemas.malformed()));
             }
         }
         let trace = |(place, (path, reader)): (usize, (PathBuf, Reader<Watched>))| {
@@ -80,12 +82,11 @@ impl Traces {
             }
             files.layers.iter().for_each(|files| layers.push(Arc::clone(files)));
             layers.push(Arc::new(BuiltIn));
-            let frames = Frames { images: reader.images(), pdbs: Arc::clone(&files.pdbs) };
-            let decoder = Decoder::new(layers);
-            let decoder = if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) };
+            let decoder = name_frames(Decoder::new(layers), &reader, &files.pdbs);
             Trace { path, reader, decoder }
         };
-        Ok(Self { traces: readers.into_iter().enumerate().map(trace).collect(), progress })
+        let traces = readers.into_iter().enumerate().map(trace).collect();
+        Ok(Self { traces, pdbs: Arc::clone(&files.pdbs), progress })
     }
 
     /// The next event of all traces, and what decodes it.
@@ -111,11 +112,11 @@ impl Traces {
     pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
         for trace in &mut self.traces {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", trace.path.display()));
-            if let Some(schemas) = trace.reader.refresh().map_err(named)?
-                && !schemas.is_empty()
-            {
+            let Some(schemas) = trace.reader.refresh().map_err(named)? else { continue };
+            if !schemas.is_empty() {
                 trace.decoder.push(schemas);
             }
+            trace.decoder = name_frames(std::mem::take(&mut trace.decoder), &trace.reader, &self.pdbs);
         }
         Ok(())
     }
@@ -153,6 +154,12 @@ impl Traces {
             .collect();
         if damaged.is_empty() { Ok(()) } else { Err(Failure::Damaged(damaged.join("; "))) }
     }
+}
+
+/// Names the frames of stacks by the images that the trace has told of so far.
+fn name_frames(decoder: Decoder, reader: &Reader<Watched>, pdbs: &Arc<Pdbs>) -> Decoder {
+    let frames = Frames { images: reader.images(), pdbs: Arc::clone(pdbs) };
+    if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) }
 }
 
 /// Opens a file. A trace is read twice: first for the order of its buffers and the schemas at its end, then for its events. Standard

@@ -1,4 +1,4 @@
-//! Whole numbers: signs, bases, statuses, identifiers.
+//! Integers: signs, bases, statuses, identifiers.
 
 use std::net::Ipv4Addr;
 
@@ -6,7 +6,7 @@ use etw_types::{HResult, InType, NtStatus, OutType, Win32Error};
 
 use super::{Scalar, time};
 
-/// Shows an integer of an integer encoding. `bits` is the value, sign-extended where the encoding is signed.
+/// Formats an integer of an integer encoding. `bits` is the value, sign-extended if the encoding is signed.
 pub(super) fn show(in_type: InType, out_type: OutType, bits: u64) -> Scalar {
     let width = in_type.fixed_size().unwrap_or(8);
     let unsigned = bits & mask(width);
@@ -32,19 +32,19 @@ pub(super) fn show(in_type: InType, out_type: OutType, bits: u64) -> Scalar {
     }
 }
 
-/// Shows an integer of a hexadecimal encoding.
+/// Formats an integer of a hexadecimal encoding.
 pub(super) fn show_hex(in_type: InType, out_type: OutType, bits: u64) -> Scalar {
     match out_type {
         OutType::Default | OutType::NoPrint => hexadecimal(bits),
         _ => match show(in_type, out_type, bits) {
-            // A wish that does not change the base leaves the encoding's own.
+            // An out type that does not select a base keeps the base of the encoding.
             Scalar::Integer(_) if !is_number(out_type) => hexadecimal(bits),
             shown => shown,
         },
     }
 }
 
-/// 0 and 1 are false and true; anything else keeps its number.
+/// Formats 0 as false and 1 as true; any other value stays a number.
 pub(super) fn boolean(number: i64) -> Scalar {
     match number {
         0 => Scalar::Bool(false),
@@ -53,7 +53,7 @@ pub(super) fn boolean(number: i64) -> Scalar {
     }
 }
 
-/// Four bytes in the order of the payload, which is that of the network.
+/// Formats an IPv4 address, whose four bytes are in network order in the payload.
 pub(super) fn ipv4(address: u32) -> Scalar {
     Scalar::Word(Ipv4Addr::from(address.to_le_bytes()).to_string())
 }
@@ -62,7 +62,7 @@ fn plain(in_type: InType, bits: u64, width: usize) -> Scalar {
     Scalar::Integer(if is_signed(in_type) { signed(bits, width).into() } else { bits.into() })
 }
 
-/// Without the machinery of formatting: addresses are most of what a kernel event has.
+/// Does not use `std::fmt`, for speed: most values of kernel events are addresses.
 fn hexadecimal(bits: u64) -> Scalar {
     let digits = (64 - bits.leading_zeros()).div_ceil(4).max(1);
     let mut word = String::with_capacity(18);
@@ -79,8 +79,8 @@ fn port(bits: u64) -> Scalar {
     Scalar::Integer(u16::from_be_bytes([low, high]).into())
 }
 
-/// A character of an 8-bit or 16-bit encoding. An 8-bit one beyond ASCII depends on a code page and stays a number, as does
-/// half of a surrogate pair.
+/// Converts a code of an 8-bit or 16-bit encoding to a character. An 8-bit code beyond ASCII depends on a code page and stays a
+/// number, as does half of a surrogate pair.
 fn character(bits: u64, width: usize) -> Option<Scalar> {
     let code = u32::try_from(bits).ok().filter(|code| width == 2 || (width == 1 && *code < 0x80))?;
     char::from_u32(code).map(|character| Scalar::Text(character.into()))
@@ -103,7 +103,7 @@ const fn mask(width: usize) -> u64 {
     }
 }
 
-/// Extends the sign of a value of `width` bytes.
+/// Sign-extends a value of `width` bytes.
 const fn signed(bits: u64, width: usize) -> i64 {
     let unused = match width {
         1 => 56,

@@ -1,7 +1,7 @@
-//! How a value is shown: by its encoding and the provider's wish.
+//! How a value is shown, which depends on its encoding and on the provider's out type.
 //!
-//! The result is one of a few shapes ([`Scalar`]) that text and JSON render without losing anything: whoever has the shown
-//! value and the schema can make the payload's bytes again.
+//! The result is one of a few variants ([`Scalar`]) that text and JSON render without loss: the payload bytes can be restored
+//! from the shown value and the schema.
 
 mod integer;
 mod network;
@@ -19,30 +19,30 @@ use crate::format::bytes::hex;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Scalar {
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// A whole number: anything from `i64` to `u64`.
+    /// An integer in the range of `i64` or `u64`.
     Integer(i128),
     /// A 32-bit floating-point number.
     F32(f32),
     /// A 64-bit floating-point number.
     F64(f64),
-    /// Text of the provider's.
+    /// Text from the provider.
     Text(String),
-    /// A rendition of ours: hexadecimal, a GUID, an address, a date, a status with its name.
+    /// A value formatted by this crate: hexadecimal, a GUID, an address, a date, a status with its name.
     Word(String),
-    /// Text that is not valid in its encoding: how it looks, and its bytes.
+    /// Text that is invalid in its encoding.
     BadText {
-        /// With replacement characters.
+        /// The text with replacement characters.
         text: String,
-        /// The bytes in the payload, without count or NUL.
+        /// The bytes in the payload, without the count or the NUL.
         bytes: Vec<u8>,
     },
-    /// Numbers that should be a date and are none.
+    /// Numbers that should be a date but are not a valid one.
     Numbers(Vec<u16>),
 }
 
-/// Shows a value.
+/// Converts a value to the form in which it is shown.
 pub(super) fn show(in_type: InType, out_type: OutType, value: Value<'_>) -> Scalar {
     match value {
         Value::Signed(number) => integer::show(in_type, out_type, number.cast_unsigned()),
@@ -58,12 +58,12 @@ pub(super) fn show(in_type: InType, out_type: OutType, value: Value<'_>) -> Scal
         Value::FileTime(time) => time::filetime(time),
         Value::SystemTime(parts) => time::systemtime(parts),
         Value::Sid(bytes) => network::sid(bytes),
-        // A value that `etw-types` learns to split before this crate learns to show it.
+        // A value that `etw-types` supports but this crate does not know yet.
         other => Scalar::Word(other.to_string()),
     }
 }
 
-/// Plain text for a reader; not meant to be read back. Text stands in quotes where it has blanks or control characters.
+/// Plain text for people, not meant to be parsed. Text is quoted if it contains blanks, control characters or delimiters.
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

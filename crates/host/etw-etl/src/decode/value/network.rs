@@ -1,4 +1,4 @@
-//! Bytes: addresses, security identifiers, anything else in hexadecimal.
+//! Binary values: addresses, security identifiers, and hexadecimal for everything else.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -7,16 +7,16 @@ use etw_types::OutType;
 use super::{Scalar, text};
 use crate::format::bytes::{array_at, hex, u16_at, u32_at};
 
-/// Windows' address family of IPv4.
+/// `AF_INET` on Windows.
 const AF_INET: u16 = 2;
-/// Windows' address family of IPv6.
+/// `AF_INET6` on Windows.
 const AF_INET6: u16 = 23;
-/// Bytes of `SOCKADDR_IN`.
+/// Size of `SOCKADDR_IN` in bytes.
 const SOCKADDR_IN: usize = 16;
-/// Bytes of `SOCKADDR_IN6`.
+/// Size of `SOCKADDR_IN6` in bytes.
 const SOCKADDR_IN6: usize = 28;
 
-/// Shows bytes. A presentation that does not fit them is hexadecimal.
+/// Formats bytes. If they do not fit the out type, the result is hexadecimal.
 pub(super) fn binary(out_type: OutType, bytes: &[u8]) -> Scalar {
     let word = match out_type {
         OutType::IPv4 => <[u8; 4]>::try_from(bytes).ok().map(|address| Ipv4Addr::from(address).to_string()),
@@ -28,7 +28,7 @@ pub(super) fn binary(out_type: OutType, bytes: &[u8]) -> Scalar {
     Scalar::Word(word.unwrap_or_else(|| hex(bytes)))
 }
 
-/// A `SOCKADDR`, where it has nothing that its text would not show.
+/// Formats a `SOCKADDR`, or returns `None` if the text would not show all of its bytes.
 fn socket_address(bytes: &[u8]) -> Option<String> {
     let port = array_at(bytes, 2).map(u16::from_be_bytes)?;
     match (u16_at(bytes, 0)?, bytes.len()) {
@@ -50,13 +50,13 @@ fn socket_address(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// A security identifier in its usual text: revision, authority, sub-authorities.
+/// Formats a security identifier as usual: revision, authority, sub-authorities.
 pub(super) fn sid(bytes: &[u8]) -> Scalar {
     let word = || {
         let [revision, _count, authority @ ..] = array_at::<8>(bytes, 0)?;
         let [a, b, c, d, e, f] = authority;
         let authority = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
-        // The usual text is hexadecimal from 2^32 on.
+        // By convention an authority of 2^32 or more is hexadecimal.
         let authority = if authority >> 32 == 0 { authority.to_string() } else { format!("{authority:#014x}") };
         let parts = bytes.get(8..)?.as_chunks::<4>().0.iter().map(|part| u32::from_le_bytes(*part).to_string());
         let start = [format!("S-{revision}"), authority];

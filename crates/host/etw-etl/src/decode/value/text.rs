@@ -1,15 +1,15 @@
-//! Text in its two encodings, and names.
+//! Text in UTF-16 and UTF-8, and names.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::Scalar;
 
-/// UTF-16LE.
+/// Converts UTF-16LE text.
 pub(super) fn utf16(bytes: &[u8]) -> Scalar {
     let ascii = bytes.as_chunks::<2>().0;
     if bytes.len().is_multiple_of(2) && ascii.iter().all(|unit| unit[1] == 0 && unit[0] < 0x80) {
-        // Most text: paths and names.
+        // The common case: most paths and names are ASCII.
         return Scalar::Text(ascii.iter().map(|unit| char::from(unit[0])).collect());
     }
     let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
@@ -19,8 +19,8 @@ pub(super) fn utf16(bytes: &[u8]) -> Scalar {
     }
 }
 
-/// Bytes of text. Where the provider does not say UTF-8 they are in a code page that the trace does not name; what is not
-/// UTF-8 keeps its bytes.
+/// Converts text bytes. Unless the provider declares UTF-8, they are in a code page that the trace does not name. Text that is
+/// not valid UTF-8 keeps its bytes.
 pub(super) fn utf8(bytes: &[u8]) -> Scalar {
     match str::from_utf8(bytes) {
         Ok(text) => Scalar::Text(text.into()),
@@ -28,7 +28,7 @@ pub(super) fn utf8(bytes: &[u8]) -> Scalar {
     }
 }
 
-/// A name of a provider, an event or a field. Bytes that are not UTF-8 are shown as `\xNN`.
+/// Converts the name of a provider, an event or a field. Bytes that are not UTF-8 are shown as `\xNN`.
 pub(in crate::decode) fn name_text(name: &[u8]) -> String {
     use fmt::Write;
     if let Ok(text) = str::from_utf8(name) {
@@ -45,20 +45,24 @@ pub(in crate::decode) fn name_text(name: &[u8]) -> String {
     text
 }
 
-/// Writes text, in quotes and escaped if it would not be told from what is around it, or would do something to a terminal.
+/// Writes text. Text that could be confused with its surroundings or could affect a terminal is quoted and escaped.
 pub(super) fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let plain =
         |character: char| !character.is_whitespace() && is_printable(character) && !"\"=,[]{}()".contains(character);
     if !text.is_empty() && text.chars().all(plain) { f.write_str(text) } else { write!(f, "{text:?}") }
 }
 
-/// Whether a character shows itself and nothing else: no control character, no change of direction, no line end.
+/// Returns whether a character is safe to print: not a control character, a direction change or a line end.
 fn is_printable(character: char) -> bool {
     matches!(character, ' '..='~') || (!character.is_ascii() && character.escape_debug().len() == 1)
 }
 
-/// Text of a trace or a file that is shown on a terminal: control characters, line ends and characters that change the direction
-/// of text or are not seen are shown as escapes such as `\u{202e}`.
+/// Escapes text from a trace or a file for display on a terminal. Control characters, line ends, invisible characters and
+/// characters that change the text direction are shown as escapes such as `\u{202e}`.
+///
+/// ```
+/// assert_eq!(etw_etl::escaped("a\u{1b}[31m"), "a\\u{1b}[31m");
+/// ```
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {

@@ -3,13 +3,14 @@
 use super::Scalar;
 use crate::time::{FileTime, weekday};
 
-/// 100 ns since 1601, in UTC by definition. Moments that RFC 3339 does not have keep their number.
+/// Formats 100 ns units since 1601, which are in UTC by definition. A time that RFC 3339 cannot express stays a number.
 pub(super) fn filetime(time: i64) -> Scalar {
     FileTime(time).to_rfc3339().map_or_else(|| Scalar::Integer(time.into()), Scalar::Word)
 }
 
-/// Year, month, day of week, day, hour, minute, second, millisecond: RFC 3339 where that says all of it, that is where the
-/// date exists and has this day of week. The time is taken for UTC: a payload does not say, and providers write it so.
+/// Formats year, month, day of week, day, hour, minute, second and millisecond as RFC 3339 if no information is lost, that is if
+/// the date exists and has this day of week. The time is assumed to be in UTC: the payload does not say, and providers write it
+/// that way.
 pub(super) fn systemtime(parts: [u16; 8]) -> Scalar {
     let [year, month, day_of_week, day, hour, minute, second, millisecond] = parts;
     let in_day = hour < 24 && minute < 60 && second < 60 && millisecond < 1000;

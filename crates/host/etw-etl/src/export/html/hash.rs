@@ -1,4 +1,4 @@
-//! How a page's policy names a script: the base64 of its SHA-256. For tests, which hold the constants against it.
+//! The hash by which a content security policy names a script: the base64 of its SHA-256. Tests check the constants against it.
 
 use sha2::{Digest as _, Sha256};
 

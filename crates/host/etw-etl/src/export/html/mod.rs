@@ -1,10 +1,11 @@
-//! A page that shows a trace in any browser: timeline, filter, table, field view.
+//! A page that shows a trace in any browser, with a timeline, a filter, a table and a field view.
 //!
-//! The page is one file. It asks no network for anything, and its policy lets nothing run but the script that is built into
-//! this crate: `SCRIPT_HASH` and `STYLE_HASH` name the only script and the only style sheet that a browser accepts. The
-//! trace is a block of JSON in which no `<` stands, so nothing that a provider wrote can end it.
+//! The page is one file. It makes no network requests, and its content security policy allows only the script that is built into
+//! this crate: `SCRIPT_HASH` and `STYLE_HASH` identify the only script and the only style sheet that a browser accepts. The trace
+//! is a block of JSON that contains no `<`, so no text of a provider can end it.
 //!
-//! It is bounded: [`MAX_EVENTS`] events and [`MAX_BYTES`] of them are in a page, which says how many there were.
+//! The size is bounded: a page holds at most [`MAX_EVENTS`] events and about [`MAX_BYTES`] of event data, and states the total
+//! number of events.
 
 mod row;
 
@@ -17,9 +18,9 @@ use crate::read::event::EventRef;
 use crate::time::FileTime;
 use row::row;
 
-/// Most events in a page.
+/// Maximum number of events in a page.
 pub(super) const MAX_EVENTS: u64 = 100_000;
-/// Most bytes of events in a page, about.
+/// Approximate maximum size of the events in a page, in bytes.
 const MAX_BYTES: usize = 96 * 1024 * 1024;
 
 const PAGE: &str = include_str!("page.html");
@@ -32,12 +33,12 @@ const SCRIPT: &str = concat!(
     include_str!("detail.js"),
     include_str!("main.js"),
 );
-/// What the page's policy calls [`SCRIPT`]; a test compares.
+/// The hash of [`SCRIPT`] in the page's policy. A test checks it.
 const SCRIPT_HASH: &str = "sha256-d/svPRMChn5PBx2cJqh0qeGajN6s5plgou4iW2p4XFg=";
-/// What the page's policy calls [`STYLE`]; a test compares.
+/// The hash of [`STYLE`] in the page's policy. A test checks it.
 const STYLE_HASH: &str = "sha256-mdsKKQtMCgousvhU/Woo+MlitPUCoCbI8SsOLwUM5AM=";
 
-/// Texts that many events have in common, each written once.
+/// Strings that events share, each written once.
 #[derive(Debug, Default)]
 struct Strings {
     numbers: HashMap<String, usize>,
@@ -45,7 +46,7 @@ struct Strings {
 }
 
 impl Strings {
-    /// The number of a text; -1 is none.
+    /// Returns the index of a string, or -1 if there is none.
     fn number(&mut self, text: Option<&str>) -> i64 {
         let Some(text) = text else { return -1 };
         let number = self.numbers.get(text).copied().unwrap_or_else(|| {
@@ -63,15 +64,15 @@ pub(super) struct Html {
     strings: Strings,
     first: Option<FileTime>,
     last: i64,
-    /// Events that came.
+    /// Number of events received.
     events: u64,
-    /// Those that the page holds.
+    /// Number of events in the page.
     held: u64,
     bytes: usize,
 }
 
 impl Html {
-    /// The page up to its data.
+    /// Returns the page up to its data.
     pub(super) fn start() -> String {
         let (before, _) = halves();
         format!("{before}{{\"events\":[")
@@ -96,12 +97,12 @@ impl Html {
         self.bytes += out.len();
     }
 
-    /// Events that came and are not in the page.
+    /// Returns the number of events that were received but are not in the page.
     pub(super) const fn left_out(&self) -> u64 {
         self.events - self.held
     }
 
-    /// The rest of the page.
+    /// Appends the rest of the page.
     pub(super) fn finish(&self, out: &mut String) {
         out.push_str("\n],\n\"strings\":[");
         for (index, text) in self.strings.texts.iter().enumerate() {
@@ -127,7 +128,7 @@ impl Html {
     }
 }
 
-/// The page before its data and behind it.
+/// Returns the parts of the page before and after its data.
 fn halves() -> (String, String) {
     let (before, behind) = PAGE.split_once("{{data}}").unwrap_or((PAGE, ""));
     let before = before
@@ -137,8 +138,8 @@ fn halves() -> (String, String) {
     (before, behind.replace("{{script}}", SCRIPT))
 }
 
-/// Makes JSON that can stand in a page: what could end its element, or begin another, stands only in texts, where it can be
-/// escaped.
+/// Makes JSON safe to embed in a page: characters that could end its element or begin another occur only in strings, where they
+/// can be escaped.
 fn harmless(json: &mut String) {
     if json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         *json = json

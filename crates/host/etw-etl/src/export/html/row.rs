@@ -1,4 +1,4 @@
-//! One event as an array of JSON, in the order that `model.js` takes it apart.
+//! An event as a JSON array, in the order that `model.js` expects.
 
 use super::Strings;
 use crate::decode::{Decoded, Field, Node};
@@ -6,9 +6,9 @@ use crate::export::json::{Integers, push, scalar, stack, string};
 use crate::format::bytes::hex;
 use crate::read::event::EventRef;
 
-/// Most bytes of undecoded data that an event shows.
+/// Maximum number of bytes of undecoded data shown for an event.
 const MAX_RAW: usize = 4096;
-/// Most frames of a stack.
+/// Maximum number of frames shown for a stack.
 const MAX_FRAMES: usize = 192;
 
 pub(super) fn row(out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64, strings: &mut Strings) {
@@ -46,7 +46,7 @@ fn number(out: &mut String, strings: &mut Strings, text: Option<&str>) {
     push(out, format_args!(",{}", strings.number(text)));
 }
 
-/// Pairs of name and value: an object would lose the order of names that are numbers, and names that come twice.
+/// Appends pairs of name and value. An object would not keep the order of numeric names and would drop duplicate names.
 fn fields(out: &mut String, fields: &[Field]) {
     list(out, fields, |out, field| {
         out.push('[');
@@ -70,7 +70,7 @@ fn node(out: &mut String, value: &Node) {
     }
 }
 
-/// What few events have: data that is not decoded, a stack, a tag.
+/// Appends what only a few events have: undecoded data, a stack, a tag.
 fn more(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let mut parts = Vec::new();
     if let Some(raw) = &decoded.raw {

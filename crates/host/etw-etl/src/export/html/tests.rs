@@ -1,4 +1,4 @@
-//! The page is whole, bounded, and cannot be broken out of.
+//! The page is complete and bounded, and its data cannot break out of its element.
 
 use etw_types::{Guid, InType, OutType};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn page(events: &[Event], about: About) -> String {
     String::from_utf8(exporter.finish().unwrap()).unwrap()
 }
 
-/// The data as the page's script reads it: up to the end of its element, as a browser finds it.
+/// Parses the data as the page's script does: up to the end of its element, where a browser ends it.
 fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script id=\"trace\" type=\"application/json\">").unwrap();
     let (json, _) = rest.split_once("</").unwrap();

@@ -1,14 +1,14 @@
-//! LZ77 with Huffman coding of [MS-XCA]: blocks of 64 KiB, each with its own table of 512 code lengths.
+//! LZ77 with Huffman coding as specified in [MS-XCA]: blocks of 64 KiB, each with its own table of 512 code lengths.
 
 use super::{Damaged, Input, Output};
 
-/// Bytes that a block unpacks to.
+/// Uncompressed size of a block in bytes.
 const BLOCK: usize = 0x1_0000;
-/// Bytes of the code lengths in front of a block, two in a byte.
+/// Size of the code lengths before a block in bytes; each byte holds two.
 const TABLE: usize = 256;
-/// Longest code.
+/// Maximum length of a code in bits.
 const MAX_BITS: u32 = 15;
-/// First symbol that is a match.
+/// First symbol that denotes a match.
 const FIRST_MATCH: u16 = 256;
 
 pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged> {
@@ -32,7 +32,7 @@ pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged>
     Ok(())
 }
 
-/// A match: the lower four bits of the symbol are its length, the upper four the bits of its distance.
+/// Decodes a match. The lower four bits of the symbol give its length, the upper four bits the number of distance bits.
 fn token(symbol: u16, bits: &mut Bits, input: &mut Input<'_>, out: &mut Output<'_>) -> Result<(), Damaged> {
     let mut length = usize::from(symbol & 0x0F);
     let distance_bits = u32::from(symbol >> 4);
@@ -56,7 +56,8 @@ fn token(symbol: u16, bits: &mut Bits, input: &mut Input<'_>, out: &mut Output<'
     out.copy(distance, length + 3)
 }
 
-/// For every 15 bits that can come next, the symbol and the bits of its code. Canonical codes: by length, then by symbol.
+/// Returns, for every possible value of the next 15 bits, the symbol and the length of its code. The codes are canonical: ordered
+/// by length, then by symbol.
 fn decoding_table(lengths: &[u8; TABLE]) -> Result<Vec<(u16, u8)>, Damaged> {
     let mut table = Vec::with_capacity(1 << MAX_BITS);
     for bits in 1..=MAX_BITS {
@@ -73,10 +74,11 @@ fn decoding_table(lengths: &[u8; TABLE]) -> Result<Vec<(u16, u8)>, Damaged> {
     if table.len() == 1 << MAX_BITS { Ok(table) } else { Err(Damaged) }
 }
 
-/// The bit stream: 32 bits ahead, filled by 16-bit words that may end before the stream is used up.
+/// The bit stream, with a lookahead of up to 32 bits that is refilled in 16-bit words. The words may end before all bits are
+/// consumed.
 struct Bits {
     next: u32,
-    /// How many of the lower 16 bits of `next` are not filled yet, negative when more than that.
+    /// Number of valid bits in `next` beyond the first 16; negative if there are fewer than 16.
     extra: i32,
 }
 

@@ -1,8 +1,8 @@
-//! LZNT1 of [MS-XCA]: chunks of 4096 bytes, each stored or as flag bytes, literals and matches.
+//! LZNT1 as specified in [MS-XCA]: chunks of 4096 bytes, each either stored or made of flag bytes, literals and matches.
 
 use super::{Damaged, Input, Output};
 
-/// Bytes that a chunk unpacks to.
+/// Uncompressed size of a chunk in bytes.
 const CHUNK: usize = 4096;
 
 pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged> {
@@ -39,7 +39,7 @@ fn chunk(body: &[u8], out: &mut Output<'_>) -> Result<(), Damaged> {
             } else {
                 let token = input.word()?;
                 let done = out.len() - start;
-                // The further into the chunk, the more bits a distance has and the fewer a length.
+                // The further into the chunk, the more bits of a token are the distance and the fewer are the length.
                 let mut length_bits = 12;
                 while length_bits > 4 && done > 1 << (16 - length_bits) {
                     length_bits -= 1;

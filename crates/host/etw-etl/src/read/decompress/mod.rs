@@ -1,6 +1,6 @@
-//! Unpacking of compressed buffers, by Microsoft's published description of the formats ([MS-XCA]).
+//! Decompression of buffers, as specified in Microsoft's [MS-XCA].
 //!
-//! Every decoder appends at most the promised number of bytes, and what it could unpack before an error stays.
+//! Every decoder appends at most the expected number of bytes. Bytes decompressed before an error are kept.
 
 mod huffman;
 mod lznt1;
@@ -14,14 +14,14 @@ const LZNT1: u16 = 2;
 const XPRESS: u16 = 3;
 /// `COMPRESSION_FORMAT_XPRESS_HUFF`.
 const XPRESS_HUFF: u16 = 4;
-/// More than any genuine buffer shrinks. Keeps a hostile file's work in proportion to its size.
+/// Maximum compression ratio, more than any real buffer reaches. It keeps the work for a hostile file proportional to its size.
 const MAX_RATIO: usize = 1024;
 
-/// The input does not follow its format. What was unpacked before it is good.
+/// The input does not follow its format. Everything decompressed before that point is valid.
 #[derive(Debug, PartialEq, Eq)]
 struct Damaged;
 
-/// Appends what `packed` unpacks to, `size` bytes, to `out`.
+/// Decompresses `packed` to `size` bytes and appends them to `out`.
 pub(crate) fn append(format: u16, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), LossReason> {
     if size > packed.len().saturating_mul(MAX_RATIO) {
         return Err(LossReason::BadCompression);
@@ -39,7 +39,7 @@ pub(crate) fn append(format: u16, packed: &[u8], size: usize, out: &mut Vec<u8>)
     }
 }
 
-/// Where unpacked bytes go, and how many may.
+/// The destination of decompressed bytes, with a limit.
 struct Output<'a> {
     bytes: &'a mut Vec<u8>,
     start: usize,
@@ -51,7 +51,7 @@ impl Output<'_> {
         self.bytes.len() >= self.end
     }
 
-    /// Bytes unpacked so far.
+    /// Returns the number of bytes decompressed so far.
     fn len(&self) -> usize {
         self.bytes.len() - self.start
     }
@@ -64,7 +64,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Repeats `length` bytes from `distance` back; the two ranges may overlap.
+    /// Copies `length` bytes from `distance` bytes back; the two ranges may overlap.
     fn copy(&mut self, distance: usize, length: usize) -> Result<(), Damaged> {
         if distance == 0 || distance > self.len() || length > self.end - self.bytes.len() {
             return Err(Damaged);
@@ -77,7 +77,7 @@ impl Output<'_> {
     }
 }
 
-/// Bytes still to be read.
+/// The remaining input.
 struct Input<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -22,7 +22,7 @@ fn plain_lz77_unpacks_the_published_examples() {
     assert_eq!(unpack(XPRESS, &packed, 300).unwrap(), abc());
 }
 
-/// A table of code lengths: one symbol of 4 bits each for the given ones, of 5 bits each for the others.
+/// Builds a table of code lengths: 5 bits for the symbols in `five`, 4 bits for those in `four`.
 fn table(five: &[u16], four: &[u16]) -> Vec<u8> {
     let mut table = vec![0; 256];
     for (symbols, bits) in [(five, 5), (four, 4)] {
@@ -44,7 +44,7 @@ fn huffman_unpacks_the_published_example() {
 
 #[test]
 fn lznt1_unpacks_matches_and_stored_chunks() {
-    // Three literals and a match of 297 bytes three back: with 3 bytes done a length has 12 bits.
+    // Three literals and a match of 297 bytes at distance 3. After 3 bytes, a length has 12 bits.
     let token = 2_u16 << 12 | (297 - 3);
     let body = [&[0x08][..], b"abc", &token.to_le_bytes()].concat();
     let header = 0xB000 | u16::try_from(body.len() - 1).unwrap();

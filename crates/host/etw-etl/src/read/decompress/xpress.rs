@@ -1,4 +1,4 @@
-//! Plain LZ77 of [MS-XCA]: flag words, literals and 16-bit matches with lengths that grow.
+//! Plain LZ77 as specified in [MS-XCA]: flag words, literals and 16-bit matches with variable-size lengths.
 
 use super::{Damaged, Input, Output};
 
@@ -24,7 +24,7 @@ pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged>
     Ok(())
 }
 
-/// The length of a match. Two long ones share a byte of half-lengths: `half` is the upper one that is still unused.
+/// Decodes the length of a match. Two long matches share a byte of 4-bit lengths; `half` holds the upper half until it is used.
 fn length(short: u16, input: &mut Input<'_>, half: &mut Option<u8>) -> Result<usize, Damaged> {
     let mut length = usize::from(short);
     if length == 7 {

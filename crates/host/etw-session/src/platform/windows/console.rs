@@ -11,11 +11,11 @@ use windows_sys::core::BOOL;
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static HANDLED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the user pressed Ctrl-C or closed the window since this was first asked. From then on those no longer end the
-/// process, so that it can stop its sessions: Windows would let them run.
+/// Returns whether the user pressed Ctrl-C or closed the window since the first call. From the first call on, these no
+/// longer end the process, so that it can stop its sessions; Windows would let the sessions run.
 pub fn interrupted() -> bool {
     if !HANDLED.swap(true, Ordering::Relaxed) {
-        // SAFETY: the handler is a function that lives as long as the process and may run on any thread.
+        // SAFETY: the handler is a function that exists as long as the process and may run on any thread.
         unsafe { SetConsoleCtrlHandler(Some(on_interrupt), 1) };
     }
     INTERRUPTED.load(Ordering::Relaxed)
@@ -26,7 +26,7 @@ unsafe extern "system" fn on_interrupt(_event: u32) -> BOOL {
     1
 }
 
-/// Whether the console shows colours. Older ones have to be told to.
+/// Returns whether the console shows colours. Older consoles must be configured for it.
 #[must_use]
 pub fn shows_colours() -> bool {
     let has_output = turn_on(STD_OUTPUT_HANDLE);
@@ -34,15 +34,16 @@ pub fn shows_colours() -> bool {
     has_output || has_error
 }
 
-/// Lets one stream understand the sequences that set colours.
+/// Enables the processing of colour sequences for one stream.
 fn turn_on(stream: STD_HANDLE) -> bool {
-    // SAFETY: there is nothing to prove; a missing stream is a null or invalid handle, which the next call refuses.
+    // SAFETY: the function has no preconditions. For a missing stream it returns a null or invalid handle, which the
+    // next call rejects.
     let handle = unsafe { GetStdHandle(stream) };
     let mut mode = 0;
-    // SAFETY: the place for the mode is writable; a handle that is no console is refused.
+    // SAFETY: `mode` is writable; a handle that is not a console is rejected.
     if unsafe { GetConsoleMode(handle, &raw mut mode) } == 0 {
         return false;
     }
-    // SAFETY: the handle is a console's.
+    // SAFETY: the handle refers to a console.
     unsafe { SetConsoleMode(handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0 }
 }

@@ -1,7 +1,7 @@
-//! Events of a session while it runs: `OpenTraceW`, and `ProcessTrace` on a thread of its own.
+//! Events of a running session: `OpenTraceW`, and `ProcessTrace` on its own thread.
 //!
-//! `ProcessTrace` calls back for every event. The callback turns the event into a record as it would stand in a file, so
-//! that live events and those of files are decoded by the same code.
+//! `ProcessTrace` calls a callback for every event. The callback converts the event to a record as it would be in a
+//! file, so that the same code decodes live events and those of files.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -21,14 +21,14 @@ use windows_sys::core::GUID;
 
 use crate::system::{EventSource, Received};
 
-/// Events between the thread that processes and the one that receives.
+/// The maximum number of events that are queued between the processing thread and the receiver.
 const QUEUE: usize = 64 * 1024;
 /// `INVALID_PROCESSTRACE_HANDLE`.
 const INVALID: u64 = u64::MAX;
-/// The most bytes of a record.
+/// The maximum size of a record in bytes.
 const MAX_RECORD: usize = 0xFFFF;
 
-/// What the callback gets.
+/// What the callback receives.
 struct Context {
     sender: SyncSender<Result<Event, Win32Error>>,
 }
@@ -50,31 +50,32 @@ pub(super) fn open(name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
     // SAFETY: the structure is filled in, its name ends with NUL, and both outlive the call.
     let handle = unsafe { OpenTraceW(&raw mut log) }.Value;
     if handle == INVALID {
-        // SAFETY: nothing else has the context: the trace was not opened.
+        // SAFETY: the trace was not opened, so nothing else uses the context.
         drop(unsafe { Box::from_raw(context) });
-        // SAFETY: there is nothing to prove.
+        // SAFETY: the function has no preconditions.
         return Err(Win32Error::from_int(unsafe { GetLastError() }));
     }
     let owned = SendPointer(context);
     thread::spawn(move || {
         let owned = owned;
         let trace = PROCESSTRACE_HANDLE { Value: handle };
-        // SAFETY: the handle was opened; no times limit what is processed. Returns when the session or the trace ends.
+        // SAFETY: the handle was opened above; null times do not limit what is processed. The call returns when the
+        // session or the trace ends.
         let code = unsafe { ProcessTrace(&raw const trace, 1, ptr::null(), ptr::null()) };
-        // SAFETY: the callback is not called any more, and the context came from a box.
+        // SAFETY: the callback is not called any more, and the pointer came from `Box::into_raw`.
         let context = unsafe { Box::from_raw(owned.0) };
         if code != ERROR_SUCCESS && code != ERROR_CANCELLED {
-            // A receiver that is gone wants nothing.
+            // The error is ignored if the receiver is gone.
             let _ = context.sender.send(Err(Win32Error::from_int(code)));
         }
     });
     Ok(Box::new(Source { receiver, handle }))
 }
 
-/// The context on its way to the thread that calls back.
+/// Moves the context to the processing thread.
 struct SendPointer(*mut Context);
 
-// SAFETY: the pointer is the only one to a value that may be sent itself.
+// SAFETY: this is the only pointer to the value, and the value itself is `Send`.
 unsafe impl Send for SendPointer {}
 
 impl EventSource for Source {
@@ -90,18 +91,18 @@ impl EventSource for Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        // SAFETY: the handle was opened by this module and is closed once. Processing ends soon after.
+        // SAFETY: the handle was opened by this module and is closed once. Processing ends soon afterwards.
         unsafe { CloseTrace(PROCESSTRACE_HANDLE { Value: self.handle }) };
     }
 }
 
 unsafe extern "system" fn on_event(record: *mut EVENT_RECORD) {
-    // SAFETY: ETW passes a record that is valid during the call.
+    // SAFETY: ETW passes a record that is valid for the duration of the call.
     let Some(record) = (unsafe { record.as_ref() }) else { return };
-    // SAFETY: the context is the one that the trace was opened with, alive until processing ends.
+    // SAFETY: the context is the one that the trace was opened with, and it lives until processing ends.
     let Some(context) = (unsafe { record.UserContext.cast::<Context>().as_ref() }) else { return };
     if let Some(event) = event_of(record) {
-        // A receiver that is gone wants nothing.
+        // The event is dropped if the receiver is gone.
         let _ = context.sender.send(Ok(event));
     }
 }
@@ -110,40 +111,41 @@ const fn guid(raw: &GUID) -> Guid {
     Guid::from_fields(raw.data1, raw.data2, raw.data3, raw.data4)
 }
 
-/// Memory of a record; empty where there is none.
+/// Returns memory of a record as a slice, which is empty for a null pointer.
 ///
 /// # Safety
 ///
-/// `pointer` is null or points to so many readable bytes that outlive the result.
+/// `pointer` must be null or point to `size` readable bytes that outlive the result.
 unsafe fn bytes<'a>(pointer: *const u8, size: u16) -> &'a [u8] {
     if pointer.is_null() {
         return &[];
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees that the pointer is valid for `size` bytes.
     unsafe { slice::from_raw_parts(pointer, size.into()) }
 }
 
-/// The event, by way of the record that it would be in a file. Time stamps are the system's time: raw ones were not asked for.
+/// Converts the event by encoding it as a record of a file. Timestamps are system time, because raw timestamps were not
+/// requested.
 fn event_of(record: &EVENT_RECORD) -> Option<Event> {
     let header = &record.EventHeader;
     let descriptor = &header.EventDescriptor;
     let raw_items = if record.ExtendedData.is_null() {
         &[][..]
     } else {
-        // SAFETY: ETW says how many items there are; they are valid during the call.
+        // SAFETY: ETW sets the number of items, and they are valid for the duration of the call.
         unsafe { slice::from_raw_parts(record.ExtendedData, record.ExtendedDataCount.into()) }
     };
     let mut items = Vec::new();
     for item in raw_items {
-        // SAFETY: an item's data has the size that it says and is valid during the call.
+        // SAFETY: the data of an item has the declared size and is valid for the duration of the call.
         let data = unsafe { bytes(item.DataPtr as *const u8, item.DataSize) };
         items.push(ExtendedItem { kind: ExtendedType(item.ExtType), data });
     }
-    // SAFETY: the event's data has the size that it says and is valid during the call.
+    // SAFETY: the data of the event has the declared size and is valid for the duration of the call.
     let payload = unsafe { bytes(record.UserData.cast(), record.UserDataLength) };
-    // SAFETY: both halves of the union are plain numbers.
+    // SAFETY: both variants of the union consist of integers.
     let times = unsafe { header.Anonymous.Anonymous };
-    // SAFETY: both members of the union are the processor's number.
+    // SAFETY: both variants of the union are the processor number.
     let cpu = unsafe { record.BufferContext.Anonymous.ProcessorIndex };
     let data = EventData {
         provider: guid(&header.ProviderId),

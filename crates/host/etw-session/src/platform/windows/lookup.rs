@@ -1,4 +1,4 @@
-//! The functions of the information classes, found at run time.
+//! The functions of the information classes, looked up at run time.
 
 use std::ffi::{CStr, c_void};
 use std::mem;
@@ -19,14 +19,14 @@ type Query = unsafe extern "system" fn(CONTROLTRACE_HANDLE, TRACE_QUERY_INFO_CLA
 type Enumerate =
     unsafe extern "system" fn(TRACE_QUERY_INFO_CLASS, *const c_void, u32, *mut c_void, u32, *mut u32) -> u32;
 
-/// What this system has.
+/// The functions that this system has.
 pub(super) struct Functions {
     pub(super) set: Option<Set>,
     pub(super) query: Option<Query>,
     pub(super) enumerate: Option<Enumerate>,
 }
 
-/// The functions, looked up once.
+/// Returns the functions, looked up once.
 pub(super) fn functions() -> &'static Functions {
     static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
     FUNCTIONS.get_or_init(|| {
@@ -34,19 +34,19 @@ pub(super) fn functions() -> &'static Functions {
         // Wine exports these two and aborts the process when they are called.
         let real = |name| if is_wine() { None } else { find(name) };
         Functions {
-            // SAFETY: the export of this name has this signature (evntrace.h).
+            // SAFETY: the export with this name has this signature (evntrace.h).
             set: set.map(|found| unsafe { mem::transmute::<unsafe extern "system" fn() -> isize, Set>(found) }),
-            // SAFETY: as above.
+            // SAFETY: the export with this name has this signature (evntrace.h).
             query: real(c"TraceQueryInformation")
                 .map(|found| unsafe { mem::transmute::<unsafe extern "system" fn() -> isize, Query>(found) }),
-            // SAFETY: as above.
+            // SAFETY: the export with this name has this signature (evntrace.h).
             enumerate: real(c"EnumerateTraceGuidsEx")
                 .map(|found| unsafe { mem::transmute::<unsafe extern "system" fn() -> isize, Enumerate>(found) }),
         }
     })
 }
 
-/// Whether this is Wine: its ntdll says so.
+/// Whether this is Wine, whose ntdll exports `wine_get_version`.
 pub(super) fn is_wine() -> bool {
     static WINE: OnceLock<bool> = OnceLock::new();
     *WINE.get_or_init(|| {
@@ -57,11 +57,11 @@ pub(super) fn is_wine() -> bool {
     })
 }
 
-/// An export of advapi32, or else of sechost.
+/// Finds an export in advapi32 or, failing that, in sechost.
 fn find(name: &CStr) -> FARPROC {
     [c"advapi32.dll", c"sechost.dll"].into_iter().find_map(|library| {
         let library = library.as_ptr().cast();
-        // SAFETY: the name ends with NUL; only the system's own folder is searched. The library stays loaded.
+        // SAFETY: the name ends with NUL; only the system folder is searched. The library stays loaded.
         let module = unsafe { LoadLibraryExA(library, std::ptr::null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) };
         if module.is_null() {
             return None;
@@ -71,12 +71,12 @@ fn find(name: &CStr) -> FARPROC {
     })
 }
 
-/// A class as the functions take it.
+/// Converts a class to the type that the functions take.
 pub(super) const fn class(class: TraceInfoClass) -> TRACE_QUERY_INFO_CLASS {
     class.as_int().cast_signed()
 }
 
-/// The answer of a function with `ReturnLength`.
+/// Converts the result of a function with `ReturnLength`.
 pub(super) fn sized(code: u32, needed: u32) -> Result<usize, Refusal> {
     let needed = usize::try_from(needed).unwrap_or(usize::MAX);
     match Win32Error::from_int(code).ok() {

@@ -1,4 +1,4 @@
-//! The profile privilege: an administrator's token has it, but disabled.
+//! The profile privilege: the token of an administrator has it, but it is disabled by default.
 
 use std::ptr;
 
@@ -21,23 +21,23 @@ impl Drop for Token {
 }
 
 fn last_error() -> Win32Error {
-    // SAFETY: there is nothing to prove.
+    // SAFETY: the function has no preconditions.
     Win32Error::from_int(unsafe { GetLastError() })
 }
 
-/// Turns on `SeSystemProfilePrivilege`.
+/// Enables `SeSystemProfilePrivilege`.
 pub(super) fn enable_profile() -> Result<(), Win32Error> {
     let mut handle = ptr::null_mut();
-    // SAFETY: a constant handle of this process; there is nothing to prove.
+    // SAFETY: the function has no preconditions; it returns a constant handle of this process.
     let process = unsafe { GetCurrentProcess() };
-    // SAFETY: the process is this one, and the place for the handle is writable.
+    // SAFETY: the handle is that of this process, and `handle` is writable.
     if unsafe { OpenProcessToken(process, TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &raw mut handle) } == 0 {
         return Err(last_error());
     }
     let token = Token(handle);
     let name = super::wide("SeSystemProfilePrivilege");
     let mut luid = LUID { LowPart: 0, HighPart: 0 };
-    // SAFETY: no system's name stands for this one; the name ends with NUL; the place for the number is writable.
+    // SAFETY: a null system name means the local system; the name ends with NUL; `luid` is writable.
     if unsafe { LookupPrivilegeValueW(ptr::null(), name.as_ptr(), &raw mut luid) } == 0 {
         return Err(last_error());
     }
@@ -45,10 +45,11 @@ pub(super) fn enable_profile() -> Result<(), Win32Error> {
         PrivilegeCount: 1,
         Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
     };
-    // SAFETY: the token is open for adjusting; one privilege is said and given; the former state is not asked for.
+    // SAFETY: the token is open for adjusting; `privileges` contains one privilege, as its count says; the previous
+    // state is not requested.
     let adjusted =
         unsafe { AdjustTokenPrivileges(token.0, 0, &raw const privileges, 0, ptr::null_mut(), ptr::null_mut()) };
-    // A token without the privilege is a success with an error behind it (1300, not all assigned).
+    // If the token does not have the privilege, the call succeeds but sets the last error (1300, not all assigned).
     match last_error() {
         Win32Error::Success if adjusted != 0 => Ok(()),
         error if adjusted == 0 => Err(error),

@@ -1,12 +1,13 @@
-//! Stopping the machine.
+//! Bug checks.
 
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, Call, Routine, fixed, routine};
 use crate::verify::{self, Rule};
 
-/// "RPNC": the code of Microsoft's `wdk-panic`, with file, length of its name, line and column.
+/// "RPNC": the bug check code of Microsoft's `wdk-panic`. Its parameters are the file name, its length, the line and
+/// the column.
 const RUST_PANIC: u32 = 0x5250_4E43;
-/// No file name is longer.
+/// The maximum length of a file name.
 const LONGEST_NAME: u64 = 1024;
 
 pub(super) const ROUTINES: &[Routine] = &[

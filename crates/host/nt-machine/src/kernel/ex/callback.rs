@@ -11,10 +11,10 @@ use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
 
-/// `PowerDeviceD3`: where a device is that never said otherwise.
+/// `PowerDeviceD3`: the power state of a device that never reported one.
 const D3: u32 = 4;
 
-/// Bytes of a callback object, which is opaque.
+/// The size of a callback object in bytes. The object is opaque.
 const SIZE: u64 = 0x40;
 
 /// A routine that is registered with a callback object.
@@ -26,10 +26,10 @@ struct Registered {
     context: u64,
 }
 
-/// Callback objects, and what drivers reported.
+/// Callback objects, and the power states that drivers reported.
 #[derive(Default)]
 pub(crate) struct Callbacks {
-    /// By name.
+    /// The objects, with their names.
     objects: Vec<(String, u64)>,
     registered: Vec<Registered>,
     /// The power states of devices.
@@ -37,7 +37,7 @@ pub(crate) struct Callbacks {
 }
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: place for the object, attributes, whether to create it, whether many may register.
+    // Arguments: pointer to the object, attributes, whether to create it, whether multiple registrations are allowed.
     routine!("ExCreateCallback", PASSIVE, |call| {
         let name = call.ptr::<OBJECT_ATTRIBUTES>(1).ObjectName().read()?.text()?;
         let mut callbacks = lock(&kernel().callbacks);
@@ -87,7 +87,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NO_RESOURCES),
     routine!("PoUnregisterPowerSettingCallback", PASSIVE, |call| object::close(call.kernel_handle(0))),
-    // Arguments: device, kind of state, state. Returns the state before.
+    // Arguments: device, type of state, state. Returns the previous state.
     routine!("PoSetPowerState", DISPATCH, |call| {
         lock(&kernel().callbacks).power.insert(call.arg(0), call.u32(2)).unwrap_or(D3)
     }),
@@ -101,10 +101,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("KeRestoreExtendedProcessorState", DISPATCH, 0),
 ];
 
-/// `PF_*`: what the processor that runs the driver can do.
+/// Returns whether the processor that runs the driver has a `PF_*` feature.
 fn has_feature(number: u32) -> bool {
     match number {
-        // Compare and exchange of 8 bytes, MMX, SSE, RDTSC, PAE, SSE2, no-execute, fast fail: every x64 processor.
+        // Every x64 processor: compare and exchange of 8 bytes, MMX, SSE, RDTSC, PAE, SSE2, no-execute, fast fail.
         2 | 3 | 6 | 8 | 9 | 10 | 12 | 23 => true,
         13 => std::is_x86_feature_detected!("sse3"),
         14 => std::is_x86_feature_detected!("cmpxchg16b"),

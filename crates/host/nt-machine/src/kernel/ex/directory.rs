@@ -1,4 +1,4 @@
-//! The object manager's directories and symbolic links, as far as drivers ask for them.
+//! The object manager's directories and symbolic links, as far as drivers use them.
 
 use etw_types::NtStatus;
 
@@ -27,7 +27,7 @@ const DIRECTORIES: [&str; 14] = [
 ];
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: place for the handle, access, attributes.
+    // Arguments: pointer to the handle, access, attributes.
     routine!("ZwOpenDirectoryObject", PASSIVE, |call| {
         let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
         let Some(index) = DIRECTORIES.iter().position(|known| known.eq_ignore_ascii_case(&name)) else {
@@ -48,7 +48,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwQuerySymbolicLinkObject", PASSIVE, query_link),
 ];
 
-/// Arguments: handle, string for the target, place for its length with the zero behind it.
+/// Arguments: handle, string for the target, pointer to its length including the terminator.
 fn query_link(call: &Call) -> Outcome {
     let Some(index) = object::of_kind(call.kernel_handle(0), "symbolic link") else {
         return fail(NtStatus::InvalidHandle);

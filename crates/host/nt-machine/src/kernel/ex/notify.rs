@@ -1,21 +1,22 @@
-//! Notification routines: what drivers want to know about processes, threads, images, the registry and handles.
+//! Notification routines, which drivers register for events of processes, threads, images, the registry and handles.
 //!
-//! Nothing of it happens by itself here: a test raises it, see [`Notification`].
+//! None of these events happens on its own here: a test raises them, see [`Notification`].
 
 use etw_types::NtStatus;
 
+use super::keys::Keys;
 use super::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{APC, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// Most routines of a kind.
+/// The maximum number of routines of a kind.
 const MOST: usize = 64;
 /// `OB_FLT_REGISTRATION_VERSION`.
 const VERSION: u16 = 0x100;
 
-/// What a routine wants to know about.
+/// What a routine is registered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
     /// `PCREATE_PROCESS_NOTIFY_ROUTINE`.
@@ -24,12 +25,12 @@ pub(super) enum About {
     ProcessEx,
     Thread,
     Image,
-    /// With the cookie and the context.
+    /// Registry operations, with the cookie and the context of the registration.
     Registry {
         cookie: u64,
         context: u64,
     },
-    /// Handles to objects of a type, on operations: the routines before and after.
+    /// Handles to objects of a type. `routine` of [`Registered`] is called before the operation, `post` after it.
     Handles {
         handle: KernelHandle,
         of: GuestPtr<Opaque>,
@@ -39,7 +40,7 @@ pub(super) enum About {
     },
 }
 
-/// A routine that is to be called.
+/// A registered routine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Registered {
     pub(super) about: About,
@@ -47,11 +48,12 @@ pub(super) struct Registered {
     pub(super) from: u64,
 }
 
-/// The routines of a machine.
+/// The registered routines of a machine.
 #[derive(Default)]
 pub(crate) struct Notifications {
     registered: Vec<Registered>,
     cookies: u64,
+    pub(super) keys: Keys,
 }
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -61,7 +63,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         set(call, About::ProcessEx, call.ptr(0), call.is(1))
     })
     .fails(NtStatus::AccessDenied),
-    // Arguments: kind, routine, whether to remove it.
+    // Arguments: type, routine, whether to remove it.
     routine!("PsSetCreateProcessNotifyRoutineEx2", PASSIVE, |call| {
         set(call, About::ProcessEx, call.ptr(1), call.is(2))
     })
@@ -76,9 +78,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("PsSetLoadImageNotifyRoutineEx", PASSIVE, |call| set(call, About::Image, call.ptr(0), false))
         .fails(NO_RESOURCES),
     routine!("PsRemoveLoadImageNotifyRoutine", PASSIVE, |call| set(call, About::Image, call.ptr(0), true)),
-    // Arguments: routine, context, place for the cookie.
+    // Arguments: routine, context, pointer to the cookie.
     routine!("CmRegisterCallback", APC, |call| registry(call, call.arg(1), call.ptr(2))).fails(NO_RESOURCES),
-    // Arguments: routine, altitude, driver, context, place for the cookie.
+    // Arguments: routine, altitude, driver, context, pointer to the cookie.
     routine!("CmRegisterCallbackEx", APC, |call| registry(call, call.arg(3), call.ptr(4))).fails(NO_RESOURCES),
     routine!("CmUnRegisterCallback", APC, |call| {
         let is_it = |about| matches!(about, About::Registry { cookie, .. } if cookie == call.arg(0));
@@ -93,7 +95,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ObGetFilterVersion", APC, |_| VERSION),
 ];
 
-/// Registers a routine, or takes it back.
+/// Registers a routine, or removes it if `take_back` is set.
 fn set(call: &Call, about: About, routine: GuestPtr<Code>, take_back: bool) -> NtStatus {
     let mut notifications = lock(&kernel().notifications);
     let registered = &mut notifications.registered;
@@ -134,7 +136,7 @@ fn registry(call: &Call, context: u64, place: GuestPtr<u64>) -> Outcome {
     Ok(())
 }
 
-/// Arguments: registration, place for the handle.
+/// Arguments: registration, pointer to the handle.
 fn handles(call: &Call) -> Outcome {
     let registration = call.ptr::<OB_CALLBACK_REGISTRATION>(0).read()?;
     if registration.Version != VERSION || registration.OperationRegistrationCount == 0 {
@@ -143,7 +145,7 @@ fn handles(call: &Call) -> Outcome {
     let mut asked = Vec::new();
     for index in 0..u64::from(registration.OperationRegistrationCount) {
         let operation = registration.OperationRegistration.at(index).read()?;
-        // 1 is the creation of handles, 2 their duplication.
+        // 1 is the creation of handles, 2 is duplication.
         let nothing = operation.PreOperation.is_null() && operation.PostOperation.is_null();
         if operation.Operations.trailing_zeros() >= 2 || nothing {
             return fail(NtStatus::InvalidParameter);
@@ -164,12 +166,12 @@ fn handles(call: &Call) -> Outcome {
 }
 
 impl Notifications {
-    /// The routines of a kind, in the order of their registration.
+    /// Returns the routines of a kind, in order of registration.
     pub(super) fn about(&self, wanted: impl Fn(&About) -> bool) -> Vec<Registered> {
         self.registered.iter().filter(|known| wanted(&known.about)).copied().collect()
     }
 
-    /// Reports what the driver left, and forgets it.
+    /// Reports the routines that the driver did not remove, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
         use crate::verify::{self, Rule};
         for known in self.registered.drain(..) {
@@ -178,7 +180,7 @@ impl Notifications {
                 About::Thread => "thread notification routine",
                 About::Image => "image notification routine",
                 About::Registry { .. } => "registry callback",
-                // Its handle says it.
+                // Its handle is reported as a leak.
                 About::Handles { .. } => continue,
             };
             verify::find_at(Rule::ObjectLeak, None, known.from, format_args!("a {what} is left"));
@@ -186,10 +188,10 @@ impl Notifications {
     }
 }
 
-/// Calls a routine at passive level.
+/// Calls a routine at `PASSIVE_LEVEL`.
 pub(super) fn tell(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
     call_back(what, PASSIVE, routine, arguments)
 }
 
-/// A string of the host's, for as long as a notification takes.
+/// A string of the host that lives as long as a notification.
 pub(super) type Text = GuestPtr<UNICODE_STRING>;

@@ -21,18 +21,22 @@ const CLOSE_SOURCE: u32 = 1;
 #[repr(transparent)]
 pub(crate) struct KernelHandle(u64);
 
-// SAFETY: a transparent u64.
+// SAFETY: `KernelHandle` is a transparent wrapper around a `u64`.
 unsafe impl Plain for KernelHandle {}
 
 impl KernelHandle {
-    /// Kernel handles have their highest bits set.
+    /// The first handle. Kernel handles have their highest bits set.
     const FIRST: u64 = 0xFFFF_FFFF_8000_0004;
 
     pub(crate) const fn new(value: u64) -> Self {
         Self(value)
     }
 
-    /// The handle that was opened after `count` others.
+    pub(crate) const fn as_int(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the handle that is opened after `count` others.
     const fn after(count: u64) -> Self {
         Self(Self::FIRST + count * 4)
     }
@@ -45,7 +49,7 @@ impl IntoReply for KernelHandle {
 }
 
 impl Call {
-    /// A handle of the kernel.
+    /// Returns an argument that is a kernel handle.
     pub(crate) fn kernel_handle(&self, index: u64) -> KernelHandle {
         KernelHandle(self.arg(index))
     }
@@ -56,12 +60,12 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("NtClose", PASSIVE, |call| close(call.kernel_handle(0))),
     routine!("ObCloseHandle", PASSIVE, |call| close(call.kernel_handle(0))),
     routine!("ObReferenceObjectByHandle", PASSIVE, |call| by_handle_and_type(call, 4)).fails(NtStatus::InvalidHandle),
-    // The same, and a tag before the place for the object.
+    // The same, with a tag before the pointer to the object.
     routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
         .fails(NtStatus::InvalidHandle),
-    // Arguments: object, place for the information, its room, place for the length.
+    // Arguments: object, buffer for the information, its size, pointer to the length.
     routine!("ObQueryNameString", PASSIVE, query_name).fails(NtStatus::InvalidParameter),
-    // Arguments: name, attributes, access state, access, type, mode, context, place for the object.
+    // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
     routine!("ObReferenceObjectByName", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
         let Some(object) = named(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
@@ -83,7 +87,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr(7).write(open("object", call.arg(0), call.from))
     })
     .fails(NtStatus::AccessDenied),
-    // Arguments: process, handle, process to copy into, place for the new handle, access, attributes, options.
+    // Arguments: source process, handle, target process, pointer to the new handle, access, attributes, options.
     routine!("ZwDuplicateObject", PASSIVE, |call| {
         let known = lock(&kernel().objects).handles.get(&call.kernel_handle(1)).map(|known| (known.kind, known.object));
         let Some((kind, object)) = known else { return fail(NtStatus::InvalidHandle) };
@@ -94,7 +98,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NtStatus::InvalidHandle),
-    // Arguments: object, attributes, access state, access, type, mode, place for the handle.
+    // Arguments: object, attributes, access state, access, type, mode, pointer to the handle.
     routine!("ObOpenObjectByPointer", PASSIVE, |call| { call.ptr(6).write(open("object", call.arg(0), call.from)) })
         .fails(NtStatus::AccessDenied),
     routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
@@ -106,7 +110,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ObfDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObjectDeferDelete", DISPATCH, |call| dereference(call.arg(0))),
-    // Arguments: place for the handle, access, attributes, kind, state.
+    // Arguments: pointer to the handle, access, attributes, type, state.
     routine!("ZwCreateEvent", PASSIVE, |call| {
         let event = new_event(call.u8(3), call.is(4))?;
         call.ptr(0).write(open("event", event.address(), call.from))
@@ -128,30 +132,30 @@ struct Handle {
     from: u64,
 }
 
-/// References of the driver to an object, and the driver's code that took the first.
+/// The driver's references to an object, and the driver's code that acquired the first one.
 struct References {
     count: i64,
     from: u64,
 }
 
-/// What becomes of an object that nobody has open, and that nobody refers to.
+/// The functions that are called when the last handle to an object is closed, and when its last reference is gone.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifetime {
     pub(crate) last_handle: fn(u64),
     pub(crate) last_reference: fn(u64),
 }
 
-/// The handle table, and references that the driver holds.
+/// The handle table, and the references that the driver holds.
 #[derive(Default)]
 pub(crate) struct Objects {
-    /// Objects that end when nobody uses them any more.
+    /// Objects that are deleted when nothing uses them any more.
     managed: BTreeMap<u64, Lifetime>,
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
     references: BTreeMap<u64, References>,
-    /// Security descriptors that drivers set, by object.
+    /// The security descriptors that drivers set, by object.
     descriptors: BTreeMap<u64, Vec<u8>>,
-    /// The token of the local system, once somebody asked for it.
+    /// The token of the local system account, created on first use.
     token: Option<u64>,
 }
 
@@ -164,18 +168,18 @@ pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> KernelHandle {
     handle
 }
 
-/// From now on an object ends when nobody uses it any more.
+/// Makes an object one that is deleted when nothing uses it any more.
 pub(crate) fn manage(object: u64, lifetime: Lifetime) {
     lock(&kernel().objects).managed.insert(object, lifetime);
 }
 
-/// The object of a handle, if it is of a kind.
+/// Returns the object of a handle, if the handle is of this kind.
 pub(crate) fn of_kind(handle: KernelHandle, kind: &str) -> Option<u64> {
     let objects = lock(&kernel().objects);
     objects.handles.get(&handle).filter(|handle| handle.kind == kind).map(|handle| handle.object)
 }
 
-/// The object of a handle.
+/// Returns the object of a handle.
 pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
     lock(&kernel().objects).handles.get(&handle).map(|handle| handle.object)
 }
@@ -196,7 +200,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     NtStatus::InvalidHandle
 }
 
-/// The driver has one more reference to an object.
+/// Adds a reference of the driver to an object. Returns the new count.
 pub(crate) fn reference(object: u64, from: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from });
@@ -222,12 +226,12 @@ pub(crate) fn dereference(object: u64) -> u64 {
     left.max(0).cast_unsigned()
 }
 
-/// The object of the system's process.
+/// Returns the object of the system process.
 fn exports_process() -> u64 {
     kernel().table.variables().process().address()
 }
 
-/// The variable that points to the type of handles of a kind.
+/// Returns the variable that points to the object type of handles of a kind.
 fn type_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "event" => "ExEventObjectType",
@@ -239,7 +243,7 @@ fn type_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Arguments: handle, access, type or NULL, mode; `place` is the number of the place for the object.
+/// Arguments: handle, access, type or NULL, mode. `place` is the index of the argument that points to the object.
 fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
     let known = lock(&kernel().objects).handles.get(&call.kernel_handle(0)).map(|known| (known.kind, known.object));
     let (kind, object) = match (known, call.arg(0)) {
@@ -259,7 +263,7 @@ fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
     Ok(())
 }
 
-/// The object with a name in the object manager's directories: the driver, or a device.
+/// Returns the object with a name in the object manager's directories: the driver or a device.
 fn named(name: &str) -> Result<Option<u64>, Fault> {
     let (driver, device) = {
         let io = lock(&kernel().io);
@@ -270,7 +274,7 @@ fn named(name: &str) -> Result<Option<u64>, Fault> {
     Ok(if own.eq_ignore_ascii_case(name) { Some(driver.address()) } else { device })
 }
 
-/// The name of an object; empty if it has none.
+/// Returns the name of an object; empty if it has none.
 fn name_of(object: u64) -> Result<String, Fault> {
     let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
         let io = lock(&kernel().io);
@@ -294,7 +298,7 @@ fn name_of(object: u64) -> Result<String, Fault> {
 fn query_name(call: &Call) -> Outcome {
     let units: Vec<u16> = name_of(call.arg(0))?.encode_utf16().chain([0]).collect();
     let (string, bytes) = (call.ptr::<UNICODE_STRING>(1), units.len() as u16 * 2);
-    // An object without a name has an empty string and no text.
+    // An object without a name has an empty string without a buffer.
     let (text, needed) = if units.len() == 1 { (0, 16) } else { (bytes, 16 + u32::from(bytes)) };
     call.ptr(3).write(needed)?;
     if call.u32(2) < needed {
@@ -314,12 +318,12 @@ fn lifetime(object: u64) -> Option<Lifetime> {
     lock(&kernel().objects).managed.get(&object).copied()
 }
 
-/// Whether there is a handle to an object.
+/// Returns whether there is a handle to an object.
 fn is_open(object: u64) -> bool {
     lock(&kernel().objects).handles.values().any(|handle| handle.object == object)
 }
 
-/// Ends an object without handles and references. No lock is held while its driver is told.
+/// Deletes an object without handles and references. No lock is held while its driver is called.
 fn end_if_unused(object: u64) {
     let ended = {
         let mut objects = lock(&kernel().objects);
@@ -338,7 +342,7 @@ fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {
     Ok(event)
 }
 
-/// Arguments: name, place for the handle.
+/// Arguments: name, pointer to the handle.
 fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
     let event = new_event(kind, true)?;
     call.ptr(1).write(open("event", event.address(), call.from))?;
@@ -346,7 +350,7 @@ fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
 }
 
 impl Objects {
-    /// The security descriptor that was set for an object.
+    /// Returns the security descriptor that was set for an object.
     pub(crate) fn descriptor(&self, object: u64) -> Option<Vec<u8>> {
         self.descriptors.get(&object).cloned()
     }
@@ -363,7 +367,7 @@ impl Objects {
         self.token = Some(token);
     }
 
-    /// Reports what was not closed, and forgets it.
+    /// Reports open handles and references, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
             verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle is not closed ({kind})"));

@@ -1,97 +1,107 @@
-//! What happens in the system, as a test says it: drivers that asked for it are told.
+//! Raises events of the system on behalf of a test: registered routines of the driver are called.
 
 use etw_types::NtStatus;
 
+use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Text, tell};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
-    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, REG_SET_VALUE_KEY_INFORMATION, THREAD,
+    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, THREAD,
 };
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 
-/// What happens in the system.
+/// An event of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notification {
-    /// A process is created; a driver may refuse it.
+    /// A process is created. A driver may refuse it.
     ProcessCreated {
-        /// Its number.
+        /// The process ID.
         process: u64,
-        /// The number of the one that creates it.
+        /// The ID of the parent process.
         parent: u64,
-        /// Its image, as `\\??\\C:\\Windows\\notepad.exe`.
+        /// The image, for example `\\??\\C:\\Windows\\notepad.exe`.
         image: String,
-        /// Its command line.
+        /// The command line.
         command_line: String,
     },
-    /// A process ends.
+    /// A process exits.
     ProcessExited {
-        /// Its number.
+        /// The process ID.
         process: u64,
     },
-    /// A thread is created or ends.
+    /// A thread is created or exits.
     Thread {
-        /// The number of its process.
+        /// The ID of its process.
         process: u64,
-        /// Its number.
+        /// The thread ID.
         thread: u64,
         /// Whether it is created.
         created: bool,
     },
     /// An image is loaded.
     ImageLoaded {
-        /// The number of the process that it is loaded into; 0 for a driver.
+        /// The ID of the process that it is loaded into; 0 for a driver.
         process: u64,
-        /// Its name.
+        /// The name of the image.
         image: String,
-        /// Its size in memory.
+        /// The size of the image in memory.
         size: u64,
     },
-    /// A value of a key is to be set; a driver may refuse it.
+    /// A value of a key is about to be set. A driver may refuse it.
     RegistrySetValue {
-        /// The value's name.
+        /// The name of the value.
         value: String,
-        /// Its type, as `REG_SZ`.
+        /// The type of the value, for example `REG_SZ`.
         kind: u32,
-        /// Its data.
+        /// The data of the value.
         data: Vec<u8>,
     },
-    /// A handle to a process or a thread is to be made; a driver may take rights away.
+    /// Something else is to be done to the registry; a driver may refuse it. Those that did not are told that it was done.
+    Registry {
+        /// What is done.
+        operation: KeyOperation,
+        /// The path of the key, or of the one above it.
+        key: String,
+        /// The name of the key that is created or opened, of the value, or the new name of a key.
+        name: String,
+    },
+    /// A handle to a process or a thread is about to be created. A driver may remove access rights.
     HandleCreated {
-        /// To a thread, not to a process.
+        /// Whether it is a handle to a thread, not to a process.
         thread: bool,
-        /// By duplication of another one.
+        /// Whether it is created by duplication of another one.
         duplicated: bool,
-        /// The rights that are asked for.
+        /// The requested access rights.
         access: u32,
     },
 }
 
-/// What came of a notification.
+/// The result of a notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// How many routines were called.
+    /// The number of routines that were called.
     pub called: u32,
-    /// The status that the drivers leave: of the creation of a process, or of an operation on the registry.
+    /// The status that the routines left: of the creation of a process, or of an operation on the registry.
     pub status: NtStatus,
-    /// The rights that they leave.
+    /// The access rights that the routines left.
     pub access: u32,
 }
 
-/// `RegNtPreSetValueKey`.
-const SET_VALUE: u64 = 1;
+/// The key of a value that a test says nothing else about.
+const SOMEBODYS: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
 
-fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
+pub(super) fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
     let place: GuestPtr<T> = lock(&kernel().pool).new_object();
     place.write(value)?;
     Ok(place)
 }
 
-fn free<T>(place: GuestPtr<T>) {
+pub(super) fn free<T>(place: GuestPtr<T>) {
     lock(&kernel().pool).free_object(place.address());
 }
 
-fn text(text: &str) -> Result<Text, Fault> {
+pub(super) fn text(text: &str) -> Result<Text, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let buffer: GuestPtr<u16> = lock(&kernel().pool).new_objects(units.len() as u64 + 1);
     buffer.write_all(&units)?;
@@ -100,13 +110,13 @@ fn text(text: &str) -> Result<Text, Fault> {
     Ok(string)
 }
 
-fn free_text(string: Text) -> Result<(), Fault> {
+pub(super) fn free_text(string: Text) -> Result<(), Fault> {
     free(string.Buffer().read()?);
     free(string);
     Ok(())
 }
 
-/// Tells the drivers that asked for it.
+/// Calls the routines that are registered for the event.
 pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
     match notification {
         Notification::ProcessCreated { process, parent, image, command_line } => {
@@ -117,7 +127,10 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
             Ok(each(|about| *about == About::Thread, "thread notification", &[*process, *thread, (*created).into()]))
         }
         Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
-        Notification::RegistrySetValue { value, kind, data } => set_value(value, *kind, data),
+        Notification::RegistrySetValue { value, kind, data } => {
+            keys::raise(SOMEBODYS, Change::SetValue { value, kind: *kind, data })
+        }
+        Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
     }
 }
@@ -172,7 +185,7 @@ fn process_exited(process: u64) -> Result<Told, Fault> {
 
 fn image_loaded(process: u64, image: &str, size: u64) -> Result<Told, Fault> {
     let name = text(image)?;
-    // ImageAddressingMode is 64 bits, 3; SystemModeImage is the ninth bit.
+    // ImageAddressingMode is 3, for 64 bits; SystemModeImage is the ninth bit.
     let info = new(IMAGE_INFO {
         Properties: 3 | if process == 0 { 1 << 8 } else { 0 },
         Padding1: 0,
@@ -186,41 +199,6 @@ fn image_loaded(process: u64, image: &str, size: u64) -> Result<Told, Fault> {
     let arguments = [name.address(), process, info.address()];
     let told = each(|about| *about == About::Image, "image notification", &arguments);
     free(info);
-    free_text(name)?;
-    Ok(told)
-}
-
-/// The first routine that refuses ends it.
-fn set_value(value: &str, kind: u32, data: &[u8]) -> Result<Told, Fault> {
-    let name = text(value)?;
-    let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len().max(1) as u64);
-    memory.write_all(data)?;
-    let key: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
-    let mut told = Told::default();
-    for known in lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. })) {
-        let About::Registry { context, .. } = known.about else { continue };
-        let info = new(REG_SET_VALUE_KEY_INFORMATION {
-            Object: key.cast(),
-            ValueName: name,
-            TitleIndex: 0,
-            Type: kind,
-            Data: memory,
-            DataSize: data.len() as u32,
-            Padding: 0,
-            CallContext: 0,
-            ObjectContext: 0,
-            Reserved: 0,
-        })?;
-        let answer = tell("registry callback", known.routine, &[context, SET_VALUE, info.address()]);
-        free(info);
-        told.called += 1;
-        told.status = NtStatus::from_int(answer as u32);
-        if !told.status.is_success() {
-            break;
-        }
-    }
-    free(key);
-    free(memory);
     free_text(name)?;
     Ok(told)
 }
@@ -254,7 +232,7 @@ fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Told, F
         contexts.push(info.CallContext().read()?);
         free(info);
     }
-    // A routine can take rights away, and add none.
+    // A routine can remove rights but cannot add any.
     let granted = parameters.DesiredAccess().read()? & access;
     parameters.cast::<u32>().write(granted)?;
     for (known, context) in routines.iter().zip(contexts) {

@@ -1,11 +1,11 @@
-//! WPP's recorder (wpprecorder.sys), with which newer kits trace: messages go to a log that a debugger reads. Nobody reads it here,
-//! so that nothing is recorded.
+//! The WPP recorder (wpprecorder.sys), which newer kits use for tracing: messages go to a log that a debugger reads.
+//! There is no debugger here, so nothing is recorded.
 
 use etw_types::NtStatus;
 
 use crate::routine::{ANY, Routine, fixed};
 
-/// There are no logs.
+/// The status of routines for logs, which do not exist here.
 const NO_LOG: u64 = NtStatus::Unsuccessful.as_int() as u64;
 
 pub(super) const ROUTINES: &[Routine] = &[

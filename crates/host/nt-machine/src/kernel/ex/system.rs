@@ -12,10 +12,10 @@ use crate::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, done, fixed, ro
 const PLATFORM_NT: u32 = 2;
 /// The IRQL of an interprocessor interrupt.
 const IPI: u8 = 14;
-/// Where random numbers begin.
+/// The first value of the random number generator.
 pub(crate) const SEED: u64 = 0x2545_F491_4F6C_DD1D;
 
-/// Major and minor version and build number.
+/// Returns the major and minor version and the build number.
 fn version() -> (u32, u32, u32) {
     let os = kernel().config.os;
     let nt = os.nt_version();
@@ -75,7 +75,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("KeInvalidateAllCaches", ANY, 1),
 ];
 
-/// The next number of a sequence whose seed is the driver's.
+/// Returns the next number of a sequence whose seed is in the driver's memory.
 fn random(call: &Call) -> Result<u32, Fault> {
     let seed = call.ptr::<u32>(0);
     let next = u64::from(seed.read()?).wrapping_mul(0x7FFF_FFED).wrapping_add(0x7FFF_FFC3);

@@ -1,8 +1,8 @@
-//! The pool's allocations: each on pages of its own, with its end at a page that nobody may touch.
+//! The pool's allocations: each has pages of its own and ends at an inaccessible page.
 //!
-//! What is freed stays inaccessible, so that a later use faults and is named; its memory goes back to the system. A system has
-//! a limit of ranges with rights of their own: a driver with very many allocations gets further ones side by side, with a
-//! gap that is checked when they are freed.
+//! Freed memory stays inaccessible, so that a later access faults and can be explained; the memory itself is returned
+//! to the system. Linux limits the number of ranges with different access rights. If a driver has very many
+//! allocations, further ones are placed side by side, with a gap after each that is checked when it is freed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,39 +11,41 @@ use crate::memory::OrStop as _;
 use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, give_back, protect};
 use crate::verify::{self, Rule};
 
-/// Addresses for all allocations of a run: none is used twice.
+/// The size of the address range for all allocations of a run. No address is used twice.
 const ARENA: u64 = 8 << 40;
-/// Memory that allocations in use may take together, unless the run says otherwise.
+/// The maximum number of bytes of all allocations in use, unless the configuration sets another limit.
 const MEMORY: u64 = 4 << 30;
-/// Allocations in use that have pages of their own. Linux lets a process have 65,530 ranges, and each takes two.
+/// The maximum number of allocations in use with pages of their own. Linux allows 65,530 ranges per process, and each
+/// allocation needs two.
 const MOST_GUARDED: usize = 16_384;
-/// Memory for allocations side by side, and the gap behind each.
+/// The size of a chunk of memory for allocations side by side, and the size of the gap after each of them.
 const CHUNK: u64 = 1 << 20;
 const GAP: u64 = 16;
-/// Allocations that were freed and are remembered.
+/// The maximum number of freed allocations that are remembered.
 const MOST_FREED: usize = 65_536;
-/// Alignment of pool on x64.
+/// The alignment of pool on x64.
 const ALIGNMENT: u64 = 16;
-/// What new memory holds, so that nobody relies on zeroes.
+/// Fills new memory, so that drivers do not rely on zeroes.
 const FRESH: u8 = 0xC3;
-/// What an allocation holds that was freed and whose memory is shared with others.
+/// Fills freed allocations whose memory is shared with others.
 const FREED: u8 = 0xDD;
-/// What the bytes between the end of an allocation and the next page hold.
+/// Fills the bytes between the end of an allocation and the next page.
 const SLACK: u8 = 0x5A;
 
-/// One allocation.
+/// An allocation.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     address: u64,
     size: u64,
-    /// First page, and how many bytes of pages; of one without pages of its own, its first byte and its bytes with the gap.
+    /// The first page and the size of all pages in bytes. For an allocation in a chunk: its first byte, and its size
+    /// with the gap.
     start: u64,
     pages: u64,
-    /// The memory that it shares with others.
+    /// The chunk that contains it, if it has no pages of its own.
     chunk: Option<u64>,
     tag: [u8; 4],
     paged: bool,
-    /// Allocated by the host on behalf of an object, so not the driver's to free.
+    /// Whether the host allocated it for an object, so that the driver must not free it.
     of_host: bool,
     from: u64,
     freed: Option<u64>,
@@ -53,23 +55,23 @@ struct Block {
 pub(crate) struct Pool {
     arena: Option<Region>,
     next: u64,
-    /// By their first page.
+    /// The allocations, by the member `start`.
     blocks: BTreeMap<u64, Block>,
-    /// First pages of what was freed, the oldest first.
+    /// The `start` members of freed allocations, oldest first.
     freed: VecDeque<u64>,
-    /// How many in use have pages of their own.
+    /// The number of allocations in use that have pages of their own.
     guarded: usize,
-    /// Bytes of pages in use, and how many there may be.
+    /// The number of bytes of pages in use, and its maximum.
     used: u64,
     limit: u64,
-    /// Chunks by their first page: their sizes, and how many allocations in use they have.
+    /// The chunks by first page: the size, and the number of allocations in use.
     chunks: BTreeMap<u64, (u64, usize)>,
-    /// The chunk that the next allocations come from: first page, next byte, end.
+    /// The chunk for the next allocations: first page, next byte, end.
     open: Option<(u64, u64, u64)>,
 }
 
 impl Pool {
-    /// A pool whose allocations in use take at most this many bytes; `None` for the usual limit.
+    /// Creates a pool whose allocations in use take at most this many bytes; `None` for the default limit.
     pub(crate) fn new(limit: Option<u64>) -> Self {
         let arena = Region::new(ARENA, Protection::None, false).ok();
         Self {
@@ -85,7 +87,7 @@ impl Pool {
         }
     }
 
-    /// Allocates; `None` where there is no room.
+    /// Allocates memory. Returns `None` if there is no room.
     pub(crate) fn allocate(&mut self, size: u64, tag: [u8; 4], pageable: bool, from: u64) -> Option<u64> {
         let wanted = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
         let of_host = from == 0;
@@ -97,7 +99,7 @@ impl Pool {
             let (start, chunk) = self.share(wanted + GAP)?;
             (start, wanted + GAP, Some(chunk))
         };
-        // From a page on an allocation is page-aligned; smaller ones end where their page does.
+        // Allocations of at least a page are page-aligned; smaller ones end at the end of their page.
         let address = if size >= PAGE || !is_guarded { start } else { start + pages - wanted };
         bytes(address, size).fill(FRESH).or_stop();
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
@@ -113,7 +115,7 @@ impl Pool {
         Some(address)
     }
 
-    /// New pages, with one behind them that nobody may touch; `None` where there is no memory.
+    /// Reserves new pages, followed by an inaccessible one. Returns `None` if there is no memory.
     fn reserve(&mut self, size: u64) -> Option<u64> {
         let arena = self.arena?;
         let end = self.next.checked_add(size)?.checked_add(PAGE)?;
@@ -125,7 +127,7 @@ impl Pool {
         Some(std::mem::replace(&mut self.next, end))
     }
 
-    /// Room in a chunk, and the chunk.
+    /// Reserves room in a chunk. Returns its address and the chunk.
     fn share(&mut self, size: u64) -> Option<(u64, u64)> {
         let (chunk, next, end) = match self.open {
             Some((chunk, next, end)) if end - next >= size => (chunk, next, end),
@@ -142,7 +144,8 @@ impl Pool {
         Some((next, chunk))
     }
 
-    /// Takes the pages of an allocation away, if no other one is on them, and gives their memory back to the system.
+    /// Makes the pages of an allocation inaccessible and returns their memory to the system, unless another allocation
+    /// uses them.
     fn withdraw(&mut self, block: &Block) {
         let (start, size) = match block.chunk {
             None => {
@@ -168,7 +171,7 @@ impl Pool {
         self.used -= size;
     }
 
-    /// Memory for an object of the host, zeroed. It is not counted as a leak.
+    /// Allocates zeroed memory for an object of the host. It is not counted as a leak. Returns 0 if there is no memory.
     pub(crate) fn object(&mut self, size: u64) -> u64 {
         let address = self.allocate(size, *b"Host", false, 0).unwrap_or_default();
         if address != 0 {
@@ -177,24 +180,24 @@ impl Pool {
         address
     }
 
-    /// An object of the host, zeroed; NULL if there is no memory.
+    /// Allocates a zeroed object of the host. Returns NULL if there is no memory.
     pub(crate) fn new_object<T: Plain>(&mut self) -> GuestPtr<T> {
         self.new_objects(1)
     }
 
-    /// An array of the host, zeroed; NULL if there is no memory.
+    /// Allocates a zeroed array of the host. Returns NULL if there is no memory.
     pub(crate) fn new_objects<T: Plain>(&mut self, count: u64) -> GuestPtr<T> {
         GuestPtr::new(self.object(count.saturating_mul(size_of::<T>() as u64)))
     }
 
     fn find(&self, address: u64) -> Option<&Block> {
         let (_, block) = self.blocks.range(..=address).next_back()?;
-        // The page behind belongs to the block as well.
+        // The inaccessible page after it belongs to the block as well.
         let behind = if block.chunk.is_none() { PAGE } else { 0 };
         (address < block.start + block.pages + behind).then_some(block)
     }
 
-    /// Frees; mistakes are findings.
+    /// Frees an allocation. Mistakes are recorded as findings.
     pub(super) fn free(&mut self, address: u64, tag: Option<u32>, from: u64, by_host: bool) {
         let Some(block) = self.find(address).copied().filter(|block| block.address == address) else {
             let what = if self.find(address).is_some() { "not the start of an allocation" } else { "no pool" };
@@ -227,23 +230,23 @@ impl Pool {
         }
     }
 
-    /// Gives back the memory of an object of the host.
+    /// Frees the memory of an object of the host.
     pub(crate) fn free_object(&mut self, address: u64) {
         self.free(address, None, 0, true);
     }
 
-    /// The range of an allocation that is in use.
+    /// Returns the start and the end of an allocation in use.
     pub(super) fn range(&self, address: u64) -> Option<(u64, u64)> {
         let block = self.find(address).filter(|block| block.freed.is_none())?;
         Some((block.address, block.address + block.size))
     }
 
-    /// What an address that faulted was.
+    /// Explains the address of a fault.
     pub(crate) fn explain(&self, address: u64) -> Option<(Rule, String)> {
         if !self.arena?.contains(address) {
             return None;
         }
-        // Just before an allocation lies the page behind its predecessor.
+        // An address just before an allocation is in the inaccessible page after its predecessor.
         let block = self.find(address)?;
         let (tag, size) = (text(block.tag), block.size);
         if block.freed.is_some() && address < block.start + block.pages {
@@ -256,7 +259,7 @@ impl Pool {
         Some((Rule::PoolOverrun, format!("byte {offset} of an allocation of {size} bytes with tag {tag}")))
     }
 
-    /// Reports what the driver did not free, and forgets it.
+    /// Reports what the driver did not free, and marks it as freed.
     pub(crate) fn report_leaks(&mut self) {
         for block in self.blocks.values_mut().filter(|block| block.freed.is_none() && !block.of_host) {
             let (tag, size) = (text(block.tag), block.size);
@@ -267,7 +270,7 @@ impl Pool {
     }
 }
 
-/// A tag as it is written in a debugger.
+/// Returns a tag as text, as a debugger shows it.
 pub(super) fn text(tag: [u8; 4]) -> String {
     tag.iter().map(|&byte| if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '.' }).collect()
 }

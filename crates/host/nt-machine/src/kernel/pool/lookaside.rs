@@ -1,8 +1,9 @@
 //! Lookaside lists.
 //!
-//! Drivers take from and give to a list with code of their own headers, which looks into it: the head of a singly linked
-//! list, how many entries it may keep, and the routines that make and free one. Inlined code keeps entries in the list, as on
-//! Windows; the routines here keep none, so that each entry is an allocation of its own, with all that is checked about them.
+//! Drivers allocate from and free to a list with inline functions of the headers, which access its members: the head of
+//! a singly linked list, the number of entries it may keep, and the routines that allocate and free an entry. Inline
+//! code keeps entries in the list, as on Windows. The routines here keep none, so that each entry is a separate
+//! allocation with all the checks.
 
 use super::free as free_pool;
 use crate::cpu::thread;
@@ -14,10 +15,10 @@ use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, Routine, fixed,
 /// `NonPagedPool`, `PagedPool`.
 const NON_PAGED: u32 = 0;
 const PAGED: u32 = 1;
-/// How many entries a list keeps at first, and at most.
+/// The initial and the maximum number of entries that a list keeps.
 const DEPTH: u16 = 4;
 const MOST: u16 = 256;
-/// What a list without routines of its own uses.
+/// The routines that a list without routines of its own uses.
 const ALLOCATE: &str = "ExAllocatePoolWithTag";
 const FREE: &str = "ExFreePool";
 
@@ -25,7 +26,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: list, allocate, free, flags, size, tag, depth.
     routine!("ExInitializeNPagedLookasideList", DISPATCH, |call| initialize(call, NON_PAGED | call.u32(3), 4)),
     routine!("ExInitializePagedLookasideList", APC, |call| initialize(call, PAGED | call.u32(3), 4)),
-    // Arguments: list, allocate, free, pool type, flags, size, tag, depth. Its allocate routine also gets the list.
+    // Arguments: list, allocate, free, pool type, flags, size, tag, depth. The allocate routine also gets the list.
     routine!("ExInitializeLookasideListEx", DISPATCH, |call| initialize(call, call.u32(3), 5)).fails(NO_RESOURCES),
     routine!("ExDeleteNPagedLookasideList", DISPATCH, delete),
     routine!("ExDeletePagedLookasideList", APC, delete),
@@ -43,7 +44,7 @@ fn own(name: &str) -> GuestPtr<Code> {
     GuestPtr::new(kernel().table.address(name).unwrap_or_default())
 }
 
-/// Makes a list; the argument `size` is followed by the tag.
+/// Initialises a list. `size` is the index of the argument with the size; the next one is the tag.
 fn initialize(call: &Call, kind: u32, size: u64) -> Outcome {
     let list = call.ptr::<GENERAL_LOOKASIDE>(0);
     list.zero()?;
@@ -58,7 +59,7 @@ fn initialize(call: &Call, kind: u32, size: u64) -> Outcome {
     Ok(())
 }
 
-/// Frees what the list keeps.
+/// Frees the entries that the list keeps.
 fn delete(call: &Call) -> Outcome {
     let list = call.ptr::<GENERAL_LOOKASIDE>(0);
     lock(&kernel().io).forget("lookaside list", list.address());
@@ -88,7 +89,7 @@ fn free(call: &Call) -> Outcome {
     release(call.ptr(0), call.arg(1))
 }
 
-/// Frees an entry by the list's routine.
+/// Frees an entry with the list's routine.
 fn release(list: GuestPtr<GENERAL_LOOKASIDE>, entry: u64) -> Outcome {
     let routine = list.Free().read()?;
     if routine == own(FREE) {

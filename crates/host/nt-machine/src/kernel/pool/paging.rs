@@ -1,7 +1,7 @@
-//! Memory that may be paged out, and that nobody may use at `DISPATCH_LEVEL`.
+//! Pageable memory, which must not be accessed at `DISPATCH_LEVEL` or above.
 //!
-//! When a thread goes to `DISPATCH_LEVEL` all such memory is made inaccessible. An access below it brings the memory
-//! back, as a page fault would; one at or above it is the mistake that is looked for.
+//! When a thread goes to `DISPATCH_LEVEL`, all such memory is made inaccessible. An access below `DISPATCH_LEVEL` makes
+//! the memory accessible again, as a page fault would. An access at or above it is a mistake of the driver.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -16,19 +16,19 @@ use crate::verify::{self, Rule};
 struct Range {
     start: u64,
     size: u64,
-    /// When it is in.
+    /// The access rights while it is paged in.
     rights: Protection,
-    /// Of the image, not of the pool.
+    /// Whether it is a section of the image, not pool.
     section: bool,
     out: bool,
-    /// How often the driver locked it.
+    /// How many times the driver has locked it.
     locked: u32,
 }
 
-/// What may be paged out.
+/// The pageable memory.
 #[derive(Default)]
 pub(crate) struct Paging {
-    /// No driver memory is touched while this is locked, so the fault handler may wait for it.
+    /// No driver memory is accessed while this is locked, so the fault handler may wait for it.
     ranges: Mutex<Vec<Range>>,
     any: AtomicBool,
 }
@@ -41,7 +41,7 @@ fn is_any() -> bool {
     kernel().paging.any.load(Ordering::SeqCst)
 }
 
-/// Sets the sections of the image that may be paged out.
+/// Sets the pageable sections of the image.
 pub(crate) fn set_sections(sections: Vec<(u64, u64, Protection)>) {
     let mut ranges = ranges();
     ranges.retain(|range| !range.section);
@@ -63,12 +63,12 @@ pub(crate) fn add(start: u64, size: u64) {
     kernel().paging.any.store(true, Ordering::SeqCst);
 }
 
-/// Forgets paged pool that was freed.
+/// Removes paged pool that was freed.
 pub(crate) fn remove(start: u64) {
     ranges().retain(|range| range.start != start);
 }
 
-/// Locks a section of the image, so that it is not paged out, or takes a lock back. Whether there is such a section.
+/// Locks a section of the image in memory, or removes such a lock. Returns whether there is such a section.
 pub(crate) fn lock_section(address: u64, locked: bool) -> bool {
     let mut ranges = ranges();
     let inside = |range: &&mut Range| range.section && address >= range.start && address - range.start < range.size;
@@ -81,7 +81,7 @@ pub(crate) fn lock_section(address: u64, locked: bool) -> bool {
     true
 }
 
-/// Takes everything away that is in.
+/// Pages out all memory that is not locked.
 pub(crate) fn page_out() {
     if !is_any() {
         return;
@@ -92,7 +92,8 @@ pub(crate) fn page_out() {
     }
 }
 
-/// Brings memory back that a fault asks for; whether it was such memory. Called by the fault handler.
+/// Pages in the memory that a fault accessed. Returns whether the address was in such memory. Called by the fault
+/// handler.
 pub(crate) fn bring_in(address: u64, site: &FaultSite) -> bool {
     if !is_any() {
         return false;

@@ -1,4 +1,4 @@
-//! The routines for pool. What they allocate is in [`super::blocks`].
+//! The pool routines. The allocations are in [`super::blocks`].
 
 use super::blocks::text;
 use crate::cpu::thread;
@@ -60,7 +60,7 @@ fn allocate_by_type(call: &Call, tag: [u8; 4], zero: bool) -> Result<Option<Gues
     allocate(call, tag, call.u32(0) & 1 != 0, zero)
 }
 
-/// Allocates as many bytes as the second argument says.
+/// Allocates the number of bytes in the second argument.
 fn allocate(call: &Call, tag: [u8; 4], paged: bool, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
     let irql = thread::irql();
     if paged && irql >= DISPATCH {
@@ -73,7 +73,7 @@ fn allocate(call: &Call, tag: [u8; 4], paged: bool, zero: bool) -> Result<Option
     Ok(memory)
 }
 
-/// Allocates as many bytes as the first argument says.
+/// Allocates the number of bytes in the first argument.
 fn allocate_special(call: &Call, tag: [u8; 4]) -> u64 {
     lock(&kernel().pool).allocate(call.arg(0), tag, false, call.from).unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-//! Bit maps.
+//! Bitmaps.
 
 use crate::layout::RTL_BITMAP;
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, Call, Routine, routine};
 
-/// What a search returns that finds nothing.
+/// The return value of a search that finds nothing.
 const NONE: u32 = 0xFFFF_FFFF;
 
 type Map = GuestPtr<RTL_BITMAP>;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: map, buffer, size.
+    // Arguments: bitmap, buffer, size.
     routine!("RtlInitializeBitMap", ANY, |call| {
         call.ptr::<RTL_BITMAP>(0).SizeOfBitMap().write(call.u32(2))?;
         call.ptr::<RTL_BITMAP>(0).Buffer().write(call.ptr(1))
@@ -26,14 +26,14 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlNumberOfClearBits", ANY, |call| count(call, false)),
     routine!("RtlAreBitsSet", ANY, |call| run_of(call.ptr(0), call.u32(1), call.u32(2), true)),
     routine!("RtlAreBitsClear", ANY, |call| run_of(call.ptr(0), call.u32(1), call.u32(2), false)),
-    // Arguments: map, how many, where to begin.
+    // Arguments: bitmap, number of bits, index at which to start.
     routine!("RtlFindClearBits", ANY, |call| find(call, false)),
     routine!("RtlFindSetBits", ANY, |call| find(call, true)),
     routine!("RtlFindClearBitsAndSet", ANY, |call| find_and(call, false)),
     routine!("RtlFindSetBitsAndClear", ANY, |call| find_and(call, true)),
 ];
 
-/// The word that a bit is in, and its place there.
+/// Returns the address of the word that contains a bit, and the bit's mask.
 fn place(map: Map, index: u32) -> Result<(GuestPtr<u32>, u32), Fault> {
     Ok((map.Buffer().read()?.at((index / 32).into()), 1 << (index % 32)))
 }
@@ -71,7 +71,7 @@ fn run_of(map: Map, first: u32, count: u32, value: bool) -> Result<bool, Fault> 
     Ok(true)
 }
 
-/// The first run from the hint on, else from the start on.
+/// Finds the first run, starting at the hint, then from the beginning.
 fn find(call: &Call, value: bool) -> Result<u32, Fault> {
     let (map, count, hint) = (call.ptr::<RTL_BITMAP>(0), call.u32(1), call.u32(2));
     let all = map.SizeOfBitMap().read()?;

@@ -1,4 +1,4 @@
-//! C run-time routines that ntoskrnl.exe exports: strings and printing into buffers.
+//! C runtime routines that ntoskrnl.exe exports: strings, and printing into buffers.
 
 use std::cmp::Ordering;
 
@@ -51,7 +51,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("wcsncpy", ANY, copy_some::<u16>),
     routine!("strncat", ANY, append_some::<u8>),
     routine!("wcsncat", ANY, append_some::<u16>),
-    // Arguments: target, its room, source; the routines with a count take that next.
+    // Arguments: destination, its size, source; routines with a count take it as the next argument.
     routine!("strcpy_s", ANY, |call| safely::<u8>(call, false, u64::MAX)),
     routine!("wcscpy_s", ANY, |call| safely::<u16>(call, false, u64::MAX)),
     routine!("strcat_s", ANY, |call| safely::<u8>(call, true, u64::MAX)),
@@ -85,7 +85,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("swprintf_s", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(2), call.rest(3))),
 ];
 
-/// What a string without an end is cut after.
+/// The maximum number of units that are read from a string without a terminator.
 const LONGEST: u64 = 0x8000;
 
 /// A unit of text.
@@ -93,10 +93,10 @@ trait Unit: Plain + Ord + Default + From<u8> + Into<u32> {}
 impl Unit for u8 {}
 impl Unit for u16 {}
 
-/// `EINVAL` and `ERANGE`, as the routines whose names end with `_s` return them.
+/// `EINVAL` and `ERANGE`, which routines whose names end with `_s` return.
 const INVALID: u32 = 22;
 const OUT_OF_RANGE: u32 = 34;
-/// `STRUNCATE`, and the count that asks for a text to be cut.
+/// `STRUNCATE`, and the count that requests truncation.
 const CUT: u32 = 80;
 const TRUNCATE: u64 = u64::MAX;
 
@@ -114,7 +114,7 @@ fn compare<T: Unit>(call: &Call, limit: u64, fold: fn(T) -> T) -> Result<Orderin
     Ok(units(0)?.cmp(units(1)?))
 }
 
-/// Copies a string with its end to the start or the end of another, and returns that.
+/// Copies a string with its terminator to the start or the end of another one, and returns the latter.
 fn append<T: Unit>(call: &Call, to_end: bool) -> Outcome<GuestPtr<T>> {
     let target: GuestPtr<T> = call.ptr(0);
     let skip = if to_end { text(target)?.len() as u64 } else { 0 };
@@ -135,7 +135,7 @@ fn copy_some<T: Unit>(call: &Call) -> Outcome<GuestPtr<T>> {
     done(target)
 }
 
-/// Appends at most as many units as the third argument says, and an end.
+/// Appends at most as many units as the third argument says, and a terminator.
 fn append_some<T: Unit>(call: &Call) -> Outcome<GuestPtr<T>> {
     let target: GuestPtr<T> = call.ptr(0);
     let mut units = call.ptr::<T>(1).until(T::default(), call.arg(2))?;
@@ -144,7 +144,8 @@ fn append_some<T: Unit>(call: &Call) -> Outcome<GuestPtr<T>> {
     done(target)
 }
 
-/// Copies or appends a text of at most `most` units into a room; one that does not fit leaves an empty text.
+/// Copies or appends at most `most` units into a buffer of limited size. If the text does not fit, stores an empty
+/// string.
 fn safely<T: Unit>(call: &Call, to_end: bool, most: u64) -> Outcome<u32> {
     let (target, room, source): (GuestPtr<T>, u64, GuestPtr<T>) = (call.ptr(0), call.arg(1), call.ptr(2));
     if target.is_null() || room == 0 {
@@ -169,7 +170,7 @@ fn safely<T: Unit>(call: &Call, to_end: bool, most: u64) -> Outcome<u32> {
     done(if cut { CUT } else { 0 })
 }
 
-/// Changes each unit of a text.
+/// Changes each unit of a string.
 fn fold<T: Unit>(call: &Call, change: fn(T) -> T) -> Outcome<GuestPtr<T>> {
     let target: GuestPtr<T> = call.ptr(0);
     let units: Vec<T> = text(target)?.into_iter().map(change).collect();
@@ -182,7 +183,7 @@ fn downcase(unit: u16) -> u16 {
     lower.and_then(|lower| u16::try_from(u32::from(lower)).ok()).unwrap_or(unit)
 }
 
-/// The number that a text begins with, after white space and a sign; 0 if there is none.
+/// Returns the number at the beginning of a text, after white space and a sign; 0 if there is none.
 fn number<T: Unit>(units: &[T]) -> i64 {
     let text: String = units.iter().map_while(|unit| char::from_u32((*unit).into())).collect();
     let text = text.trim_start();
@@ -195,7 +196,7 @@ fn number<T: Unit>(units: &[T]) -> i64 {
     value.wrapping_mul(sign)
 }
 
-/// Writes a number. Arguments: the number, buffer, radix. Only decimal numbers have a sign.
+/// Formats a number. Arguments: the number, buffer, radix. Only decimal numbers can be negative.
 fn digits<T: Unit>(call: &Call, value: i128) -> Outcome<GuestPtr<T>> {
     let (target, radix): (GuestPtr<T>, u128) = (call.ptr(1), call.u32(2).clamp(2, 36).into());
     let width = if call.name() == "_i64tow" { u128::from(u64::MAX) } else { u32::MAX.into() };
@@ -236,7 +237,7 @@ fn find_text<T: Unit>(call: &Call) -> Result<Option<GuestPtr<T>>, Fault> {
     Ok(position.map(|position| start.at(position as u64)))
 }
 
-/// Prints narrow text; -1 if it does not fit, as the `_sn` routines do.
+/// Prints narrow text. Returns -1 if it does not fit, as the `_sn` routines do.
 fn narrow(buffer: GuestPtr<u8>, size: u64, format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
     let format = print::widen(&format.terminated()?);
     let text = print::format(&format, false, &mut Arguments::new(arguments))?;

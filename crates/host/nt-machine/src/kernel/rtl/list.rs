@@ -1,7 +1,7 @@
 //! Interlocked lists.
 //!
-//! A driver keeps lists of its own with inlined code; the kernel has the variants that take a spin lock, and the
-//! lock-free `SLIST`, whose operations are one at a time here.
+//! A driver manages its own lists with inline code. The kernel has the variants that acquire a spin lock, and the
+//! lock-free `SLIST`, whose operations are serialised by a lock here.
 
 use crate::kernel::sync::spinlock;
 use crate::kernel::{kernel, lock};
@@ -37,7 +37,7 @@ fn locked<T>(call: &Call, spin_lock: u64, operation: impl FnOnce() -> Result<T, 
     Ok(result)
 }
 
-/// Inserts into a list; returns the neighbour, or NULL if the list was empty.
+/// Inserts into a list. Returns the former neighbour, or NULL if the list was empty.
 fn insert(
     head: GuestPtr<LIST_ENTRY>,
     entry: GuestPtr<LIST_ENTRY>,
@@ -60,7 +60,7 @@ fn remove_head(head: GuestPtr<LIST_ENTRY>) -> Result<Option<GuestPtr<LIST_ENTRY>
 
 type Single = GuestPtr<SINGLE_LIST_ENTRY>;
 
-/// Puts an entry behind a head; returns what was there.
+/// Inserts an entry after a head. Returns the former first entry.
 fn push_single(head: Single, entry: Single) -> Result<Single, Fault> {
     let first = head.Next().read()?;
     entry.Next().write(first)?;
@@ -68,7 +68,7 @@ fn push_single(head: Single, entry: Single) -> Result<Single, Fault> {
     Ok(first)
 }
 
-/// Takes the entry behind a head.
+/// Removes and returns the entry after a head.
 fn pop_single(head: Single) -> Result<Single, Fault> {
     let first = head.Next().read()?;
     if !first.is_null() {

@@ -10,7 +10,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("memmove", ANY, copy).leavable(),
     routine!("RtlCopyMemory", ANY, copy).leavable(),
     routine!("RtlMoveMemory", ANY, copy).leavable(),
-    // Arguments: target, its room, source, length.
+    // Arguments: destination, its size, source, length.
     routine!("memcpy_s", ANY, safe_copy).leavable(),
     routine!("memmove_s", ANY, safe_copy).leavable(),
     routine!("memset", ANY, |call| {
@@ -52,7 +52,7 @@ fn copy(call: &Call) -> Result<u64, Fault> {
     Ok(call.arg(0))
 }
 
-/// Copies if there is room; else clears the target and returns `ERANGE`, or `EINVAL` for a NULL address.
+/// Copies if there is room. Otherwise clears the destination and returns `ERANGE`, or `EINVAL` for a NULL address.
 fn safe_copy(call: &Call) -> Result<u32, Fault> {
     let (target, room, length) = (call.ptr::<u8>(0), call.arg(1), call.arg(3));
     if length == 0 {
@@ -69,7 +69,7 @@ fn safe_copy(call: &Call) -> Result<u32, Fault> {
     Ok(0)
 }
 
-/// The first byte in which two ranges differ, and how.
+/// Returns the index of the first byte in which two ranges differ, and its order.
 fn difference(call: &Call) -> Result<Option<(u64, Ordering)>, Fault> {
     let (a, b) = (call.ptr::<u8>(0).array(call.arg(2)).read()?, call.ptr::<u8>(1).array(call.arg(2)).read()?);
     let mut orders = (0..).zip(a.iter().zip(&b).map(|(a, b)| a.cmp(b)));

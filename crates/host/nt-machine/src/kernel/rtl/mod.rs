@@ -1,4 +1,4 @@
-//! The runtime library: strings, memory, lists, bit maps, printing.
+//! The runtime library: strings, memory, lists, bitmaps, printing.
 
 mod bitmap;
 mod crt;

@@ -1,11 +1,11 @@
-//! The kernel's `printf`: what `DbgPrint` and the string routines understand.
+//! The kernel's `printf`, which `DbgPrint` and the string routines use.
 //!
-//! Works on UTF-16 units throughout; narrow text is widened byte by byte.
+//! It works with UTF-16 units; narrow text is widened byte by byte.
 
 use crate::layout::{STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
 
-/// Nothing printed is longer; a width from the driver could ask for more.
+/// The maximum length of the output. A width from the driver could exceed it.
 const LONGEST: usize = 0x1_0000;
 
 /// The arguments of a variadic routine: eight bytes each, in a row.
@@ -34,7 +34,7 @@ pub(crate) fn widen(text: &[u8]) -> Vec<u16> {
     text.iter().map(|&byte| byte.into()).collect()
 }
 
-/// One conversion, as the format writes it.
+/// A conversion specification of the format.
 #[derive(Default)]
 struct Spec {
     left: bool,
@@ -58,7 +58,7 @@ enum Size {
     Double,
 }
 
-/// Formats. In a wide format `%s` is wide text and `%S` narrow; in a narrow one it is the other way round.
+/// Formats text. In a wide format, `%s` is wide and `%S` is narrow; in a narrow format, it is the other way round.
 pub(crate) fn format(format: &[u16], wide: bool, arguments: &mut Arguments) -> Result<Vec<u16>, Fault> {
     let mut out = Vec::new();
     let mut rest = format.iter().copied().map(|unit| char::from_u32(unit.into()).unwrap_or('\u{FFFD}')).peekable();
@@ -180,7 +180,7 @@ fn convert(out: &mut Vec<u16>, kind: char, spec: &Spec, wide: bool, arguments: &
             let units = string(arguments.take()?, by_size.unwrap_or(wide == (kind == 's')), spec.precision)?;
             text(out, spec, &units);
         }
-        // The kernel's printf knows no floating point; anything else is shown as it is.
+        // The kernel's printf does not support floating point; unknown conversions are printed as they are.
         other => {
             push(out, '%');
             push(out, other);

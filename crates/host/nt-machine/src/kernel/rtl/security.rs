@@ -1,4 +1,5 @@
-//! Security identifiers, access control lists and security descriptors. They are the driver's data: nobody is refused here.
+//! SIDs, access control lists and security descriptors. They are data of the driver: no access is denied because of
+//! them.
 
 use std::fmt::Write as _;
 
@@ -9,18 +10,19 @@ use crate::layout::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE,
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, APC, Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// `SECURITY_DESCRIPTOR_REVISION`, `SID_REVISION`; the revisions of lists.
+/// `SECURITY_DESCRIPTOR_REVISION` and `SID_REVISION`; the valid revisions of access control lists.
 const REVISION: u8 = 1;
 const LIST_REVISIONS: std::ops::RangeInclusive<u8> = 2..=4;
 /// `SID_MAX_SUB_AUTHORITIES`.
 const MOST_PARTS: u8 = 15;
-/// Bits of a descriptor's control: what is a default, what is there, whether parts follow the descriptor.
+/// Bits of a descriptor's control member: which parts are defaults, which lists are present, and whether the descriptor
+/// is self-relative.
 const OWNER_DEFAULTED: u16 = 1;
 const GROUP_DEFAULTED: u16 = 2;
 const DACL_PRESENT: u16 = 4;
 const SACL_PRESENT: u16 = 0x10;
 const SELF_RELATIVE: u16 = 0x8000;
-/// A list's bit that it is a default is the one behind its bit that it is there.
+/// The "defaulted" bit of a list is the bit above its "present" bit.
 const DEFAULTED_SHIFT: u32 = 1;
 
 type Descriptor = GuestPtr<SECURITY_DESCRIPTOR>;
@@ -33,7 +35,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let (one, other) = (call.ptr::<SID>(0), call.ptr::<SID>(1));
         done(bytes(one.cast(), one.size()?)? == bytes(other.cast(), other.size()?)?)
     }),
-    // Arguments: room, target, source.
+    // Arguments: size of the destination, destination, source.
     routine!("RtlCopySid", APC, |call| {
         let size = call.ptr::<SID>(2).size()?;
         if u64::from(call.u32(0)) < size {
@@ -42,7 +44,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr::<u8>(1).array(size).copy_from(call.ptr(2))?;
         done(())
     }),
-    // Arguments: identifier, authority, number of parts.
+    // Arguments: SID, authority, number of subauthorities.
     routine!("RtlInitializeSid", APC, |call| {
         if call.u8(2) > MOST_PARTS {
             return fail(NtStatus::InvalidParameter);
@@ -54,7 +56,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     routine!("RtlSubAuthoritySid", APC, |call| call.ptr::<SID>(0).after::<u32>().at(call.u32(1).into())),
     routine!("RtlSubAuthorityCountSid", APC, |call| call.ptr::<SID>(0).SubAuthorityCount()),
-    // Arguments: string, identifier, whether to allocate.
+    // Arguments: string, SID, whether to allocate.
     routine!("RtlConvertSidToUnicodeString", PASSIVE, |call| {
         let sid = call.ptr::<SID>(1);
         let head = sid.read()?;
@@ -78,11 +80,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr(0).write(list)?;
         done(())
     }),
-    // Arguments: list, revision, access, identifier.
+    // Arguments: list, revision, access mask, SID.
     routine!("RtlAddAccessAllowedAce", APC, |call| add(call, 0, call.u32(2), call.ptr(3))),
-    // Arguments: list, revision, flags, access, identifier.
+    // Arguments: list, revision, flags, access mask, SID.
     routine!("RtlAddAccessAllowedAceEx", APC, |call| add(call, call.u8(2), call.u32(3), call.ptr(4))),
-    // Arguments: list, number, place for the entry.
+    // Arguments: list, index, pointer to the entry's address.
     routine!("RtlGetAce", APC, |call| {
         let (list, wanted) = (call.ptr::<ACL>(0), call.u32(1));
         if wanted >= list.AceCount().read()?.into() {
@@ -110,17 +112,17 @@ pub(super) const ROUTINES: &[Routine] = &[
         )
     }),
     routine!("RtlLengthSecurityDescriptor", APC, |call| done(Parts::of(call.ptr(0))?.length()? as u32)),
-    // Arguments: descriptor, whether there is a list, the list, whether it is a default.
+    // Arguments: descriptor, whether a list is present, the list, whether it is a default.
     routine!("RtlSetDaclSecurityDescriptor", APC, |call| set_list(call, DACL_PRESENT)),
     routine!("RtlSetSaclSecurityDescriptor", APC, |call| set_list(call, SACL_PRESENT)),
-    // Arguments: descriptor, identifier, whether it is a default.
+    // Arguments: descriptor, SID, whether it is a default.
     routine!("RtlSetOwnerSecurityDescriptor", APC, |call| {
         set_identifier(call, call.ptr::<SECURITY_DESCRIPTOR>(0).Owner(), OWNER_DEFAULTED)
     }),
     routine!("RtlSetGroupSecurityDescriptor", APC, |call| {
         set_identifier(call, call.ptr::<SECURITY_DESCRIPTOR>(0).Group(), GROUP_DEFAULTED)
     }),
-    // Arguments: descriptor, places for whether there is a list, for it, for whether it is a default.
+    // Arguments: descriptor, pointers to whether a list is present, to its address, and to whether it is a default.
     routine!("RtlGetDaclSecurityDescriptor", APC, |call| {
         let parts = Parts::of(call.ptr(0))?;
         get_list(call, parts.control, DACL_PRESENT, parts.dacl)
@@ -129,7 +131,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let parts = Parts::of(call.ptr(0))?;
         get_list(call, parts.control, SACL_PRESENT, parts.sacl)
     }),
-    // Arguments: descriptor, places for the identifier and for whether it is a default.
+    // Arguments: descriptor, pointers to the address of the SID and to whether it is a default.
     routine!("RtlGetOwnerSecurityDescriptor", APC, |call| {
         let parts = Parts::of(call.ptr(0))?;
         call.ptr(1).write(parts.owner)?;
@@ -142,7 +144,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr(2).write(u8::from(parts.control & GROUP_DEFAULTED != 0))?;
         done(())
     }),
-    // Arguments: descriptor, target, place with its room.
+    // Arguments: descriptor, destination, pointer to its size.
     routine!("RtlAbsoluteToSelfRelativeSD", APC, |call| {
         let parts = Parts::of(call.ptr(0))?;
         if parts.control & SELF_RELATIVE != 0 {
@@ -168,7 +170,7 @@ fn is_valid_sid(sid: GuestPtr<SID>) -> Result<bool, Fault> {
     Ok(head.Revision == REVISION && head.SubAuthorityCount <= MOST_PARTS)
 }
 
-/// The entry of a list with a number, or its end.
+/// Returns the entry of a list with this index, or the end of the list.
 fn entry(list: GuestPtr<ACL>, number: u32) -> Result<GuestPtr<ACE>, Fault> {
     let mut place = list.after::<ACE>();
     for _ in 0..number {
@@ -200,7 +202,7 @@ fn add(call: &Call, flags: u8, mask: u32, sid: GuestPtr<SID>) -> Outcome {
     Ok(())
 }
 
-/// Refuses descriptors that cannot be changed.
+/// Fails for descriptors that cannot be changed.
 fn check_absolute(descriptor: Descriptor) -> Outcome {
     if descriptor.Revision().read()? != REVISION {
         return fail(NtStatus::UnknownRevision);
@@ -243,7 +245,7 @@ fn get_list(call: &Call, control: u16, present: u16, list: GuestPtr<u8>) -> Outc
     Ok(())
 }
 
-/// A descriptor of either format: where its parts are. NULL for those that are not there.
+/// The addresses of the parts of a descriptor in either format. Missing parts are NULL.
 pub(crate) struct Parts {
     control: u16,
     owner: GuestPtr<u8>,
@@ -265,13 +267,13 @@ impl Parts {
         Ok(Self { control, owner, group, sacl, dacl }.only_present())
     }
 
-    /// A list that is not there may have an address all the same.
+    /// Clears lists that are not present: they may have an address all the same.
     fn only_present(self) -> Self {
         let list = |bit: u16, list: GuestPtr<u8>| if self.control & bit == 0 { GuestPtr::NULL } else { list };
         Self { sacl: list(SACL_PRESENT, self.sacl), dacl: list(DACL_PRESENT, self.dacl), ..self }
     }
 
-    /// The bytes of each part, in the order of the self-relative format: lists, owner, group.
+    /// Reads the bytes of each part, in the order of the self-relative format: lists, owner, group.
     fn contents(&self) -> Result<[Vec<u8>; 4], Fault> {
         let sid = |place: GuestPtr<u8>| match place.non_null() {
             Some(place) => bytes(place, place.cast::<SID>().size()?),
@@ -284,7 +286,7 @@ impl Parts {
         Ok([list(self.sacl)?, list(self.dacl)?, sid(self.owner)?, sid(self.group)?])
     }
 
-    /// Bytes of the whole: the head of its format, and the parts at multiples of four.
+    /// Returns the total size in bytes: the header of its format, and the parts, aligned to four bytes.
     fn length(&self) -> Result<u64, Fault> {
         let head = if self.control & SELF_RELATIVE == 0 {
             size_of::<SECURITY_DESCRIPTOR>()
@@ -294,7 +296,7 @@ impl Parts {
         Ok((head + self.contents()?.iter().map(|part| part.len().next_multiple_of(4)).sum::<usize>()) as u64)
     }
 
-    /// The descriptor in one piece.
+    /// Returns the descriptor in self-relative format.
     pub(crate) fn self_relative(&self) -> Result<Vec<u8>, Fault> {
         let mut offsets = [0_u32; 4];
         let mut parts = Vec::new();

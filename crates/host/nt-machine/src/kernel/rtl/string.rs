@@ -10,7 +10,7 @@ use crate::layout::{GUID, STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// The most bytes that a counted string can have.
+/// The maximum size of a counted string in bytes.
 const MOST: usize = 0xFFFE;
 
 type Unicode = GuestPtr<UNICODE_STRING>;
@@ -87,7 +87,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         };
         store_text(call, call.ptr(2), &text, false)
     }),
-    // Arguments: suffix, string, whether case does not matter.
+    // Arguments: suffix, string, whether to ignore case.
     routine!("RtlSuffixUnicodeString", PASSIVE, |call| {
         let (suffix, text) = (folded(call, 0)?, folded(call, 1)?);
         done(text.ends_with(&suffix))
@@ -101,12 +101,12 @@ pub(super) const ROUTINES: &[Routine] = &[
         target.Buffer().read()?.array(room as u64).write(&source)?;
         target.Length().write(room as u16)
     }),
-    // Bytes with the end, of a string in the other format.
+    // The size in bytes, with a terminator, of the string in the other format.
     routine!("RtlxUnicodeStringToAnsiSize", PASSIVE, |call| done(units(call, 0)?.len() as u32 + 1)),
     routine!("RtlxAnsiStringToUnicodeSize", PASSIVE, |call| {
         done((u32::from(call.ptr::<STRING>(0).Length().read()?) + 1) * 2)
     }),
-    // Arguments: target, its room in bytes, place for the length, source, its bytes.
+    // Arguments: destination, its size in bytes, pointer to the length, source, its size in bytes.
     routine!("RtlUnicodeToMultiByteN", PASSIVE, |call| {
         let source = call.ptr::<u16>(3).array(u64::from(call.u32(4)) / 2).read()?;
         let bytes: Vec<u8> = source.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?')).collect();
@@ -154,7 +154,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-/// Upper case as the kernel has it: one unit becomes one unit.
+/// Converts to upper case like the kernel: one unit becomes one unit.
 pub(super) fn upcase(unit: u16) -> u16 {
     let Some(c) = char::from_u32(unit.into()) else { return unit };
     let mut upper = c.to_uppercase();
@@ -168,19 +168,19 @@ fn units(call: &Call, index: u64) -> Result<Vec<u16>, Fault> {
     call.ptr::<UNICODE_STRING>(index).units()
 }
 
-/// The units of a string, in upper case if the third argument is set.
+/// Returns the units of a string, in upper case if the third argument is set.
 fn folded(call: &Call, index: u64) -> Result<Vec<u16>, Fault> {
     let units = units(call, index)?;
     Ok(if call.is(2) { units.into_iter().map(upcase).collect() } else { units })
 }
 
-/// The bytes of a narrow string, in upper case if the third argument is set.
+/// Returns the bytes of a narrow string, in upper case if the third argument is set.
 fn ansi_folded(call: &Call, index: u64) -> Result<Vec<u8>, Fault> {
     let bytes = call.ptr::<STRING>(index).units()?;
     Ok(if call.is(2) { bytes.to_ascii_uppercase() } else { bytes })
 }
 
-/// Arguments: target or NULL, its room in bytes, place for the length. The length is told in any case.
+/// Arguments: destination or NULL, its size in bytes, pointer to the length. The length is always stored.
 fn fill<T: crate::memory::Plain>(call: &Call, values: &[T]) -> Outcome {
     let size = size_of_val(values) as u32;
     call.ptr(2).write_if(size)?;
@@ -215,7 +215,7 @@ fn initialize_ansi(call: &Call) -> Outcome {
     done(())
 }
 
-/// Copies as much as fits.
+/// Copies as many units as fit.
 fn set_units(string: Unicode, units: &[u16]) -> Result<(), Fault> {
     let room = usize::from(string.MaximumLength().read()? / 2);
     let units = units.get(..room.min(units.len())).unwrap_or_default();
@@ -237,7 +237,7 @@ fn append(string: Unicode, tail: &[u16]) -> Outcome {
     done(())
 }
 
-/// Stores text in a string, whose buffer is allocated on demand.
+/// Stores text in a string. Allocates its buffer if `allocate` is set.
 pub(super) fn store(call: &Call, string: Unicode, units: &[u16], allocate: bool) -> Outcome {
     let size = units.len() * 2;
     if size + 2 > MOST {
@@ -258,7 +258,7 @@ pub(super) fn store_text(call: &Call, string: Unicode, text: &str, allocate: boo
     store(call, string, &text.encode_utf16().collect::<Vec<u16>>(), allocate)
 }
 
-/// Arguments: target, source, whether to allocate.
+/// Arguments: destination, source, whether to allocate.
 fn unicode_to_ansi(call: &Call) -> Outcome {
     let bytes = units(call, 1)?.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?'));
     let bytes: Vec<u8> = bytes.chain([0]).collect();

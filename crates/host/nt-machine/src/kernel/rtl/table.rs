@@ -1,7 +1,7 @@
-//! Generic tables: the driver compares and allocates, the kernel keeps the order.
+//! Generic tables: the driver compares and allocates elements; the kernel keeps them in order.
 //!
-//! The links in front of each element are opaque to a driver. Here they stay empty, and the order is kept on the host's side,
-//! by the address of the table.
+//! The links before each element are opaque to a driver. Here they stay zero, and the host keeps the order, by the
+//! address of the table.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use crate::layout::{RTL_AVL_TABLE, RTL_GENERIC_TABLE};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, Call, Outcome, Routine, done, routine};
 
-/// Bytes of the links in front of an element: `RTL_BALANCED_LINKS`, or `RTL_SPLAY_LINKS` and a list entry.
+/// The size of the links before an element in bytes: `RTL_BALANCED_LINKS`, or `RTL_SPLAY_LINKS` and a list entry.
 const BALANCED: u64 = 0x20;
 const SPLAYED: u64 = 0x28;
-/// `GenericLessThan` and `GenericGreaterThan`; equal is 2.
+/// `GenericLessThan` and `GenericGreaterThan`; `GenericEqual` is 2.
 const LESS: u64 = 0;
 const GREATER: u64 = 1;
 /// `TableEmptyTree`, `TableFoundNode`, `TableInsertAsRight`.
@@ -23,10 +23,10 @@ const EMPTY: u32 = 0;
 const FOUND: u32 = 1;
 const RIGHT: u32 = 3;
 
-/// The elements of all tables in their orders, by the addresses of the tables.
+/// The sorted elements of all tables, by the addresses of the tables.
 pub(crate) type Tables = BTreeMap<u64, Vec<u64>>;
 
-/// What the routines need of a table of either kind.
+/// The members that the routines need of a table of either kind.
 #[derive(Clone, Copy)]
 struct Table {
     address: u64,
@@ -66,7 +66,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlDeleteElementGenericTable", APC, |call| delete(call, splayed(call)?)),
     routine!("RtlLookupElementGenericTableAvl", APC, |call| done(look_up(call, balanced(call)?))),
     routine!("RtlLookupElementGenericTable", APC, |call| done(look_up(call, splayed(call)?))),
-    // Arguments: table, buffer, place for the node, place for what the search found.
+    // Arguments: table, buffer, pointer to the node, pointer to the result of the search.
     routine!("RtlLookupElementGenericTableFullAvl", APC, |call| look_up_full(call, balanced(call)?)),
     routine!("RtlLookupElementGenericTableFull", APC, |call| look_up_full(call, splayed(call)?)),
     routine!("RtlEnumerateGenericTableAvl", APC, |call| enumerate(call, balanced(call)?)),
@@ -105,12 +105,12 @@ fn splayed(call: &Call) -> Result<Table, Fault> {
     })
 }
 
-/// The addresses of a table's nodes, in order.
+/// Returns the addresses of a table's nodes, in order.
 fn elements(table: u64) -> Vec<u64> {
     lock(&kernel().tables).get(&table).cloned().unwrap_or_default()
 }
 
-/// The node at a position that a search returned.
+/// Returns the node at a position that a search returned.
 fn at(nodes: &[u64], position: usize) -> u64 {
     nodes.get(position).copied().unwrap_or_default()
 }
@@ -119,13 +119,14 @@ fn element(node: u64, links: u64) -> GuestPtr<u8> {
     GuestPtr::<u8>::new(node).at(links)
 }
 
-/// Calls a routine of the driver's.
+/// Calls a routine of the driver.
 fn run(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
     call_back(what, thread::irql(), routine, arguments)
 }
 
 impl Table {
-    /// Where an element is, or where it belongs. The table is not locked while the driver compares.
+    /// Searches for an element. Returns the nodes, and the position where the element is or belongs. The table is not
+    /// locked while the driver compares.
     fn search(&self, wanted: GuestPtr<u8>) -> (Vec<u64>, Result<usize, usize>) {
         let nodes = elements(self.address);
         let found = nodes.binary_search_by(|node| {
@@ -150,7 +151,7 @@ impl Table {
     }
 }
 
-/// Arguments: table, buffer, its size, place for whether it is new.
+/// Arguments: table, buffer, its size, pointer to whether the element is new.
 fn insert(call: &Call, table: Table) -> Outcome<GuestPtr<u8>> {
     let (buffer, size) = (call.ptr::<u8>(1), u64::from(call.u32(2)));
     let (nodes, found) = table.search(buffer);
@@ -202,7 +203,7 @@ fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
     Ok(found.ok().map(|position| element(at(&nodes, position), table.links)))
 }
 
-/// Arguments: table, whether to begin again. The position is in the table's own member for it.
+/// Arguments: table, whether to restart. The position is stored in a member of the table.
 fn enumerate(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
     let cursor = call.ptr::<RTL_AVL_TABLE>(0).RestartKey();
     let cursor = if table.links == BALANCED { cursor } else { call.ptr::<RTL_GENERIC_TABLE>(0).OrderedPointer() };
@@ -212,12 +213,12 @@ fn enumerate(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
     next(table, cursor)
 }
 
-/// Arguments: table, place with the position, NULL at the start.
+/// Arguments: table, pointer to the position, which is NULL at the start.
 fn enumerate_from(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
     next(table, call.ptr(1))
 }
 
-/// The element behind the one that a cursor is at.
+/// Returns the element after the one at the cursor, and moves the cursor to it.
 fn next(table: Table, cursor: GuestPtr<u64>) -> Outcome<Option<GuestPtr<u8>>> {
     let (nodes, last) = (elements(table.address), cursor.read()?);
     let position = if last == 0 { Some(0) } else { nodes.iter().position(|node| *node == last).map(|at| at + 1) };
@@ -226,7 +227,7 @@ fn next(table: Table, cursor: GuestPtr<u64>) -> Outcome<Option<GuestPtr<u8>>> {
     Ok(Some(element(*node, table.links)))
 }
 
-/// Arguments: table, number of the element.
+/// Arguments: table, index of the element.
 fn get(call: &Call, links: u64) -> Option<GuestPtr<u8>> {
     elements(call.arg(0)).get(call.u32(1) as usize).map(|node| element(*node, links))
 }

@@ -41,24 +41,27 @@ fn initialize(call: &Call, kind: u8) -> Result<(), Fault> {
     dpc.DeferredContext().write(call.arg(2))
 }
 
-/// Queues a DPC unless it is queued.
+/// Queues a DPC unless it is already queued. Returns whether it was queued now.
 fn queue(dpc: GuestPtr<KDPC>) -> bool {
     kernel().scheduler.change(|state| state.defer(dpc.address(), move || run(dpc)))
 }
 
-/// Runs a DPC's routine.
+/// Calls a DPC's routine.
 pub(super) fn run(dpc: GuestPtr<KDPC>) {
     let KDPC { DeferredRoutine, DeferredContext, SystemArgument1, SystemArgument2, .. } = dpc.read().or_stop();
     let arguments = [dpc.address(), DeferredContext, SystemArgument1, SystemArgument2];
     call_back("DPC", DISPATCH, DeferredRoutine, &arguments);
 }
 
-/// The thread with this number runs what is deferred, for ever.
+/// Makes the calling thread, with this number, run deferred jobs forever.
 pub(crate) fn serve(number: u32) {
     let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
     let scheduler = &kernel().scheduler;
     loop {
         let (key, job) = scheduler.serve(|state| {
+            if state.interrupted != 0 {
+                return None;
+            }
             let job = state.deferred.pop_front()?;
             state.begin_job(job.0);
             Some(job)

@@ -1,4 +1,4 @@
-//! Dispatcher objects: events, mutexes, semaphores, and waiting for them. Their state is where the driver put them.
+//! Dispatcher objects: events, mutexes, semaphores, and waiting for them. Their state is in the driver's memory.
 
 use etw_types::NtStatus;
 
@@ -105,13 +105,13 @@ fn release_semaphore(call: &Call) -> Outcome<i32> {
     })
 }
 
-/// Whether a thread can have an object now.
+/// Returns whether the current thread could acquire an object now.
 fn is_free(object: Waitable) -> Result<bool, Fault> {
     Ok(object.SignalState().read()? > 0
         || (object.Type().read()? == MUTANT && object.cast::<KMUTANT>().OwnerThread().read()? == thread::object()))
 }
 
-/// Takes what having an object takes away.
+/// Acquires an object: changes its state as a satisfied wait does.
 fn take(object: Waitable) -> Result<(), Fault> {
     let state = object.SignalState();
     match object.Type().read()? {
@@ -125,7 +125,7 @@ fn take(object: Waitable) -> Result<(), Fault> {
     }
 }
 
-/// Takes one or all objects; `None` if they are not free.
+/// Acquires one or all objects. Returns the index of the acquired object, or 0 for all, or `None` if they are not free.
 fn attempt(objects: &[Waitable], all: bool) -> Result<Option<u32>, Fault> {
     let mut free = Vec::new();
     for (index, object) in (0..).zip(objects) {
@@ -144,7 +144,7 @@ fn attempt(objects: &[Waitable], all: bool) -> Result<Option<u32>, Fault> {
     Ok(if all { Some(0) } else { free.first().map(|(index, _)| *index) })
 }
 
-/// Waits for one or all objects; `timeout` is a `LARGE_INTEGER` or NULL.
+/// Waits for one or all objects. `timeout` points to a `LARGE_INTEGER` or is NULL.
 pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> Result<NtStatus, Fault> {
     let limit = timeout.non_null().map(GuestPtr::read).transpose()?;
     if thread::irql() >= DISPATCH && limit != Some(0) {

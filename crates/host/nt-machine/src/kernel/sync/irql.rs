@@ -1,4 +1,4 @@
-//! The IRQL, and regions without APCs.
+//! The IRQL, and regions in which APCs are disabled.
 
 use std::cell::Cell;
 use std::thread::LocalKey;
@@ -25,7 +25,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 thread_local! {
-    /// Regions that this thread is in.
+    /// The number of regions that this thread is in.
     static CRITICAL: Cell<u32> = const { Cell::new(0) };
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
@@ -71,13 +71,13 @@ pub(crate) fn lower(irql: u8) {
     thread::set_irql(irql);
 }
 
-/// The driver changed the IRQL with an instruction of its own.
+/// Changes the IRQL for an instruction of the driver.
 pub(crate) fn change_silently(irql: u8) {
     thread::set_irql(irql);
     noticed(irql);
 }
 
-/// What follows from a higher IRQL.
+/// Pages out memory if the new IRQL requires it.
 pub(crate) fn noticed(irql: u8) {
     if irql >= DISPATCH {
         paging::page_out();

@@ -1,4 +1,4 @@
-//! Synchronisation: time and the scheduler, the IRQL, dispatcher objects, deferred calls, locks, threads.
+//! Synchronisation: time and the scheduler, the IRQL, dispatcher objects, DPCs, locks, threads.
 
 pub(crate) mod dpc;
 pub(crate) mod event;

@@ -1,4 +1,4 @@
-//! Processes and threads by their numbers and objects. There is one process: the system's.
+//! Processes and threads by ID and object. The driver runs in one process: the system process.
 
 use std::cell::Cell;
 
@@ -11,9 +11,9 @@ use crate::layout::THREAD;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Routine, done, fail, fixed, routine};
 
-/// The number of the system's process.
+/// The ID of the system process.
 pub(crate) const SYSTEM: u64 = 4;
-/// The processors of the one group.
+/// The affinity mask of the processors in the only group.
 const PROCESSORS: u64 = 3;
 /// `ALL_PROCESSOR_GROUPS`.
 const ALL_GROUPS: u16 = 0xFFFF;
@@ -43,7 +43,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("PsGetProcessExitStatus", ANY, NtStatus::Pending.as_int() as u64),
     fixed("PsGetProcessSessionId", ANY, 0),
     fixed("PsGetCurrentProcessSessionId", ANY, 0),
-    // Arguments: number, place for the object.
+    // Arguments: ID, pointer to the object.
     routine!("PsLookupThreadByThreadId", APC, |call| {
         let Some(found) = thread::by_number((call.arg(0) / 4) as u32).filter(|_| call.arg(0) % 4 == 0) else {
             return fail(NtStatus::InvalidCid);
@@ -60,19 +60,19 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NtStatus::InvalidCid),
-    // The only process is always the one that a thread is in.
+    // Every thread is always in the only process.
     fixed("KeStackAttachProcess", APC, 0),
     fixed("KeUnstackDetachProcess", APC, 0),
     fixed("KeAttachProcess", APC, 0),
     fixed("KeDetachProcess", APC, 0),
-    // Arguments: routine, its argument, bytes of stack.
+    // Arguments: routine, its argument, size of the stack in bytes.
     routine!("KeExpandKernelStackAndCallout", DISPATCH, expanded).fails(NtStatus::NoMemory),
     routine!("KeExpandKernelStackAndCalloutEx", DISPATCH, expanded).fails(NtStatus::NoMemory),
     routine!("KeSetSystemAffinityThreadEx", APC, |call| AFFINITY.replace(call.arg(0) & PROCESSORS)),
     routine!("KeSetSystemAffinityThread", APC, |call| AFFINITY.set(call.arg(0) & PROCESSORS)),
     routine!("KeRevertToUserAffinityThreadEx", APC, |call| AFFINITY.set(call.arg(0) & PROCESSORS)),
     routine!("KeRevertToUserAffinityThread", APC, |_| AFFINITY.set(0)),
-    // Arguments: affinity with its group, place for the one before.
+    // Arguments: group affinity, pointer to the previous one.
     routine!("KeSetSystemGroupAffinityThread", APC, |call| {
         let new = call.ptr::<[u64; 2]>(0).read()?;
         let old = AFFINITY.replace(new[0] & PROCESSORS);
@@ -87,7 +87,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("KeQueryHighestNodeNumber", ANY, 0),
     fixed("KeGetCurrentNodeNumber", ANY, 0),
     fixed("KeGetRecommendedSharedDataAlignment", ANY, 64),
-    // Arguments: number, place for `PROCESSOR_NUMBER`: group, number, reserved.
+    // Arguments: index, pointer to a `PROCESSOR_NUMBER`: group, number, reserved.
     routine!("KeGetProcessorNumberFromIndex", ANY, |call| {
         if call.u32(0) >= PROCESSORS.count_ones() {
             return fail(NtStatus::InvalidParameter);
@@ -104,43 +104,43 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 thread_local! {
-    /// The processors that the system lets this thread run on; 0 if it did not say.
+    /// The affinity that was set for this thread; 0 if none was.
     static AFFINITY: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many processors a group has.
+/// Returns the number of processors of a group.
 fn processors(group: u16) -> u32 {
     if matches!(group, 0 | ALL_GROUPS) { PROCESSORS.count_ones() } else { 0 }
 }
 
-/// The object of the system's process.
+/// Returns the object of the system process.
 pub(crate) fn process() -> GuestPtr<THREAD> {
     kernel().table.variables().process()
 }
 
-/// The object of the process with a number.
+/// Returns the object of the process with this ID.
 pub(crate) fn by_id(id: u64) -> Option<GuestPtr<THREAD>> {
     if id == SYSTEM { Some(process()) } else { lock(&kernel().threads).processes.get(&id).copied() }
 }
 
-/// The number of a process.
+/// Returns the ID of a process.
 pub(crate) fn process_id(wanted: GuestPtr<THREAD>) -> u64 {
     let threads = lock(&kernel().threads);
     let other = threads.processes.iter().find(|(_, object)| **object == wanted).map(|(number, _)| *number);
     if wanted == process() { SYSTEM } else { other.unwrap_or_default() }
 }
 
-/// The number of the current thread.
+/// Returns the ID of the current thread.
 pub(crate) fn thread_id() -> u64 {
     id(thread::number())
 }
 
-/// The number that Windows has for a thread: a multiple of 4.
+/// Returns the Windows ID of a thread: a multiple of 4.
 pub(super) fn id(number: u32) -> u64 {
     u64::from(number) * 4
 }
 
-/// Calls a routine where there is more stack: it is as large as it ever gets.
+/// Calls a routine that needs more stack. The stack already has its maximum size.
 fn expanded(call: &Call) -> NtStatus {
     let (routine, argument): (GuestPtr<Code>, GuestPtr<Opaque>) = (call.ptr(0), call.ptr(1));
     call_back("callout", thread::irql(), routine, &[argument.address()]);

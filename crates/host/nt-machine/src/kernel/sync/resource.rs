@@ -45,7 +45,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .keeps(),
     routine!("ExReleaseResourceLite", DISPATCH, release),
-    // The second argument is the thread for which it was acquired.
+    // The second argument is the thread that acquired it.
     routine!("ExReleaseResourceForThreadLite", DISPATCH, release),
     routine!("ExReleaseResourceAndLeaveCriticalRegion", DISPATCH, |call| {
         release(call)?;
@@ -57,7 +57,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         acquire(call.ptr(0), false, true)?;
         done(())
     }),
-    // Arguments: pool type, tag. The protection is opaque: one word, in pool of the driver's.
+    // Arguments: pool type, tag. The protection is opaque: a word in the driver's pool.
     routine!("ExAllocateCacheAwareRundownProtection", APC, |call| {
         let memory = lock(&kernel().pool).allocate(8, call.u32(1).to_le_bytes(), false, call.from);
         let Some(word) = memory.map(GuestPtr::<u64>::new) else { return done(GuestPtr::NULL) };
@@ -73,7 +73,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExInitializeRundownProtection", ANY, |call| call.ptr::<u64>(0).write(0)),
     routine!("ExAcquireRundownProtection", ANY, |call| protect(call, 1)).keeps(),
     routine!("ExAcquireRundownProtectionCacheAware", ANY, |call| protect(call, 1)).keeps(),
-    // The second argument of both is how many holders come or go.
+    // The second argument is the number of references to acquire or release.
     routine!("ExAcquireRundownProtectionEx", ANY, |call| protect(call, call.u32(1))).keeps(),
     routine!("ExAcquireRundownProtectionCacheAwareEx", ANY, |call| protect(call, call.u32(1))).keeps(),
     routine!("ExReleaseRundownProtection", ANY, |call| unprotect(call, 1)),
@@ -86,12 +86,12 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExReInitializeRundownProtectionCacheAware", APC, |call| call.ptr::<u64>(0).write(0)),
     routine!("ExRundownCompleted", APC, |call| call.ptr::<u64>(0).write(1)),
     routine!("ExRundownCompletedCacheAware", APC, |call| call.ptr::<u64>(0).write(1)),
-    // The routines for remove locks take the size of the structure last.
+    // The last argument of the remove lock routines is the size of the structure.
     routine!("IoInitializeRemoveLockEx", PASSIVE, |call| {
         call.ptr::<IO_REMOVE_LOCK>(0).zero()?;
         call.ptr::<IO_REMOVE_LOCK>(0).IoCount().write(1)
     }),
-    // It fails only once its own driver has begun to remove the device, so that no script makes it fail.
+    // It fails only after the driver itself has begun to remove the device, so no failures are injected.
     routine!("IoAcquireRemoveLockEx", DISPATCH, |call| {
         let remove_lock = call.ptr::<IO_REMOVE_LOCK>(0);
         if remove_lock.Removed().read()? != 0 {
@@ -108,19 +108,19 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoReleaseRemoveLockAndWaitEx", PASSIVE, |call| {
         let remove_lock = call.ptr::<IO_REMOVE_LOCK>(0);
         remove_lock.Removed().write(1)?;
-        // One for the lock itself, one for the caller.
+        // One reference for the lock itself, one for the caller.
         remove_lock.IoCount().fetch_sub(2)?;
         until(|| Ok(remove_lock.IoCount().read()? == 0))
     }),
 ];
 
-/// Waits for a condition.
+/// Waits until a condition is met.
 fn until(condition: impl Fn() -> Result<bool, Fault>) -> Result<(), Fault> {
     let met = kernel().scheduler.wait(None, |_| condition().map(|met| met.then_some(())).transpose());
     met.unwrap_or(Ok(()))
 }
 
-/// Takes a resource; whether it was free, or became free if the caller waits.
+/// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
 fn acquire(resource: GuestPtr<ERESOURCE>, exclusive: bool, wait: bool) -> Result<bool, Fault> {
     let attempt = || {
         let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
@@ -163,7 +163,7 @@ fn release(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Takes rundown protection: two for each holder; the lowest bit says that rundown has begun.
+/// Acquires rundown protection. The word contains 2 for each reference; the lowest bit is set when rundown has begun.
 fn protect(call: &Call, count: u32) -> Result<bool, Fault> {
     let word = call.ptr::<u64>(0);
     loop {
@@ -186,7 +186,7 @@ fn unprotect(call: &Call, count: u32) -> Outcome {
     Ok(())
 }
 
-/// Lets nobody in any more, and waits for those who are.
+/// Prevents new references and waits until the existing ones are released.
 fn run_down(call: &Call) -> Outcome {
     let word = call.ptr::<u64>(0);
     loop {

@@ -1,9 +1,9 @@
-//! Time, waiting, and what runs later: timers, deferred calls, work items.
+//! Time, waiting, and everything that runs later: timers, DPCs, work items.
 //!
-//! One lock guards all of it, like the dispatcher lock of old kernels. Threads are real. Time is real as well, or virtual:
-//! then it stands still while anybody can go on, and jumps to the next deadline when everybody waits. A driver that waits
-//! for a second then costs no time, and each run of a test is the same. In between is measured time, which also passes while
-//! somebody goes on, so that durations mean something.
+//! One lock guards all of it, like the dispatcher lock of old kernels. Threads are real. Time is real or virtual.
+//! Virtual time stands still while any thread can run, and jumps to the next deadline when all threads wait. So a
+//! driver that waits for a second takes no real time, and each run of a test is the same. Measured time is in between:
+//! it jumps, but also passes while a thread runs, so that durations are meaningful.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -20,8 +20,8 @@ use crate::verify;
 pub(crate) struct Scheduler {
     state: Mutex<State>,
     changed: Condvar,
-    /// 100 ns units by which virtual time has jumped. It changes under the lock only. The fault handler reads it, which must
-    /// not wait for the lock.
+    /// The 100 ns units by which virtual time has jumped. It is only changed under the lock. The fault handler reads it
+    /// and must not wait for the lock.
     jumped: AtomicU64,
     time: Time,
     began: Instant,
@@ -38,7 +38,7 @@ impl Scheduler {
         }
     }
 
-    /// What the clock on the wall adds to the time, in 100 ns units.
+    /// Returns the real time since the start in 100 ns units; 0 in virtual time, in which it does not count.
     fn passed(&self) -> u64 {
         match self.time {
             Time::Virtual => 0,
@@ -46,18 +46,18 @@ impl Scheduler {
         }
     }
 
-    /// 100 ns units since the start. It never waits.
+    /// Returns the time since the start in 100 ns units. Never waits.
     pub(crate) fn now(&self) -> u64 {
-        // In real time nothing jumps.
+        // In real time, `jumped` stays 0.
         self.jumped.load(Ordering::Acquire).saturating_add(self.passed())
     }
 
-    /// 100 ns units since 1601.
+    /// Returns the time since 1601 in 100 ns units.
     pub(crate) fn system_time(&self) -> u64 {
         EPOCH + self.now()
     }
 
-    /// The moment that a `LARGE_INTEGER` stands for: relative where negative, else since 1601.
+    /// Converts a `LARGE_INTEGER` to a deadline: relative to now if negative, otherwise since 1601.
     pub(crate) fn deadline(&self, time: i64) -> u64 {
         match u64::try_from(time) {
             Ok(absolute) => absolute.saturating_sub(EPOCH),
@@ -75,33 +75,34 @@ impl Scheduler {
         result
     }
 
-    /// Looks at the state.
+    /// Reads the state.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&State) -> R) -> R {
         look(&lock(&self.state))
     }
 
-    /// The thread that serves requests begins one.
+    /// Called when the thread that serves requests begins one.
     pub(crate) fn begin_request(&self) {
         self.change(|state| (state.running, state.asked) = (state.running + 1, true));
     }
 
-    /// It has served the request.
+    /// Called when that thread has served the request.
     pub(crate) fn end_request(&self) {
         self.change(|state| (state.running, state.asked) = (state.running - 1, false));
     }
 
-    /// A thread begins to run driver code.
+    /// Called when a thread begins to run driver code.
     pub(crate) fn begin(&self) {
         self.change(|state| state.running += 1);
     }
 
-    /// A thread has run driver code.
+    /// Called when a thread has finished running driver code.
     pub(crate) fn end(&self) {
         self.change(|state| state.running -= 1);
     }
 
-    /// Waits until `attempt` succeeds, or until the deadline: then `None`. The calling thread is one that runs driver
-    /// code. Where nobody can ever go on again, and no deadline is near, the answer is `None` as well.
+    /// Waits until `attempt` succeeds. Returns `None` if the deadline passes first. The calling thread must be one that
+    /// runs driver code. If there is no deadline and `attempt` never succeeds, this does not return: see
+    /// [`Self::is_stuck`].
     pub(crate) fn wait<R>(&self, deadline: Option<u64>, mut attempt: impl FnMut(&mut State) -> Option<R>) -> Option<R> {
         let mut state = lock(&self.state);
         loop {
@@ -131,7 +132,7 @@ impl Scheduler {
         }
     }
 
-    /// Waits as a thread that serves and does not count as running.
+    /// Waits until `attempt` succeeds, as a thread that serves jobs and does not count as running.
     pub(crate) fn serve<R>(&self, mut attempt: impl FnMut(&mut State) -> Option<R>) -> R {
         let mut state = lock(&self.state);
         loop {
@@ -147,7 +148,7 @@ impl Scheduler {
         }
     }
 
-    /// Sleeps until something changes, or in real time until something is due.
+    /// Sleeps until something changes or, in real time, until a timer or the deadline is due.
     fn sleep<'a>(&'a self, state: MutexGuard<'a, State>, deadline: Option<u64>) -> MutexGuard<'a, State> {
         let due = state.timers.iter().map(|timer| timer.due).chain(deadline).min();
         match (self.time, due) {
@@ -160,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// Lets virtual time jump to the next deadline if nobody can go on without it. Returns whether it did.
+    /// Lets virtual time jump to the next deadline if no thread can continue otherwise. Returns whether it did.
     fn jump(&self, state: &mut State) -> bool {
         if state.somebody_can_go_on() {
             return false;
@@ -173,12 +174,12 @@ impl Scheduler {
         true
     }
 
-    /// Whether every thread waits and nothing will ever wake one.
+    /// Returns whether all threads wait and nothing will ever wake one.
     pub(crate) fn is_stuck(&self) -> bool {
         self.time != Time::Real && self.look(State::is_stuck)
     }
 
-    /// Makes timers that are due happen.
+    /// Fires the timers that are due.
     fn fire(&self, state: &mut State) {
         let now = self.now();
         if state.fire(now) {
@@ -186,7 +187,7 @@ impl Scheduler {
         }
     }
 
-    /// Waits until no deferred call and no work item is left. The calling thread runs driver code.
+    /// Waits until no DPC and no work item is left. The calling thread must be one that runs driver code.
     pub(crate) fn settle(&self) {
         self.wait(None, |state| {
             let quiet = state.deferred.is_empty() && state.work.is_empty() && state.active.is_empty();
@@ -194,7 +195,7 @@ impl Scheduler {
         });
     }
 
-    /// Waits until a job is not running.
+    /// Waits until a job is no longer running.
     pub(crate) fn wait_for_job(&self, key: u64) {
         self.wait(None, |state| (!state.active.contains(&key)).then_some(()));
     }

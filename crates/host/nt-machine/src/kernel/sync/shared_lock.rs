@@ -1,4 +1,4 @@
-//! Locks with readers and a writer: executive spin locks and push locks.
+//! Reader-writer locks: executive spin locks and push locks.
 
 use super::irql;
 use crate::cpu::thread;
@@ -7,7 +7,7 @@ use crate::memory::Fault;
 use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
 use crate::verify::{self, Rule};
 
-/// The writer's bit of an `EX_SPIN_LOCK`; the others count readers.
+/// The writer's bit of an `EX_SPIN_LOCK`; the other bits count readers.
 const WRITER: u32 = 0x8000_0000;
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -39,7 +39,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExReleasePushLockSharedEx", APC, |call| pop(call, false)),
 ];
 
-/// Changes the word at the first argument by a rule that may refuse; whether it was changed.
+/// Changes the word at the first argument, unless `next` returns `None`. Returns whether it was changed.
 fn update(call: &Call, next: impl Fn(u32) -> Option<u32>) -> Result<bool, Fault> {
     let word = call.ptr::<u32>(0);
     loop {
@@ -92,7 +92,7 @@ fn release(call: &Call, exclusive: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A push lock: 1 for a writer, 2 for each reader. A thread that waits gives the processor away.
+/// Acquires a push lock. The word contains 1 for a writer and 2 for each reader. A waiting thread sleeps.
 fn push(call: &Call, exclusive: bool) -> Outcome {
     let place = call.ptr::<u64>(0);
     let attempt = || {

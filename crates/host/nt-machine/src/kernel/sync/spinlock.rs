@@ -76,7 +76,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         irql::lower(call.u8(1));
         done(())
     }),
-    // Arguments: number, what to add, lock. Both return the number before.
+    // Arguments: number, addend, lock. Both return the old value.
     routine!("ExInterlockedAddUlong", ANY, |call| call.ptr::<u32>(0).fetch_add(call.u32(1))),
     routine!("ExInterlockedAddLargeInteger", ANY, |call| call.ptr::<u64>(0).fetch_add(call.arg(1))),
     routine!("ExTryToAcquireFastMutex", APC, try_fast_mutex),
@@ -91,12 +91,12 @@ fn at_dpc_level(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
     acquire(spin_lock, from)
 }
 
-/// What a held lock contains: the thread that holds it.
+/// Returns the value of a lock that this thread holds.
 fn mine() -> u64 {
     u64::from(thread::number()) << 1 | 1
 }
 
-/// Takes a spin lock. A thread that has it already would wait for ever: that ends the run.
+/// Acquires a spin lock. If this thread already holds it, it would wait forever, so the run ends.
 pub(crate) fn acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
     if spin_lock.read()? == mine() {
         let routine = thread::site().map_or("KeAcquireSpinLock", |site| site.routine);

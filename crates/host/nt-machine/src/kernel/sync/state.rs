@@ -1,59 +1,61 @@
-//! What the scheduler knows: who waits, what runs later, and when something is due.
+//! The state of the scheduler: which threads wait, what runs later, and when something is due.
 
 use std::collections::VecDeque;
 
 use super::event::Waitable;
 use crate::memory::OrStop as _;
 
-/// Something to run.
+/// A function to run once.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
-/// Something that a timer runs, maybe again and again.
+/// A function that a timer runs, possibly several times.
 pub(crate) type Action = std::sync::Arc<dyn Fn() + Send + Sync>;
 
 /// A timer that is set.
 #[derive(Clone)]
 pub(crate) struct Timer {
-    /// Who it is: the address of a KTIMER, or of a framework's object.
+    /// Identifies the timer: the address of a KTIMER or of a framework object.
     pub(crate) key: u64,
     pub(crate) due: u64,
-    /// 100 ns units until it is due again; 0 for once.
+    /// The period in 100 ns units; 0 if the timer expires once.
     pub(crate) period: u64,
-    /// A dispatcher object to signal.
+    /// The dispatcher object to signal.
     pub(crate) signals: Option<Waitable>,
     pub(crate) action: Option<Action>,
     /// The driver's code that set it.
     pub(crate) from: u64,
 }
 
-/// A thread that waits.
+/// A waiting thread.
 pub(super) struct Sleeper {
     pub(super) thread: u32,
     pub(super) deadline: Option<u64>,
-    /// The state that it looked at last.
+    /// The value of [`State::changes`] when it last checked the state.
     pub(super) seen: u64,
 }
 
-/// What the lock guards.
+/// The data that the lock guards.
 #[derive(Default)]
 pub(crate) struct State {
-    /// Somebody outside asked for something and waits for it. Without, virtual time stands still.
+    /// Whether a request from outside is being served. If not, virtual time stands still.
     pub(super) asked: bool,
-    /// Counts changes that a waiting thread could be interested in.
+    /// Counts changes that a waiting thread might have to check.
     pub(super) changes: u64,
-    /// Threads that are running driver code or are about to.
+    /// The number of threads that run driver code or are about to.
     pub(super) running: usize,
     pub(super) sleepers: Vec<Sleeper>,
     pub(crate) timers: Vec<Timer>,
     pub(crate) deferred: VecDeque<(u64, Job)>,
     pub(crate) work: VecDeque<(u64, Job)>,
-    /// Jobs that are running, by their keys.
+    /// Service routines that run: what they defer waits for them, as on the processor that they interrupt.
+    pub(crate) interrupted: usize,
+    /// The keys of the jobs that are running.
     pub(crate) active: Vec<u64>,
-    /// Worker threads without a job.
+    /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,
 }
 
 impl State {
-    /// Whether a thread, a deferred call or a work item can go on at this moment.
+    /// Returns whether a thread, a DPC or a work item can continue now, or whether virtual time stands still anyway.
     pub(super) fn somebody_can_go_on(&self) -> bool {
         !self.asked
             || self.running != 0
@@ -62,13 +64,13 @@ impl State {
             || self.sleepers.iter().any(|sleeper| sleeper.seen != self.changes)
     }
 
-    /// The next moment at which a timer is due or a wait times out.
+    /// Returns the next time at which a timer is due or a wait times out.
     pub(super) fn next_deadline(&self) -> Option<u64> {
         let timers = self.timers.iter().map(|timer| timer.due);
         timers.chain(self.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min()
     }
 
-    /// Whether every thread waits, for ever.
+    /// Returns whether all threads wait forever.
     pub(super) fn is_stuck(&self) -> bool {
         self.running == 0
             && !self.sleepers.is_empty()
@@ -78,8 +80,8 @@ impl State {
             && self.sleepers.iter().all(|sleeper| sleeper.deadline.is_none() && sleeper.seen == self.changes)
     }
 
-    /// Makes timers that are due happen, the earliest first, and of two at the same moment the one that was set first.
-    /// Whether there was one.
+    /// Fires the timers that are due, earliest first. If two are due at the same time, the one that was set first fires
+    /// first. Returns whether any timer fired.
     pub(super) fn fire(&mut self, now: u64) -> bool {
         let mut fired = false;
         while let Some(index) = self.next_due(now) {
@@ -107,14 +109,14 @@ impl State {
         due.min_by_key(|(index, timer)| (timer.due, *index)).map(|(index, _)| index)
     }
 
-    /// Takes a timer back; whether it was set.
+    /// Cancels a timer. Returns whether it was set.
     pub(crate) fn unset(&mut self, key: u64) -> bool {
         let before = self.timers.len();
         self.timers.retain(|timer| timer.key != key);
         self.timers.len() != before
     }
 
-    /// Queues a deferred call unless it is queued; whether it was not.
+    /// Queues a DPC unless it is already queued. Returns whether it was queued now.
     pub(crate) fn defer(&mut self, key: u64, job: impl FnOnce() + Send + 'static) -> bool {
         let is_new = self.deferred.iter().all(|(known, _)| *known != key);
         if is_new {
@@ -123,25 +125,25 @@ impl State {
         is_new
     }
 
-    /// Takes a deferred call back; whether it was queued.
+    /// Removes a DPC from the queue. Returns whether it was queued.
     pub(crate) fn undefer(&mut self, key: u64) -> bool {
         let before = self.deferred.len();
         self.deferred.retain(|(known, _)| *known != key);
         self.deferred.len() != before
     }
 
-    /// Whether a work item is queued.
+    /// Returns whether a work item is queued.
     pub(crate) fn has_work(&self, key: u64) -> bool {
         self.work.iter().any(|(known, _)| *known == key)
     }
 
-    /// A job begins to run.
+    /// Called when a job begins to run.
     pub(crate) fn begin_job(&mut self, key: u64) {
         self.active.push(key);
         self.running += 1;
     }
 
-    /// A job has run.
+    /// Called when a job has finished.
     pub(crate) fn end_job(&mut self, key: u64) {
         if let Some(index) = self.active.iter().position(|active| *active == key) {
             self.active.swap_remove(index);

@@ -1,4 +1,4 @@
-//! System threads, and what threads and processes are called.
+//! System threads.
 
 use std::collections::BTreeMap;
 use std::thread as std_thread;
@@ -35,13 +35,13 @@ pub(super) const ROUTINES: &[Routine] = &[
 /// The driver's threads.
 #[derive(Default)]
 pub(crate) struct Threads {
-    /// The objects of those that run, and the driver's code that created them.
+    /// The objects of running threads, and the driver's code that created them.
     running: Vec<(GuestPtr<THREAD>, u64)>,
-    /// Processes that a test made up, by their numbers.
+    /// Processes that a test invented, by ID.
     pub(crate) processes: BTreeMap<u64, GuestPtr<THREAD>>,
 }
 
-/// Arguments: handle, access, attributes, process, client id, routine, context.
+/// Arguments: handle, access, attributes, process, client ID, routine, context.
 fn create(call: &Call) -> Outcome {
     let (start, context) = (call.ptr(5), call.arg(6));
     let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
@@ -80,18 +80,18 @@ fn finished(object: GuestPtr<THREAD>) {
     kernel().scheduler.end();
 }
 
-/// Ends the calling thread: it never gets back to the driver.
+/// Ends the calling thread: it never returns to the driver.
 fn terminate(call: &Call) -> u64 {
     let object = CURRENT.get();
     if object.is_null() {
         verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("not a thread of the driver"));
     }
     finished(object);
-    // The thread's stacks stay as they are: nothing on them is needed any more.
+    // The thread and its stacks are kept, but nothing on them is needed any more.
     verify::park()
 }
 
-/// Reports threads that run, and forgets them.
+/// Reports threads that are still running, and forgets them.
 pub(crate) fn report_leaks() {
     for (_, from) in std::mem::take(&mut lock(&kernel().threads).running) {
         let what = format_args!("a system thread still runs");

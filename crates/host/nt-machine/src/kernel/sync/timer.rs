@@ -9,12 +9,12 @@ use crate::layout::{DISPATCHER_HEADER, KDPC, KTIMER, TIME_FIELDS};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
 
-/// 100 ns units of a millisecond.
+/// A millisecond in 100 ns units.
 const MILLISECOND: u64 = 10_000;
-/// 100 ns units of a second, and of the time from 1601 to 1970.
+/// A second, and the time from 1601 to 1970, in 100 ns units.
 const SECOND: u64 = 1000 * MILLISECOND;
 const UNIX_EPOCH: u64 = 11_644_473_600 * SECOND;
-/// Time between two ticks of the clock interrupt: 15.625 ms.
+/// The time between two clock interrupts: 15.625 ms.
 pub(crate) const TICK: u64 = 156_250;
 /// `TimerNotificationObject`.
 const NOTIFICATION: u8 = 8;
@@ -53,13 +53,14 @@ pub(super) const ROUTINES: &[Routine] = &[
         let fields = time_fields(call.ptr::<u64>(0).read()?);
         call.ptr(1).write(fields)
     }),
-    // Arguments: fields, place for the time; whether the fields are a time.
+    // Arguments: fields, pointer to the time. Returns whether the fields are a valid time.
     routine!("RtlTimeFieldsToTime", ANY, |call| {
         let Some(time) = time_of(call.ptr::<TIME_FIELDS>(0).read()?) else { return done(false) };
         call.ptr(1).write(time)?;
         done(true)
     }),
-    // Both: place of the time, place for the seconds; whether they fit in 32 bits.
+    // Arguments of both: the time or the seconds, pointer to the result. The first returns whether the result fits in
+    // 32 bits.
     routine!("RtlTimeToSecondsSince1970", ANY, |call| {
         let seconds = call.ptr::<u64>(0).read()?.checked_sub(UNIX_EPOCH).map(|time| time / SECOND);
         let Some(seconds) = seconds.and_then(|seconds| u32::try_from(seconds).ok()) else { return done(false) };
@@ -89,7 +90,7 @@ fn set(call: &Call, period: u32, dpc: GuestPtr<KDPC>) -> Outcome<bool> {
     Ok(was_set)
 }
 
-/// The date and time of 100 ns units since 1601.
+/// Converts 100 ns units since 1601 to date and time.
 fn time_fields(time: u64) -> TIME_FIELDS {
     const DAY: u64 = 864_000_000_000;
     let (days, rest) = (time / DAY, time % DAY);
@@ -108,11 +109,12 @@ fn time_fields(time: u64) -> TIME_FIELDS {
     }
 }
 
-/// The time that fields stand for; `None` if there is no such date.
+/// Converts date and time to 100 ns units since 1601. Returns `None` if there is no such date.
 fn time_of(fields: TIME_FIELDS) -> Option<u64> {
     let (year, month, day) = (u64::from(fields.Year), u64::from(fields.Month), u64::from(fields.Day));
     let inside = fields.Hour < 24 && fields.Minute < 60 && fields.Second < 60 && fields.Milliseconds < 1000;
-    // A date is at most a day for each of 366 days a year behind the first one.
+    // The year starts at least 365 days per year after 1601. There are at most `year / 4` leap days, and the date is
+    // within 366 days of the start of its year.
     let first = year.checked_sub(1601)? * 365;
     let days = (first..first + year / 4 + 366).find(|days| civil(*days) == (year, month, day)).filter(|_| inside)?;
     let hours = days * 24 + u64::from(fields.Hour);
@@ -120,10 +122,10 @@ fn time_of(fields: TIME_FIELDS) -> Option<u64> {
     Some(seconds * SECOND + u64::from(fields.Milliseconds) * MILLISECOND)
 }
 
-/// Year, month and day of the day that is `days` after 1601-01-01.
+/// Returns the year, month and day that is `days` after 1601-01-01.
 fn civil(days: u64) -> (u64, u64, u64) {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    // 400 years have 146,097 days, and 1601 begins such a cycle.
+    // 400 years have 146,097 days, and such a cycle begins in 1601.
     let mut year = 1601 + days / 146_097 * 400;
     let mut left = days % 146_097;
     loop {
