@@ -124,8 +124,8 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     {
         arguments.extend(AS_DRIVER);
     }
-    let arguments: String = arguments.iter().map(|argument| format!("\"-Clink-arg={argument}\", ")).collect();
-    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {arguments}{model:?}]"));
+    let arguments: Vec<String> = arguments.iter().map(|argument| format!("\"-Clink-arg={argument}\"")).collect();
+    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {}, {model:?}]", arguments.join(", ")));
     // Lines and inlined calls, whatever the profile says; code is the same with and without them.
     let profile = if options.debug { "dev" } else { "release" };
     let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
