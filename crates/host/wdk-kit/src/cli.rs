@@ -8,6 +8,9 @@
 //! override=…    a package that takes the place of another: of wdk-build, of winreg
 //! tools=…       programs by the names of Microsoft's, for build scripts
 //! unstable-flags=yes  if the compiler's flags have unstable ones among them
+//! names-entry=yes  if something tells the linker where drivers begin
+//! separate=…    the manifest of a driver that is built on its own
+//! separate-package=…  its name
 //! workspace=…   the driver's workspace
 //! target=…      its target directory
 //! others=…      how many of its packages have no driver
@@ -83,6 +86,13 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::e
     lines.push(format!("tools={}", write_tools(&out.join("tools"))?.display()));
     if workspace.has_unstable_flags {
         lines.push(String::from("unstable-flags=yes"));
+    }
+    if workspace.names_entry {
+        lines.push(String::from("names-entry=yes"));
+    }
+    for package in &workspace.separate {
+        lines.push(format!("separate={}", package.folder.join("Cargo.toml").display()));
+        lines.push(format!("separate-package={}", package.name));
     }
     for (model, packages) in &workspace.groups {
         lines.push(format!("model={model}"));

@@ -23,12 +23,16 @@ pub struct Workspace {
     pub others: usize,
     /// The drivers by their model, as JSON: one build can have one model only.
     pub groups: BTreeMap<String, Vec<Package>>,
+    /// Drivers that are built each on its own, as their folders have settings that cargo reads only there.
+    pub separate: Vec<Package>,
     /// The releases of `wdk-build` that they use; none for drivers that do not use Microsoft's crates.
     pub releases: Vec<Release>,
     /// The releases of `winreg` that build scripts use.
     pub registries: Vec<String>,
     /// Whether the compiler's flags have unstable ones among them.
     pub has_unstable_flags: bool,
+    /// Whether a package in a folder of this machine tells the linker where drivers begin.
+    pub names_entry: bool,
     /// Libraries in folders of this machine that enable unstable features, the drivers' and others.
     pub unstable: Vec<String>,
 }
@@ -42,6 +46,16 @@ pub struct Package {
     pub library: String,
     /// Its folder.
     pub folder: PathBuf,
+}
+
+/// What cargo and rustup read in the folder that they are started in, and above it.
+const SETTINGS: [&str; 4] = [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"];
+
+impl Package {
+    /// Whether the package has settings that count only if cargo is started in its folder.
+    fn has_settings(&self) -> bool {
+        SETTINGS.iter().any(|name| self.folder.join(name).is_file())
+    }
 }
 
 impl Workspace {
@@ -67,6 +81,7 @@ impl Workspace {
         let registries = all(packages, "winreg").filter_map(|found| found["version"].as_str().map(str::to_owned));
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
+        let mut separate = Vec::new();
         let default = metadata["workspace_default_members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let chosen = chosen(&members, default, manifest, wanted)?;
         // A workspace has other packages than drivers; a package that was named has to be one.
@@ -102,6 +117,10 @@ impl Workspace {
                     )));
                 }
             };
+            if Path::new(path) != manifest && library.has_settings() {
+                separate.push(library);
+                continue;
+            }
             check_model(name, &model)?;
             if uses_wdk(package) && !has_script(package) {
                 return Err(Error(format!(
@@ -116,15 +135,29 @@ impl Workspace {
             }
             groups.entry(model).or_default().push(library);
         }
-        if groups.is_empty() {
+        if groups.is_empty() && separate.is_empty() {
             return Err(Error(format!(
                 "no package of {} is a driver: a driver's [lib] has crate-type = [\"cdylib\"]",
                 root.display()
             )));
         }
         let registries = registries.collect();
-        let unstable = packages.iter().filter(|package| package["source"].is_null()).filter_map(unstable).collect();
-        Ok(Self { root, target, others, groups, releases, registries, has_unstable_flags, unstable })
+        let own = packages.iter().filter(|package| package["source"].is_null());
+        // Build scripts can share a package that says how drivers are linked.
+        let names_entry = own.clone().any(names_entry);
+        let unstable = own.filter_map(unstable).collect();
+        Ok(Self {
+            root,
+            target,
+            others,
+            groups,
+            separate,
+            releases,
+            registries,
+            has_unstable_flags,
+            names_entry,
+            unstable,
+        })
     }
 }
 
@@ -305,6 +338,13 @@ fn unstable(package: &Value) -> Option<String> {
     let source = fs::read_to_string(target["src_path"].as_str()?).ok()?;
     let is_unstable = source.lines().any(|line| line.trim_start().starts_with("#![feature("));
     is_unstable.then(|| target["name"].as_str().unwrap_or_default().replace('-', "_"))
+}
+
+/// Whether a build script or a library names an entry for the linker.
+fn names_entry(package: &Value) -> bool {
+    let targets = package["targets"].as_array().into_iter().flatten();
+    let sources = targets.into_iter().filter_map(|target| fs::read_to_string(target["src_path"].as_str()?).ok());
+    sources.into_iter().any(|source| source.to_ascii_lowercase().contains("/entry:"))
 }
 
 fn has_script(package: &Value) -> bool {

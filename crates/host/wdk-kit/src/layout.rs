@@ -15,7 +15,7 @@ pub(crate) fn framework_headers(minor: u8) -> String {
 }
 
 /// The header that all others of the kernel include: its halves stand before and behind those that are written by hand.
-const KERNEL: &str = "wdm.h";
+pub(crate) const KERNEL: &str = "wdm.h";
 
 /// Writes a file and the folders that it is in.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
@@ -48,8 +48,9 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     // clang's intrin.h wants the type; no driver may jump.
     write(&include.join("km/crt/setjmp.h"), "#pragma once\ntypedef unsigned __int64 jmp_buf[32];\n")?;
     // For Microsoft's analysis of sources; nothing in them matters to a compiler.
-    for name in ["dontuse.h", "suppress.h"] {
-        write(&include.join("km").join(name), "#pragma once\n")?;
+    write(&include.join("shared/sal.h"), &format!("#pragma once\n\n{}", generated.annotations))?;
+    for name in ["shared/driverspecs.h", "shared/specstrings.h", "km/dontuse.h", "km/suppress.h"] {
+        write(&include.join(name), "#pragma once\n#include \"sal.h\"\n")?;
     }
     // Build scripts written on Windows, where case does not matter.
     for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {

@@ -103,20 +103,26 @@ fn build_for(
         }
         let library = |name: &str| sources.join(name);
         linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
+        // The framework's stub is compiled once for each version: the kernel's header is read only once for all of them.
+        let kernel_header = kit.join("Include").join(VERSION).join("km/wdm.h");
+        let precompiled = sources.join(target.folder).with_extension("pch");
+        linker.clang(kit, &kernel_header, &precompiled, &["-x".as_ref(), "c-header".as_ref()])?;
+        linker.import(&base, "WdfLdr", "WDFLDR.SYS", LOADER)?;
         for minor in versions {
             let folder = kit.join("Lib/wdf/kmdf").join(target.folder).join(format!("1.{minor}"));
-            fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
-            linker.import(&folder, "WdfLdr", "WDFLDR.SYS", LOADER)?;
+            let loader = folder.join("WdfLdr.lib");
+            fs::create_dir_all(&folder)
+                .and_then(|()| fs::copy(base.join("WdfLdr.lib"), &loader))
+                .map_err(|error| Error::io(&loader, &error))?;
             let include = format!("-I{}", kit.join(layout::framework_headers(*minor)).display());
             let version = format!("-DKMDF_VERSION_MINOR={minor}");
             let table = format!("-DWDF_FUNCTIONS=WdfFunctions_010{minor:02}");
-            linker.compile(
-                kit,
-                &folder,
-                "WdfDriverEntry",
-                &library("driver_entry.c"),
-                &[&include, &version, &table],
-            )?;
+            let flags: [&OsStr; 5] =
+                ["-include-pch".as_ref(), precompiled.as_ref(), include.as_ref(), version.as_ref(), table.as_ref()];
+            linker.compile(kit, &folder, "WdfDriverEntry", &library("driver_entry.c"), &flags)?;
+        }
+        for path in [precompiled, base.join("WdfLdr.lib"), base.join("WdfLdr.def")] {
+            fs::remove_file(&path).map_err(|error| Error::io(&path, &error))?;
         }
         if target.own_stack_probe {
             linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
@@ -184,8 +190,15 @@ impl Linker<'_> {
         )
     }
 
-    fn compile(&self, kit: &Path, folder: &Path, name: &str, source: &Path, flags: &[&str]) -> Result<(), Error> {
+    fn compile(&self, kit: &Path, folder: &Path, name: &str, source: &Path, flags: &[&OsStr]) -> Result<(), Error> {
         let object = folder.join(name).with_extension("obj");
+        self.clang(kit, source, &object, flags)?;
+        let library = format!("/out:{}", object.with_extension("lib").display());
+        self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
+    }
+
+    /// Compiles C; `flags` come first, as some of them are about the files behind them.
+    fn clang(&self, kit: &Path, source: &Path, output: &Path, flags: &[&OsStr]) -> Result<(), Error> {
         let target = format!("--target={}", self.target.triple);
         let include = kit.join("Include");
         let paths = ["km", "shared"].map(|name| format!("-I{}", include.join(VERSION).join(name).display()));
@@ -203,17 +216,16 @@ impl Linker<'_> {
                 "-mno-red-zone",
                 "-Wall",
                 "-Werror",
+                "-DWDK_KIT_NO_CONSTANTS",
             ]
             .iter()
             .filter(|flag| self.target.triple.starts_with("x86_64") || **flag != "-mno-red-zone")
             .map(AsRef::<OsStr>::as_ref),
         );
         arguments.extend(paths.iter().map(AsRef::<OsStr>::as_ref));
-        arguments.extend(flags.iter().map(AsRef::<OsStr>::as_ref));
-        arguments.extend([source.as_ref(), OsStr::new("-o"), object.as_ref()]);
-        self.tools.run("clang", &arguments)?;
-        let library = format!("/out:{}", object.with_extension("lib").display());
-        self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
+        arguments.extend(flags);
+        arguments.extend([source.as_ref(), OsStr::new("-o"), output.as_ref()]);
+        self.tools.run("clang", &arguments)
     }
 }
 

@@ -179,7 +179,73 @@ fn a_member_with_settings_of_its_own() {
         "[build]\ntarget = \"x86_64-pc-windows-msvc\"\nrustflags = [\"-Cpanic=abort\"]\n",
     );
     builds(&[], &member, &["shape_member"]);
+    builds(&[], &folder, &["shape_member"]);
+    fs::remove_dir_all(member.join(".cargo")).unwrap();
     is_refused(&folder, &["the driver unwinds", "panic = \"abort\""]);
+}
+
+#[test]
+fn a_driver_that_says_nothing_about_linking() {
+    let folder = plain("shape-entry", "", "");
+    fs::remove_file(folder.join("build.rs")).unwrap();
+    builds(&[], &folder, &["shape_entry"]);
+    let image = fs::read(repository().join("target/driver/x64/shape_entry.sys")).unwrap();
+    let header = u32::from_le_bytes(image[0x3c..0x40].try_into().unwrap()) as usize;
+    let subsystem = u16::from_le_bytes(image[header + 0x5c..header + 0x5e].try_into().unwrap());
+    assert_eq!(subsystem, 1, "a driver's subsystem is the native one");
+    let source = PLAIN_SOURCE.replace("DriverEntry", "Start");
+    write(folder.join("src/lib.rs"), &source);
+    is_refused(&folder, &["has no `DriverEntry`", "export_name"]);
+}
+
+#[test]
+fn lines_are_kept_whatever_the_profile_says() {
+    let folder = plain("shape-stripped", "", "");
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    write(manifest, &(text + "strip = true\ndebug = false\ncodegen-units = 1\n"));
+    builds(&[], &folder, &["shape_stripped"]);
+    let symbols = fs::read(repository().join("target/driver/x64/shape_stripped.pdb")).unwrap();
+    // A PDB has the names of the files that lines are in, and those only.
+    let source = folder.join("src/lib.rs").canonicalize().unwrap();
+    let name = source.to_str().unwrap().as_bytes();
+    assert!(symbols.windows(name.len()).any(|part| part == name), "no lines of {}", source.display());
+}
+
+#[test]
+fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
+    let kit = wdk_kit::make(&repository().join("target/driver/kit")).unwrap();
+    let packages = folder("packages");
+    let wdk = packages.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
+    fs::create_dir_all(&wdk).unwrap();
+    for name in ["Include", "Lib"] {
+        let copied = Command::new("cp").arg("-r").arg(kit.join(name)).arg(&wdk).status().unwrap();
+        assert!(copied.success());
+    }
+    // What the build links with is in the packages' folder.
+    let check = "let library = std::env::var(\"LIB\").unwrap() + \"/ntoskrnl.lib\";\n\
+                 let library = std::fs::canonicalize(library).unwrap();\n\
+                 assert!(library.to_str().unwrap().contains(\"Microsoft.Windows.WDK\"), \"{library:?}\");";
+    let driver = plain("shape-wdk", check, "");
+    builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk"]);
+}
+
+#[test]
+fn a_folder_without_a_driver_names_those_below_it() {
+    let folder = plain("shape-below", "", "");
+    let below = folder.join("drivers/one");
+    fs::create_dir_all(&below).unwrap();
+    for name in ["Cargo.toml", "build.rs", "src"] {
+        fs::rename(folder.join(name), below.join(name)).unwrap();
+    }
+    is_refused(&folder, &["Cargo.toml", "--manifest-path", "drivers/one/Cargo.toml"]);
+    write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"tool\"]\n");
+    write(
+        folder.join("tool/Cargo.toml"),
+        "[package]\nname = \"shape-other\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+    );
+    write(folder.join("tool/src/main.rs"), "fn main() {}\n");
+    is_refused(&folder, &["has no driver", "--manifest-path", "drivers/one/Cargo.toml"]);
 }
 
 #[test]

@@ -49,17 +49,20 @@ impl Options {
 ///
 /// If something is missing, the kit cannot build such a driver, or cargo fails; the error says what to change if that is known.
 pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
-    let (toolchain, plan) = prepare(host, toolchain, options)?;
+    let (own, plan) = prepare(host, toolchain, options)?;
     let folder = options.out.clone().unwrap_or_else(|| plan.target.join("driver")).join(options.arch.name());
     let mut images = Vec::new();
     for group in &plan.groups {
         let build = build_folder(host, &plan, group);
         plan.take_over(group, &build, options.arch.triple())?;
-        let tool = cargo(host, &toolchain, options, &plan, group, "build");
+        let tool = cargo(host, &own, options, &plan, group, "build");
         let (artifacts, result) = run_and_explain(tool.args([JSON]), &plan, group);
         Plan::remember_macros(&build, &artifacts)?;
         result?;
         images.extend(files::collect(&artifacts, &plan.workspace, &folder)?);
+    }
+    for options in separate(&plan, options) {
+        images.extend(build(host, toolchain, &options)?);
     }
     Ok(images)
 }
@@ -70,19 +73,29 @@ pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Re
 ///
 /// As [`build`].
 pub fn check(host: &Host, toolchain: &WindowsToolchain, options: &Options, verbs: &[&str]) -> Result<String, Error> {
-    let (toolchain, plan) = prepare(host, toolchain, options)?;
+    let (own, plan) = prepare(host, toolchain, options)?;
     for group in &plan.groups {
         let build = build_folder(host, &plan, group);
         plan.take_over(group, &build, options.arch.triple())?;
         for verb in ["check"].iter().chain(verbs) {
-            let tool = cargo(host, &toolchain, options, &plan, group, verb);
+            let tool = cargo(host, &own, options, &plan, group, verb);
             let (artifacts, result) = run_and_explain(tool.args([JSON]), &plan, group);
             Plan::remember_macros(&build, &artifacts)?;
             result?;
         }
     }
     let settings = |group: &Group| settings::of_editor(&plan, group, options, &build_folder(host, &plan, group));
-    Ok(plan.groups.first().map(settings).unwrap_or_default())
+    let mut settings = plan.groups.first().map(settings).unwrap_or_default();
+    for options in separate(&plan, options) {
+        let others = check(host, toolchain, &options, verbs)?;
+        settings = if settings.is_empty() { others } else { settings };
+    }
+    Ok(settings)
+}
+
+/// The drivers that are built each on its own.
+fn separate<'a>(plan: &'a Plan, options: &'a Options) -> impl Iterator<Item = Options> + 'a {
+    plan.separate.iter().map(|manifest| Options { manifest: manifest.clone(), packages: Vec::new(), ..options.clone() })
 }
 
 /// A driver's workspace.
@@ -105,7 +118,7 @@ pub struct Workspace {
 /// As [`build`].
 pub fn workspace(host: &Host, options: &Options) -> Result<Workspace, Error> {
     let (_, plan) = prepare(host, host.windows()?, options)?;
-    let drivers = plan.groups.into_iter().flat_map(|group| group.packages).collect();
+    let drivers = plan.groups.into_iter().flat_map(|group| group.packages).chain(plan.separate_packages).collect();
     Ok(Workspace { root: plan.workspace, target: plan.target, drivers, others: plan.others })
 }
 
@@ -115,8 +128,35 @@ fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Resu
     let own = settings::toolchain(host, &manifest)?;
     let toolchain = own.map_or_else(|| Ok(toolchain.clone()), |name| WindowsToolchain::installed(host, &name))?;
     toolchain.ensure_target(host, options.arch.triple())?;
-    let plan = Plan::make(host, &toolchain, options, &manifest)?;
+    let plan = Plan::make(host, &toolchain, options, &manifest).map_err(|error| match error {
+        Error::Failed(text) if text.contains(files::NEEDED) => {
+            Error::Failed(text + &elsewhere(manifest.parent().unwrap_or(&manifest)))
+        }
+        other => other,
+    })?;
     Ok((toolchain, plan))
+}
+
+/// Names the drivers in folders below one that has none itself.
+fn elsewhere(folder: &Path) -> String {
+    let mut found = Vec::new();
+    find_drivers(folder, 3, &mut found);
+    found.sort();
+    if found.is_empty() {
+        return String::new();
+    }
+    format!("\nthere are drivers in other folders; name one with --manifest-path: {}", found.join(", "))
+}
+
+fn find_drivers(folder: &Path, depth: u32, found: &mut Vec<String>) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && depth > 0 && !name.starts_with('.') && name != "target" {
+            find_drivers(&path, depth - 1, found);
+        } else if name == "Cargo.toml" && fs::read_to_string(&path).is_ok_and(|text| text.contains(files::NEEDED)) {
+            found.push(path.display().to_string());
+        }
+    }
 }
 
 /// Cargo in the driver's folder, with the stand-in for `wdk-build`.
@@ -164,8 +204,10 @@ fn build_folder(host: &Host, plan: &Plan, group: &Group) -> PathBuf {
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_path_buf() };
-    let manifest =
-        fs::canonicalize(&manifest).map_err(|error| Error::Usage(format!("{}: {error}", manifest.display())))?;
+    let manifest = fs::canonicalize(&manifest).map_err(|error| {
+        let below = manifest.parent().map(elsewhere).unwrap_or_default();
+        Error::Usage(format!("{}: {error}{below}", manifest.display()))
+    })?;
     match manifest.to_str() {
         Some(_) => Ok(manifest),
         None => Err(Error::Usage(format!(

@@ -46,6 +46,20 @@ fn header(line: &str) -> Option<String> {
     Some(format!("no header `{name}`: put it into crates/host/wdk-kit/kit/include/km ({GUIDE})"))
 }
 
+/// What is to be changed if the linker does not find where a driver begins.
+const ENTRIES: [(&str, &str); 2] = [
+    (
+        "_DllMainCRTStartup",
+        "nothing tells the linker where the driver begins: call wdk_build::configure_wdk_binary_build() in its build.rs, or print \
+         cargo::rustc-cdylib-link-arg=/ENTRY:DriverEntry there, and the same for /DRIVER, /NODEFAULTLIB and /SUBSYSTEM:NATIVE",
+    ),
+    (
+        "DriverEntry",
+        "the driver has no `DriverEntry`: write #[unsafe(export_name = \"DriverEntry\")] before the function that it begins with, \
+         which is extern \"system\" and public",
+    ),
+];
+
 /// The linker: `undefined symbol: X`.
 fn symbol(line: &str, imported: &[String]) -> Option<String> {
     let name = line.split_once("undefined symbol: ")?.1.trim();
@@ -54,6 +68,9 @@ fn symbol(line: &str, imported: &[String]) -> Option<String> {
             "`{name}` is a variable of ntoskrnl.exe that wdk-sys does not import, and with the WDK it does not link either: declare \
              it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
         ));
+    }
+    if let Some((_, text)) = ENTRIES.iter().find(|(entry, _)| *entry == name) {
+        return Some((*text).to_owned());
     }
     Some(format!(
         "no routine `{name}` to link with: if ntoskrnl.exe or hal.dll exports it, declare it in \
@@ -95,13 +112,13 @@ fn program(line: &str) -> Option<String> {
     text.starts_with("a build script runs ").then(|| text.to_owned())
 }
 
+const REMOVED: &str = "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name \
+                       the toolchain that it was written for in a rust-toolchain.toml";
+
 /// What is to be changed in the driver itself, by a part of the message.
-const DEFECTS: [(&str, &str); 6] = [
-    (
-        "unknown feature `",
-        "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name the \
-         toolchain that it was written for in a rust-toolchain.toml",
-    ),
+const DEFECTS: [(&str, &str); 7] = [
+    ("unknown feature `", REMOVED),
+    ("feature has been removed", REMOVED),
     (
         "language item required, but not found: `eh_personality`",
         "the driver unwinds: add panic = \"abort\" to [profile.dev] and [profile.release] in the workspace's Cargo.toml",
@@ -262,6 +279,14 @@ mod tests {
     }
 
     #[test]
+    fn a_driver_without_a_beginning_is_told_from_a_missing_routine() {
+        for (name, expected) in [("_DllMainCRTStartup", "configure_wdk_binary_build"), ("DriverEntry", "export_name")] {
+            let lines = explain(&format!("rust-lld: error: <root>: undefined symbol: {name}\n"), &[], &[]);
+            assert!(lines[0].contains(expected) && !lines[0].contains("routines.h"), "{lines:?}");
+        }
+    }
+
+    #[test]
     fn a_variable_that_has_to_be_imported_is_told_from_a_routine() {
         let said = "rust-lld: error: undefined symbol: KeNumberProcessors\n";
         let line = explain(said, &[], &[String::from("KeNumberProcessors")]).remove(0);
@@ -300,6 +325,8 @@ mod tests {
             "error[E0308]: mismatched types\nerror: could not compile `my_driver` (lib) due to 1 previous error\n";
         assert!(explain(said, &[String::from("my-driver")], &[]).is_empty());
         let said = "error[E0635]: unknown feature `fixed_size_array`\n";
+        assert!(explain(said, &[], &[])[0].contains("unstable feature"));
+        let said = "error[E0557]: feature has been removed\n";
         assert!(explain(said, &[], &[])[0].contains("unstable feature"));
     }
 

@@ -8,6 +8,9 @@ use crate::artifacts::Artifacts;
 use crate::error::Error;
 use crate::setup::note;
 
+/// The type of library that a driver is.
+pub(crate) const NEEDED: &str = "cdylib";
+
 /// The linker's map in the folder of the driver's build script, where the kit tells the linker to write it.
 const MAP: &str = "driver.map";
 

@@ -24,6 +24,11 @@ pub(crate) struct Plan {
     pub(crate) tools: PathBuf,
     /// Whether the compiler's flags have unstable ones among them.
     pub(crate) has_unstable_flags: bool,
+    /// Whether a build script tells the linker where drivers begin.
+    pub(crate) names_entry: bool,
+    /// The manifests of drivers that are built each on its own, and their names.
+    pub(crate) separate: Vec<PathBuf>,
+    pub(crate) separate_packages: Vec<String>,
     /// The folder of the manifest that was named: cargo is started in it, so that it reads the settings in and above it.
     pub(crate) folder: PathBuf,
     /// The driver's workspace.
@@ -102,6 +107,9 @@ impl Plan {
                 ("override", _) => plan.replacements.push(value.into()),
                 ("tools", _) => plan.tools = value.into(),
                 ("unstable-flags", _) => plan.has_unstable_flags = true,
+                ("names-entry", _) => plan.names_entry = true,
+                ("separate", _) => plan.separate.push(value.into()),
+                ("separate-package", _) => plan.separate_packages.push(value.to_owned()),
                 ("model", _) => plan.groups.push(Group { model: value.to_owned(), ..Group::default() }),
                 ("package", Some(group)) => group.packages.push(value.to_owned()),
                 ("library", Some(group)) => group.libraries.push(value.to_owned()),

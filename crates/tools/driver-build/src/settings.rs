@@ -98,6 +98,9 @@ pub(crate) fn imported_variables(root: &Path) -> Vec<String> {
     definition.lines().filter_map(|line| line.trim().strip_suffix(" DATA")).map(str::to_owned).collect()
 }
 
+/// How a driver is linked that says nothing about it, neither in a build script nor in its settings.
+const AS_DRIVER: [&str; 4] = ["/DRIVER", "/NODEFAULTLIB", "/SUBSYSTEM:NATIVE", "/ENTRY:DriverEntry"];
+
 /// Settings for cargo, each for a `--config`.
 pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
     let triple = options.arch.triple();
@@ -114,7 +117,15 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     // The flag that names the model makes cargo keep the bindings of each model apart.
     let model = format!("--cfg=wdk_kit_model=\"{}\"", group.name());
     // Windows compares the checksum of a driver's image; a linker computes it only if it is told to.
-    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", \"-Clink-arg=/RELEASE\", {model:?}]"));
+    let mut arguments = vec!["/RELEASE"];
+    if !plan.names_entry
+        && group.model.is_empty()
+        && !configurations.iter().any(|text| text.to_ascii_lowercase().contains("/entry:"))
+    {
+        arguments.extend(AS_DRIVER);
+    }
+    let arguments: Vec<String> = arguments.iter().map(|argument| format!("\"-Clink-arg={argument}\"")).collect();
+    settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {}, {model:?}]", arguments.join(", ")));
     // Lines and inlined calls, whatever the profile says; code is the same with and without them.
     let profile = if options.debug { "dev" } else { "release" };
     let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();

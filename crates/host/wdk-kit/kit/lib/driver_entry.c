@@ -5,7 +5,6 @@
  * bind structures (github.com/microsoft/Windows-Driver-Frameworks, fxldr.h and wdfglobals.h). */
 
 #define WDF_STUB
-#define WDK_KIT_NO_CONSTANTS
 #include "wdm.h"
 #include "wdf.h"
 

@@ -17,6 +17,7 @@ use std::thread;
 
 use windows_metadata::reader::{File, Index, Item};
 
+use crate::layout;
 use crate::published::Published;
 use header::Text;
 pub(crate) use table::Table;
@@ -46,6 +47,8 @@ pub(crate) struct Generated {
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
     /// What the headers of the kernel end with, from Microsoft's bindings.
     pub(crate) supplement: String,
+    /// The header that makes words for the analysis of sources nothing.
+    pub(crate) annotations: String,
     /// Variables that modules export and no header declares.
     pub(crate) data: BTreeMap<String, BTreeSet<String>>,
     /// Import libraries by the names of their files: module and routines.
@@ -63,12 +66,22 @@ impl Generated {
             names.extend(declared::names(text));
             complete.extend(declared::tags(text));
         }
-        let supplement = published.supplement(table, &names, &complete);
+        let kernel = self.headers.entry(String::from(layout::KERNEL)).or_default();
+        let routines = kernel.1.lines().filter_map(|line| Some((routine(line)?.to_owned(), line.to_owned()))).collect();
+        let supplement = published.supplement(table, &names, &complete, &routines);
+        let is_kept = |line: &&str| !routine(line).is_some_and(|name| supplement.replaced.contains(name));
+        kernel.1 = kernel.1.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect();
         self.supplement = supplement.text;
         for (module, names) in supplement.exports {
             self.exports.entry(module).or_default().extend(names);
         }
     }
+}
+
+/// The name of the routine that a line declares.
+fn routine(line: &str) -> Option<&str> {
+    let (head, _) = line.split_once('(').filter(|_| line.ends_with(");") && !line.starts_with("typedef"))?;
+    [" NTAPI ", " __cdecl "].iter().find_map(|convention| head.rsplit_once(convention)).map(|(_, name)| name)
 }
 
 impl Table {
@@ -118,6 +131,11 @@ pub(crate) fn generate(
         generated.programs.extend(part.programs);
         for (file, (module, names)) in part.libraries {
             generated.libraries.entry(file).or_insert_with(|| (module, BTreeSet::new())).1.extend(names);
+        }
+    }
+    for (names, arguments) in [(&table.annotations, ""), (&table.annotations_of, "(...)")] {
+        for name in names {
+            let _ = writeln!(generated.annotations, "#define {name}{arguments}");
         }
     }
     for (exports, list) in [(&mut generated.exports, &table.exports), (&mut generated.data, &table.data)] {

@@ -138,7 +138,9 @@ impl<'a> Selection<'a, '_> {
             return;
         }
         if let Some(value) = field.constant() {
-            if let Some(text) = self.constants.get(name).cloned().or_else(|| number(&value.value())) {
+            let status = || is_status(name, &field.ty()).then(|| status(&value.value())).flatten();
+            let text = self.constants.get(name).cloned().or_else(status).or_else(|| number(&value.value()));
+            if let Some(text) = text {
                 self.taken.insert(name.to_owned());
                 chosen.constants.push((name.to_owned(), text));
             }
@@ -222,6 +224,19 @@ fn visit<'a>(
         }
     }
     ordered.push(*of);
+}
+
+/// By its type, or by its name: the metadata has second names of statuses as integers.
+fn is_status(name: &str, kind: &Type) -> bool {
+    name.starts_with("STATUS_") || matches!(kind, Type::ValueName(name) if name.name == "NTSTATUS")
+}
+
+/// A status with its type, as C code compares it. Bindgen makes no constants of such macros; wdk-sys has its own.
+fn status(value: &Value) -> Option<String> {
+    match value {
+        Value::I32(value) => Some(format!("((NTSTATUS)0x{value:08X})")),
+        _ => None,
+    }
 }
 
 /// A number or a text as a macro's value.

@@ -50,6 +50,9 @@ pub(crate) struct Table {
     pub(crate) data: Vec<(String, String)>,
     /// Patterns of names in the published bindings that are left out.
     pub(crate) unpublished: Vec<String>,
+    /// Words that compilers ignore, without arguments and with some.
+    pub(crate) annotations: Vec<String>,
+    pub(crate) annotations_of: Vec<String>,
     /// Modules of the metadata, with the module that drivers import from.
     pub(crate) modules: BTreeMap<String, String>,
 }
@@ -110,6 +113,8 @@ impl Table {
                 let module = words.next()?;
                 self.data.extend(words.map(|name| (module.clone(), name)));
             }
+            "annotations" => self.annotations.extend(words),
+            "annotations-of" => self.annotations_of.extend(words),
             "better" => self.better.extend(words),
             "unpublished" => self.unpublished.extend(words),
             "module" => drop(self.modules.insert(words.next()?.to_ascii_lowercase(), words.next()?)),

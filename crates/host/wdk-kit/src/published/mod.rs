@@ -35,6 +35,8 @@ pub(crate) struct Supplement {
     pub(crate) text: String,
     /// Routines by the module that exports them.
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+    /// Routines whose declarations take the place of the metadata's.
+    pub(crate) replaced: BTreeSet<String>,
 }
 
 impl Published {
@@ -98,12 +100,14 @@ impl Published {
         found
     }
 
-    /// Everything that the kit does not declare; `declared` are the names of the kit, `complete` the tags of records with fields.
+    /// Everything that the kit does not declare; `declared` are the names of the kit, `complete` the tags of records with fields,
+    /// `routines` the declarations of the kit's routines.
     pub(crate) fn supplement(
         &self,
         table: &Table,
         declared: &BTreeSet<String>,
         complete: &BTreeSet<String>,
+        routines: &BTreeMap<String, String>,
     ) -> Supplement {
         let mut writer = Writer::new(self, table, declared.clone(), complete.clone());
         let mut text = String::from("#ifndef WDK_KIT_NO_CONSTANTS\n");
@@ -133,10 +137,40 @@ impl Published {
                 exports.entry(module.clone()).or_default().insert(name.clone());
             }
         }
+        let mut replaced = BTreeSet::new();
+        for (name, metadata) in routines {
+            let better = self.routines.get(name).and_then(|routine| writer.routine(name, routine));
+            if let Some(better) = better.filter(|better| says_more(better, metadata)) {
+                text.push_str(&better);
+                replaced.insert(name.clone());
+            }
+        }
         text.push_str("#endif\n");
-        Supplement { text, exports }
+        Supplement { text, exports, replaced }
     }
 }
+
+/// Whether a declaration has what the metadata has lost: pointers to constant data, 64-bit integers, that a routine never returns.
+fn says_more(declaration: &str, metadata: &str) -> bool {
+    let words = |text: &str| {
+        let words: Vec<String> =
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned).collect();
+        words
+    };
+    let count = |text: &str, is_meant: fn(&str) -> bool| words(text).iter().filter(|word| is_meant(word)).count();
+    let is_constant = |word: &str| {
+        let rest = word.strip_prefix("LPC").or_else(|| word.strip_prefix("PC"));
+        word == "const"
+            || rest.is_some_and(|rest| ["SZ", "WCH", "CH", "STR", "WSTR", "GUID"].contains(&rest) || rest.contains('_'))
+    };
+    let is_union = |word: &str| word.ends_with("LARGE_INTEGER");
+    declaration.starts_with(NEVER)
+        || count(declaration, is_constant) > count(metadata, is_constant)
+        || count(declaration, is_union) < count(metadata, is_union)
+}
+
+/// How the declaration of a routine that does not return begins.
+const NEVER: &str = "__declspec(noreturn)";
 
 /// Declares the tags that a text refers to: C would take one that it first sees in a list of parameters for another.
 fn tags_in(text: &str) -> String {
@@ -257,6 +291,7 @@ impl<'p> Writer<'p> {
             parameters.push(if kind == "..." { kind.clone() } else { self.spell(kind, "", false)? });
         }
         let list = if parameters.is_empty() { String::from("VOID") } else { parameters.join(", ") };
-        Some(format!("{};\n", self.spell(&routine.result, &format!("{name}({list})"), false)?))
+        let (never, result) = if routine.result == "!" { (NEVER, "()") } else { ("", routine.result.as_str()) };
+        Some(format!("{never} {};\n", self.spell(result, &format!("{name}({list})"), false)?).trim_start().to_owned())
     }
 }

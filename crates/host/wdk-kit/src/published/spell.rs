@@ -158,12 +158,15 @@ impl Writer<'_> {
         let array = kind.strip_prefix('[').and_then(|rest| rest.strip_suffix("usize]")?.rsplit_once("; "));
         let (inner, dimensions) = array.map_or((kind, String::new()), |(inner, count)| (inner, format!("[{count}]")));
         let record = self.published.records.get(inner)?;
-        if record.packing.is_some() || record.alignment.is_some_and(|_| record.bits.is_empty()) {
+        if record.packing.is_some() {
             return None;
         }
+        // Bits are aligned by their units.
+        let alignment = record.alignment.filter(|_| record.bits.is_empty());
+        let align = alignment.map(|size| format!("DECLSPEC_ALIGN({size}) ")).unwrap_or_default();
         let keyword = if record.is_union { "union" } else { "struct" };
         let name = if name.starts_with("__bindgen_anon_") { "" } else { name };
-        self.body(record).map(|body| format!("{keyword} {body} {name}{dimensions}; "))
+        self.body(record).map(|body| format!("{keyword} {align}{body} {name}{dimensions}; "))
     }
 
     fn bit_fields(&self, record: &Record, unit: &str) -> Option<String> {

@@ -9,3 +9,5 @@
 #include "nt/crt.h"
 #include "nt/routines.h"
 #include "nt/supplement.h"
+#include "ntstatus.h"
+#include "nt/inline.h"

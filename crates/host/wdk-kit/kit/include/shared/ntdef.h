@@ -4,6 +4,8 @@
  * Both targets are 64-bit with the same integer widths, so nothing here depends on the processor. */
 #pragma once
 
+#include "sal.h"
+
 #define NTAPI __stdcall
 #define FASTCALL __fastcall
 #define CDECL __cdecl
