@@ -1,4 +1,4 @@
-//! `verify` against files of ours and of others, and against what other verifiers say about the same files.
+//! Tests `verify` with our files and with others, and compares it with other verifiers.
 #![cfg(test)]
 
 mod common;
@@ -14,13 +14,13 @@ use driver_package::inf::Arch;
 use driver_package::sign::Signer;
 use driver_package::verify::{self, Account, Context, Mark};
 
-/// While the certificate for tests is valid, and trusted.
+/// Returns a context in which the test certificate is valid and trusted.
 fn trusting() -> Context {
     let own = Signer::of_file(&fs::read(data("signer.pem")).unwrap()).unwrap();
     Context { now: TIME, trusted: vec![own.to_cer().to_vec()] }
 }
 
-/// A package of ours on disk.
+/// Writes one of our packages to disk.
 fn package(name: &str) -> PathBuf {
     let folder = tools::folder(&format!("{name}-out"));
     let inputs = tools::folder(&format!("{name}-in"));
@@ -57,7 +57,7 @@ fn a_changed_file_is_found_with_the_reason() {
         let account = of(&verify::folder(&folder, &trusting()).unwrap(), name);
         assert_eq!(failures(&account), what, "{account}");
     }
-    // A changed list is a changed content of the catalog's signature, and vouches for nothing.
+    // If the list is changed, the catalog's signature is invalid, and the catalog does not confirm any file.
     let folder = package("verify-changed-catalog");
     let mut bytes = fs::read(folder.join("driver.cat")).unwrap();
     let digest = fs::read(folder.join("driver.inf")).map(|inf| driver_package::sign::Digests::of_file(&inf)).unwrap();
@@ -99,7 +99,7 @@ fn damaged_signatures_never_panic_and_cut_ones_are_never_valid() {
         for place in start..good.len() {
             let mut bytes = good.clone();
             bytes[place] ^= 0x55;
-            // Not all bytes of an envelope are signed, so this may be valid.
+            // Not all bytes of an envelope are signed, so the result may be valid.
             let _ = verify::file(&folder.join(name), &bytes, None, &trusting());
             let cut = verify::file(&folder.join(name), &good[..place], None, &trusting());
             assert!(!cut.is_valid(), "cut at {place:#x}: {cut}");
@@ -107,7 +107,7 @@ fn damaged_signatures_never_panic_and_cut_ones_are_never_valid() {
     }
 }
 
-/// Certificates of OpenSSL's: a root, and keys for signing code and times.
+/// Certificates that OpenSSL creates: a root, and keys for signing code and timestamps.
 struct Authority {
     folder: PathBuf,
 }
@@ -179,7 +179,7 @@ impl Authority {
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Has osslsigncode sign the image; returns the file.
+    /// Signs the image with osslsigncode. Returns the file.
     fn sign(&self, name: &str, with: &str, more: &[&str]) -> PathBuf {
         let (certificate, key) = (format!("{with}.pem"), format!("{with}.key"));
         let first = ["sign", "-certs", &certificate, "-key", &key, "-in", "plain.sys", "-out", name];

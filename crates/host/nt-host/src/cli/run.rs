@@ -28,8 +28,11 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for routine in &options.hide {
         builder = builder.hide(routine);
     }
-    for below in &options.below {
+    for below in options.below.iter().chain(&options.remote) {
         builder = builder.below(below.clone());
+    }
+    for resource in &options.resource {
+        builder = builder.resource(*resource);
     }
     for failure in &options.fail {
         builder = builder.fail(failure.clone());

@@ -1,4 +1,4 @@
-//! The object identifiers of Authenticode and of catalogs, under Microsoft's names for them.
+//! The object identifiers of Authenticode and of catalogs, with Microsoft's names.
 
 use const_oid::ObjectIdentifier;
 
@@ -47,7 +47,7 @@ pub(crate) const OPUS_INFO: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.12");
 pub(crate) const IMAGE_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.15");
 /// `SPC_INDIVIDUAL_SP_KEY_PURPOSE_OBJID`
 pub(crate) const INDIVIDUAL: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.21");
-/// `SPC_CAB_DATA_OBJID`, which catalogs use for any file that is no image.
+/// `SPC_CAB_DATA_OBJID`, which catalogs use for every file that is not an image.
 pub(crate) const FLAT_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.25");
 /// `szOID_CTL`
 pub(crate) const TRUST_LIST: ObjectIdentifier = oid("1.3.6.1.4.1.311.10.1");
