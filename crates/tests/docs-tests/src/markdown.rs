@@ -50,7 +50,7 @@ impl Page {
     pub fn parse(text: &str) -> Self {
         let mut page = Self::default();
         let mut seen: HashMap<String, usize> = HashMap::new();
-        let (mut heading, mut is_code) = (None, false);
+        let (mut heading, mut is_code) = (None::<String>, false);
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
             let line = text[..range.start].matches('\n').count() + 1;
             match event {
@@ -59,7 +59,11 @@ impl Page {
                     page.blocks.push(Block { info: info.to_string(), text: String::new(), line: line + 1 });
                 }
                 Event::End(TagEnd::CodeBlock) => is_code = false,
-                Event::Text(part) if is_code => page.blocks.last_mut().expect("a block").text.push_str(&part),
+                Event::Text(part) if is_code => {
+                    if let Some(block) = page.blocks.last_mut() {
+                        block.text.push_str(&part);
+                    }
+                }
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::End(TagEnd::Heading(_)) => {
                     let slug = slug(&heading.take().unwrap_or_default());
@@ -76,7 +80,9 @@ impl Page {
                     page.anchors.extend(all("id=\"").map(str::to_owned));
                 }
                 Event::Text(part) | Event::Code(part) => {
-                    heading.iter_mut().for_each(|heading: &mut String| heading.push_str(&part));
+                    if let Some(heading) = &mut heading {
+                        heading.push_str(&part);
+                    }
                     if text[range].starts_with('`') {
                         page.code.push((line, part.to_string()));
                     }

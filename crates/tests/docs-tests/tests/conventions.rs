@@ -305,7 +305,7 @@ fn colours_notes_and_details_are_as_much_as_asked_for() {
         }
         let both = run(program(name).args(["--quiet", "--verbose"]));
         assert_eq!(code(&both), Some(2), "{name}");
-        let verbose = run(program(name).args(["--verbose", "completions", "bash"]));
+        let verbose = run(program(name).args(["completions", "bash", "--verbose"]));
         let text = errors(&verbose);
         assert!(text.starts_with("detail: ") && text.contains(env!("CARGO_PKG_VERSION")), "{name}: {text}");
         assert!(text.lines().next_back().is_some_and(|line| line.ends_with("exit code 0")), "{name}: {text}");

@@ -41,8 +41,8 @@ pub(crate) fn starts(command: &impl Display) {
 
 /// Says what is going on inside a step, indented below its title, on standard error.
 pub fn note(text: &str) {
-    if !manner().is_quiet {
-        text.lines().for_each(|line| eprintln!("      {line}"));
+    for line in text.lines().filter(|_| !manner().is_quiet) {
+        eprintln!("      {line}");
     }
 }
 

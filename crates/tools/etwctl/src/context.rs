@@ -1,6 +1,6 @@
 //! What every command has at hand, and how it fails.
 
-use std::io::{self, Write};
+use std::io;
 
 use command_line::{exit, has_colours, note};
 use etw_session::platform::shows_colours;

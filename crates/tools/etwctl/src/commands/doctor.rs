@@ -150,15 +150,12 @@ impl Missed {
 
 /// Says why a provider does not show up.
 pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure> {
-    let (source, checks, read) = match &line.file {
-        Some(path) => {
-            let (checks, read) = file::checks(path, &line.provider, &line.missed)?;
-            (path.display().to_string(), checks, read)
-        }
-        None => {
-            let checks = live::checks(context.machine, &line.provider, line.session.as_deref(), &line.missed);
-            (context.machine.description().to_owned(), checks, Ok(()))
-        }
+    let (source, checks, read) = if let Some(path) = &line.file {
+        let (checks, read) = file::checks(path, &line.provider, &line.missed)?;
+        (path.display().to_string(), checks, read)
+    } else {
+        let checks = live::checks(context.machine, &line.provider, line.session.as_deref(), &line.missed);
+        (context.machine.description().to_owned(), checks, Ok(()))
     };
     let problems = checks.problems();
     let (name, guid) = (line.provider.name.as_str(), line.provider.guid.to_string());

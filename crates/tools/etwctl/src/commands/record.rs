@@ -157,9 +157,9 @@ fn run(
     let summary = format!("{name}: {shown}{counts}{file}");
     // What is lost is told however little is to be said.
     if has_losses {
-        eprintln!("{summary}")
+        eprintln!("{summary}");
     } else {
-        say(&summary)
+        say(&summary);
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ struct Trace {
 /// Traces whose events come in the order of time.
 #[derive(Debug)]
 pub(crate) struct Traces {
-    traces: Vec<Trace>,
+    all: Vec<Trace>,
     pdbs: Arc<Pdbs>,
     progress: Progress,
 }
@@ -85,13 +85,13 @@ impl Traces {
             let decoder = name_frames(Decoder::new(layers), &reader, &files.pdbs);
             Trace { path, reader, decoder }
         };
-        let traces = readers.into_iter().enumerate().map(trace).collect();
-        Ok(Self { traces, pdbs: Arc::clone(&files.pdbs), progress })
+        let all = readers.into_iter().enumerate().map(trace).collect();
+        Ok(Self { all, pdbs: Arc::clone(&files.pdbs), progress })
     }
 
     /// The next event of all traces, and what decodes it.
     pub(crate) fn next(&mut self) -> Option<(EventRef<'_>, &mut Decoder)> {
-        let place = match self.traces.as_mut_slice() {
+        let place = match self.all.as_mut_slice() {
             [_] => 0,
             traces => {
                 let times =
@@ -99,18 +99,18 @@ impl Traces {
                 times.min()?.1
             }
         };
-        let trace = self.traces.get_mut(place)?;
+        let trace = self.all.get_mut(place)?;
         trace.reader.next_ref().map(|event| (event, &mut trace.decoder))
     }
 
     /// When the first event was that is still to come.
     pub(crate) fn next_time(&mut self) -> Option<FileTime> {
-        self.traces.iter_mut().filter_map(|trace| trace.reader.next_time()).min()
+        self.all.iter_mut().filter_map(|trace| trace.reader.next_time()).min()
     }
 
     /// Looks for what was written to growing files since.
     pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
-        for trace in &mut self.traces {
+        for trace in &mut self.all {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", trace.path.display()));
             let Some(schemas) = trace.reader.refresh().map_err(named)? else { continue };
             if !schemas.is_empty() {
@@ -123,18 +123,18 @@ impl Traces {
 
     /// The names of the traces.
     pub(crate) fn title(&self) -> String {
-        let names: Vec<String> = self.traces.iter().map(|trace| trace.path.display().to_string()).collect();
+        let names: Vec<String> = self.all.iter().map(|trace| trace.path.display().to_string()).collect();
         names.join(", ")
     }
 
     /// What is in each trace and what is lost of it.
     pub(crate) fn reports(&self) -> impl Iterator<Item = (&Path, &Report)> {
-        self.traces.iter().map(|trace| (trace.path.as_path(), trace.reader.report()))
+        self.all.iter().map(|trace| (trace.path.as_path(), trace.reader.report()))
     }
 
     /// The header of the first trace.
     pub(crate) fn header(&self) -> Option<&etw_etl::format::logfile::LogfileHeader> {
-        self.traces.first().map(|trace| trace.reader.header())
+        self.all.first().map(|trace| trace.reader.header())
     }
 
     /// Takes the progress from the terminal: what follows is for it.

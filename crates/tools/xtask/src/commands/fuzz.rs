@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use driver_build::Error;
 use driver_build::setup::note;
+use driver_build::{Error, output};
 
 pub(super) const COMMAND: Command = Command {
     name: "fuzz",
@@ -49,7 +49,7 @@ fn run(context: &Context) -> Result<(), Error> {
     let asked = Asked::of(context.words())?;
     let known = targets(context)?;
     let Some(target) = asked.target else {
-        known.iter().for_each(|name| println!("{name}"));
+        output::print(&known.iter().flat_map(|name| [name.as_str(), "\n"]).collect::<String>());
         return Ok(());
     };
     if !known.iter().any(|name| name == target) {

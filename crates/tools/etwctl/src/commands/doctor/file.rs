@@ -58,17 +58,14 @@ impl Seen {
     fn check(&self, provider: &Provider, missed: &Missed, checks: &mut Checks) {
         if self.events == 0 {
             let same = self.names.iter().find(|(name, _)| name.eq_ignore_ascii_case(&provider.name));
-            match same {
-                Some((name, guid)) => {
-                    let finding = format!("events of a provider '{name}' have the id {guid}, not that of the name");
-                    checks.advise("provider", Problem, finding, format!("etwctl doctor {guid} FILE"));
-                }
-                None => {
-                    let finding = format!("no event of this id{}", hint(&provider.name, self.names.keys()));
-                    let advice = "etwctl stats FILE lists what is there; record again, and see etwctl doctor PROVIDER \
-                                  while the session runs";
-                    checks.advise("provider", Problem, finding, advice);
-                }
+            if let Some((name, guid)) = same {
+                let finding = format!("events of a provider '{name}' have the id {guid}, not that of the name");
+                checks.advise("provider", Problem, finding, format!("etwctl doctor {guid} FILE"));
+            } else {
+                let finding = format!("no event of this id{}", hint(&provider.name, self.names.keys()));
+                let advice = "etwctl stats FILE lists what is there; record again, and see etwctl doctor PROVIDER while the \
+                              session runs";
+                checks.advise("provider", Problem, finding, advice);
             }
             return;
         }

@@ -148,7 +148,7 @@ fn groups(machine: &Machine, provider: &Provider, checks: &mut Checks) -> Vec<(G
     let groups: Vec<_> = guids.into_iter().filter_map(|guid| Some((guid, machine.group(guid).ok()?))).collect();
     match groups.iter().find(|(_, group)| group.members.contains(&provider.guid)) {
         Some((guid, _)) => {
-            checks.add("traits", Good, format!("they were set: the provider is a member of group {guid}"))
+            checks.add("traits", Good, format!("they were set: the provider is a member of group {guid}"));
         }
         None => checks.add("traits", Unknown, "the provider is in no group: its traits name none, or were not set"),
     }
@@ -213,7 +213,8 @@ fn delivery(status: &SessionStatus, name: &str, checks: &mut Checks) {
     }
 }
 
-#[cfg(all(test, not(windows)))]
+#[cfg(test)]
+#[cfg(not(windows))]
 mod tests {
     use std::sync::Arc;
 
