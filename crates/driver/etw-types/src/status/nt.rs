@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::status_newtype;
+use super::{status_newtype, write_code, write_name};
 
 status_newtype! {
-    /// An `NTSTATUS`: the kernel's answer.
+    /// An `NTSTATUS`, as kernel functions return it.
     ///
     /// ```
     /// use etw_types::NtStatus;
@@ -80,28 +80,29 @@ status_newtype! {
 }
 
 impl NtStatus {
-    /// `NT_SUCCESS`: success and informational codes, that is the upper bit clear.
+    /// `NT_SUCCESS`: returns whether this is a success or informational code, that is, whether the highest bit is
+    /// clear.
     #[must_use]
     #[inline(always)]
     pub const fn is_success(self) -> bool {
         self.as_int() & 0x8000_0000 == 0
     }
 
-    /// `NT_ERROR`: both upper bits are set.
+    /// `NT_ERROR`: returns whether both high bits are set.
     #[must_use]
     #[inline(always)]
     pub const fn is_error(self) -> bool {
         self.as_int() >> 30 == 3
     }
 
-    /// From the signed `NTSTATUS` of C headers and bindings.
+    /// Converts from the signed `NTSTATUS` of C headers and bindings.
     #[must_use]
     #[inline(always)]
     pub const fn from_signed(code: i32) -> Self {
         Self::from_int(code.cast_unsigned())
     }
 
-    /// As the signed `NTSTATUS` of C headers and bindings.
+    /// Converts to the signed `NTSTATUS` of C headers and bindings.
     #[must_use]
     #[inline(always)]
     pub const fn as_signed(self) -> i32 {
@@ -111,17 +112,8 @@ impl NtStatus {
 
 impl fmt::Display for NtStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:X}", Hex(self.as_int()))?;
-        self.name().map_or(Ok(()), |name| write!(f, " {name}"))
-    }
-}
-
-/// Hexadecimal with a lower-case prefix and upper-case digits, as status codes are usually written.
-pub(crate) struct Hex(pub(crate) u32);
-
-impl fmt::UpperHex for Hex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{:08X}", self.0)
+        write_code(f, self.as_int())?;
+        write_name(f, self.name())
     }
 }
 

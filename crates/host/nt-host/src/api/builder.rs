@@ -14,6 +14,32 @@ use crate::child::Process;
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
+///
+/// ```no_run
+/// use etw_types::NtStatus;
+/// use nt_host::{Builder, Failure, NtHost, RegistryValue};
+/// use std::time::Duration;
+///
+/// let builder: Builder = NtHost::builder()
+///     .driver("my_driver.sys")
+///     // A value of the driver's Parameters key, and a Windows without a routine.
+///     .parameter("Timeout", RegistryValue::Dword(5))
+///     .hide("EtwSetInformation")
+///     // Every call of a routine fails; `fail_call` has one fail.
+///     .fail(Failure { routine: "ExAllocatePool2".into(), status: Some(NtStatus::InsufficientResources), call: None })
+///     // Threads take turns in the order of this seed; accesses of two threads without a lock are findings.
+///     .seed(7)
+///     .races()
+///     // Events have stacks. The driver's process gets this much memory, and this long for a request.
+///     .stacks()
+///     .memory(256 << 20)
+///     .patience(Duration::from_secs(10));
+/// // Time jumps when everybody waits. It can pass as things take, or as on a clock.
+/// let host = builder.clone().measured_time().start()?;
+/// host.unload()?.assert_clean();
+/// builder.real_time().start()?.unload()?.assert_clean();
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     path: PathBuf,

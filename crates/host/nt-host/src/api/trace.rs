@@ -14,6 +14,29 @@ use crate::Error;
 use crate::wire::{Reply, Request, spill};
 
 /// A session that was started.
+///
+/// ```no_run
+/// use etw_types::{Guid, Level};
+/// use nt_host::{Expectation, NtHost, Trace, TraceSession, event};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let provider = Guid::from_name("MyDriver");
+/// let session: TraceSession = host.session("test")?;
+/// let trace: Trace = session.enable(provider, Level::Verbose, !0)?;
+/// session.enable_group(Guid::from_u128(7), Level::Error, !0)?;
+/// // The driver tells its state.
+/// session.capture_state(provider)?;
+/// session.disable(provider)?;
+///
+/// let expectation: Expectation = trace.expect(event("Rundown").field("Devices", 0));
+/// expectation.anywhere();
+/// assert_eq!((trace.events()?.len(), trace.events_lost()?), (1, 0));
+/// // One by one, for traces that are large; and as a file.
+/// let lost = trace.visit(|event| println!("{}", event.decode()))?;
+/// assert_eq!(lost, 0);
+/// trace.write_etl("my_driver.etl")?;
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TraceSession {
     host: NtHost,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{StringValueParser, TypedValueParser as _};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
-use command_line::units::duration;
+use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RequestKind, Resource, Time};
@@ -99,9 +99,9 @@ pub(super) struct Options {
     /// The maximum time that the driver may take for one request, in real time (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// The maximum size of all allocations of the driver together, in MiB; allocations beyond it fail (default: 4096)
-    #[arg(long, value_name = "MIB", value_parser = number)]
-    memory: Option<u64>,
+    /// The maximum size of all allocations of the driver together; allocations beyond it fail (default: 4GiB)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) memory: Option<u64>,
     /// Use real time; by default, running code takes the time that it really takes, and waiting takes no time
     #[arg(long, conflicts_with = "virtual_time")]
     real_time: bool,
@@ -132,11 +132,6 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Returns the maximum number of bytes for the driver's allocations, if the command line sets it.
-    pub(super) fn memory(&self) -> Option<u64> {
-        self.memory.map(|mib| mib.saturating_mul(1 << 20))
-    }
-
     /// Returns how time passes, if the command line sets it.
     pub(super) const fn time(&self) -> Option<Time> {
         match (self.real_time, self.virtual_time) {

@@ -10,7 +10,7 @@ use crate::kernel::Entry;
 use crate::routine::Routine;
 
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
-const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
+const TABLE: &str = include_str!("functions.txt");
 
 static FAMILIES: [&[Routine]; 22] = [
     cancel::FUNCTIONS,

@@ -73,7 +73,7 @@ impl Pdbs {
         if let Ok(mut said) = self.said.lock()
             && !said.contains(&note)
         {
-            eprintln!("note: {note}");
+            command_line::note(&note);
             said.push(note);
         }
     }
