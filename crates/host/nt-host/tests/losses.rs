@@ -20,7 +20,7 @@ fn flood(count: u32, size: u32) -> PathBuf {
 
 /// 1.1 GB, which no memory of a message or of a queue holds.
 #[test]
-#[ignore = "takes a minute and a gigabyte of disk"]
+#[ignore = "takes minutes and a gigabyte of disk"]
 fn a_trace_of_a_gigabyte_arrives() {
     const COUNT: u32 = 18_500;
     let builder = NtHost::builder().driver(flood(COUNT, 60_000)).trace_all().patience(Duration::from_mins(20));

@@ -164,13 +164,17 @@ impl Patience {
         let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
         let used = times.iter().map(|(thread, time)| time.saturating_sub(before(thread))).max().unwrap_or_default();
         let waited = self.looked.elapsed();
-        // This thread may have been kept from looking: what happened meanwhile it does not know.
-        let quiet = times.keys().all(|thread| is_asleep(*thread));
-        let idle = if quiet { waited.min(INTERVAL * 2) } else { Duration::ZERO };
-        self.spent += idle.max(Duration::from_nanos(used).min(waited));
+        self.spent += counted(Duration::from_nanos(used), waited, times.keys().all(|thread| is_asleep(*thread)));
         (self.looked, self.times) = (Instant::now(), times);
         self.spent
     }
+}
+
+/// What counts of the time since the last look, by the processor time that the busiest thread got, and whether all wait.
+fn counted(used: Duration, waited: Duration, quiet: bool) -> Duration {
+    // The thread that looks may have been kept from it as well: it does not know what happened meanwhile.
+    let idle = if quiet { waited.min(INTERVAL * 2) } else { Duration::ZERO };
+    idle.max(used.min(waited))
 }
 
 /// Whether a thread of this process waits for something. One that cannot be asked has ended.
@@ -191,4 +195,45 @@ fn is_closed(stream: &UnixStream) -> bool {
     // SAFETY: passes one structure, as the count says.
     let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
     ready == 1 && poll.revents & (libc::POLLRDHUP | libc::POLLHUP) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{INTERVAL, counted, is_asleep};
+
+    #[test]
+    fn only_processor_time_counts_while_a_thread_wants_to_run() {
+        let (none, second) = (Duration::ZERO, Duration::from_secs(1));
+        // A busy machine: nobody got the processor, and this thread looked late.
+        assert_eq!(counted(none, second * 60, false), none);
+        assert_eq!(counted(INTERVAL, second * 60, false), INTERVAL);
+        // A thread that spins.
+        assert_eq!(counted(second, second, false), second);
+        // All of them wait: the time that was looked at counts, and no more.
+        assert_eq!(counted(none, INTERVAL, true), INTERVAL);
+        assert_eq!(counted(none, second * 60, true), INTERVAL * 2);
+    }
+
+    #[test]
+    fn a_thread_that_runs_is_not_asleep_and_one_that_waits_is() {
+        // SAFETY: returns a number.
+        let this = unsafe { libc::gettid() };
+        assert!(!is_asleep(this));
+        let ((said, number), (release, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+        let other = std::thread::spawn(move || {
+            // SAFETY: returns a number.
+            let _ = said.send(unsafe { libc::gettid() });
+            let _ = wait.recv();
+        });
+        let other_number = number.recv().expect("a number");
+        // It is about to wait; how soon is the system's affair.
+        while !is_asleep(other_number) {
+            std::thread::yield_now();
+        }
+        drop(release);
+        other.join().expect("it ends");
+        assert!(is_asleep(other_number), "one that is gone keeps nobody waiting");
+    }
 }
