@@ -151,7 +151,7 @@ fn a_session_that_appends_keeps_what_is_in_the_file() {
         assert_eq!(session.finish().unwrap().statistics.recorded, 1);
     }
     assert_eq!(payloads(file.path()), [[1], [2], [3]]);
-    assert_eq!(etw_etl::Reader::open(file.path()).unwrap().header().buffers_written, 4);
+    assert_eq!(Reader::open(file.path()).unwrap().header().buffers_written, 4);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn stacks_by_key_count_against_the_memory_limit() {
     let mut writer = Writer::create(&path, WriterOptions { buffer_size: size, ..options() }).unwrap();
     let mut buffer = Buffer::new(size, 0);
     let mut definition = Vec::new();
-    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &[KERNEL; 8000]));
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &vec![KERNEL; 8000]));
     buffer.push_record(&definition, 1_000_000).unwrap();
     for number in 1..=1200 {
         let key = record(0x1825, 1_000_000 + number, &[1_000_000 + number, owner(4, 9), 0xABC]);
