@@ -48,15 +48,18 @@ const OBJECTS: [&str; 9] = [
 ];
 
 /// What the driver of the system's larger parts checks, in its order.
-const SYSTEM: [&str; 8] = [
+const SYSTEM: [&str; 11] = [
     "the kernel's image",
     "modules",
     "security descriptors",
     "generic tables",
     "cancel-safe queues",
     "the run-time library",
+    "counts of characters",
+    "printing",
     "buses and ports",
     "names of objects",
+    "symbolic links",
 ];
 
 /// Has a driver take its steps. Each returns a status.
