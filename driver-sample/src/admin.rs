@@ -1,7 +1,8 @@
-//! What this driver tells administrators: events of a manifest, on a channel of the event log.
+//! Events for administrators: manifest-based events on a channel of the event log.
 //!
-//! `driver_sample.man` declares them. The build script makes a typed function of each, and the resources by which Event Viewer
-//! and decoders know their fields and messages; the INF registers the provider and its channel.
+//! `driver_sample.man` declares them. From it, the build script generates a typed function for each event, and the
+//! resources from which Event Viewer and decoders get the fields and messages. The INF registers the provider and its
+//! channel.
 
 use wdk_etw::NtStatus;
 
@@ -10,13 +11,14 @@ mod manifest {
     include!(concat!(env!("OUT_DIR"), "/driver_sample.rs"));
 }
 
-/// Registers the provider. Its failure is not the driver's.
+/// Registers the provider. If that fails, the driver continues.
 ///
 /// # Safety
 ///
-/// [`shut_down`] is called before the driver unloads, when nothing else of it runs.
+/// [`shut_down`] must be called before the driver unloads, when no other code of the driver runs.
 pub(crate) unsafe fn start_up() {
-    // SAFETY: by this function's contract the provider is unregistered before the image goes, with no writer left.
+    // SAFETY: the caller guarantees that the provider is unregistered before the image is unloaded, when nothing
+    // writes.
     let _ = unsafe { manifest::PROVIDER.register() };
 }
 
@@ -25,7 +27,7 @@ pub(crate) fn shut_down() {
     let _ = manifest::PROVIDER.unregister();
 }
 
-/// The driver was loaded; `tracing` is the status of registering the tracing provider.
+/// Reports that the driver was loaded. `tracing` is the status of registering the tracing provider.
 pub(crate) fn driver_loaded(tracing: NtStatus) {
     let _ = manifest::driver_loaded(None, env!("CARGO_PKG_VERSION").as_bytes(), tracing.as_int());
 }

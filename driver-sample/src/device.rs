@@ -1,4 +1,4 @@
-//! A device: its `PnP` and power life, and a timer that ticks while it works.
+//! A device: its `PnP` and power callbacks, and a timer that ticks while the device works.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,10 +8,10 @@ use wdk_kmdf::{DeviceInit, Timer, TimerEvents, context};
 use crate::devices::{self, Device, State};
 use crate::events;
 
-/// The interface class under which clients find the device.
+/// The device interface class by which clients find the device.
 const INTERFACE: Guid = Guid::from_u128(0x9f7b_4a52_30c4_4d1e_8f0a_6a1d_5d0c_7e11);
 
-/// What this driver keeps for a device.
+/// The context of a device.
 pub(crate) struct SampleDevice {
     /// The device's slot in the table.
     pub(crate) device: &'static Device,
@@ -22,7 +22,7 @@ pub(crate) struct SampleDevice {
 
 context!(SampleDevice, c"SampleDevice");
 
-/// Adds a device: its slot, its timer, its queue, its interface.
+/// Adds a device: creates its slot, its timer, its queue and its interface.
 pub(crate) fn add(init: DeviceInit<'_>) -> Result<(), NtStatus> {
     let Some(device) = devices::add() else {
         events::device_add(0, NtStatus::InsufficientResources);
@@ -35,7 +35,7 @@ pub(crate) fn add(init: DeviceInit<'_>) -> Result<(), NtStatus> {
 
 fn create(init: DeviceInit<'_>, device: &'static Device) -> Result<(), NtStatus> {
     let created = init.create(SampleDevice { device, timer: Timer::new(), working: AtomicBool::new(false) });
-    // A device that was not created has no clean-up that would give the slot back.
+    // If the device was not created, its cleanup callback does not run, so the slot is freed here.
     let handle = created.inspect_err(|_| device.remove())?;
     handle.create_timer()?;
     handle.create_queue()?;
@@ -89,7 +89,7 @@ impl TimerEvents for SampleDevice {
 }
 
 impl SampleDevice {
-    /// Makes a new interval count from now.
+    /// Restarts the timer, so that a new interval takes effect immediately.
     pub(crate) fn restart_timer(&self) {
         if self.working.load(Ordering::Acquire) {
             self.timer.start(self.device.interval());

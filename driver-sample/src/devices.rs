@@ -1,22 +1,22 @@
-//! The devices of this driver, in a table that anybody can read at any IRQL.
+//! The devices of this driver, in a table that can be read at any IRQL.
 //!
-//! A capture-state request comes on a thread of ETW's, with no device in its hands, and wants an event for each device.
-//! The framework has no way to enumerate a driver's devices, and a lock would make the callback wait. So each device has
-//! a slot of atomics in a static table; nothing here allocates or waits, and no WDK type is needed.
+//! A capture-state request runs on a thread of ETW, without a device, and needs an event for each device. The framework
+//! has no function to enumerate a driver's devices, and a lock would make the callback wait. Therefore each device has
+//! a slot of atomics in a static table. Nothing here allocates or waits, and no WDK types are needed.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
 use crate::ioctl::Statistics;
 
-/// Devices that the table has room for.
+/// Maximum number of devices in the table.
 const CAPACITY: usize = 16;
 
-/// Where a device is in its life.
+/// The state of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum State {
-    /// Nobody has this slot.
+    /// The slot is free.
     Free = 0,
     /// Added, not powered.
     Added = 1,
@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// For people.
+    /// Returns the name to display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Free => "free",
@@ -47,7 +47,7 @@ impl State {
     }
 }
 
-/// What is known of one device.
+/// The data of one device.
 #[derive(Debug)]
 pub(crate) struct Device {
     id: AtomicU32,
@@ -61,7 +61,7 @@ pub(crate) struct Device {
 static DEVICES: [Device; CAPACITY] = [const { Device::free() }; CAPACITY];
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// Takes a slot for a new device; `None` where all are taken.
+/// Takes a slot for a new device. Returns `None` if all are in use.
 pub(crate) fn add() -> Option<&'static Device> {
     let device = DEVICES.iter().find(|device| {
         let (free, added) = (State::Free as u32, State::Added as u32);
@@ -71,7 +71,7 @@ pub(crate) fn add() -> Option<&'static Device> {
     Some(device)
 }
 
-/// The devices that are there now.
+/// Returns the current devices.
 pub(crate) fn all() -> impl Iterator<Item = &'static Device> {
     DEVICES.iter().filter(|device| device.state() != State::Free)
 }
@@ -98,32 +98,32 @@ impl Device {
         self.id.store(id, Ordering::Release);
     }
 
-    /// Gives the slot back.
+    /// Frees the slot.
     pub(crate) fn remove(&self) {
         self.state.store(State::Free as u32, Ordering::Release);
     }
 
-    /// A number that no other device of this boot has.
+    /// Returns a number that is unique while the driver is loaded.
     pub(crate) fn id(&self) -> u32 {
         self.id.load(Ordering::Acquire)
     }
 
-    /// Where the device is in its life.
+    /// Returns the state of the device.
     pub(crate) fn state(&self) -> State {
         State::from_raw(self.state.load(Ordering::Acquire))
     }
 
-    /// Notes where the device is in its life.
+    /// Sets the state of the device.
     pub(crate) fn set_state(&self, state: State) {
         self.state.store(state as u32, Ordering::Release);
     }
 
-    /// The time between two ticks.
+    /// Returns the time between two ticks.
     pub(crate) fn interval(&self) -> Duration {
         Duration::from_millis(self.interval_ms.load(Ordering::Relaxed).into())
     }
 
-    /// Changes the time between two ticks.
+    /// Sets the time between two ticks.
     pub(crate) fn set_interval(&self, interval: Duration) {
         let milliseconds = u32::try_from(interval.as_millis()).unwrap_or(Self::DEFAULT_INTERVAL_MS);
         self.interval_ms.store(milliseconds, Ordering::Relaxed);
@@ -134,17 +134,17 @@ impl Device {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts bytes that were echoed.
+    /// Counts echoed bytes.
     pub(crate) fn count_bytes(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a tick, and returns how many there were.
+    /// Counts a tick. Returns the number of ticks so far.
     pub(crate) fn count_tick(&self) -> u64 {
         self.ticks.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What was counted.
+    /// Returns the counters.
     pub(crate) fn statistics(&self) -> Statistics {
         Statistics {
             requests: self.requests.load(Ordering::Relaxed),

@@ -1,4 +1,4 @@
-//! The driver's beginning and end.
+//! Loading and unloading of the driver.
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{DeviceInit, Driver, DriverHandle, create_driver};
@@ -8,7 +8,7 @@ use crate::admin;
 use crate::device;
 use crate::events;
 
-/// The driver as the framework sees it.
+/// The implementation of the framework's driver callbacks.
 struct Sample;
 
 impl Driver for Sample {
@@ -18,28 +18,28 @@ impl Driver for Sample {
 
     fn unload() {
         events::driver_unload();
-        // Last: nothing of this driver runs any more that could write.
+        // This must come last: no code of this driver that could write events runs any more.
         events::shut_down();
         admin::shut_down();
     }
 }
 
-/// Where the system enters the driver.
+/// The entry point of the driver.
 ///
 /// # Safety
 ///
-/// Called by the system, once, with its driver object and the path of its registry key.
+/// Only the system may call it, once, with the driver object and the path of the driver's registry key.
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, registry_path: PCUNICODE_STRING) -> NTSTATUS {
-    // First, so that everything below is traced.
-    // SAFETY: shut down in `unload`, or below where that will not be called.
+    // This must come first, so that everything below is traced.
+    // SAFETY: `unload` calls `shut_down`. If `unload` will not be called, the code below does.
     unsafe { events::start_up() };
     // SAFETY: as above.
     unsafe { admin::start_up() };
-    // SAFETY: the arguments are the system's, and this is `DriverEntry`.
+    // SAFETY: the arguments come from the system, and this is `DriverEntry`.
     let created = unsafe { create_driver::<Sample>(driver, registry_path) };
     let status = created.as_ref().err().copied().unwrap_or(NtStatus::Success);
-    // SAFETY: the system's path is valid during this call.
+    // SAFETY: the path from the system is valid during this call.
     unsafe { events::driver_entry(registry_path, status) };
     if created.is_ok() {
         admin::driver_loaded(NtStatus::from_int(events::statuses().register));

@@ -1,7 +1,7 @@
-//! Everything this driver traces: the provider, its keywords, and a function for each event.
+//! Everything that this driver traces: the provider, its keywords, and a function for each event.
 //!
-//! Events are functions so that the rest of the driver reads as what it does. They inline to the test of the enable
-//! state, so an event that nobody wants costs a load, a compare and a branch.
+//! Events are functions, so that the rest of the driver is easy to read. They are inlined to the test of the enable
+//! state, so a disabled event costs a load, a compare and a branch.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ define_provider!(
     group_id("5d2b7c3f-0a7e-4f0a-9c39-0f6f6e1f1b52")
 );
 
-/// Loading, unloading, and who listens.
+/// Loading, unloading, and changes of the enable state.
 const LIFECYCLE: u64 = 0x1;
 /// `PnP` and power.
 const POWER: u64 = 0x2;
@@ -35,21 +35,22 @@ const TIMER: u64 = 0x8;
 
 /// The statuses of starting the provider: register, traits, descriptor types, binary tracking.
 ///
-/// They are kept because no event can report a registration that failed: a control request returns them, and a
-/// capture-state request gets them with the state of the devices.
+/// They are stored because no event can report a failed registration. A control request returns them, and a
+/// capture-state request writes them together with the state of the devices.
 static STATUSES: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
-/// Registers the provider, switches descriptor types on, and has sessions told where this image is: every operation of
-/// set-information once.
+/// Registers the provider, enables descriptor types, and makes sessions record the path of this image. This uses every
+/// set-information operation once.
 ///
-/// A failure to trace is not a failure of the driver: the statuses are printed for a debugger and kept, and the driver
-/// continues.
+/// A failure to trace is not a failure of the driver: the statuses are printed for a debugger and stored, and the
+/// driver continues.
 ///
 /// # Safety
 ///
-/// [`shut_down`] is called before the driver unloads, when nothing else of it runs.
+/// [`shut_down`] must be called before the driver unloads, when no other code of the driver runs.
 pub(crate) unsafe fn start_up() {
-    // SAFETY: by this function's contract the provider is unregistered before the image goes, with no writer left.
+    // SAFETY: the caller guarantees that the provider is unregistered before the image is unloaded, when nothing
+    // writes.
     let register = unsafe { PROVIDER.register_with_callback(on_enable, 0) };
     let traits = PROVIDER.traits_status().unwrap_or(register);
     let descriptor_types = PROVIDER.use_descriptor_type(true);
@@ -66,7 +67,7 @@ pub(crate) unsafe fn start_up() {
     }
 }
 
-/// The statuses of starting the provider.
+/// Returns the statuses of starting the provider.
 pub(crate) fn statuses() -> Statuses {
     let [register, traits, descriptor_types, binary] = &STATUSES;
     let load = |status: &AtomicU32| status.load(Ordering::Relaxed);
@@ -83,14 +84,14 @@ pub(crate) fn shut_down() {
     let _ = PROVIDER.unregister();
 }
 
-/// `DriverEntry` ran.
+/// Reports that `DriverEntry` ran.
 ///
 /// # Safety
 ///
-/// `registry_path` is null or a valid string.
+/// `registry_path` must be null or a valid string.
 pub(crate) unsafe fn driver_entry(registry_path: PCUNICODE_STRING, status: NtStatus) {
     let statuses = statuses();
-    // SAFETY: `unicode_string` reads the string, which is null or valid by this function's contract.
+    // SAFETY: `unicode_string` reads the string, which is null or valid as the caller guarantees.
     unsafe {
         write_event!(
             PROVIDER,
@@ -108,12 +109,12 @@ pub(crate) unsafe fn driver_entry(registry_path: PCUNICODE_STRING, status: NtSta
     }
 }
 
-/// The driver is about to unload.
+/// Reports that the driver is about to unload.
 pub(crate) fn driver_unload() {
     write_event!(PROVIDER, "DriverUnload", level(Informational), keyword(LIFECYCLE));
 }
 
-/// `EvtDriverDeviceAdd` ran.
+/// Reports that `EvtDriverDeviceAdd` ran.
 pub(crate) fn device_add(id: u32, status: NtStatus) {
     write_event!(
         PROVIDER,
@@ -125,7 +126,7 @@ pub(crate) fn device_add(id: u32, status: NtStatus) {
     );
 }
 
-/// A `PnP` or power callback ran.
+/// Reports that a `PnP` or power callback ran.
 pub(crate) fn power(callback: &str, device: &Device, power_state: u32) {
     write_event!(
         PROVIDER,
@@ -138,7 +139,7 @@ pub(crate) fn power(callback: &str, device: &Device, power_state: u32) {
     );
 }
 
-/// A request begins: the activity under which it is traced.
+/// Starts the activity of a request.
 pub(crate) fn request_start(device: &Device, code: u32, input: usize, output: usize) -> ActivityScope {
     start_activity!(
         PROVIDER,
@@ -152,7 +153,7 @@ pub(crate) fn request_start(device: &Device, code: u32, input: usize, output: us
     )
 }
 
-/// A request was refused.
+/// Reports that a request was rejected.
 pub(crate) fn request_refused(activity: &Guid, code: u32, status: NtStatus) {
     write_event!(
         PROVIDER,
@@ -165,17 +166,17 @@ pub(crate) fn request_refused(activity: &Guid, code: u32, status: NtStatus) {
     );
 }
 
-/// A request ends: the stop of its activity, with what came of it.
+/// Stops the activity of a request, with its result.
 pub(crate) fn request_stop(activity: ActivityScope, status: NtStatus, information: usize) {
     stop_activity!(activity, ntstatus("Status", &status), usize("Information", &information));
 }
 
-/// The timer ticked. Runs at `DISPATCH_LEVEL`.
+/// Reports a tick of the timer. Runs at `DISPATCH_LEVEL`.
 pub(crate) fn tick(device: &Device, ticks: u64) {
     write_event!(PROVIDER, "Tick", level(Verbose), keyword(TIMER), u32("Device", &device.id()), u64("Ticks", &ticks),);
 }
 
-/// A session came, went, or asks for the driver's state.
+/// The enable callback: a session enabled or disabled the provider, or requests the driver's state.
 fn on_enable(request: &EnableRequest<'_>) {
     if request.control() == ControlCode::CaptureState {
         provider_state();
@@ -194,7 +195,7 @@ fn on_enable(request: &EnableRequest<'_>) {
     );
 }
 
-/// How the provider was started, as a capture-state request sees it.
+/// Writes how the provider was started, for a capture-state request.
 fn provider_state() {
     let statuses = statuses();
     write_event!(
@@ -210,7 +211,7 @@ fn provider_state() {
     );
 }
 
-/// One device, as a capture-state request sees it.
+/// Writes the state of one device, for a capture-state request.
 fn rundown(device: &Device) {
     let statistics = device.statistics();
     write_event!(

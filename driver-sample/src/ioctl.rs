@@ -1,6 +1,6 @@
 //! The driver's protocol: control codes and the layouts of their buffers.
 //!
-//! Plain bytes in, plain bytes out, no WDK types: a test or a client program can include this file as it is.
+//! The input and output are plain bytes, without WDK types: a test or a client program can include this file as it is.
 
 use core::time::Duration;
 
@@ -16,16 +16,16 @@ const fn control_code(function: u32, access: u32) -> u32 {
     (DEVICE_TYPE << 16) | (access << 14) | (function << 2) | METHOD
 }
 
-/// Answers the input.
+/// Returns the input.
 pub(crate) const ECHO: u32 = control_code(0x800, READ_ACCESS | WRITE_ACCESS);
-/// Answers [`Statistics`].
+/// Returns [`Statistics`].
 pub(crate) const GET_STATISTICS: u32 = control_code(0x801, READ_ACCESS);
 /// Sets the timer's interval: a `u32` of milliseconds.
 pub(crate) const SET_INTERVAL: u32 = control_code(0x802, WRITE_ACCESS);
 /// Returns [`Statuses`].
 pub(crate) const GET_STATUSES: u32 = control_code(0x803, READ_ACCESS);
 
-/// What a client asks for.
+/// The request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// [`ECHO`].
@@ -38,22 +38,22 @@ pub(crate) enum Command {
     GetStatuses,
 }
 
-/// Why a request is refused.
+/// The reason that a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The code is none of ours.
+    /// The control code is unknown.
     UnknownCode,
-    /// A buffer is shorter than the code needs.
+    /// A buffer is smaller than the control code needs.
     BufferTooSmall,
     /// The interval is out of range.
     BadInterval,
 }
 
 impl Command {
-    /// Intervals that the timer takes, in milliseconds.
+    /// The valid intervals of the timer, in milliseconds.
     const INTERVALS: core::ops::RangeInclusive<u32> = 1..=60_000;
 
-    /// Reads a request. Looks at everything that a client controls, and trusts none of it.
+    /// Parses a request. All of it is untrusted and is checked.
     pub(crate) fn parse(code: u32, input: &[u8], output_length: usize) -> Result<Self, Refusal> {
         match code {
             ECHO if output_length < input.len() => Err(Refusal::BufferTooSmall),
@@ -76,22 +76,22 @@ impl Command {
     }
 }
 
-/// What [`GET_STATISTICS`] returns.
+/// The output of [`GET_STATISTICS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
-    /// Requests that came.
+    /// Number of requests.
     pub(crate) requests: u64,
-    /// Bytes that were echoed.
+    /// Number of echoed bytes.
     pub(crate) bytes: u64,
-    /// Ticks of the timer.
+    /// Number of ticks of the timer.
     pub(crate) ticks: u64,
 }
 
 impl Statistics {
-    /// Bytes of the encoded form.
+    /// Size of the encoded form in bytes.
     pub(crate) const SIZE: usize = 24;
 
-    /// Three little-endian integers.
+    /// Encodes the values as three little-endian integers.
     pub(crate) fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         for (place, value) in bytes.chunks_exact_mut(8).zip([self.requests, self.bytes, self.ticks]) {
@@ -101,7 +101,7 @@ impl Statistics {
     }
 }
 
-/// What [`GET_STATUSES`] returns: the statuses of starting the provider, which no event can report if registration
+/// The output of [`GET_STATUSES`]: the statuses of starting the provider, which no event can report if the registration
 /// failed. Each is an `NTSTATUS`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statuses {
@@ -116,10 +116,10 @@ pub(crate) struct Statuses {
 }
 
 impl Statuses {
-    /// Bytes of the encoded form.
+    /// Size of the encoded form in bytes.
     pub(crate) const SIZE: usize = 16;
 
-    /// Four little-endian integers.
+    /// Encodes the values as four little-endian integers.
     pub(crate) fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         let values = [self.register, self.traits, self.descriptor_types, self.binary];

@@ -1,7 +1,7 @@
 //! A KMDF driver that traces itself with `wdk-etw`.
 //!
-//! It is root-enumerated, has no hardware, and offers four control codes behind a device interface. What it is about is
-//! how a driver is instrumented:
+//! It is root-enumerated, has no hardware, and has four control codes behind a device interface. It shows how to
+//! instrument a driver:
 //!
 //! | file | what to copy from it |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `queue.rs` | requests as activities with a start and a stop |
 //! | `devices.rs` | state that a capture-state request can run down from any thread |
 //!
-//! The framework's handles and callbacks are behind `wdk-kmdf`, so the rest is safe Rust but for `DriverEntry`.
+//! `wdk-kmdf` wraps the framework's handles and callbacks, so apart from `DriverEntry` the rest is safe Rust.
 #![no_std]
 
 mod admin;
@@ -28,7 +28,7 @@ extern crate wdk_panic;
 
 use wdk_alloc::WdkAllocator;
 
-/// Where `alloc` would allocate. This driver does not, but a copy of it may. It then imports `ExAllocatePool2`, which Windows
-/// has from 10 2004 on, and that becomes the oldest release that loads it.
+/// The allocator for `alloc`. This driver does not allocate, but a copy of it may. It then imports `ExAllocatePool2`,
+/// so the oldest release that can load it is Windows 10 2004.
 #[global_allocator]
 static ALLOCATOR: WdkAllocator = WdkAllocator;

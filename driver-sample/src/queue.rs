@@ -1,4 +1,4 @@
-//! Control requests: each is an activity, from start to stop.
+//! Control requests. Each one is an activity with a start and a stop.
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{ControlEvents, Request};
@@ -29,15 +29,15 @@ impl ControlEvents for SampleDevice {
                 (status, 0)
             }
         };
-        // Before the request is completed: the client may act on the answer at once, and the trace should show the stop
-        // first.
+        // Stop the activity before completing the request: the client may react to the reply immediately, and the trace
+        // should show the stop event first.
         events::request_stop(activity, status, information);
         request.complete(status, information);
     }
 }
 
 impl SampleDevice {
-    /// Does what is asked, and returns how many bytes of the output count.
+    /// Handles the request. Returns the number of valid bytes in the output.
     fn serve(&self, request: &mut Request, code: u32) -> Result<usize, NtStatus> {
         let output_length = request.output_length();
         match Command::parse(code, request.input()?, output_length)? {

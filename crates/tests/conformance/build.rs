@@ -1,6 +1,8 @@
-//! Takes the example and tests of `tracelogging` from where Cargo keeps its sources, and changes their `use` line: what the tests compile.
+//! Takes the example and the tests of `tracelogging` from Cargo's copy of its sources and changes their `use` line. The
+//! tests compile the result.
 //!
-//! Left out is what uses that crate's inside, and what wants a panic or user mode (`wdk_etw::compat` has the table).
+//! Code that uses private parts of that crate, expects a panic or needs user mode is omitted (see the table in
+//! `wdk_etw::compat`).
 #![expect(clippy::expect_used, reason = "a build script fails by a panic")]
 
 use std::path::PathBuf;
@@ -9,7 +11,7 @@ use std::{env, fs};
 const THEIRS: &str = "use tracelogging as tlg;";
 const OURS: &str = "use wdk_etw::compat as tlg;";
 
-/// Tests that use public parts alone.
+/// Tests that use only public parts.
 const TESTS: [&str; 3] = ["fn guid()", "fn define_provider()", "fn write_event()"];
 
 fn main() {
@@ -41,7 +43,7 @@ fn main() {
     fs::write(out.join("tests.rs"), kept).expect("OUT_DIR is writable");
 }
 
-/// Joins blocks of text to items: one ends where all braces are closed.
+/// Joins blocks of text into items. An item ends when all its braces are closed.
 fn items(mut items: Vec<String>, block: &str) -> Vec<String> {
     let is_open = |item: &String| item.matches('{').count() != item.matches('}').count();
     match items.last_mut() {

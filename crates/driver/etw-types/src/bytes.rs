@@ -1,8 +1,8 @@
 //! Byte helpers that work in constants and never panic.
 
-/// The first character of valid UTF-8 and the bytes behind it.
+/// Splits the first character off UTF-8 text. Returns it with the remaining bytes.
 ///
-/// Meant for the bytes of a `str`; on anything malformed it stops with `None`.
+/// The input should be the bytes of a `str`. Returns `None` if the first character is malformed.
 pub(crate) const fn next_char(bytes: &[u8]) -> Option<(char, &[u8])> {
     let (code, rest) = match bytes {
         [a @ 0..0x80, rest @ ..] => (*a as u32, rest),
@@ -23,7 +23,7 @@ const fn low(byte: u8) -> u32 {
     byte as u32 & 0x3F
 }
 
-/// Whether `bytes` contain a NUL.
+/// Returns whether `bytes` contains a NUL.
 pub(crate) const fn contains_nul(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let [byte, tail @ ..] = rest {
@@ -35,7 +35,7 @@ pub(crate) const fn contains_nul(bytes: &[u8]) -> bool {
     false
 }
 
-/// Splits at the first NUL: what is before it, and what is behind it.
+/// Splits at the first NUL. Returns the bytes before it and the bytes after it, or `None` if there is no NUL.
 pub(crate) const fn split_nul(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut length = 0;
     let mut rest = bytes;
@@ -68,9 +68,9 @@ pub(crate) const fn split_guid(bytes: &[u8]) -> Option<(crate::Guid, &[u8])> {
     }
 }
 
-/// Appends to a fixed buffer; remembers whether everything had room.
+/// Appends to a fixed buffer and records whether anything did not fit.
 ///
-/// Used for constants, where the buffer has exactly the computed length, and at run time over a caller's buffer.
+/// Used in constants, where the buffer has exactly the computed length, and at run time with a caller's buffer.
 pub(crate) struct Appender<'a> {
     buffer: &'a mut [u8],
     used: usize,
@@ -93,7 +93,7 @@ impl<'a> Appender<'a> {
         }
     }
 
-    /// How many bytes are free.
+    /// Returns the number of free bytes.
     pub(crate) const fn room(&self) -> usize {
         self.buffer.len().saturating_sub(self.used)
     }
@@ -102,7 +102,7 @@ impl<'a> Appender<'a> {
         self.overflowed
     }
 
-    /// What was appended; `None` where something had no room.
+    /// Returns the appended bytes, or `None` if anything did not fit.
     pub(crate) fn into_used(self) -> Option<&'a mut [u8]> {
         if self.overflowed { None } else { self.buffer.get_mut(..self.used) }
     }

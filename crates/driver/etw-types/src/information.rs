@@ -3,15 +3,15 @@
 int_newtype! {
     /// `EVENT_INFO_CLASS`: the operations of `EventSetInformation` and `EtwSetInformation`.
     EventInfoClass(u32) {
-        /// Put the path of the provider's binary into the sessions that collect from it. No data.
+        /// Record the path of the provider's binary in the sessions that collect its events. Takes no data.
         BinaryTrackInfo = 0,
         /// Not used.
         SetReserved1 = 1,
-        /// Set the provider's traits (name, group, …) from a traits blob; also switches descriptor types on.
+        /// Set the provider's traits (name, group, …) from a traits blob. Also enables descriptor types.
         SetTraits = 2,
-        /// Whether ETW looks at the type of data descriptors: one byte, 0 or 1.
+        /// Set whether ETW reads the type of data descriptors. The data is one byte, 0 or 1.
         UseDescriptorType = 3,
-        /// The first value that is not an operation. A later SDK may move it.
+        /// The first value that is not an operation. It may be higher in a later SDK.
         MaxEventInfo = 4,
     }
 }

@@ -1,9 +1,11 @@
 //! Types, layouts and encodings of Event Tracing for Windows (ETW).
 //!
-//! This crate owns the vocabulary that the provider side (`wdk-etw`), the macros and the host side (engine, readers)
-//! share: identifiers, event descriptors, status codes, the provider-traits blob and the TraceLogging metadata. It calls
-//! no operating system, allocates nothing (but for the feature `std`, which adds sessions as values, with names and paths), contains no `unsafe` (but a view of a GUID as bytes, and arguments by value or reference) and has no dependencies. Everything that can be a
-//! constant is a `const fn`, so that a provider's and an event's bytes are in the image's read-only data.
+//! This crate defines the types that the provider side (`wdk-etw`), the macros and the host side (engine, readers)
+//! share: identifiers, event descriptors, status codes, the provider traits blob and TraceLogging metadata. It calls no
+//! operating system functions, allocates nothing and has no dependencies. The feature `std` adds types for sessions,
+//! which have names and paths and therefore allocate. `unsafe` is used in two places only: to view a GUID as bytes, and
+//! to take arguments by value or by reference. Whatever can be a constant is a `const fn`, so that the bytes of
+//! providers and events are in the image's read-only data.
 //!
 //! ```
 //! use etw_types::{Guid, Level};

@@ -1,8 +1,8 @@
-//! `UNICODE_STRING` and `ANSI_STRING`, as they cross the kernel's ABI.
+//! `UNICODE_STRING` and `ANSI_STRING` with the layout of the kernel's ABI.
 
 use core::mem::{offset_of, size_of};
 
-/// `UNICODE_STRING`: counted UTF-16, not necessarily terminated.
+/// `UNICODE_STRING`: counted UTF-16, not necessarily NUL-terminated.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct UnicodeString {
@@ -14,7 +14,7 @@ pub struct UnicodeString {
     pub buffer: *const u16,
 }
 
-/// `ANSI_STRING`: counted bytes in the system's code page, not necessarily terminated.
+/// `ANSI_STRING`: counted bytes in the system's code page, not necessarily NUL-terminated.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct AnsiString {

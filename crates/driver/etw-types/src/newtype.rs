@@ -1,7 +1,7 @@
-//! The macro behind the integer newtypes.
+//! The macro that declares the integer newtypes.
 //!
-//! The operating system's enumerations are open: a future Windows may hand us a value this crate does not know. Each is
-//! therefore a `repr(transparent)` integer with associated constants, never a Rust `enum`.
+//! The operating system's enumerations are open: a later Windows may pass a value that this crate does not know.
+//! Therefore each of them is a `repr(transparent)` integer with associated constants and not a Rust `enum`.
 
 /// Declares an integer newtype with named constants, conversions and a `Debug` that prints the name.
 macro_rules! int_newtype {
@@ -29,14 +29,14 @@ macro_rules! int_newtype {
                 Self(value)
             }
 
-            /// The raw value.
+            /// Returns the raw value.
             #[must_use]
             #[inline(always)]
             pub const fn as_int(self) -> $int {
                 self.0
             }
 
-            /// The name of this value, where it has one.
+            /// Returns the name of this value, or `None` if it has none.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {

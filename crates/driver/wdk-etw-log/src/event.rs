@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         let [a, b, c, d] = &self.lengths;
         let length = |bytes| EventDataDescriptor::new(bytes);
         let traits = provider.traits_descriptor();
-        provider.write(
+        provider.write_wanted(
             descriptor,
             None,
             None,

@@ -1,6 +1,6 @@
 //! Collects the errors of one macro call, so that a user sees all of them at once.
 //!
-//! Owns how errors become tokens. It never decides what is an error.
+//! This module converts errors to tokens. Other modules decide what is an error.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -20,26 +20,26 @@ impl Errors {
         self.0.push(error);
     }
 
-    /// Whether nothing was recorded.
+    /// Returns whether there are no errors.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The messages, for the tests of the model.
+    /// Returns the messages, for the tests of the model.
     #[cfg(test)]
     pub(crate) fn messages(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
 
-    /// The errors as items, for a macro that stands where an item stands.
+    /// Returns the errors as items, for a macro in item position.
     pub(crate) fn into_items(self) -> TokenStream {
         self.0.iter().map(syn::Error::to_compile_error).collect()
     }
 
-    /// The errors as one expression, for a macro that stands where an expression stands.
+    /// Returns the errors as one expression, for a macro in expression position.
     ///
-    /// The last error has no semicolon: the block then has the type "error", which rustc accepts anywhere
-    /// without a second message.
+    /// The last error has no semicolon. The block then has the error type, which rustc accepts anywhere without another
+    /// message.
     pub(crate) fn into_expression(self) -> TokenStream {
         let mut errors: Vec<TokenStream> = self.0.iter().map(expression).collect();
         let last = errors.pop();
@@ -47,7 +47,7 @@ impl Errors {
     }
 }
 
-/// One error as an expression. A macro call with braces is a statement on its own, so it stands in parentheses.
+/// One error as an expression. A macro call with braces would be a statement, so it is put in parentheses.
 fn expression(error: &syn::Error) -> TokenStream {
     let call = error.to_compile_error();
     quote!((#call))

@@ -1,8 +1,8 @@
 //! The macros of `wdk-etw`. Use them through that crate, which documents them.
 //!
-//! Three steps, one module each: `parse` turns tokens into a raw tree with spans, `model` checks it against the grammar,
-//! the table of field types and every limit, `codegen` writes the expansion. Errors are collected on the way, so that one
-//! compilation reports all of them.
+//! There are three steps, with one module each: `parse` turns tokens into a raw tree with spans; `model` checks it
+//! against the grammar, the table of field types and every limit; `codegen` generates the expansion. Errors are
+//! collected on the way, so that one compilation reports all of them.
 #![forbid(unsafe_code)]
 
 mod codegen;
@@ -16,7 +16,7 @@ use crate::errors::Errors;
 use crate::model::{Event, EventKind, Provider};
 use crate::parse::{EventSyntax, ProviderSyntax};
 
-/// Defines a static provider; documented as `wdk_etw::define_provider!`.
+/// Defines a static provider. Documented as `wdk_etw::define_provider!`.
 #[proc_macro]
 pub fn define_provider(input: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
@@ -33,25 +33,25 @@ pub fn define_provider(input: TokenStream) -> TokenStream {
     output.into()
 }
 
-/// Writes an event; documented as `wdk_etw::write_event!`.
+/// Writes an event. Documented as `wdk_etw::write_event!`.
 #[proc_macro]
 pub fn write_event(input: TokenStream) -> TokenStream {
     event(input, EventSyntax::parse, EventKind::Single, codegen::write_event)
 }
 
-/// Writes the start of an activity; documented as `wdk_etw::start_activity!`.
+/// Writes the start of an activity. Documented as `wdk_etw::start_activity!`.
 #[proc_macro]
 pub fn start_activity(input: TokenStream) -> TokenStream {
     event(input, EventSyntax::parse, EventKind::Activity, codegen::start_activity)
 }
 
-/// Writes the stop of an activity; documented as `wdk_etw::stop_activity!`.
+/// Writes the stop of an activity. Documented as `wdk_etw::stop_activity!`.
 #[proc_macro]
 pub fn stop_activity(input: TokenStream) -> TokenStream {
     event(input, EventSyntax::parse_stop, EventKind::Stop, codegen::stop_activity)
 }
 
-/// The way of all event macros.
+/// The steps that all event macros have in common.
 fn event(
     input: TokenStream,
     parse: fn(proc_macro2::TokenStream, &mut Errors) -> Option<EventSyntax>,
@@ -66,7 +66,7 @@ fn event(
     }
 }
 
-/// The expansion; with `debug()` it is printed while the user's crate compiles.
+/// Returns the expansion. With `debug()`, also prints it while the user's crate is compiled.
 fn printed(expansion: proc_macro2::TokenStream, debug: bool) -> TokenStream {
     if debug {
         println!("{expansion}");

@@ -1,39 +1,40 @@
-//! Why a manifest was not compiled.
+//! Errors of compiling a manifest.
 
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
 use etw_manifest::manifest::ParseError;
 
-/// Why a manifest was not compiled. `Debug` shows the same text, because that is what a build script's `main` prints.
+/// The reason that a manifest could not be compiled. `Debug` prints the same text as `Display`, because a build
+/// script's `main` prints errors with `Debug`.
 #[non_exhaustive]
 pub enum Error {
-    /// The manifest has mistakes.
+    /// The manifest has errors.
     Mistakes {
-        /// The file; empty if there is none.
+        /// The file. Empty if the manifest did not come from a file.
         path: PathBuf,
-        /// The mistakes, in the order of the file.
+        /// The errors, in the order of the file.
         mistakes: Vec<ParseError>,
     },
-    /// Two parts would have one name in the generated module.
+    /// Two parts would have the same name in the generated module.
     SameName {
         /// The name.
         name: String,
-        /// What has it.
+        /// The parts with this name.
         parts: [String; 2],
     },
-    /// A language whose number is not known.
+    /// The language identifier of this culture is not known.
     UnknownCulture(String),
-    /// A file cannot be read or written.
+    /// A file could not be read or written.
     File {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// The system's reason.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// There is no `OUT_DIR`.
+    /// `OUT_DIR` is not set.
     NoBuildScript,
 }
 

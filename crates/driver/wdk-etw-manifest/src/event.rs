@@ -1,8 +1,8 @@
-//! The function of an event.
+//! Generates the function of an event.
 //!
-//! A field becomes a parameter; a field that is the length or the count of others does not, as their slices know it. Structures have types of
-//! their own ([`structure`]). What has no form in Rust (structures with members of variable size, arrays of text) is taken as the bytes of
-//! the payload.
+//! Each field becomes a parameter, except a field that is the length or the count of others: their slices have that
+//! number. Structures have their own types ([`structure`]). Fields without an equivalent in Rust (structures with
+//! members of variable size, arrays of strings) are passed as the bytes of the payload.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use crate::generate::{ATTRIBUTES, plain};
 use crate::names::snake;
 use crate::structure;
 
-/// The types of maps, by the maps' names.
+/// The types of maps, by the names of the maps.
 pub(crate) type Mapped = HashMap<String, String>;
 
-/// The types and functions of an event's structures.
+/// Returns the names of the types and functions for an event's structures.
 pub(crate) fn structures(provider: &Provider, event: &Event, function: &str, mapped: &Mapped) -> Vec<(String, String)> {
     let template = provider.templates.iter().find(|template| template.id == event.template);
     let fields = template.into_iter().flat_map(|template| &template.fields);
@@ -24,17 +24,17 @@ pub(crate) fn structures(provider: &Provider, event: &Event, function: &str, map
     typed.map(|field| structure::names(function, field)).collect()
 }
 
-/// The symbol of an event, or one by its number.
+/// Returns the symbol of an event, or a name made of its id and version if it has none.
 pub(crate) fn name(event: &Event) -> String {
     if event.symbol.is_empty() { format!("event_{}_v{}", event.id, event.version) } else { event.symbol.clone() }
 }
 
-/// What a field takes and how it is written.
+/// The parameter of a field, and how the field is written.
 struct Field {
     name: String,
-    /// The parameter's type; none for a field that follows from others.
+    /// The parameter's type; `None` for a field whose value follows from others.
     parameter: Option<String>,
-    /// Statements before the event is written.
+    /// Statements that run before the event is written.
     before: String,
     /// The descriptors.
     descriptors: Vec<String>,
@@ -42,7 +42,7 @@ struct Field {
 
 const INVALID_PARAMETER: &str = "return ::wdk_etw::NtStatus::InvalidParameter";
 
-/// Types of fixed size by the names of manifests: of one value, and of the values of an array.
+/// Types of fixed size: the name in manifests, the Rust type of a parameter, and the Rust type of an array element.
 pub(crate) const SCALARS: [(&str, &str, &str); 18] = [
     ("win:Int8", "i8", "i8"),
     ("win:UInt8", "u8", "u8"),
@@ -65,7 +65,7 @@ pub(crate) const SCALARS: [(&str, &str, &str); 18] = [
     ("trace:SizeT", "usize", "usize"),
 ];
 
-/// Appends the descriptor and the function.
+/// Appends the descriptor and the function of an event.
 pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, function: &str, mapped: &Mapped) {
     let numbers = provider.numbers(event);
     let constant = function.to_ascii_uppercase();
@@ -123,7 +123,7 @@ pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, functi
     code.push_str("    ])\n}\n\n");
 }
 
-/// Whether a field's value is a slice whose length a count or length field can follow.
+/// Returns whether a field's value is a slice whose length determines the value of a length or count field.
 fn is_slice(field: &Data, mapped: &Mapped) -> bool {
     let DataKind::Value { encoding, .. } = &field.kind else {
         return matches!(field.count, Size::Field(_)) && structure::is_typed(field, mapped);
@@ -136,7 +136,7 @@ fn is_slice(field: &Data, mapped: &Mapped) -> bool {
     }
 }
 
-/// The fields that have this one for their length or count.
+/// Returns the fields whose length or count this field is.
 fn users<'a>(field: &'a Data, fields: &'a [Data]) -> impl Iterator<Item = &'a Data> {
     let refers = |size: &Size| matches!(size, Size::Field(name) if *name == field.name);
     fields.iter().filter(move |other| refers(&other.count) || refers(&other.length))
@@ -191,12 +191,12 @@ fn field(function: &str, data: &Data, fields: &[Data], mapped: &Mapped) -> Field
         (Some((.., many)), Size::Fixed(count), _) => of(format!("&[{many}; {count}]"), String::new(), vec![slice]),
         (Some((.., many)), Size::Field(_), _) => of(format!("&[{many}]"), String::new(), vec![slice]),
         (None, Size::None, length) => text(&name, kind, length),
-        // Values of different sizes, one after the other.
+        // Values of different sizes, one after another.
         (None, ..) => of("&[u8]".to_owned(), String::new(), vec![slice]),
     }
 }
 
-/// A field that is the length or the count of others, which agree about it.
+/// Generates a field that is the length or the count of others. These must all have the same length.
 fn length(name: &str, kind: &str, users: &[&Data]) -> Field {
     let mut before = String::new();
     if let [first, others @ ..] = users {
@@ -211,7 +211,7 @@ fn length(name: &str, kind: &str, users: &[&Data]) -> Field {
     Field { name: name.to_owned(), parameter: None, before, descriptors: vec![format!("value_descriptor(&{name})")] }
 }
 
-/// Text and data of variable size.
+/// Generates text or data of variable size.
 fn text(name: &str, kind: &str, length: &Size) -> Field {
     let unit = if kind.contains("Unicode") { "u16" } else { "u8" };
     let mut before = String::new();
@@ -221,7 +221,7 @@ fn text(name: &str, kind: &str, length: &Size) -> Field {
         ("win:UnicodeString" | "win:AnsiString" | "win:Binary", Size::Fixed(count)) => {
             parameter = format!("&[{unit}; {count}]");
         }
-        // Terminated text: up to its NUL, and a NUL.
+        // Terminated text: the text up to its NUL, then a NUL.
         ("win:UnicodeString" | "win:AnsiString", Size::None) => {
             before = format!("    let {name} = ::wdk_etw::__private::until_nul({name});\n");
             descriptors.push(format!("value_descriptor(&0_{unit})"));

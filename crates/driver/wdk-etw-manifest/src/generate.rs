@@ -1,4 +1,4 @@
-//! The module of a manifest: provider, events, constants.
+//! Generates the module of a manifest: provider, events, constants.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,11 +9,11 @@ use crate::Error;
 use crate::event::{self, Mapped};
 use crate::names::{camel, screaming, snake};
 
-/// On every item: a driver uses a part of them, and the names and signatures are the manifest's.
+/// Attributes of every item: a driver may use only some of them, and names and signatures come from the manifest.
 pub(crate) const ATTRIBUTES: &str =
     "#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = \"made from a manifest\")]\n";
 
-/// The source of the module. Each provider of several has a module in it.
+/// Returns the source of the module. If there are several providers, each one has its own module in it.
 pub(crate) fn module(manifest: &Manifest) -> Result<String, Error> {
     let mut code = String::from("// Made from an instrumentation manifest by wdk-etw-manifest. Changes are lost.\n\n");
     if let [provider] = manifest.providers.as_slice() {
@@ -29,7 +29,7 @@ pub(crate) fn module(manifest: &Manifest) -> Result<String, Error> {
     Ok(code)
 }
 
-/// The names of a scope, each once.
+/// The names in a scope, each with the part that has it.
 #[derive(Default)]
 struct Names(HashMap<String, String>);
 
@@ -42,7 +42,7 @@ impl Names {
     }
 }
 
-/// Text for a documentation comment, in one line and without markup.
+/// Returns text for a doc comment, on one line and without markup.
 pub(crate) fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('`', "'")
@@ -54,7 +54,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
     names.add("PROVIDER", "the provider")?;
     let name = &provider.name;
     let guid = provider.guid.to_u128();
-    // A traits blob: its size, the name, a NUL. ETW does not need it, as the manifest is registered with the name.
+    // A traits blob: its size, the name, a NUL. ETW does not need it, because the registered manifest has the name.
     let size = u16::try_from(name.len() + 3).unwrap_or(u16::MAX).to_le_bytes();
     let traits = [&size, name.as_bytes(), &[0]].concat();
     let traits = traits.escape_ascii();
@@ -127,7 +127,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
     Ok(code)
 }
 
-/// A module of numbers.
+/// Generates a module of constants.
 fn constants(
     code: &mut String,
     (module, kind, title): (&str, &str, &str),
@@ -145,7 +145,7 @@ fn constants(
     Ok(())
 }
 
-/// A type for the values of a map.
+/// Generates a type for the values of a map.
 fn value_map(code: &mut String, map: &Map, name: &str) -> Result<(), Error> {
     let mut names = Names::default();
     let mut body = String::new();

@@ -1,11 +1,12 @@
-//! Instrumentation manifests for drivers, without Microsoft's message compiler: for a build script.
+//! Compiles instrumentation manifests for drivers in a build script, without Microsoft's message compiler.
 //!
-//! [`compile`] reads a `.man` file, checks it, and makes of it
+//! [`compile`] reads and checks a `.man` file. It generates
 //!
-//! - a module with the provider, a typed function for every event, and constants for keywords, channels, tasks, opcodes,
-//!   levels and the values of maps;
-//! - the resources by which Windows and decoders find what the events mean (`WEVT_TEMPLATE` and a message table for each
-//!   language), which the linker puts into the driver's image. Both Microsoft's linker and LLVM's take the file as it is.
+//! - a module with the provider, a typed function for every event, and constants for keywords, channels, tasks,
+//!   opcodes, levels and the values of maps;
+//! - the resources that Windows and decoders need to interpret the events (`WEVT_TEMPLATE` and a message table for each
+//!   language). The linker adds them to the driver's image. Both Microsoft's and LLVM's linker accept the file as it
+//!   is.
 //!
 //! The build script:
 //!
@@ -46,7 +47,7 @@ use etw_manifest::manifest::Manifest;
 
 pub use error::Error;
 
-/// What a manifest becomes.
+/// The result of compiling a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
     /// The module's source.
@@ -55,14 +56,15 @@ pub struct Compiled {
     pub resources: Vec<u8>,
 }
 
-/// Compiles a manifest, for the build script of the driver.
+/// Compiles a manifest in the build script of a driver.
 ///
-/// Writes `NAME.rs` and `NAME.res` to `OUT_DIR`, where `NAME` is the manifest's file name, and has the linker put the resources
-/// into the image. Without Windows as the target there is nothing to put them into, so that host tests can use the module, too.
+/// Writes `NAME.rs` and `NAME.res` to `OUT_DIR`, where `NAME` is the file name of the manifest without its extension,
+/// and makes the linker add the resources to the image. For targets other than Windows, the resources are not linked,
+/// so that tests on the host can use the module too.
 ///
 /// # Errors
 ///
-/// Every mistake of the manifest with its line, or why a file cannot be read or written.
+/// Returns every error in the manifest with its line, or the reason that a file could not be read or written.
 pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
     let manifest = manifest.as_ref();
     println!("cargo::rerun-if-changed={}", manifest.display());
@@ -86,7 +88,7 @@ pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Compiles the text of a manifest, for a build script that does the rest itself.
+/// Compiles the text of a manifest, for a build script that writes the files itself.
 ///
 /// ```
 /// let text = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events">
@@ -105,7 +107,7 @@ pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// Every mistake of the manifest with its line.
+/// Returns every error in the manifest with its line.
 pub fn compile_bytes(manifest: &[u8]) -> Result<Compiled, Error> {
     let manifest = Manifest::parse_checked(manifest).map_err(Error::mistakes)?;
     Ok(Compiled { code: generate::module(&manifest)?, resources: resource::file(&manifest)? })

@@ -1,6 +1,6 @@
-//! Names of a manifest as names in Rust.
+//! Converts names in a manifest to Rust names.
 
-/// Words that are no names in Rust, and those that generated functions use themselves.
+/// Rust keywords, and names that generated functions use themselves.
 const TAKEN: [&str; 54] = [
     "abstract", "activity", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
     "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
@@ -9,7 +9,8 @@ const TAKEN: [&str; 54] = [
     "yield", "core",
 ];
 
-/// The words of a name: parts between other characters, and where a small letter is followed by a large one.
+/// Splits a name into words, at characters that are neither letters nor digits and before an upper-case letter that
+/// starts a word.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let characters: Vec<char> = name.chars().collect();
@@ -35,23 +36,23 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Never empty, and never starts with a digit.
+/// Makes sure that a name is not empty and does not start with a digit.
 fn valid(name: String) -> String {
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) { format!("_{name}") } else { name }
 }
 
-/// For functions, parameters and modules.
+/// Returns a name for a function, parameter or module.
 pub(crate) fn snake(name: &str) -> String {
     let name = valid(words(name).join("_"));
     if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
 }
 
-/// For constants.
+/// Returns a name for a constant.
 pub(crate) fn screaming(name: &str) -> String {
     valid(words(name).join("_").to_ascii_uppercase())
 }
 
-/// For types.
+/// Returns a name for a type.
 pub(crate) fn camel(name: &str) -> String {
     let word = |word: &String| {
         let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));

@@ -1,4 +1,4 @@
-//! The resources of a manifest, as a `.res` file.
+//! Writes the resources of a manifest as a `.res` file.
 
 use etw_manifest::manifest::{Language, Manifest};
 use etw_manifest::wevt;
@@ -7,11 +7,11 @@ use crate::Error;
 
 /// `RT_MESSAGETABLE`.
 const MESSAGE_TABLE: u16 = 11;
-/// `MEMORY_MOVEABLE | MEMORY_PURE`, as resource compilers write it.
+/// `MEMORY_MOVEABLE | MEMORY_PURE`, the flags that resource compilers write.
 const MEMORY_FLAGS: u16 = 0x30;
 const ENGLISH: u16 = 0x409;
 
-/// Numbers of languages (`LANGID`) by the names that manifests use.
+/// Language identifiers (`LANGID`) by the names that manifests use.
 const CULTURES: [(&str, u16); 40] = [
     ("ar-SA", 0x401),
     ("bg-BG", 0x402),
@@ -61,11 +61,11 @@ enum Kind {
     Name(&'static str),
 }
 
-/// The `.res` file: `WEVT_TEMPLATE`, and a message table for each language.
+/// Returns the `.res` file: `WEVT_TEMPLATE`, and a message table for each language.
 pub(crate) fn file(manifest: &Manifest) -> Result<Vec<u8>, Error> {
     let (templates, texts) = wevt::write(manifest);
     let mut file = Vec::new();
-    // Every such file starts with an empty resource of type 0, by which it is known.
+    // Every `.res` file starts with an empty resource of type 0, which identifies the format.
     entry(&mut file, &Kind::Number(0), (0, 0, 0), &[]);
     entry(&mut file, &Kind::Name("WEVT_TEMPLATE"), (1, MEMORY_FLAGS, ENGLISH), &templates);
     let table = |language: Option<&Language>| {
@@ -91,7 +91,7 @@ fn language_number(culture: &str) -> Result<u16, Error> {
     known.map(|(_, number)| *number).ok_or_else(|| Error::UnknownCulture(culture.to_owned()))
 }
 
-/// A resource behind its header; both are filled up to multiples of four bytes.
+/// Appends a header and a resource. Both are padded to a multiple of four bytes.
 fn entry(file: &mut Vec<u8>, kind: &Kind, (name, flags, language): (u16, u16, u16), data: &[u8]) {
     let mut header = Vec::new();
     match kind {
@@ -100,7 +100,7 @@ fn entry(file: &mut Vec<u8>, kind: &Kind, (name, flags, language): (u16, u16, u1
     }
     header.extend([0xFFFF_u16, name].into_iter().flat_map(u16::to_le_bytes));
     header.resize(header.len().next_multiple_of(4), 0);
-    // Version of the data, flags, language; version and characteristics of the resource.
+    // Data version, flags, language; version and characteristics of the resource.
     header.extend(0_u32.to_le_bytes());
     header.extend([flags, language].into_iter().flat_map(u16::to_le_bytes));
     header.extend([0; 8]);

@@ -1,6 +1,7 @@
-//! Structures whose members all have a fixed size: a type without padding, and a function that makes a value of it.
+//! Generates structures whose members all have a fixed size: a type without padding, and a function that creates a
+//! value.
 //!
-//! A structure with a member of variable size has no type; the event takes its bytes.
+//! A structure with a member of variable size has no type. The event takes it as bytes.
 
 use std::fmt::Write as _;
 
@@ -10,10 +11,10 @@ use crate::event::{Mapped, SCALARS};
 use crate::generate::ATTRIBUTES;
 use crate::names::{camel, snake};
 
-/// Parts of the largest tuple that `wdk-etw` has; its last part can be another one.
+/// Maximum number of values in a tuple of `wdk-etw`. The last value can be another tuple.
 const MOST: usize = 8;
 
-/// A member: its parameter, and what is stored of it.
+/// A member: its parameter, and the type and value that are stored.
 struct Member {
     name: String,
     parameter: String,
@@ -21,7 +22,7 @@ struct Member {
     value: String,
 }
 
-/// The members of a structure that has a type.
+/// Returns the members of a structure, or `None` if it has no type.
 fn members(data: &Data, mapped: &Mapped) -> Option<Vec<Member>> {
     let DataKind::Struct(members) = &data.kind else { return None };
     members.iter().map(|member| self::member(member, mapped)).collect()
@@ -54,18 +55,18 @@ fn member(data: &Data, mapped: &Mapped) -> Option<Member> {
     }
 }
 
-/// Whether a structure has a type.
+/// Returns whether a structure has a type.
 pub(crate) fn is_typed(data: &Data, mapped: &Mapped) -> bool {
     members(data, mapped).is_some_and(|members| !members.is_empty())
 }
 
-/// The names of the type and of the function for a structure of an event.
+/// Returns the names of the type and of the function for a structure of an event.
 pub(crate) fn names(function: &str, data: &Data) -> (String, String) {
     let name = format!("{function}_{}", data.name);
     (camel(&name), snake(&name))
 }
 
-/// Appends the type and the function.
+/// Appends the type and the function of a structure.
 pub(crate) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapped) {
     let Some(members) = members(data, mapped) else { return };
     let (kind, make) = names(function, data);
@@ -85,7 +86,7 @@ pub(crate) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapp
     let _ = write!(code, ") -> {kind} {{\n    {value}\n}}\n\n");
 }
 
-/// Tuples of all parts: the last part of a full one is the next.
+/// Nests tuples: if there are too many members for one tuple, its last value is a tuple of the rest.
 fn nest(members: &[Member], part: fn(&Member) -> &String, tuple: fn(usize, &str) -> String) -> String {
     match members {
         [] => String::from("()"),

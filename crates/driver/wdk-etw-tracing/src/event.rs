@@ -2,47 +2,66 @@
 
 use tracing_core::Metadata;
 use wdk_etw::tracelogging::EventBuilder;
-use wdk_etw::{EventDataDescriptor, EventDescriptor, Guid, InType, Keyword, Mode, Opcode, OutType, Provider};
+use wdk_etw::{EventDataDescriptor, EventDescriptor, Guid, InType, Mode, OutType, Provider};
 
-use crate::level::etw_level;
 use crate::sites;
 use crate::values::{Shape, Values};
 
 /// Metadata that is not kept is encoded here.
 const METADATA_SIZE: usize = 512;
 
-/// The metadata of an event whose names do not fit, or contain a NUL: it says at least where it comes from.
-static TOO_LONG: &[u8] = b"\x12\0\0event\0target\0\x97\x23";
+/// The metadata of an event whose names do not fit, or contain a NUL: it says at least where it comes from, and counts its fields as cut.
+static TOO_LONG: &[u8] = b"\x17\0\0event\0target\0\x97\x23cut\0\x08";
 
-const _: () = assert!(TOO_LONG.len() == 0x12);
+const _: () = assert!(TOO_LONG.len() == 0x17);
 
-/// The ids of an event.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ids {
-    pub(crate) activity: Option<Guid>,
-    pub(crate) related: Option<Guid>,
+/// What an event is written with, beside its metadata and its values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header<'a> {
+    pub(crate) site: &'static Metadata<'static>,
+    pub(crate) descriptor: EventDescriptor,
+    pub(crate) activity: Option<&'a Guid>,
+    pub(crate) related: Option<&'a Guid>,
 }
 
 /// Writes an event of a call site.
-pub(crate) fn write<M: Mode>(
-    provider: &Provider<M>,
-    metadata: &'static Metadata<'static>,
-    keyword: Keyword,
-    opcode: Opcode,
-    ids: Ids,
-    values: &Values<M>,
-) -> M::Status {
+pub(crate) fn write<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values: &Values<M>) -> M::Status {
+    match sites::find(header.site, &values.shape) {
+        Some(encoded) => send(provider, header, encoded, values.bytes(), values.shape.cut),
+        None => write_new(provider, header, values),
+    }
+}
+
+/// The same for a call site of which nothing is kept yet. Apart, as it has a large buffer.
+#[cold]
+#[inline(never)]
+fn write_new<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values: &Values<M>) -> M::Status {
     let shape = &values.shape;
-    if let Some(encoded) = sites::find(metadata, shape) {
-        return send(provider, metadata, keyword, opcode, ids, encoded, values);
-    }
     let mut buffer = [0; METADATA_SIZE];
-    let encoded = encode(&mut buffer, metadata, shape);
+    let encoded = encode(&mut buffer, header.site, shape);
     if encoded.is_empty() {
-        return send(provider, metadata, keyword, opcode, ids, TOO_LONG, &Values::new());
+        let fields = u32::try_from(shape.fields().count()).unwrap_or(u32::MAX);
+        return send(provider, header, TOO_LONG, &[], shape.cut.saturating_add(fields));
     }
-    sites::keep(metadata, shape, encoded);
-    send(provider, metadata, keyword, opcode, ids, encoded, values)
+    sites::keep(header.site, shape, encoded);
+    send(provider, header, encoded, values.bytes(), shape.cut)
+}
+
+fn send<M: Mode>(provider: &Provider<M>, header: &Header<'_>, encoded: &[u8], values: &[u8], cut: u32) -> M::Status {
+    let target = header.site.target();
+    // A path of modules is not as long as this.
+    let (length, target) = u16::try_from(target.len()).map_or((0, ""), |length| (length, target));
+    let length = length.to_le_bytes();
+    let cut_bytes = cut.to_le_bytes();
+    let data = [
+        provider.traits_descriptor(),
+        EventDataDescriptor::event_metadata(encoded),
+        EventDataDescriptor::new(values),
+        EventDataDescriptor::new(&length),
+        EventDataDescriptor::new(target.as_bytes()),
+        EventDataDescriptor::new(if cut == 0 { &[] } else { &cut_bytes }),
+    ];
+    provider.write_wanted(&header.descriptor, header.activity, header.related, &data)
 }
 
 /// The metadata of a call site for events of `shape`; empty if it is too long.
@@ -58,34 +77,4 @@ fn encode<'a>(buffer: &'a mut [u8], metadata: &Metadata<'_>, shape: &Shape) -> &
         builder = builder.field("cut", InType::U32, OutType::Default, 0, b"");
     }
     builder.finish().map_or(&[], |(metadata, _)| metadata)
-}
-
-fn send<M: Mode>(
-    provider: &Provider<M>,
-    metadata: &'static Metadata<'static>,
-    keyword: Keyword,
-    opcode: Opcode,
-    ids: Ids,
-    encoded: &[u8],
-    values: &Values<M>,
-) -> M::Status {
-    let descriptor = EventDescriptor { opcode, ..EventDescriptor::new(etw_level(*metadata.level()), keyword) };
-    let target = metadata.target();
-    // A path of modules is not as long as this.
-    let target = target.get(..target.len().min(usize::from(u16::MAX))).unwrap_or_default();
-    let length = u16::try_from(target.len()).unwrap_or_default().to_le_bytes();
-    let cut = values.shape.cut.to_le_bytes();
-    provider.write(
-        &descriptor,
-        ids.activity.as_ref(),
-        ids.related.as_ref(),
-        &[
-            provider.traits_descriptor(),
-            EventDataDescriptor::event_metadata(encoded),
-            EventDataDescriptor::new(values.bytes()),
-            EventDataDescriptor::new(&length),
-            EventDataDescriptor::new(target.as_bytes()),
-            EventDataDescriptor::new(if values.shape.cut == 0 { &[] } else { &cut }),
-        ],
-    )
 }

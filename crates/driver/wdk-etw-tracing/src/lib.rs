@@ -59,7 +59,8 @@
 //! its pool is checked then: so make [`ImageAllocator`] the driver's allocator, which has these bytes in the image.
 //!
 //! Values of an event are put into a buffer of [`VALUES_SIZE`] bytes on the stack; text that is too long is cut and ends with `…`, and fields without
-//! room are counted in a last field `cut`. An event needs about 3 KiB of stack.
+//! room are counted in a last field `cut`. If the names of an event are longer than 500 bytes, or contain a NUL, it has the name `event`, and all of
+//! its fields are counted there. An event needs about 2 KiB of stack.
 //!
 //! What is formatted may trace itself: that works four levels deep on a thread, interrupts included. What is deeper is written with
 //! `…` in place of its text.

@@ -6,9 +6,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use tracing_core::span::{Attributes, Current, Id, Record};
 use tracing_core::subscriber::Interest;
 use tracing_core::{Dispatch, Event, LevelFilter, Metadata, Subscriber, dispatcher};
-use wdk_etw::{Guid, Kernel, Keyword, Mode, Opcode, Provider, Status, write_event};
+use wdk_etw::{EventDescriptor, Guid, Kernel, Keyword, Mode, Opcode, Provider, Status, write_event};
 
-use crate::event::{Ids, write};
+use crate::event::{Header, write};
 use crate::level::{etw_level, filter, follow, set};
 use crate::values::Values;
 use crate::{allocator, spans};
@@ -183,17 +183,29 @@ impl<M: Mode> EtwTracing<M> {
         self.targets.iter().find(own).map_or(self.keyword, |(_, keyword)| Keyword::from_bits(*keyword))
     }
 
-    fn wants(&self, metadata: &Metadata<'_>) -> bool {
-        self.provider.enabled_at_run_time(etw_level(*metadata.level()), self.keyword(metadata.target()))
+    /// The descriptor of a call site's events, if a session wants them.
+    fn wanted(&self, metadata: &Metadata<'_>, opcode: Opcode) -> Option<EventDescriptor> {
+        let (level, keyword) = (etw_level(*metadata.level()), self.keyword(metadata.target()));
+        let is_wanted = self.provider.enabled_at_run_time(level, keyword);
+        is_wanted.then(|| EventDescriptor { opcode, ..EventDescriptor::new(level, keyword) })
     }
 
-    /// Writes an event of a call site, if a session wants it.
-    fn write(&self, metadata: &'static Metadata<'static>, opcode: Opcode, ids: Ids, values: &Values<M>) {
-        let keyword = self.keyword(metadata.target());
-        if self.provider.enabled_at_run_time(etw_level(*metadata.level()), keyword) {
-            // A failure to trace is not the failure of what traces.
-            let _ = write(self.provider, metadata, keyword, opcode, ids, values);
-        }
+    /// Writes an event of a call site with the values that `record` puts in, if a session wants it.
+    fn write(
+        &self,
+        site: &'static Metadata<'static>,
+        opcode: Opcode,
+        activity: Option<&Guid>,
+        related: Option<&Guid>,
+        record: impl FnOnce(&mut Values<M>),
+    ) {
+        let Some(descriptor) = self.wanted(site, opcode) else {
+            return;
+        };
+        let mut values = Values::new();
+        record(&mut values);
+        // A failure to trace is not the failure of what traces.
+        let _ = write(self.provider, &Header { site, descriptor, activity, related }, &values);
     }
 }
 
@@ -211,13 +223,14 @@ struct Handle<M: Mode>(&'static EtwTracing<M>);
 const _: () = assert!(size_of::<Handle<Kernel>>() == size_of::<usize>(), "the image's memory is for this size");
 
 impl<M: Mode> Subscriber for Handle<M> {
-    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
-        // Sessions come and go, and the level alone is checked before.
-        Interest::sometimes()
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        // Asked again whenever sessions change (`follow`). A call site that is new while they do may be told the older state, which must
+        // not be final: after `sometimes` it asks `enabled`, after `always` `event` looks once more.
+        if self.0.wanted(metadata, Opcode::Info).is_some() { Interest::always() } else { Interest::sometimes() }
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        self.0.wants(metadata)
+        self.0.wanted(metadata, Opcode::Info).is_some()
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -231,13 +244,9 @@ impl<M: Mode> Subscriber for Handle<M> {
             write_event!(provider, "SpanLost", level(Warning), str8("name", metadata.name()));
             return spans::lost();
         };
-        let ids = Ids {
-            activity: Some(self.0.guid(&id)),
-            related: attributes.parent().and_then(|parent| self.0.activity(parent)),
-        };
-        let mut values = Values::new();
-        attributes.record(&mut values);
-        self.0.write(metadata, Opcode::Start, ids, &values);
+        let activity = self.0.guid(&id);
+        let related = attributes.parent().and_then(|parent| self.0.activity(parent));
+        self.0.write(metadata, Opcode::Start, Some(&activity), related.as_ref(), |values| attributes.record(values));
         id
     }
 
@@ -245,27 +254,19 @@ impl<M: Mode> Subscriber for Handle<M> {
         let Some(metadata) = spans::metadata(span) else {
             return;
         };
-        let mut values = Values::new();
-        record.record(&mut values);
-        self.0.write(metadata, Opcode::Info, Ids { activity: Some(self.0.guid(span)), related: None }, &values);
+        self.0.write(metadata, Opcode::Info, Some(&self.0.guid(span)), None, |values| record.record(values));
     }
 
     fn record_follows_from(&self, span: &Id, follows: &Id) {
         let (Some(metadata), related) = (spans::metadata(span), self.0.activity(follows)) else {
             return;
         };
-        let ids = Ids { activity: Some(self.0.guid(span)), related };
-        self.0.write(metadata, Opcode::Info, ids, &Values::new());
+        self.0.write(metadata, Opcode::Info, Some(&self.0.guid(span)), related.as_ref(), |_| ());
     }
 
     fn event(&self, event: &Event<'_>) {
-        if !self.0.wants(event.metadata()) {
-            return;
-        }
         let activity = event.parent().and_then(|parent| self.0.activity(parent));
-        let mut values = Values::new();
-        event.record(&mut values);
-        self.0.write(event.metadata(), Opcode::Info, Ids { activity, related: None }, &values);
+        self.0.write(event.metadata(), Opcode::Info, activity.as_ref(), None, |values| event.record(values));
     }
 
     /// There is no current span in the kernel: events name the one they belong to.
@@ -283,11 +284,11 @@ impl<M: Mode> Subscriber for Handle<M> {
     }
 
     fn try_close(&self, id: Id) -> bool {
-        let ids = Ids { activity: self.0.activity(&id), related: None };
+        let activity = self.0.activity(&id);
         let Some(metadata) = spans::close(&id) else {
             return false;
         };
-        self.0.write(metadata, Opcode::Stop, ids, &Values::new());
+        self.0.write(metadata, Opcode::Stop, activity.as_ref(), None, |_| ());
         true
     }
 }

@@ -4,8 +4,8 @@ use core::fmt;
 
 use tracing_core::Field;
 use tracing_core::field::Visit;
-use wdk_etw::__private::Formatting;
-use wdk_etw::{FixedText, InType, Mode, OutType};
+use wdk_etw::__private::{FixedBytes, Formatting};
+use wdk_etw::{InType, Mode, OutType};
 
 /// Bytes of all values of an event.
 ///
@@ -25,6 +25,7 @@ const CUT: &str = "\u{2026}";
 
 /// How a value is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Kind {
     I64,
     U64,
@@ -35,6 +36,20 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    const BITS: u32 = 3;
+
+    /// The kind in the lower bits of a byte.
+    const fn from_bits(bits: u8) -> Self {
+        match bits & ((1 << Self::BITS) - 1) {
+            0 => Self::I64,
+            1 => Self::U64,
+            2 => Self::F64,
+            3 => Self::Bool,
+            4 => Self::Text,
+            _ => Self::Bytes,
+        }
+    }
+
     /// What the metadata says of it.
     pub(crate) const fn types(self) -> (InType, OutType) {
         match self {
@@ -49,32 +64,28 @@ impl Kind {
 }
 
 /// Which fields an event has, in their order, and how they are encoded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
-    fields: [Option<(u8, Kind)>; FIELDS],
+    /// A field's kind, and above it its index in the call site's set. Those that are not used are 0, so that shapes are compared as a whole.
+    fields: [u8; FIELDS],
     used: usize,
     /// How many fields had no room.
     pub(crate) cut: u32,
 }
 
-impl PartialEq for Shape {
-    fn eq(&self, other: &Self) -> bool {
-        self.used == other.used && self.cut == other.cut && self.fields().eq(other.fields())
-    }
-}
-
 impl Shape {
-    pub(crate) const EMPTY: Self = Self { fields: [None; FIELDS], used: 0, cut: 0 };
+    const EMPTY: Self = Self { fields: [0; FIELDS], used: 0, cut: 0 };
 
     /// The fields: their indices in the call site's set, and their kinds.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (usize, Kind)> {
-        self.fields.iter().take(self.used).flatten().map(|(index, kind)| (usize::from(*index), *kind))
+        let fields = self.fields.iter().take(self.used);
+        fields.map(|field| (usize::from(field >> Kind::BITS), Kind::from_bits(*field)))
     }
 
     fn push(&mut self, index: usize, kind: Kind) -> bool {
-        match (self.fields.get_mut(self.used), u8::try_from(index)) {
+        match (self.fields.get_mut(self.used), u8::try_from(index << Kind::BITS)) {
             (Some(place), Ok(index)) => {
-                *place = Some((index, kind));
+                *place = index | kind as u8;
                 self.used += 1;
                 true
             }
@@ -83,51 +94,44 @@ impl Shape {
     }
 }
 
+const _: () = assert!((FIELDS - 1) << Kind::BITS <= u8::MAX as usize, "a field is one byte");
+
 /// Collects the values of an event.
 pub(crate) struct Values<M: Mode> {
-    bytes: [u8; VALUES_SIZE],
-    used: usize,
+    payload: FixedBytes<VALUES_SIZE>,
     pub(crate) shape: Shape,
     leave: Option<Formatting<M>>,
 }
 
 impl<M: Mode> Values<M> {
     pub(crate) const fn new() -> Self {
-        Self { bytes: [0; VALUES_SIZE], used: 0, shape: Shape::EMPTY, leave: None }
+        Self { payload: FixedBytes::new(), shape: Shape::EMPTY, leave: None }
     }
 
     /// The payload.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.used).unwrap_or_default()
+        self.payload.as_slice()
     }
 
-    fn scalar(&mut self, field: &Field, kind: Kind, value: &[u8]) {
-        if !(self.fits(value.len()) && self.shape.push(field.index(), kind)) {
+    /// Enters a field whose value has `size` bytes; returns whether there is room for it.
+    fn enter(&mut self, field: &Field, kind: Kind, size: usize) -> bool {
+        let is_in = size <= self.payload.room() && self.shape.push(field.index(), kind);
+        if !is_in {
             self.shape.cut = self.shape.cut.saturating_add(1);
-            return;
         }
-        self.append(value);
+        is_in
+    }
+
+    fn scalar<const N: usize>(&mut self, field: &Field, kind: Kind, value: [u8; N]) {
+        if self.enter(field, kind, N) {
+            self.payload.append(&value);
+        }
     }
 
     fn counted(&mut self, field: &Field, kind: Kind, value: &[u8]) {
-        let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
-        if !(self.fits(size_of::<u16>() + value.len()) && self.shape.push(field.index(), kind)) {
-            self.shape.cut = self.shape.cut.saturating_add(1);
-            return;
-        }
-        self.append(&length.to_le_bytes());
-        self.append(value);
-    }
-
-    fn fits(&self, size: usize) -> bool {
-        self.used.checked_add(size).is_some_and(|end| end <= VALUES_SIZE)
-    }
-
-    /// Appends bytes that fit.
-    fn append(&mut self, value: &[u8]) {
-        if let Some(place) = self.bytes.get_mut(self.used..).and_then(|free| free.get_mut(..value.len())) {
-            place.copy_from_slice(value);
-            self.used += value.len();
+        if self.enter(field, kind, size_of::<u16>() + value.len()) {
+            self.payload.append(&u16::try_from(value.len()).unwrap_or(u16::MAX).to_le_bytes());
+            self.payload.append(value);
         }
     }
 
@@ -137,33 +141,31 @@ impl<M: Mode> Values<M> {
         }
         if self.leave.is_none() {
             self.counted(field, Kind::Text, CUT.as_bytes());
-            return;
+        } else if self.enter(field, Kind::Text, size_of::<u16>() + CUT.len()) {
+            self.payload.counted_text(TEXT_SIZE, arguments);
         }
-        let mut text = FixedText::<TEXT_SIZE>::new();
-        let text = text.format(arguments);
-        self.counted(field, Kind::Text, text.as_bytes());
     }
 }
 
 impl<M: Mode> Visit for Values<M> {
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.scalar(field, Kind::I64, &value.to_le_bytes());
+        self.scalar(field, Kind::I64, value.to_le_bytes());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.scalar(field, Kind::U64, &value.to_le_bytes());
+        self.scalar(field, Kind::U64, value.to_le_bytes());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.scalar(field, Kind::F64, &value.to_le_bytes());
+        self.scalar(field, Kind::F64, value.to_le_bytes());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.scalar(field, Kind::Bool, &[u8::from(value)]);
+        self.scalar(field, Kind::Bool, [u8::from(value)]);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        if self.fits(size_of::<u16>() + value.len()) {
+        if size_of::<u16>() + value.len() <= self.payload.room() {
             self.counted(field, Kind::Text, value.as_bytes());
         } else {
             // Cut as formatted text is.

@@ -247,7 +247,8 @@ fn what_is_too_long_is_cut_and_marked() {
     let values = fields(&events[0]);
     assert!(values[0].starts_with("first=é") && values[0].ends_with('…'), "{values:?}");
     assert_eq!(values[1], "second=1");
-    assert_eq!(values[2], "fifth=2");
+    // What was left of the buffer; the others have no room.
+    assert!(values[2].starts_with("third=\"é") && values[2].ends_with('…'), "{values:?}");
     assert_eq!(values.last().map(String::as_str), Some("cut=2"), "{values:?}");
 }
 

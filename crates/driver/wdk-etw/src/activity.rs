@@ -16,7 +16,8 @@ use crate::provider::Provider;
 impl<M: Mode> Provider<M> {
     /// Creates an activity id, unique on this machine until it restarts.
     ///
-    /// Answers the zero GUID where the system refuses, which it does not do for this operation. Needs no registration.
+    /// Returns the zero GUID if the system returns an error, which it does not do for this operation. The provider does
+    /// not have to be registered.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -34,7 +35,7 @@ impl<M: Mode> Provider<M> {
     }
 }
 
-/// What a scope can carry to its stop event: `()`, a status or a number.
+/// The result that a scope can store for its stop event: `()`, a status or a number.
 ///
 /// [`start_activity!`](crate::start_activity) chooses it by its option `result`. This trait is sealed.
 ///
@@ -45,14 +46,15 @@ impl<M: Mode> Provider<M> {
 /// assert_eq!(<NtStatus as ActivityResult>::INITIAL, NtStatus::Unsuccessful);
 /// ```
 pub trait ActivityResult: sealed::Payload + Copy + fmt::Debug + Send + Sync + 'static {
-    /// The result of a scope that ends without one, by an early return for example: a failure, or 0 of a number.
+    /// The result of a scope that ends without one, for example by an early return: a failure status, or 0 for a
+    /// number.
     const INITIAL: Self;
 }
 
 mod sealed {
     use crate::event::packed::Scalar;
 
-    /// What the payload of a stop event has of a result.
+    /// The payload of a stop event's result.
     pub trait Payload {
         /// The bytes.
         type Bytes: Scalar;
@@ -91,7 +93,7 @@ results! {
     u64 as u64 = 0, value => value;
 }
 
-/// An activity under way: made by [`start_activity!`](crate::start_activity), which writes the start event.
+/// An activity in progress. [`start_activity!`](crate::start_activity) creates it and writes the start event.
 ///
 /// Pass [`id`](Self::id) to the events of the activity (`activity_id(scope.id())`) and to the start of nested ones
 /// (`related_id(scope.id())`). The activity ends once, with an event of the same name, level and keyword and opcode `Stop`:
@@ -138,7 +140,7 @@ pub struct ActivityScope<M: Mode = Kernel, R: ActivityResult = ()> {
     result: R,
 }
 
-/// What is left of a scope when its stop event is written.
+/// The parts of a scope that are needed to write its stop event.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Stop<M: Mode, B> {
@@ -149,7 +151,7 @@ pub struct Stop<M: Mode, B> {
 }
 
 impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
-    /// An active scope with a new id; `stop` is what its end writes.
+    /// Creates an active scope with a new id. `stop` is the event that its end writes.
     #[doc(hidden)]
     pub fn active(provider: &'static Provider<M>, stop: &'static Event) -> Self {
         Self { provider, stop: Some(stop), id: provider.new_activity_id(), result: R::INITIAL }
@@ -215,8 +217,8 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         self.write_stop()
     }
 
-    /// Gives up the scope without a stop event, and returns the id: for work whose end another component traces. `None` if
-    /// the scope is inactive.
+    /// Ends the scope without a stop event and returns the id, for work whose end another component traces. Returns
+    /// `None` if the scope is inactive.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -234,14 +236,14 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         self.stop.take().map(|_| self.id)
     }
 
-    /// Whether `stop_activity!` has something to write.
+    /// Returns whether `stop_activity!` has an event to write.
     #[doc(hidden)]
     #[inline]
     pub fn wants_stop(&self) -> bool {
         self.stop.is_some_and(|stop| is_wanted(self.provider, stop))
     }
 
-    /// The end of a scope that has nothing to write.
+    /// Ends a scope that has nothing to write.
     #[doc(hidden)]
     #[inline]
     pub fn leave(mut self) -> M::Status {
@@ -249,7 +251,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         M::Status::SUCCESS
     }
 
-    /// What `stop_activity!` needs to write the stop event.
+    /// Returns what `stop_activity!` needs to write the stop event.
     #[doc(hidden)]
     #[inline]
     pub fn into_stop(mut self) -> Option<Stop<M, R::Bytes>> {
@@ -266,8 +268,8 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     }
 }
 
-/// Whether some session wants a stop event. The event is known at run time only, so this is no test of constants; out of line, as scopes
-/// are inactive more often than not.
+/// Returns whether a session has the stop event enabled. The event is known only at run time, so this test cannot use
+/// constants. It is not inlined, because most scopes are inactive.
 #[cold]
 #[inline(never)]
 fn is_wanted<M: Mode>(provider: &Provider<M>, stop: &Event) -> bool {
@@ -293,8 +295,9 @@ fn write_stop<M: Mode, R: ActivityResult>(
 
 /// # Results
 ///
-/// For scopes that were started with `result(ntstatus("Status"))` or another type of [`ActivityResult`]. Until a result is
-/// set it is [`ActivityResult::INITIAL`], which of a status is a failure: an early return is not taken for a success.
+/// For scopes that were started with `result(ntstatus("Status"))` or another type of [`ActivityResult`]. Until a result
+/// is set, it is [`ActivityResult::INITIAL`]. For a status that is a failure, so an early return does not look like a
+/// success.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -326,7 +329,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         self.result
     }
 
-    /// Sets what the stop event says of how the work ended.
+    /// Sets the result that the stop event will have.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -382,7 +385,7 @@ impl<M: Mode, R: ActivityResult + Status> ActivityScope<M, R> {
     ///
     /// # Errors
     ///
-    /// That of `outcome`; a failure to trace is ignored.
+    /// Returns the error of `outcome`. A failure to write the stop event is ignored.
     ///
     /// # IRQL
     ///

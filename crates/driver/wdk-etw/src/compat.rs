@@ -19,6 +19,9 @@
 //! assert_eq!(status, 0);
 //! assert!(MY_PROVIDER.raw_meta().ends_with(b"MyCompany.MyDriver\0"));
 //! let activity = tlg::Provider::create_activity_id();
+//! if tlg::provider_enabled!(MY_PROVIDER, tlg::Level::Verbose, 0x10) {
+//!     // What only a verbose event needs. New code asks `MY_PROVIDER.enabled(…)`.
+//! }
 //! tlg::write_event!(MY_PROVIDER, "Started", activity_id(activity.as_bytes_raw()));
 //! tlg::write_event!(MY_PROVIDER, "MyEvent", u32("Value", &5), related_id(tlg::Provider::guid_from_name("Other").as_bytes_raw()));
 //! assert_eq!(MY_PROVIDER.unregister(), 0);
@@ -44,8 +47,9 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use etw_types::EventFilterDescriptor;
 
 pub use crate::__compat_define_provider as define_provider;
+pub use crate::__compat_provider_enabled as provider_enabled;
 pub use crate::{Channel, Guid, InType, Level, Opcode, OutType};
-pub use crate::{provider_enabled, win_filetime_from_systemtime, write_event};
+pub use crate::{win_filetime_from_systemtime, write_event};
 
 use crate::{EnableRequest, Kernel};
 
@@ -114,7 +118,7 @@ impl Provider {
     ///
     /// As for [`wdk_etw::Provider::register`](crate::Provider::register).
     pub unsafe fn register(&'static self) -> u32 {
-        // SAFETY: the same contract.
+        // SAFETY: this function has the same contract.
         unsafe { self.inner.register() }.as_int()
     }
 
@@ -131,7 +135,7 @@ impl Provider {
         self.context.store(context, Ordering::Relaxed);
         self.callback.store(callback as *mut (), Ordering::Release);
         let this = ptr::from_ref(self).expose_provenance();
-        // SAFETY: the same contract.
+        // SAFETY: this function has the same contract.
         unsafe { self.inner.register_with_callback(on_enable, this) }.as_int()
     }
 
@@ -145,7 +149,7 @@ impl Provider {
     }
 }
 
-/// Hands a request on, in the form that `tracelogging` has.
+/// Passes a request on with the signature that `tracelogging` uses.
 fn on_enable(request: &EnableRequest<'_>) {
     let provider = ptr::with_exposed_provenance::<Provider>(request.context());
     // SAFETY: the context is the static provider that was registered with this callback.
@@ -153,7 +157,7 @@ fn on_enable(request: &EnableRequest<'_>) {
         return;
     };
     let callback = provider.callback.load(Ordering::Acquire);
-    // SAFETY: null is `None`; everything else was made from such a callback.
+    // SAFETY: null is `None`; any other value was a callback of this type.
     let callback = unsafe { core::mem::transmute::<*mut (), Option<ProviderEnableCallback>>(callback) };
     let Some(callback) = callback else {
         return;
@@ -200,4 +204,15 @@ macro_rules! __compat_define_provider {
             $crate::compat::Provider::new(&__WDK_ETW_PROVIDER)
         };
     };
+}
+
+/// `provider_enabled!(PROVIDER, level, keyword)` with constants: [`wdk_etw::Provider::enabled`](crate::Provider::enabled).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __compat_provider_enabled {
+    ($provider:path, $level:expr, $keyword:expr $(,)?) => {{
+        const __WDK_ETW_LEVEL: $crate::Level = $level;
+        const __WDK_ETW_KEYWORD: ::core::primitive::u64 = $keyword;
+        $provider.enabled(__WDK_ETW_LEVEL, __WDK_ETW_KEYWORD)
+    }};
 }

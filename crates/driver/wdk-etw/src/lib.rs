@@ -20,6 +20,22 @@
 //! PROVIDER.unregister();
 //! ```
 //!
+//! # Where to begin
+//!
+//! | to | use |
+//! |---|---|
+//! | define a provider; register it | [`define_provider!`]; [`Provider::register`], [`Provider::register_scoped`] |
+//! | write an event | [`write_event!`] |
+//! | skip work that only an event needs | [`Provider::enabled`] |
+//! | relate the events of a request | [`start_activity!`], [`stop_activity!`], [`ActivityScope`] |
+//! | be told when sessions come and go, or ask for state | [`Provider::register_with_callback`], [`EnableRequest`] |
+//! | write events of a manifest | the crate `wdk-etw-manifest`, or [`Provider::write`] with an [`EventDescriptor`] |
+//! | write events that are known only at run time | [`tracelogging::EventBuilder`], [`Provider::write_built`] |
+//! | name a provider at run time | [`ProviderBuffer`] |
+//! | format text without memory of its own | [`FixedText`] |
+//! | trace with `log` or `tracing` | the crates `wdk-etw-log` and `wdk-etw-tracing` |
+//! | move over from `tracelogging` | [`compat`] |
+//!
 //! # Kernel and user mode
 //!
 //! [`Provider<Kernel>`](Kernel), the default, calls `Etw*` and returns [`NtStatus`]; [`Provider<User>`](User) calls

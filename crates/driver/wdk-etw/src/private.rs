@@ -1,6 +1,6 @@
-//! What the macros' expansions call. Not for use by hand, and free to change in any version.
+//! Functions and types that the macros' expansions use. Do not use them directly: they can change in any version.
 //!
-//! Owns nothing of its own but glue: every item is a re-export, or turns a checked model into a constant.
+//! This module only connects other parts: every item is a re-export or turns a checked model into a constant.
 
 pub use etw_types::tracelogging::{
     Piece, filetime_from_duration_after_1970, filetime_from_duration_before_1970, filetime_from_time32,
@@ -18,6 +18,7 @@ pub use crate::event::stop::{StopMetadata, stop_metadata_size};
 pub use crate::event::text::{byte_count, element_count, elements, sid, until_nul, utf8, utf16};
 pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, id_bytes, ntstatus, reference, value};
 
+pub use crate::format::bytes::FixedBytes;
 pub use crate::format::guard::Formatting;
 
 use etw_types::tracelogging::encode_pieces;
@@ -28,7 +29,7 @@ use crate::{ActivityResult, ActivityScope, Mode, Provider, Status};
 ///
 /// # Panics
 ///
-/// Where it is larger than 65535 bytes; in a constant that is a compile error.
+/// Panics if it is larger than 65535 bytes. In a constant, that is a compile error.
 #[must_use]
 #[expect(clippy::panic, reason = "evaluated in constants only")]
 pub const fn metadata<const N: usize>(pieces: &[Piece<'_>]) -> [u8; N] {
@@ -38,20 +39,20 @@ pub const fn metadata<const N: usize>(pieces: &[Piece<'_>]) -> [u8; N] {
     }
 }
 
-/// The provider that a macro was given. Its parameter is where anything else is refused, once.
+/// Returns the provider that a macro received. The parameter's type makes anything else a single compile error.
 #[must_use]
 #[inline(always)]
 pub const fn provider<M: Mode>(provider: &Provider<M>) -> &Provider<M> {
     provider
 }
 
-/// The scope that a macro was given. Its parameter is where anything else is refused, once.
+/// Returns the scope that a macro received. The parameter's type makes anything else a single compile error.
 #[inline(always)]
 pub const fn scope<M: Mode, R: ActivityResult>(scope: ActivityScope<M, R>) -> ActivityScope<M, R> {
     scope
 }
 
-/// The status of an event that no session wants.
+/// Returns the status of an event that is not enabled.
 #[must_use]
 #[inline(always)]
 pub const fn success<M: Mode>(_provider: &Provider<M>) -> M::Status {

@@ -4,14 +4,14 @@ use wdk_sys::{ANSI_STRING, UNICODE_STRING};
 
 use crate::{RawAnsiString, RawUnicodeString};
 
-// SAFETY: the fields are handed out as they are.
+// SAFETY: the fields are returned unchanged.
 unsafe impl RawUnicodeString for UNICODE_STRING {
     fn raw_parts(&self) -> (*const u16, u16) {
         (self.Buffer.cast_const(), self.Length)
     }
 }
 
-// SAFETY: the fields are handed out as they are.
+// SAFETY: the fields are returned unchanged.
 unsafe impl RawAnsiString for ANSI_STRING {
     fn raw_parts(&self) -> (*const u8, u16) {
         (self.Buffer.cast_const().cast(), self.Length)

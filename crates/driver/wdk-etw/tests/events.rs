@@ -4,9 +4,7 @@ use std::cell::Cell;
 
 use etw_engine::{CapturedEvent, Enable, Session};
 use etw_symbols::{Entered, Host};
-use wdk_etw::{
-    Guid, Level, Mode, NtStatus, Opcode, Provider, define_provider, provider_enabled, start_activity, write_event,
-};
+use wdk_etw::{Guid, Level, Mode, NtStatus, Opcode, Provider, define_provider, start_activity, write_event};
 
 /// A provider under a session of its own, on a host of its own; unregistered at the end.
 struct Traced {
@@ -49,7 +47,7 @@ fn a_disabled_event_evaluates_no_field() {
     };
     // Not registered.
     assert_eq!(write_event!(PROVIDER, "Event", u32("Field", value())), NtStatus::Success);
-    assert!(!provider_enabled!(PROVIDER, Level::Critical, 1));
+    assert!(!PROVIDER.enabled(Level::Critical, 1));
 
     let traced = Traced::new(&PROVIDER, Level::Warning);
     // Level and keyword of no interest.
@@ -60,7 +58,7 @@ fn a_disabled_event_evaluates_no_field() {
     assert!(traced.events().is_empty());
 
     assert_eq!(write_event!(PROVIDER, "Event", level(Error), u32("Field", value())), NtStatus::Success);
-    assert!(provider_enabled!(PROVIDER, Level::Warning, 1));
+    assert!(PROVIDER.enabled(Level::Warning, 1));
     assert_eq!(evaluated.get(), 1);
     assert_eq!(traced.events().len(), 1);
 }

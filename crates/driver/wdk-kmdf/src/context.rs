@@ -1,4 +1,4 @@
-//! A value of the driver's own type behind a device.
+//! The context of a device: a value of a type that the driver defines.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -13,17 +13,17 @@ use super::size_field;
 ///
 /// # Safety
 ///
-/// `INFO` returns a description that was made for this type, and for no other.
+/// `INFO` must return a description that was created for this type and for no other.
 pub unsafe trait Context: Sync + Sized + 'static {
-    /// How the framework knows this type.
+    /// Returns the description of this type for the framework.
     const INFO: fn() -> &'static ContextInfo;
 }
 
-/// Makes a type a [`Context`]: `context!(MyDevice, c"MyDevice");`.
+/// Implements [`Context`] for a type: `context!(MyDevice, c"MyDevice");`.
 #[macro_export]
 macro_rules! context {
     ($context:ty, $name:literal) => {
-        // SAFETY: the static below is made for this type, and nobody else can name it.
+        // SAFETY: the static below describes this type, and no other code can name it.
         unsafe impl $crate::Context for $context {
             const INFO: fn() -> &'static $crate::ContextInfo = || {
                 static INFO: $crate::ContextInfo = $crate::ContextInfo::describe::<$context>($name, &raw const INFO);
@@ -33,16 +33,16 @@ macro_rules! context {
     };
 }
 
-/// `WDF_OBJECT_CONTEXT_TYPE_INFO` in a static, made by [`context!`](crate::context!).
+/// A `WDF_OBJECT_CONTEXT_TYPE_INFO` in a static, created by [`context!`](crate::context!).
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ContextInfo(WDF_OBJECT_CONTEXT_TYPE_INFO);
 
-// SAFETY: never changed, and its pointers lead to statics that are never changed.
+// SAFETY: the value never changes, and its pointers refer to statics that never change.
 unsafe impl Sync for ContextInfo {}
 
 impl ContextInfo {
-    /// Describes `T`; `this` is the address of the static that holds the result.
+    /// Describes `T`. `this` is the address of the static that stores the result.
     #[doc(hidden)]
     #[must_use]
     pub const fn describe<T>(name: &'static core::ffi::CStr, this: *const Self) -> Self {
@@ -59,57 +59,58 @@ impl ContextInfo {
         })
     }
 
-    /// For an object's attributes.
+    /// Returns the pointer for an object's attributes.
     pub(crate) const fn as_raw(&'static self) -> *const WDF_OBJECT_CONTEXT_TYPE_INFO {
         &raw const self.0
     }
 }
 
-/// The memory of a context. The framework zeroes it, which is an empty slot.
+/// The memory of a context. The framework zeroes it, and a zeroed slot is empty.
 struct Slot<T> {
     filled: AtomicBool,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// The slot behind an object.
+/// Returns the slot of an object.
 ///
 /// # Safety
 ///
-/// The object was created with a context of type `T`, and lives for `'a`.
+/// The object must have been created with a context of type `T` and must live for `'a`.
 unsafe fn slot<'a, T: Context>(object: WDFOBJECT) -> Option<&'a Slot<T>> {
     let info = T::INFO().as_raw();
-    // SAFETY: the object is alive, and the description is the one that its context was created with.
+    // SAFETY: the object is alive, and its context was created with this description.
     let slot: *mut c_void = unsafe { call_unsafe_wdf_function_binding!(WdfObjectGetTypedContextWorker, object, info) };
-    // SAFETY: null, or the context of that description: zeroed memory of a slot's size, alive as long as the object.
+    // SAFETY: the pointer is null or the context with that description: zeroed memory with the size of a slot, which
+    // lives as long as the object.
     unsafe { slot.cast_const().cast::<Slot<T>>().as_ref() }
 }
 
-/// Puts the context's value into place, once.
+/// Stores the value of the context. Call it once.
 ///
 /// # Safety
 ///
-/// The object was created with a context of type `T`, lives, and is known to nobody else yet.
+/// The object must be alive and have been created with a context of type `T`. No other code may use the object yet.
 pub(crate) unsafe fn fill<T: Context>(object: WDFOBJECT, value: T) {
-    // SAFETY: by this function's contract.
+    // SAFETY: guaranteed by the caller.
     if let Some(slot) = unsafe { slot::<T>(object) } {
-        // SAFETY: nobody else knows the object, so nobody else writes here, and nobody reads before `filled`.
+        // SAFETY: no other code uses the object yet, so there are no other writers, and readers wait for `filled`.
         unsafe { slot.value.get().write(MaybeUninit::new(value)) };
         slot.filled.store(true, Ordering::Release);
     }
 }
 
-/// The context's value; `None` where the object has none yet.
+/// Returns the value of the context, or `None` if it has not been stored yet.
 ///
 /// # Safety
 ///
-/// The object was created with a context of type `T`, and lives for `'a`.
+/// The object must have been created with a context of type `T` and must live for `'a`.
 pub(crate) unsafe fn get<'a, T: Context>(object: WDFOBJECT) -> Option<&'a T> {
-    // SAFETY: by this function's contract.
+    // SAFETY: guaranteed by the caller.
     let slot = unsafe { slot::<T>(object) }?;
     if !slot.filled.load(Ordering::Acquire) {
         return None;
     }
-    // SAFETY: filled, and never written again.
+    // SAFETY: the slot is filled, and it is not written again after that.
     let value = unsafe { &*slot.value.get() };
     // SAFETY: `fill` wrote a value before it set `filled`.
     Some(unsafe { value.assume_init_ref() })

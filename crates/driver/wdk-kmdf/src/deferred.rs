@@ -1,7 +1,7 @@
-//! The handle of a child of a device, in the device's own value.
+//! The handle of a child object of a device, stored in the device's context.
 //!
-//! The framework deletes children with their device. So that nobody uses a handle that is gone, it is kept behind a lock, and taken away when the
-//! framework cleans the child up; that happens before its memory is freed.
+//! The framework deletes children together with their device. To make sure that a deleted handle is never used, the
+//! handle is protected by a lock and is cleared in the child's cleanup callback, which runs before its memory is freed.
 
 use core::ptr;
 
@@ -13,7 +13,7 @@ use wdk_sys::{
 
 use crate::{Device, DeviceHandle, SpinLock, size_field};
 
-/// The handle, or null before the child is created and after it is deleted.
+/// The handle. It is null before the child is created and after it is deleted.
 #[derive(Debug)]
 pub(crate) struct Child {
     handle: SpinLock<Handle>,
@@ -22,10 +22,10 @@ pub(crate) struct Child {
 #[derive(Clone, Copy, Debug)]
 struct Handle(WDFOBJECT);
 
-// SAFETY: the framework's functions on these objects can be called from any thread.
+// SAFETY: the framework's functions for these objects can be called from any thread.
 unsafe impl Send for Handle {}
 
-/// The attributes of a child of a device that calls `cleanup` when it is deleted.
+/// Returns the attributes of a child of a device. The framework calls `cleanup` when it deletes the child.
 pub(crate) fn attributes<T: Device>(
     device: &DeviceHandle<'_, T>,
     cleanup: unsafe extern "C" fn(WDFOBJECT),
@@ -45,7 +45,8 @@ impl Child {
         Self { handle: SpinLock::new(Handle(ptr::null_mut())) }
     }
 
-    /// Whether a child can be created for this: it is a part of `value`, of the memory behind the device, and there is none yet.
+    /// Checks that a child can be created: `self` must be a part of `value`, the device's context, and there must not
+    /// be a child yet.
     pub(crate) fn check_new<T>(&self, value: &T) -> Result<(), NtStatus> {
         let (start, own) = (ptr::from_ref(value).addr(), ptr::from_ref(self).addr());
         if own < start || own + size_of::<Self>() > start + size_of::<T>() {
@@ -54,33 +55,35 @@ impl Child {
         if self.handle.lock().0.is_null() { Ok(()) } else { Err(NtStatus::InvalidDeviceRequest) }
     }
 
-    /// Keeps the handle of a child that was created.
+    /// Stores the handle of a newly created child.
     pub(crate) fn set(&self, handle: WDFOBJECT) {
         self.handle.lock().0 = handle;
     }
 
-    /// Forgets the handle, as the child is being deleted.
+    /// Clears the handle, because the child is being deleted.
     pub(crate) fn forget(&self) {
         self.set(ptr::null_mut());
     }
 
-    /// Calls `body` with the handle, locked; `None` if there is no child. `body` runs at `DISPATCH_LEVEL`.
+    /// Calls `body` with the handle while holding the lock, that is, at `DISPATCH_LEVEL`. Returns `None` if there is no
+    /// child.
     pub(crate) fn with<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
         let handle = self.handle.lock();
         (!handle.0.is_null()).then(|| body(handle.0))
     }
 
-    /// Calls `body` with the handle, not locked, and a reference that keeps its memory; for functions that wait.
+    /// Calls `body` with the handle, without holding the lock. A reference keeps the child's memory valid. For
+    /// functions that wait.
     pub(crate) fn with_reference<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
         let handle = self.with(|handle| {
-            // SAFETY: the child is not deleted while the lock is held.
+            // SAFETY: the child cannot be deleted while the lock is held.
             unsafe {
                 call_unsafe_wdf_function_binding!(WdfObjectReferenceActual, handle, ptr::null_mut(), 0, ptr::null());
             }
             handle
         })?;
         let result = body(handle);
-        // SAFETY: the reference that was taken above.
+        // SAFETY: this releases the reference that was taken above.
         unsafe {
             call_unsafe_wdf_function_binding!(WdfObjectDereferenceActual, handle, ptr::null_mut(), 0, ptr::null());
         }

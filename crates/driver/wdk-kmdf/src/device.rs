@@ -1,4 +1,4 @@
-//! Devices: creation, `PnP` and power callbacks, and the interface that clients open.
+//! Devices: creation, `PnP` and power callbacks, and the device interface.
 
 use core::marker::PhantomData;
 use core::ptr;
@@ -13,13 +13,13 @@ use wdk_sys::{
 use crate::context::{self, Context};
 use crate::{answer, check, size_field};
 
-/// What a device is told. `state` is the framework's `WDF_POWER_DEVICE_STATE`.
+/// The callbacks of a device. `state` is a `WDF_POWER_DEVICE_STATE` of the framework.
 pub trait Device: Context {
     /// `EvtDevicePrepareHardware`.
     ///
     /// # Errors
     ///
-    /// Keeps the device from starting.
+    /// An error prevents the device from starting.
     fn prepare_hardware(&self) -> Result<(), NtStatus> {
         Ok(())
     }
@@ -28,43 +28,43 @@ pub trait Device: Context {
     ///
     /// # Errors
     ///
-    /// The framework regards the device as failed.
+    /// If this returns an error, the framework marks the device as failed.
     fn release_hardware(&self) -> Result<(), NtStatus> {
         Ok(())
     }
 
-    /// `EvtDeviceD0Entry`, with the state the device comes from.
+    /// `EvtDeviceD0Entry`, with the previous power state.
     ///
     /// # Errors
     ///
-    /// The framework regards the device as failed.
+    /// If this returns an error, the framework marks the device as failed.
     fn d0_entry(&self, state: u32) -> Result<(), NtStatus> {
         let _ = state;
         Ok(())
     }
 
-    /// `EvtDeviceD0Exit`, with the state the device goes to.
+    /// `EvtDeviceD0Exit`, with the power state that the device enters.
     ///
     /// # Errors
     ///
-    /// The framework regards the device as failed.
+    /// If this returns an error, the framework marks the device as failed.
     fn d0_exit(&self, state: u32) -> Result<(), NtStatus> {
         let _ = state;
         Ok(())
     }
 
-    /// The device goes away.
+    /// `EvtCleanupCallback`: the device is being deleted.
     fn cleanup(&self) {}
 }
 
-/// A device that is about to be created.
+/// A device that has not been created yet.
 #[derive(Debug)]
 pub struct DeviceInit<'a> {
     raw: PWDFDEVICE_INIT,
     callback: PhantomData<&'a ()>,
 }
 
-/// A device that was just created, with its value of type `T`. It ends with the callback in which the device is made.
+/// A newly created device with a context of type `T`. It is valid until the callback that creates the device returns.
 #[derive(Debug)]
 pub struct DeviceHandle<'a, T> {
     raw: WDFDEVICE,
@@ -74,19 +74,19 @@ pub struct DeviceHandle<'a, T> {
 impl<'a> DeviceInit<'a> {
     /// # Safety
     ///
-    /// `raw` is what the framework passed to `EvtDriverDeviceAdd`, and belongs to the result from here on.
+    /// `raw` must be the pointer that the framework passed to `EvtDriverDeviceAdd`. The result takes ownership of it.
     pub(crate) unsafe fn from_raw(raw: PWDFDEVICE_INIT) -> Self {
         Self { raw, callback: PhantomData }
     }
 
-    /// Creates the device, with `value` behind it.
+    /// Creates the device with `value` as its context.
     ///
-    /// If what follows fails, return the error: the framework deletes the device, with all that belongs to it, and calls
-    /// [`Device::cleanup`].
+    /// If a later step fails, return the error from the callback. The framework then deletes the device with everything
+    /// that belongs to it and calls [`Device::cleanup`].
     ///
     /// # Errors
     ///
-    /// What `WdfDeviceCreate` returns; there is no device then, and `cleanup` is not called.
+    /// Returns the error of `WdfDeviceCreate`. There is no device then, and `cleanup` is not called.
     ///
     /// # IRQL
     ///
@@ -100,7 +100,7 @@ impl<'a> DeviceInit<'a> {
             EvtDeviceD0Exit: Some(d0_exit::<T>),
             ..WDF_PNPPOWER_EVENT_CALLBACKS::default()
         };
-        // SAFETY: the device is not created yet, and the structure outlives the call.
+        // SAFETY: the device has not been created yet, and the structure outlives the call.
         unsafe {
             call_unsafe_wdf_function_binding!(
                 WdfDeviceInitSetPnpPowerEventCallbacks,
@@ -117,7 +117,7 @@ impl<'a> DeviceInit<'a> {
             ..WDF_OBJECT_ATTRIBUTES::default()
         };
         let mut raw: WDFDEVICE = ptr::null_mut();
-        // SAFETY: the initialisation structure is ours; all structures outlive the call.
+        // SAFETY: this value owns the initialisation structure, and all structures outlive the call.
         check(unsafe {
             call_unsafe_wdf_function_binding!(
                 WdfDeviceCreate,
@@ -126,7 +126,7 @@ impl<'a> DeviceInit<'a> {
                 ptr::from_mut(&mut raw)
             )
         })?;
-        // SAFETY: the device was created with a context of this type, and no callback of it runs before
+        // SAFETY: the device was created with a context of this type. None of its callbacks runs before
         // `EvtDriverDeviceAdd` has returned.
         unsafe { context::fill(raw.cast(), value) };
         Ok(DeviceHandle { raw, callback: PhantomData })
@@ -134,18 +134,18 @@ impl<'a> DeviceInit<'a> {
 }
 
 impl<T: Device> DeviceHandle<'_, T> {
-    /// Offers the device under an interface class, for clients to find and open.
+    /// Registers a device interface of this class, so that clients can find and open the device.
     ///
     /// # Errors
     ///
-    /// What `WdfDeviceCreateDeviceInterface` returns.
+    /// Returns the error of `WdfDeviceCreateDeviceInterface`.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
     pub fn create_interface(&self, class: &Guid) -> Result<(), NtStatus> {
         let class = GUID { Data1: class.data1, Data2: class.data2, Data3: class.data3, Data4: class.data4 };
-        // SAFETY: the device is alive, the GUID outlives the call, and no reference string is given.
+        // SAFETY: the device is alive, the GUID outlives the call, and the reference string is optional.
         check(unsafe {
             call_unsafe_wdf_function_binding!(
                 WdfDeviceCreateDeviceInterface,
@@ -156,30 +156,30 @@ impl<T: Device> DeviceHandle<'_, T> {
         })
     }
 
-    /// The value behind the device.
+    /// Returns the context of the device.
     ///
     /// # IRQL
     ///
     /// Any up to `DISPATCH_LEVEL`.
     #[must_use]
     pub fn value(&self) -> Option<&T> {
-        // SAFETY: the device was created with a context of this type, and lives as long as this handle.
+        // SAFETY: the device was created with a context of this type and lives as long as this handle.
         unsafe { context::get(self.raw.cast()) }
     }
 
-    /// The raw handle, for the rest of this crate.
+    /// Returns the raw handle, for the other modules of this crate.
     pub(crate) const fn raw(&self) -> WDFDEVICE {
         self.raw
     }
 }
 
-/// Runs a callback on the context of a device; a device without one is not ready.
+/// Calls `event` with the context of a device. Returns `STATUS_DEVICE_NOT_READY` if there is no context yet.
 ///
 /// # Safety
 ///
-/// `device` is alive and was created with a context of type `T`.
+/// `device` must be alive and have been created with a context of type `T`.
 unsafe fn on<T: Device>(device: WDFDEVICE, event: impl FnOnce(&T) -> Result<(), NtStatus>) -> NTSTATUS {
-    // SAFETY: by this function's contract.
+    // SAFETY: guaranteed by the caller.
     let context = unsafe { context::get::<T>(device.cast()) };
     answer(context.map_or(Err(NtStatus::DeviceNotReady), event))
 }
@@ -189,33 +189,33 @@ unsafe extern "C" fn prepare_hardware<T: Device>(
     _raw: WDFCMRESLIST,
     _translated: WDFCMRESLIST,
 ) -> NTSTATUS {
-    // SAFETY: the framework passes the device for which this was set.
+    // SAFETY: the framework passes the device for which this callback was set.
     unsafe { on(device, T::prepare_hardware) }
 }
 
 unsafe extern "C" fn release_hardware<T: Device>(device: WDFDEVICE, _translated: WDFCMRESLIST) -> NTSTATUS {
-    // SAFETY: the framework passes the device for which this was set.
+    // SAFETY: the framework passes the device for which this callback was set.
     unsafe { on(device, T::release_hardware) }
 }
 
 unsafe extern "C" fn d0_entry<T: Device>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
-    // SAFETY: the framework passes the device for which this was set.
+    // SAFETY: the framework passes the device for which this callback was set.
     unsafe { on(device, |context: &T| context.d0_entry(power_state(state))) }
 }
 
 unsafe extern "C" fn d0_exit<T: Device>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
-    // SAFETY: the framework passes the device for which this was set.
+    // SAFETY: the framework passes the device for which this callback was set.
     unsafe { on(device, |context: &T| context.d0_exit(power_state(state))) }
 }
 
 unsafe extern "C" fn cleanup<T: Device>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the device for which this was set, before it frees the context.
+    // SAFETY: the framework passes the device for which this callback was set and frees the context only afterwards.
     if let Some(context) = unsafe { context::get::<T>(object) } {
         context.cleanup();
     }
 }
 
-/// The state as a number; the enumeration's type has a sign on some compilers.
+/// Converts the state to a number. The enumeration's type is signed with some compilers.
 fn power_state(state: WDF_POWER_DEVICE_STATE) -> u32 {
     u32::try_from(state).unwrap_or_default()
 }

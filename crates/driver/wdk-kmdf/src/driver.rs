@@ -10,32 +10,32 @@ use wdk_sys::{
 
 use crate::{DeviceInit, answer, check, size_field};
 
-/// What a driver is asked to do.
+/// The callbacks of a driver.
 pub trait Driver {
-    /// `EvtDriverDeviceAdd`: there is a device for this driver.
+    /// `EvtDriverDeviceAdd`: the system found a device for this driver.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the device from being added; what was created of it is deleted by the framework.
+    /// An error prevents the device from being added. The framework deletes what has already been created for it.
     fn device_add(driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus>;
 
-    /// `EvtDriverUnload`: all devices are gone, and the image goes next.
+    /// `EvtDriverUnload`: all devices have been removed, and the driver's image is unloaded after this.
     fn unload();
 }
 
-/// The framework's driver object. It lives as long as code of this driver runs.
+/// The framework's driver object. It is valid as long as code of this driver runs.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverHandle {
     raw: WDFDRIVER,
 }
 
-// SAFETY: the framework's functions on drivers can be called from any thread.
+// SAFETY: the framework's functions for drivers can be called from any thread.
 unsafe impl Send for DriverHandle {}
 // SAFETY: as above.
 unsafe impl Sync for DriverHandle {}
 
 impl DriverHandle {
-    /// The raw handle, for the rest of this crate.
+    /// Returns the raw handle, for the other modules of this crate.
     pub(crate) const fn raw(self) -> WDFDRIVER {
         self.raw
     }
@@ -45,7 +45,7 @@ impl DriverHandle {
 ///
 /// # Errors
 ///
-/// What `WdfDriverCreate` returns.
+/// Returns the error of `WdfDriverCreate`.
 ///
 /// # IRQL
 ///
@@ -53,7 +53,7 @@ impl DriverHandle {
 ///
 /// # Safety
 ///
-/// Both arguments are those of `DriverEntry`, and this is called from there.
+/// Both arguments must be those of `DriverEntry`, and `DriverEntry` must call this.
 pub unsafe fn create_driver<D: Driver>(
     driver: *mut DRIVER_OBJECT,
     registry_path: PCUNICODE_STRING,
@@ -65,7 +65,7 @@ pub unsafe fn create_driver<D: Driver>(
         ..WDF_DRIVER_CONFIG::default()
     };
     let mut raw: WDFDRIVER = ptr::null_mut();
-    // SAFETY: the first two are valid by this function's contract; the configuration outlives the call.
+    // SAFETY: the caller guarantees that the first two arguments are valid; the configuration outlives the call.
     check(unsafe {
         call_unsafe_wdf_function_binding!(
             WdfDriverCreate,
@@ -80,7 +80,7 @@ pub unsafe fn create_driver<D: Driver>(
 }
 
 unsafe extern "C" fn device_add<D: Driver>(raw: WDFDRIVER, init: PWDFDEVICE_INIT) -> NTSTATUS {
-    // SAFETY: the framework passes an initialisation structure that is ours until the device is created.
+    // SAFETY: the framework passes an initialisation structure that this callback owns until the device is created.
     answer(D::device_add(DriverHandle { raw }, unsafe { DeviceInit::from_raw(init) }))
 }
 

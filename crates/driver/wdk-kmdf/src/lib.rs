@@ -1,25 +1,29 @@
-//! A small safe layer over the kernel-mode driver framework (KMDF).
+//! A small safe layer over the Kernel-Mode Driver Framework (KMDF).
 //!
-//! The framework speaks in handles and C callbacks. This crate keeps a value of the driver's own type behind each device, and turns
-//! callbacks into methods of traits. A driver on top of it is safe Rust, but for `DriverEntry`.
+//! KMDF uses handles and C callbacks. This crate stores a value of a type that the driver defines in the context of
+//! each device, and turns callbacks into trait methods. Apart from `DriverEntry`, a driver that uses it is safe Rust.
 //!
-//! | what | here |
+//! | purpose | types |
 //! |---|---|
 //! | the driver object, its parameters in the registry | [`Driver`], [`create_driver`], [`Parameters`] |
 //! | a device, its `PnP` and power callbacks, its interface | [`Device`], [`DeviceInit`], [`DeviceHandle`] |
-//! | the value behind a device | [`Context`], [`context!`] |
+//! | the context of a device | [`Context`], [`context!`] |
 //! | control requests | [`ControlEvents`], [`Request`] |
 //! | timers and work items | [`Timer`], [`TimerEvents`], [`WorkItem`], [`WorkItemEvents`] |
-//! | data that several processors change | [`SpinLock`] |
+//! | data that several processors modify | [`SpinLock`] |
 //!
 //! # Why it is sound
 //!
-//! Handles do not outlive what they stand for: a [`DeviceHandle`] ends with the callback in which the device is made; timers and work
-//! items are part of the device's own value, which is checked when they are created, and forget their handle when the framework
-//! deletes them; a [`Request`] is completed by being consumed, and cancelled if it is dropped. A device's value is seen only by
-//! reference, during callbacks.
+//! Handles do not outlive the objects that they refer to:
 //!
-//! It is no attempt at a general binding: what is missing here is a call of `wdk_sys` away.
+//! - A [`DeviceHandle`] is valid until the callback that creates the device returns.
+//! - Timers and work items are part of the device's context, which is checked when they are created. They clear their
+//!   handle when the framework deletes them.
+//! - A [`Request`] is consumed when it is completed, and cancelled if it is dropped.
+//!
+//! A device's context can be accessed only by reference and only during callbacks.
+//!
+//! This crate does not cover all of KMDF. For anything else, call `wdk_sys` directly.
 #![no_std]
 
 mod context;
@@ -48,17 +52,17 @@ pub use request::Request;
 pub use timer::{Timer, TimerEvents};
 pub use work_item::{WorkItem, WorkItemEvents};
 
-/// Success or the status as an error.
+/// Converts a status to a `Result`.
 fn check(status: NTSTATUS) -> Result<(), NtStatus> {
     NtStatus::from_signed(status).ok()
 }
 
-/// What a callback returns to the framework.
+/// Converts a result to the status that a callback returns to the framework.
 fn answer(result: Result<(), NtStatus>) -> NTSTATUS {
     result.err().unwrap_or(NtStatus::Success).as_signed()
 }
 
-/// The `Size` of a configuration structure.
+/// Returns the `Size` field of a configuration structure.
 const fn size_field<T>() -> ULONG {
     #[expect(clippy::cast_possible_truncation, reason = "configuration structures have a few dozen bytes")]
     let size = size_of::<T>() as ULONG;

@@ -1,4 +1,4 @@
-//! The queue through which control requests come.
+//! The queue that delivers control requests.
 
 use core::ptr;
 
@@ -11,18 +11,19 @@ use wdk_sys::{
 use crate::context;
 use crate::{Device, DeviceHandle, Request, check, size_field};
 
-/// What comes through the queue.
+/// The callbacks of a queue.
 pub trait ControlEvents: Device {
-    /// `EvtIoDeviceControl`: a request with its control code. It is completed exactly once, by consuming it.
+    /// `EvtIoDeviceControl`: receives a request and its control code. Completing the request consumes it.
     fn device_control(&self, request: Request, code: u32);
 }
 
 impl<T: ControlEvents> DeviceHandle<'_, T> {
-    /// Creates the device's default queue: one request at a time, stopped and started with the device's power.
+    /// Creates the device's default queue. It delivers one request at a time and is power-managed: it stops and starts
+    /// with the device.
     ///
     /// # Errors
     ///
-    /// What `WdfIoQueueCreate` returns.
+    /// Returns the error of `WdfIoQueueCreate`.
     ///
     /// # IRQL
     ///
@@ -36,7 +37,7 @@ impl<T: ControlEvents> DeviceHandle<'_, T> {
             EvtIoDeviceControl: Some(device_control::<T>),
             ..WDF_IO_QUEUE_CONFIG::default()
         };
-        // SAFETY: the device is alive, the configuration outlives the call, and the handle is not wanted.
+        // SAFETY: the device is alive, the configuration outlives the call, and the handle of the queue is optional.
         check(unsafe {
             call_unsafe_wdf_function_binding!(
                 WdfIoQueueCreate,
@@ -58,9 +59,10 @@ unsafe extern "C" fn device_control<T: ControlEvents>(
 ) {
     // SAFETY: the framework passes a queue of this driver.
     let device = unsafe { call_unsafe_wdf_function_binding!(WdfIoQueueGetDevice, queue) };
-    // SAFETY: the framework hands the request over until it is completed, with the lengths of its buffers.
-    let request = unsafe { Request::from_raw(request, input_length, output_length) };
-    // SAFETY: the device of the queue, which looks for a context of this type and finds none where it has another.
+    // SAFETY: the framework passes ownership of the request until it is completed, its control code, and the lengths of
+    // its buffers.
+    let request = unsafe { Request::from_raw(request, code, input_length, output_length) };
+    // SAFETY: the device of the queue is alive. If its context has another type, the framework finds none of this type.
     match unsafe { context::get::<T>(device.cast()) } {
         Some(context) => context.device_control(request, code),
         None => request.complete(NtStatus::DeviceNotReady, 0),

@@ -18,14 +18,14 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// What `WdfDriverOpenParametersRegistryKey` returns.
+    /// Returns the error of `WdfDriverOpenParametersRegistryKey`.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
     pub fn open(driver: DriverHandle) -> Result<Self, NtStatus> {
         let mut key: WDFKEY = ptr::null_mut();
-        // SAFETY: the driver object lives; the place for the key outlives the call.
+        // SAFETY: the driver object is alive, and `key` outlives the call.
         check(unsafe {
             call_unsafe_wdf_function_binding!(
                 WdfDriverOpenParametersRegistryKey,
@@ -38,11 +38,12 @@ impl Parameters {
         Ok(Self { key })
     }
 
-    /// The value `name` of type `REG_DWORD`. [`wide`] makes a name in a constant.
+    /// Returns the `REG_DWORD` value called `name`. Use [`wide`] to define names as constants.
     ///
     /// # Errors
     ///
-    /// What `WdfRegistryQueryULong` returns; `STATUS_INVALID_PARAMETER` for a name of more than 32767 letters.
+    /// Returns the error of `WdfRegistryQueryULong`, or `STATUS_INVALID_PARAMETER` if the name has more than 32767
+    /// UTF-16 code units.
     ///
     /// # IRQL
     ///
@@ -51,7 +52,7 @@ impl Parameters {
         let length = u16::try_from(size_of_val(name)).map_err(|_| NtStatus::InvalidParameter)?;
         let name = UNICODE_STRING { Length: length, MaximumLength: length, Buffer: name.as_ptr().cast_mut() };
         let mut value = 0;
-        // SAFETY: the key is open; the name, which is only read, and the place for the value outlive the call.
+        // SAFETY: the key is open. The name, which is only read, and `value` outlive the call.
         check(unsafe {
             call_unsafe_wdf_function_binding!(
                 WdfRegistryQueryULong,
@@ -66,12 +67,12 @@ impl Parameters {
 
 impl Drop for Parameters {
     fn drop(&mut self) {
-        // SAFETY: opened by this value, and closed once.
+        // SAFETY: this value opened the key and closes it only once.
         unsafe { call_unsafe_wdf_function_binding!(WdfRegistryClose, self.key) };
     }
 }
 
-/// ASCII as UTF-16, for constants: `const INTERVAL: [u16; 8] = wide(b"Interval");`.
+/// Converts ASCII to UTF-16 in constants: `const INTERVAL: [u16; 8] = wide(b"Interval");`.
 ///
 /// # IRQL
 ///

@@ -1,4 +1,4 @@
-//! A request and its buffer.
+//! Requests and their buffers.
 
 use core::ffi::c_void;
 use core::mem::ManuallyDrop;
@@ -10,11 +10,15 @@ use wdk_sys::{NTSTATUS, WDFREQUEST, call_unsafe_wdf_function_binding};
 
 use crate::check;
 
-/// A request with `METHOD_BUFFERED`. Dropped without [`complete`](Self::complete), it is cancelled: a client never waits
-/// for a request that was forgotten.
+/// The bits of a control code that say how its buffers are passed; 0 is `METHOD_BUFFERED`.
+const METHOD_MASK: u32 = 3;
+
+/// A control request. If it is dropped without [`complete`](Self::complete), it is completed as cancelled, so
+/// that a client never waits for a forgotten request.
 #[derive(Debug)]
 pub struct Request {
     raw: WDFREQUEST,
+    code: u32,
     input_length: usize,
     output_length: usize,
 }
@@ -22,90 +26,95 @@ pub struct Request {
 impl Request {
     /// # Safety
     ///
-    /// `raw` is a request that the framework handed to the driver, with buffers of these lengths and `METHOD_BUFFERED`;
-    /// it belongs to the result from here on.
-    pub(crate) unsafe fn from_raw(raw: WDFREQUEST, input_length: usize, output_length: usize) -> Self {
-        Self { raw, input_length, output_length }
+    /// `raw` must be a request with this control code that the framework passed to the driver, with buffers of these
+    /// lengths. The result takes ownership of it.
+    pub(crate) unsafe fn from_raw(raw: WDFREQUEST, code: u32, input_length: usize, output_length: usize) -> Self {
+        Self { raw, code, input_length, output_length }
     }
 
-    /// Bytes that the client sent.
+    /// Returns the size of the client's input in bytes.
     #[must_use]
     pub fn input_length(&self) -> usize {
         self.input_length
     }
 
-    /// Bytes that the client takes.
+    /// Returns the size of the client's output buffer in bytes.
     #[must_use]
     pub fn output_length(&self) -> usize {
         self.output_length
     }
 
-    /// What the client sent; empty where it sent nothing.
+    /// Returns the client's input. It is empty if the client sent none.
     ///
     /// # Errors
     ///
-    /// What `WdfRequestRetrieveInputBuffer` returns.
+    /// Returns the error of `WdfRequestRetrieveInputBuffer`.
     pub fn input(&self) -> Result<&[u8], NtStatus> {
         if self.input_length == 0 {
             return Ok(&[]);
         }
         let start = self.retrieve(Direction::Input, self.input_length)?;
-        // SAFETY: the framework returns a buffer of at least this length, which the input filled and nobody changes
-        // while `self` is borrowed: `reply` takes it mutably.
+        // SAFETY: the framework returns a buffer of at least this length, which contains the input. It is not changed
+        // while `self` is borrowed, because `reply` takes `&mut self`.
         Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast_const(), self.input_length) })
     }
 
-    /// Copies an answer to the client's buffer, and returns its length.
+    /// Copies a reply to the client's buffer and returns its length.
     ///
-    /// In `METHOD_BUFFERED` this is the memory of the input: the input is gone afterwards, which `&mut` makes plain.
+    /// With `METHOD_BUFFERED`, input and output use the same memory, so this overwrites the input. That is why it takes
+    /// `&mut self`.
     ///
     /// # Errors
     ///
-    /// `STATUS_BUFFER_TOO_SMALL` if the client takes less.
+    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's buffer is smaller than the reply.
     pub fn reply(&mut self, answer: &[u8]) -> Result<usize, NtStatus> {
         if answer.is_empty() {
             return Ok(0);
         }
         let start = self.retrieve(Direction::Output, answer.len())?;
-        // SAFETY: the framework returns a buffer of at least this length. `answer` is no part of it: a slice of the input
-        // would borrow `self`.
+        // SAFETY: the framework returns a buffer of at least this length. `answer` does not overlap it, because a slice
+        // of the input would borrow `self`.
         unsafe { ptr::copy_nonoverlapping(answer.as_ptr(), start.as_ptr(), answer.len()) };
         Ok(answer.len())
     }
 
-    /// Lets the input be the answer: with one buffer for both there is nothing to copy.
+    /// Replies with the input. Both use the same buffer, so nothing is copied. Returns the length of the reply.
     ///
     /// # Errors
     ///
-    /// `STATUS_BUFFER_TOO_SMALL` if the client takes less than it sent.
+    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's output buffer is smaller than its input, and
+    /// `STATUS_INVALID_DEVICE_REQUEST` if the control code is not a `METHOD_BUFFERED` one: then the buffers differ.
     pub fn reply_with_input(&mut self) -> Result<usize, NtStatus> {
+        if self.code & METHOD_MASK != 0 {
+            return Err(NtStatus::InvalidDeviceRequest);
+        }
         if self.output_length < self.input_length {
             return Err(NtStatus::BufferTooSmall);
         }
         Ok(self.input_length)
     }
 
-    /// Ends the request: its status, and how many bytes of the answer count.
+    /// Completes the request with a status and the number of valid bytes in the reply.
     pub fn complete(self, status: NtStatus, information: usize) {
         let this = ManuallyDrop::new(self);
         this.complete_raw(status.as_signed(), information);
     }
 
-    /// Ends the request. Called once: by `complete`, which forgets `self`, or by `drop`.
+    /// Completes the request. It is called once, either by `complete`, which forgets `self`, or by `drop`.
     fn complete_raw(&self, status: NTSTATUS, information: usize) {
         let information = u64::try_from(information).unwrap_or_default();
-        // SAFETY: the request is ours, and this is the one place that gives it back.
+        // SAFETY: `self` owns the request, and the request is completed only here.
         unsafe {
             call_unsafe_wdf_function_binding!(WdfRequestCompleteWithInformation, self.raw, status, information);
         }
     }
 
-    /// The start of a buffer of at least `length` bytes.
+    /// Returns the start of a buffer of at least `length` bytes.
     fn retrieve(&self, direction: Direction, length: usize) -> Result<NonNull<u8>, NtStatus> {
         let mut buffer: *mut c_void = ptr::null_mut();
         let buffer_place = ptr::from_mut(&mut buffer);
         let status = match direction {
-            // SAFETY: the request is ours; the pointer's place outlives the call; the length is not wanted.
+            // SAFETY: `self` owns the request, `buffer` outlives the call, and the length is an optional output.
             Direction::Input => unsafe {
                 call_unsafe_wdf_function_binding!(
                     WdfRequestRetrieveInputBuffer,
@@ -131,7 +140,7 @@ impl Request {
     }
 }
 
-/// Which buffer of a request.
+/// A buffer of a request.
 #[derive(Clone, Copy)]
 enum Direction {
     Input,

@@ -1,4 +1,4 @@
-//! A timer that belongs to a device.
+//! Timers that belong to a device.
 
 use core::ptr;
 use core::time::Duration;
@@ -10,24 +10,25 @@ use crate::context;
 use crate::deferred::{Child, attributes};
 use crate::{Device, DeviceHandle, check, size_field};
 
-/// What a timer does. A device with several has one implementation for each, with another `Tag`.
+/// The callback of a timer. A device with several timers implements this once for each, with different `Tag`s.
 pub trait TimerEvents<Tag = ()>: Device {
-    /// The time has come. Runs at `DISPATCH_LEVEL`.
+    /// The timer expired. Runs at `DISPATCH_LEVEL`.
     fn tick(&self);
 
-    /// Where it is in the device's value.
+    /// Returns the timer, which must be a part of the device's context.
     fn timer(&self) -> &Timer;
 }
 
-/// A one-shot timer. It is a part of the device's value: [`new`](Self::new) makes the part, and
-/// [`DeviceHandle::create_timer`] what it stands for. Until then, and when the device goes away, its methods do nothing.
+/// A one-shot timer, stored in the device's context. [`new`](Self::new) creates this value, and
+/// [`DeviceHandle::create_timer`] creates the framework's timer for it. Before that, and after the device is deleted,
+/// its methods do nothing.
 #[derive(Debug)]
 pub struct Timer {
     child: Child,
 }
 
 impl Timer {
-    /// One that is not created yet.
+    /// Creates the value. The framework's timer does not exist yet.
     ///
     /// # IRQL
     ///
@@ -38,41 +39,42 @@ impl Timer {
         Self { child: Child::new() }
     }
 
-    /// Ticks once, after `delay`; starts over if it is running. Does nothing while [`stop`](Self::stop) waits on another thread; after that it
-    /// starts the timer again.
+    /// Starts the timer, which then expires once, after `delay`. If it is already running, it starts again with this
+    /// delay. Has no effect while [`stop`](Self::stop) is waiting on another thread. After that, the timer can be
+    /// started again.
     ///
     /// # IRQL
     ///
-    /// Up to `DISPATCH_LEVEL`.
+    /// At most `DISPATCH_LEVEL`.
     pub fn start(&self, delay: Duration) {
         // Relative times are negative, in units of 100 ns.
         let units = i64::try_from(delay.as_nanos() / 100).unwrap_or(i64::MAX);
         self.child.with(|timer| {
-            // SAFETY: the timer is not deleted while its handle is locked.
+            // SAFETY: the timer cannot be deleted while its handle is locked.
             let _was_running = unsafe { call_unsafe_wdf_function_binding!(WdfTimerStart, timer.cast(), -units) };
         });
     }
 
-    /// Stops, and waits for a tick that is running.
+    /// Stops the timer. If the callback is running, waits until it returns.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
     pub fn stop(&self) {
         self.child.with_reference(|timer| {
-            // SAFETY: the reference keeps the timer's memory.
+            // SAFETY: the reference keeps the timer's memory valid.
             let _was_running = unsafe { call_unsafe_wdf_function_binding!(WdfTimerStop, timer.cast(), 1) };
         });
     }
 }
 
 impl<T: Device> DeviceHandle<'_, T> {
-    /// Creates the timer of the device's value; it is deleted with the device.
+    /// Creates the framework's timer for the [`Timer`] in the device's context. It is deleted with the device.
     ///
     /// # Errors
     ///
-    /// What `WdfTimerCreate` returns; `STATUS_INVALID_PARAMETER` if [`TimerEvents::timer`] is no part of the device's value, and
-    /// `STATUS_INVALID_DEVICE_REQUEST` if it is created already.
+    /// Returns the error of `WdfTimerCreate`; `STATUS_INVALID_PARAMETER` if [`TimerEvents::timer`] returns a timer that
+    /// is not in the device's context; `STATUS_INVALID_DEVICE_REQUEST` if the timer has already been created.
     ///
     /// # IRQL
     ///
@@ -106,23 +108,24 @@ impl<T: Device> DeviceHandle<'_, T> {
 }
 
 unsafe extern "C" fn tick<T: TimerEvents<Tag>, Tag>(object: WDFTIMER) {
-    // SAFETY: the framework passes an object of this driver.
+    // SAFETY: the framework passes a timer of this driver.
     let device = unsafe { call_unsafe_wdf_function_binding!(WdfTimerGetParentObject, object) };
-    // SAFETY: the parent is the device that it was created for, with a context of this type.
+    // SAFETY: the parent is the device that the timer was created for, and its context has this type.
     if let Some(value) = unsafe { context::get::<T>(device) } {
         value.tick();
     }
 }
 
 unsafe extern "C" fn cleanup<T: TimerEvents<Tag>, Tag>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the object for which this was set, whose parent is not deleted before it.
+    // SAFETY: the framework passes the timer for which this callback was set. Its parent is not deleted before it.
     let device = unsafe { call_unsafe_wdf_function_binding!(WdfTimerGetParentObject, object.cast()) };
-    // SAFETY: as above, with a context of this type.
+    // SAFETY: as above; the context has this type.
     if let Some(value) = unsafe { context::get::<T>(device) } {
         value.timer().child.forget();
     }
-    // The framework stopped the timer before this, but a `start` on another processor may have passed its check by then and set the
-    // timer afterwards, which would tick when its memory is gone. None can come after `forget`.
-    // SAFETY: an object is valid during its cleanup, which runs at PASSIVE_LEVEL for timers.
+    // The framework stopped the timer before this callback. But a `start` on another processor may already have checked
+    // the handle and may start the timer after that. The timer would then expire after its memory has been freed. After
+    // `forget`, no more starts are possible, so stop it again.
+    // SAFETY: an object is valid during its cleanup callback, which runs at PASSIVE_LEVEL for timers.
     let _was_running = unsafe { call_unsafe_wdf_function_binding!(WdfTimerStop, object.cast(), 1) };
 }

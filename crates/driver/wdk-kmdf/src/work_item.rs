@@ -1,4 +1,4 @@
-//! Work that is done later, at `PASSIVE_LEVEL`.
+//! Work that runs later at `PASSIVE_LEVEL`.
 
 use core::ptr;
 
@@ -9,24 +9,25 @@ use crate::context;
 use crate::deferred::{Child, attributes};
 use crate::{Device, DeviceHandle, check, size_field};
 
-/// What a work item does. A device with several has one implementation for each, with another `Tag`.
+/// The callback of a work item. A device with several work items implements this once for each, with different `Tag`s.
 pub trait WorkItemEvents<Tag = ()>: Device {
-    /// The work. Runs at `PASSIVE_LEVEL`, on a thread of the system.
+    /// Does the work. Runs at `PASSIVE_LEVEL` on a system thread.
     fn work(&self);
 
-    /// Where it is in the device's value.
+    /// Returns the work item, which must be a part of the device's context.
     fn work_item(&self) -> &WorkItem;
 }
 
-/// Work that a system thread does when it is [enqueued](Self::enqueue). It is a part of the device's value: [`new`](Self::new) makes the part, and
-/// [`DeviceHandle::create_work_item`] what it stands for. Until then, and when the device goes away, its methods do nothing.
+/// Work that runs on a system thread after it is [enqueued](Self::enqueue). It is stored in the device's context:
+/// [`new`](Self::new) creates this value, and [`DeviceHandle::create_work_item`] creates the framework's work item for
+/// it. Before that, and after the device is deleted, its methods do nothing.
 #[derive(Debug)]
 pub struct WorkItem {
     child: Child,
 }
 
 impl WorkItem {
-    /// One that is not created yet.
+    /// Creates the value. The framework's work item does not exist yet.
     ///
     /// # IRQL
     ///
@@ -37,38 +38,39 @@ impl WorkItem {
         Self { child: Child::new() }
     }
 
-    /// Has the work done soon, once, however often this is called before it begins.
+    /// Queues the work. It runs once, even if this is called several times before it starts.
     ///
     /// # IRQL
     ///
-    /// Up to `DISPATCH_LEVEL`.
+    /// At most `DISPATCH_LEVEL`.
     pub fn enqueue(&self) {
         self.child.with(|item| {
-            // SAFETY: the work item is not deleted while its handle is locked.
+            // SAFETY: the work item cannot be deleted while its handle is locked.
             unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemEnqueue, item.cast()) };
         });
     }
 
-    /// Waits for work that was enqueued. Not from the work itself.
+    /// Waits until the queued work has run. Do not call it from the work itself.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
     pub fn flush(&self) {
         self.child.with_reference(|item| {
-            // SAFETY: the reference keeps the work item's memory.
+            // SAFETY: the reference keeps the work item's memory valid.
             unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemFlush, item.cast()) };
         });
     }
 }
 
 impl<T: Device> DeviceHandle<'_, T> {
-    /// Creates the work item of the device's value; it is deleted with the device.
+    /// Creates the framework's work item for the [`WorkItem`] in the device's context. It is deleted with the device.
     ///
     /// # Errors
     ///
-    /// What `WdfWorkItemCreate` returns; `STATUS_INVALID_PARAMETER` if [`WorkItemEvents::work_item`] is no part of the device's value, and
-    /// `STATUS_INVALID_DEVICE_REQUEST` if it is created already.
+    /// Returns the error of `WdfWorkItemCreate`; `STATUS_INVALID_PARAMETER` if [`WorkItemEvents::work_item`] returns a
+    /// work item that is not in the device's context; `STATUS_INVALID_DEVICE_REQUEST` if the work item has already been
+    /// created.
     ///
     /// # IRQL
     ///
@@ -102,18 +104,18 @@ impl<T: Device> DeviceHandle<'_, T> {
 }
 
 unsafe extern "C" fn work<T: WorkItemEvents<Tag>, Tag>(object: WDFWORKITEM) {
-    // SAFETY: the framework passes an object of this driver.
+    // SAFETY: the framework passes a work item of this driver.
     let device = unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemGetParentObject, object) };
-    // SAFETY: the parent is the device that it was created for, with a context of this type.
+    // SAFETY: the parent is the device that the work item was created for, and its context has this type.
     if let Some(value) = unsafe { context::get::<T>(device) } {
         value.work();
     }
 }
 
 unsafe extern "C" fn cleanup<T: WorkItemEvents<Tag>, Tag>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the object for which this was set, whose parent is not deleted before it.
+    // SAFETY: the framework passes the work item for which this callback was set. Its parent is not deleted before it.
     let device = unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemGetParentObject, object.cast()) };
-    // SAFETY: as above, with a context of this type.
+    // SAFETY: as above; the context has this type.
     if let Some(value) = unsafe { context::get::<T>(device) } {
         value.work_item().child.forget();
     }

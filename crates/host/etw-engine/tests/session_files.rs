@@ -7,7 +7,8 @@ use std::path::Path;
 
 use common::{PROVIDER, TempFile, read_events, register, write};
 use etw_engine::{Enable, Engine, EngineOptions, Properties, Session};
-use etw_types::session::{ClockType, mode};
+use etw_etl::Reader;
+use etw_types::session::{ClockType, Update, mode};
 use etw_types::{Level, Win32Error};
 
 fn started(engine: &Engine, properties: &Properties) -> (u64, Session) {
@@ -93,6 +94,30 @@ fn converting_to_real_time_ends_the_file_and_serves_consumers() {
     assert_eq!((statistics.written, statistics.recorded, statistics.lost), (2, 2, 0));
     assert_eq!(consumer.next_buffer().map(|buffer| buffer.events), Some(1));
     assert_eq!(payloads(file.path()), [b"file"]);
+}
+
+/// What was lost belongs to the file that was current, whatever makes the session leave it.
+#[test]
+fn a_file_that_a_session_leaves_counts_what_was_lost_until_then() {
+    let leave: [fn(&Session, &TempFile); 2] = [
+        |session, _| drop(session.convert_to_real_time().unwrap()),
+        |session, next| {
+            let update = Update { log_file: Some(next.path().to_owned()), ..Update::default() };
+            session.update(&update).unwrap();
+        },
+    ];
+    for (number, leave) in leave.into_iter().enumerate() {
+        let (file, next) = (TempFile::new(&format!("left-{number}")), TempFile::new(&format!("next-{number}")));
+        let engine = Engine::new();
+        let properties = Properties { buffer_kib: 4, ..Properties::to_file("left", file.path()) };
+        let (handle, session) = started(&engine, &properties);
+        write(&engine, handle, Level::Error, 0, &[0; 5000]);
+        leave(&session, &next);
+        let lost = || Reader::open(file.path()).unwrap().header().events_lost;
+        assert_eq!(lost(), 1);
+        assert_eq!(session.finish().unwrap().statistics.lost, 1);
+        assert_eq!(lost(), 1);
+    }
 }
 
 #[test]

@@ -12,6 +12,32 @@ pub struct Expected {
 }
 
 /// Expects an event with this name.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::expect::{Expected, check, event};
+///
+/// let trace = [traced("Read", Opcode::Start), traced("Read", Opcode::Stop)];
+/// let start: Expected = event("Read").field("Length", 512).opcode(1);
+/// assert!(start.matches(&trace[0]) && !start.matches(&trace[1]));
+/// check(&trace, &[start, event("Read").opcode(2)], true)?;
+/// assert!(check(&trace, &[event("Write")], false).is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[must_use]
 pub fn event(name: &str) -> Expected {
     Expected { name: name.to_owned(), fields: Vec::new(), opcode: None }

@@ -35,6 +35,20 @@ pub struct Place<'a> {
 }
 
 /// The images of a trace. Drivers and the kernel belong to the address space of every process.
+///
+/// ```
+/// use etw_etl::{Images, Place};
+///
+/// // A reader has found them in its trace: `reader.images()`.
+/// let images = Images::default();
+/// assert!(images.is_empty());
+/// let place: Option<Place<'_>> = images.find(4, 0xFFFF_F800_0000_1000);
+/// assert!(place.is_none() && images.name(4, 0xFFFF_F800_0000_1000).is_none());
+///
+/// // Or add what an image event says.
+/// let mut images = images;
+/// images.add(&etw_etl::Decoded::default());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Images {
     by_base: BTreeMap<(u32, u64), Image>,

@@ -8,6 +8,17 @@
 //! The layouts follow files captured on Windows and public declarations. The writer produces little-endian files of 64-bit
 //! systems; the reader also accepts files of 32-bit systems.
 //!
+//! | to | use |
+//! |---|---|
+//! | read a trace in the order of time | [`Reader`]; its [`Report`] says what could not be read |
+//! | name events and their fields | [`Decoder`]; [`Event::decode`] for events that describe themselves |
+//! | show or convert a trace | [`Exporter`] with a [`Format`]; [`export::Columns`], [`export::Pcapng`] |
+//! | write a trace | [`Writer`] with [`EventData`], or whole buffers ([`Buffer`]) |
+//! | find what belongs together | [`pair::Pairs`] |
+//! | name the frames of stacks | [`Images`], [`FrameNames`] |
+//! | check a trace in a test | [`mod@expect`] |
+//! | look at the raw layouts | [`mod@format`] |
+//!
 //! ```
 //! use etw_etl::{Event, EventData, ExtendedItem, Reader, Writer, WriterOptions};
 //! use etw_types::tracelogging::EventBuilder;

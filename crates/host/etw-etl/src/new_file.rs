@@ -10,6 +10,20 @@ use tempfile::{Builder, NamedTempFile};
 /// stays unchanged. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path.
 ///
 /// Devices and pipes, such as `/dev/stdout`, are written directly.
+///
+/// ```
+/// use etw_etl::NewFile;
+/// use std::io::Write as _;
+///
+/// let path = std::env::temp_dir().join(format!("etw-etl-new-{}.csv", std::process::id()));
+/// let mut file = NewFile::create(&path)?;
+/// file.write_all(b"time,event\n")?;
+/// assert!(!path.exists() && file.beside().exists());
+/// file.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"time,event\n");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,

@@ -101,6 +101,37 @@ pub struct Stopped<T> {
 }
 
 /// Starts whose stops have not been seen yet, each with a value of the caller.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::pair::{Pairs, Role, Stopped, base};
+///
+/// let (start, stop) = (traced("ReadStart", Opcode::Start), traced("ReadStop", Opcode::Stop));
+/// let (start, stop) = (start.as_ref(), stop.as_ref());
+/// assert_eq!((Role::of(&start), Role::of(&stop)), (Some(Role::Start), Some(Role::Stop)));
+/// assert_eq!(base("ReadStart"), base("ReadStop"));
+///
+/// // Room for values of 1000 bytes; what is kept for a start comes back with its stop.
+/// let mut pairs = Pairs::new(1000);
+/// assert_eq!(pairs.start(&start, &start.decode(), "first", 5), None);
+/// let Stopped { start: found, open } = pairs.stop(&stop, &stop.decode());
+/// assert_eq!((found, open.len()), (Some("first"), 0));
+/// assert!(pairs.finish().is_empty());
+/// ```
 #[derive(Debug)]
 pub struct Pairs<T> {
     open: HashMap<Key, Vec<Open<T>>>,

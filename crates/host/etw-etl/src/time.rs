@@ -16,6 +16,15 @@ const DAYS_TO_1601: i64 = 584_694;
 const DAYS_PER_ERA: i64 = 146_097;
 
 /// A point in time: 100 ns units since 1601-01-01, UTC.
+///
+/// ```
+/// use etw_etl::FileTime;
+///
+/// let time = FileTime::parse("2024-02-29T12:00:00.5Z").ok_or("not a time")?;
+/// assert_eq!(time.to_rfc3339().as_deref(), Some("2024-02-29T12:00:00.5000000Z"));
+/// assert!(time < FileTime::now());
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileTime(pub i64);
 
@@ -144,6 +153,16 @@ impl ClockKind {
 }
 
 /// How to convert time stamps to points in time: a reference time, the time stamp at that time, and the frequency.
+///
+/// ```
+/// use etw_etl::{Clock, ClockKind, FileTime};
+///
+/// let kind = ClockKind::PerformanceCounter;
+/// assert_eq!(kind.as_int(), 1);
+/// let clock = Clock { kind, frequency: 1_000_000, start: FileTime(5_000), start_stamp: 70 };
+/// // Three microseconds later, in units of 100 ns.
+/// assert_eq!(clock.time(73), FileTime(5_030));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// What time stamps count.

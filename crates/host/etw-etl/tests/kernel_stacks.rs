@@ -6,7 +6,7 @@ mod common;
 use common::{folder, options};
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
 use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
-use etw_etl::{Buffer, Reader, ReaderOptions, Writer};
+use etw_etl::{Buffer, Reader, ReaderOptions, Writer, WriterOptions};
 
 const KERNEL: u64 = 0xFFFF_F800_0000_1000;
 const USER: u64 = 0x7FF0_0000_2000;
@@ -80,6 +80,25 @@ fn keys_of_stacks_are_looked_up_where_the_trace_defines_them() {
     let key = record(0x1825, 1_000_200, &[1_000_100, owner(4, 9), 0xABC]);
     let path = trace("keys.etl", &[(1_000_100, sample), (1_000_200, key), (1_000_900, definition)]);
     assert_eq!(stacks(&path), vec![(0x0F2E, Some(4), vec![KERNEL + 5])]);
+}
+
+#[test]
+fn stacks_by_key_count_against_the_memory_limit() {
+    let path = folder("kernel-stacks").join("many-keys.etl");
+    let size = 128 * 1024;
+    let mut writer = Writer::create(&path, WriterOptions { buffer_size: size, ..options() }).unwrap();
+    let mut buffer = Buffer::new(size, 0);
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &[KERNEL; 8000]));
+    buffer.push_record(&definition, 1_000_000).unwrap();
+    for number in 1..=1200 {
+        let key = record(0x1825, 1_000_000 + number, &[1_000_000 + number, owner(4, 9), 0xABC]);
+        buffer.push_record(&key, 1_000_000 + number).unwrap();
+    }
+    writer.write_buffer(&mut buffer, 2_000_000).unwrap();
+    writer.close().unwrap();
+    let dropped = Reader::open(&path).unwrap().report().stacks_dropped;
+    assert!((100..300).contains(&dropped), "{dropped}");
 }
 
 /// Returns an image event of a rundown. `name` is the first eight bytes of the UTF-16 file name.

@@ -28,7 +28,7 @@ const COST: usize = 64;
 /// Returns the schema of the events that contain a manifest, for a provider of this name.
 #[must_use]
 pub fn schema(provider: Arc<str>) -> Arc<EventSchema> {
-    static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    static FIELDS: LazyLock<Arc<[Field]>> = LazyLock::new(|| {
         let field = |name, in_type| Field::new(name, Encoding::Value(in_type));
         let bytes = ["Format", "MajorVersion", "MinorVersion", "Magic"].map(|name| field(name, InType::U8));
         let counts = ["TotalChunks", "ChunkNumber"].map(|name| field(name, InType::U16));
@@ -41,7 +41,7 @@ pub fn schema(provider: Arc<str>) -> Arc<EventSchema> {
         channel: None,
         keywords: Vec::new(),
         message: None,
-        fields: FIELDS.clone(),
+        fields: Arc::clone(&FIELDS),
         top_level: FIELDS.len(),
         source: Source::BuiltIn,
     })
@@ -76,9 +76,9 @@ impl Assembler {
         }
         let key = (provider, process, total);
         let chunks = self.open.entry(key).or_default();
-        if chunks.insert(number, text.into()).is_none() {
-            self.held += text.len() + COST;
-        }
+        let replaced = chunks.insert(number, text.into());
+        self.held += text.len() + COST;
+        self.held = self.held.saturating_sub(replaced.map_or(0, |text| text.len() + COST));
         if chunks.len() < usize::from(total) {
             return None;
         }
@@ -113,6 +113,17 @@ mod tests {
         assert_eq!(assembler.add(provider, 1, &chunk(2, 0, b"a")).as_deref(), Some(&b"ab"[..]));
         assert_eq!(assembler.add(provider, 2, &chunk(2, 1, b"y")).as_deref(), Some(&b"xy"[..]));
         assert!(assembler.open.is_empty());
+        assert_eq!(assembler.held, 0);
+    }
+
+    #[test]
+    fn a_replaced_chunk_counts_with_its_new_size() {
+        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        for text in [&b"a"[..], b"aaaa", b"aa"] {
+            assert_eq!(assembler.add(provider, 1, &chunk(2, 0, text)), None);
+            assert_eq!(assembler.held, text.len() + super::COST);
+        }
+        assert_eq!(assembler.add(provider, 1, &chunk(2, 1, b"b")).as_deref(), Some(&b"aab"[..]));
         assert_eq!(assembler.held, 0);
     }
 

@@ -23,6 +23,8 @@ pub const TYPE_MAP_INFO: u8 = 33;
 
 /// Approximate maximum memory for the schemas of a trace, in bytes.
 const MAX_MEMORY: usize = 256 * 1024 * 1024;
+/// Number of fields in cached schemas at which the cache is emptied.
+const MAX_CACHED_FIELDS: usize = 1 << 18;
 /// Memory cost of a schema in addition to its bytes.
 const COST: usize = 128;
 
@@ -76,8 +78,8 @@ pub struct TraceSchemas {
     held: usize,
     dropped: u64,
     bad: u64,
-    /// Cache of parsed schemas.
-    read: RwLock<HashMap<Known, Arc<EventSchema>>>,
+    /// Cache of parsed schemas, and the number of their fields.
+    read: RwLock<(HashMap<Known, Arc<EventSchema>>, usize)>,
 }
 
 impl TraceSchemas {
@@ -157,14 +159,20 @@ impl TraceSchemas {
     }
 
     fn read(&self, known: &Known) -> Option<Arc<EventSchema>> {
-        let schema = self.read.read().ok().and_then(|read| read.get(known).cloned());
+        let schema = self.read.read().ok().and_then(|read| read.0.get(known).cloned());
         if schema.is_some() {
             return schema;
         }
         let info = self.events.get(known)?;
         let schema = Arc::new(event(info, |name| self.maps.get(&(guid_at(info, 0)?, name.into())).cloned())?);
         if let Ok(mut read) = self.read.write() {
-            read.insert(*known, Arc::clone(&schema));
+            let (known_schemas, fields) = &mut *read;
+            if *fields > MAX_CACHED_FIELDS {
+                known_schemas.clear();
+                *fields = 0;
+            }
+            *fields += schema.fields.len();
+            known_schemas.insert(*known, Arc::clone(&schema));
         }
         Some(schema)
     }
@@ -234,7 +242,7 @@ pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option
         channel: text(info, 60).map(Into::into),
         keywords: texts(info, 64),
         message: text(info, 76).map(Into::into),
-        fields,
+        fields: fields.into(),
         top_level,
         source: Source::Trace,
     })

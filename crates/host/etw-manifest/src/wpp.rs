@@ -197,7 +197,7 @@ impl Message {
             keywords: Vec::new(),
             message: Some(message.replace('\u{1}', "").into()),
             top_level: self.arguments.len(),
-            fields: self.arguments,
+            fields: self.arguments.into(),
             source: Source::File,
         }
     }

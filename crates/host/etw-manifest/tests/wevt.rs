@@ -39,6 +39,34 @@ fn a_resource_that_is_cut_off_is_refused() {
 }
 
 #[test]
+fn structs_that_share_fields_or_contain_themselves_are_refused() {
+    let resource = common::resource();
+    // The flags of the struct, its first member and the number of its members.
+    let is_struct = |bytes: &[u8]| bytes[0] & 1 == 1 && bytes[1..] == [0, 0, 0, 6, 0, 2, 0];
+    let place = resource.windows(8).position(is_struct).unwrap();
+    for (first, members) in [(5, 1), (0, 5), (0, 8)] {
+        let mut resource = resource.clone();
+        resource[place + 4] = first;
+        resource[place + 6] = members;
+        assert!(wevt::parse(&resource, &wevt::Messages::default()).is_err(), "{first} {members}");
+    }
+}
+
+#[test]
+fn blocks_of_messages_do_not_share_texts() {
+    let table = |blocks: u32| {
+        let start = 4 + 12 * blocks;
+        let blocks_of = (0..blocks).flat_map(|id| [id, id, start]);
+        let mut table: Vec<u8> = [blocks].into_iter().chain(blocks_of).flat_map(u32::to_le_bytes).collect();
+        table.extend([60, 0, 0, 0]);
+        table.extend([b'x'; 56]);
+        table
+    };
+    assert!(wevt::Messages::default().add(&table(1)).is_some());
+    assert!(wevt::Messages::default().add(&table(3)).is_none());
+}
+
+#[test]
 fn binaries_without_a_resource_say_so() {
     let test = std::env::current_exe().unwrap();
     let error = files::read(&test).unwrap_err().to_string();

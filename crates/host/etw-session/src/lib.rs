@@ -8,6 +8,16 @@
 //! `unsafe` and `cfg(windows)` are only in [`platform`]. Nothing here prints, and nothing panics on data that a system
 //! returns.
 //!
+//! | to | use |
+//! |---|---|
+//! | start, find or list sessions | [`Machine::start`] with [`Properties`], [`Machine::attach`], [`Machine::sessions`] |
+//! | enable a provider | [`Session::provider`], [`Provider::enable`] with [`Enable`] and [`Filter`] |
+//! | receive events while a session runs | [`Machine::consume`] |
+//! | set or query an information class | a type of [`info`] with [`Session::set`], [`Session::get`], [`Machine::query`] |
+//! | see who is registered | [`Machine::providers`], [`Machine::provider`], [`Machine::groups`] |
+//! | tell a user what an error means | [`Error`], [`explain()`] |
+//! | put another system in the place of this one | [`System`], [`Machine::with`] |
+//!
 //! ```
 //! # #[cfg(not(windows))] {
 //! use etw_session::info::{MaxPmcCounters, ProfileSources, StackTracing};

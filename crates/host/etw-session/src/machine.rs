@@ -18,6 +18,46 @@ use crate::system::{EventSource, Received, System};
 use crate::{Error, Session};
 
 /// An ETW implementation: that of the system, or an engine. Clones refer to the same machine.
+///
+/// ```
+/// # #[cfg(not(windows))] {
+/// use etw_session::info::{MaxSessions, ProfileSources, RegisteredProviders, SampleInterval};
+/// use etw_session::{Consumer, Machine, Properties, Received, Unstopped};
+/// use etw_types::session::TraceInfoClass;
+/// use std::time::Duration;
+///
+/// let machine = Machine::local();
+/// assert!(machine.description().contains("engine"), "{}", machine.description());
+/// assert!(machine.caveat().is_some(), "what an engine cannot do");
+///
+/// // Information classes of the machine: by type, or as bytes.
+/// let MaxSessions(sessions) = machine.query()?;
+/// assert_eq!(machine.max_sessions()?, sessions);
+/// let ProfileSources(sources) = machine.query()?;
+/// let interval: SampleInterval = machine.query_for(&sources[0].source)?;
+/// machine.set(&interval)?;
+/// let bytes = machine.query_raw(0, TraceInfoClass::MaxLoggersQuery, &[0; 4])?;
+/// assert_eq!(bytes, sessions.to_le_bytes());
+/// # let _ = machine.set_raw(0, TraceInfoClass::MaxLoggersQuery, &bytes);
+///
+/// // Who is registered.
+/// let providers: RegisteredProviders = machine.enumerate(&())?;
+/// assert_eq!(machine.providers()?, providers.0);
+/// assert!(!machine.enumerate_raw(TraceInfoClass::GuidQueryList, &[])?.is_empty() || providers.0.is_empty());
+/// # let _ = (machine.providers_of_this_process(), machine.groups(), machine.group(etw_types::Guid::ZERO));
+///
+/// // Events while a session runs.
+/// let session = machine.start(&Properties::to_consumers("Machine"))?;
+/// let mut consumer: Consumer = machine.consume(&session)?;
+/// assert_eq!(consumer.receive(Duration::ZERO), Received::Nothing);
+/// session.stop()?;
+///
+/// // A session that is dropped is stopped; what went wrong then is here.
+/// let unstopped: Vec<Unstopped> = machine.unstopped();
+/// assert!(unstopped.is_empty());
+/// # }
+/// # Ok::<(), etw_session::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Machine {
     system: Arc<dyn System>,

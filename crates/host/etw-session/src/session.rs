@@ -12,6 +12,46 @@ use crate::system::{Control, System, Target};
 use crate::{Error, Limit, Machine, Properties, Provider, SessionStatus};
 
 /// A session. A started session is stopped when this is dropped, an attached one is not; see [`keep`](Self::keep).
+///
+/// ```
+/// # #[cfg(not(windows))] {
+/// use etw_session::info::StreamCount;
+/// use etw_session::{Enable, Machine, Properties, Provider, Session, Update};
+/// use etw_types::session::TraceInfoClass;
+/// use etw_types::{Guid, Level};
+///
+/// let machine = Machine::local();
+/// let mut session: Session = machine.start(&Properties::to_consumers("Session"))?;
+/// assert_eq!(session.name(), "Session");
+/// assert_eq!(machine.attach("Session")?.handle(), session.handle());
+/// assert!(machine.sessions()?.iter().any(|status| status.properties.name == "Session"));
+///
+/// // Providers and groups of them.
+/// let provider: Provider<'_> = session.provider(Guid::from_name("MyDriver"));
+/// provider.enable(&Enable::new(Level::Verbose).any(0x1_u64))?;
+/// provider.capture()?;
+/// provider.capture_with(&Enable::new(Level::Verbose))?;
+/// provider.disable()?;
+/// session.group(Guid::from_u128(7)).enable(&Enable::new(Level::Error))?;
+///
+/// // What can change while it runs.
+/// session.update(&Update { flush_timer: Some(2), ..Update::default() })?;
+/// session.flush()?;
+/// assert!(session.increment_file().is_err(), "it has no file");
+/// session.convert_to_real_time()?;
+///
+/// // Information classes of a session: by type, or as bytes.
+/// let StreamCount(streams) = session.get()?;
+/// assert_eq!(session.query_raw(TraceInfoClass::StreamCount, &[0; 4])?, streams.to_le_bytes());
+/// assert!(session.set_raw(TraceInfoClass::StreamCount, &[0; 4]).is_err(), "it cannot be set");
+///
+/// // It stops when it is dropped, unless it is to run on.
+/// session.keep();
+/// session.stop_when_dropped();
+/// session.stop()?;
+/// # }
+/// # Ok::<(), etw_session::Error>(())
+/// ```
 pub struct Session {
     machine: Machine,
     handle: u64,

@@ -10,6 +10,73 @@ use etw_types::session::TraceInfoClass;
 use etw_types::{ControlCode, Guid, Level, Win32Error};
 
 /// The control functions of ETW. Data has the layout of 64-bit Windows.
+///
+/// ```
+/// use etw_session::{
+///     Call, Control, EnableRequest, Error, EventSource, Explanation, Machine, Malformed, Polled, Properties, Received, Refusal,
+///     System, Target, explain, poll,
+/// };
+/// use etw_types::Win32Error;
+/// use etw_types::session::TraceInfoClass;
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// const NO: Win32Error = Win32Error::NotSupported;
+///
+/// /// A system that can do nothing but deliver the events of a session that has ended.
+/// struct Nothing;
+///
+/// impl System for Nothing {
+///     fn start_trace(&self, _name: &str, _block: &mut [u8]) -> Result<u64, Win32Error> {
+///         Err(NO)
+///     }
+///     fn control_trace(&self, _target: Target<'_>, _control: Control, _block: &mut [u8]) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn query_all_traces(&self, _template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
+///         Ok(Vec::new())
+///     }
+///     fn enable_trace(&self, _session: u64, _request: &EnableRequest<'_>) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn set_information(&self, _session: u64, _class: TraceInfoClass, _data: &[u8]) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn query_information(&self, _session: u64, _class: TraceInfoClass, _buffer: &mut [u8]) -> Result<usize, Refusal> {
+///         Err(NO.into())
+///     }
+///     fn enumerate(&self, _class: TraceInfoClass, _input: &[u8], _buffer: &mut [u8]) -> Result<usize, Refusal> {
+///         Err(NO.into())
+///     }
+///     fn consume(&self, _name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
+///         Ok(poll(|| Polled::End))
+///     }
+///     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
+///         Err(NO)
+///     }
+///     fn description(&self) -> &'static str {
+///         "nothing"
+///     }
+///     fn caveat(&self) -> Option<&'static str> {
+///         Some("it is an example")
+///     }
+/// }
+///
+/// let machine = Machine::with(Arc::new(Nothing));
+/// assert!(machine.sessions()?.is_empty());
+/// let error = machine.start(&Properties::to_consumers("None")).err().ok_or("started")?;
+/// assert_eq!((error.code(), error.is_unsupported()), (NO, true));
+/// let explanation: Option<Explanation> = error.explanation();
+/// assert_eq!(explanation, explain(Call::Start, NO));
+///
+/// let mut source: Box<dyn EventSource> = Nothing.consume("None").map_err(|code| code.to_string())?;
+/// assert_eq!(source.receive(Duration::ZERO), Received::End);
+///
+/// // A system whose answers make no sense.
+/// let malformed = Malformed { class: TraceInfoClass::MaxLoggersQuery, reason: "three bytes" };
+/// assert!(Error::from(malformed).to_string().contains("three bytes"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait System: Send + Sync {
     /// `StartTraceW`: returns the handle. The block is `EVENT_TRACE_PROPERTIES` with room for the names. It is filled
     /// in.

@@ -18,6 +18,16 @@
 //! # Ok::<(), nt_host::Error>(())
 //! ```
 //!
+//! | to | use |
+//! |---|---|
+//! | say what the driver runs on | [`Builder`]: Windows release, registry parameters, routines that fail or are missing |
+//! | load, add devices, send requests | [`NtHost`], [`Device`], [`File`], [`PendingRequest`] |
+//! | see the driver's events | [`TraceSession`], [`Trace`]; [`event`] says what is expected |
+//! | see what the driver did wrong | [`Report`], [`Finding`] |
+//! | have every call fail once, in many orders | [`Matrix`] |
+//! | send requests while devices come and go | [`Storm`] |
+//! | control sessions as a program would | [`NtHost::machine`] |
+//!
 //! The driver's code runs on the processor, not in an emulator, so a run takes milliseconds. It has the rights of the
 //! process that it runs in. Use this to test drivers that you trust, not to examine suspicious ones.
 //!
@@ -48,8 +58,8 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, ImageError, ImportName, Known, Layout, Notification, Os, RegistryValue, RequestKind, Rule,
-    Told, known, plan,
+    Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryValue,
+    RequestKind, Resource, Rule, Told, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Place, Report};
 

@@ -19,7 +19,7 @@ const CANCEL: u32 = 0x0022_2010;
 
 fn ioctl(code: u32, status: NtStatus, output: &[u8], milliseconds: u64) -> Below {
     let (kind, delay) = (Some(RequestKind::DEVICE_CONTROL), Duration::from_millis(milliseconds));
-    Below { kind, code: Some(code), status, output: output.to_vec(), delay }
+    Below { device: None, kind, code: Some(code), status, output: output.to_vec(), delay }
 }
 
 fn start(builder: Builder) -> (NtHost, Device, Log) {

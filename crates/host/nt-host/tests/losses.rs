@@ -3,17 +3,35 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use common::c::build_with;
+use etw_etl::Reader;
 use nt_host::NtHost;
 
 fn flood(count: u32, size: u32) -> PathBuf {
     let flags = ["-O1".to_owned(), format!("-DCOUNT={count}"), format!("-DSIZE={size}")];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     build_with(&flags, "wdm_flood", 0, "DriverEntry", &["ntoskrnl"])
+}
+
+/// 1.1 GB, which no memory of a message or of a queue holds.
+#[test]
+#[ignore = "takes a minute and a gigabyte of disk"]
+fn a_trace_of_a_gigabyte_arrives() {
+    const COUNT: u32 = 18_500;
+    let builder = NtHost::builder().driver(flood(COUNT, 60_000)).trace_all().patience(Duration::from_mins(20));
+    let host = builder.start().expect("DriverEntry");
+    let mut next = 0;
+    let lost = host.trace().visit(|event| {
+        assert_eq!(event.payload().first_chunk().copied().map(u32::from_le_bytes), Some(next));
+        next += 1;
+    });
+    assert_eq!((lost.expect("a trace"), next), (0, COUNT));
+    host.unload().expect("unload").assert_clean();
 }
 
 /// They are read one by one from a file: no message between the processes grows with them.
@@ -31,6 +49,19 @@ fn many_large_events_arrive() {
         next += 1;
     });
     assert_eq!((lost.expect("a trace"), next), (0, COUNT));
+    // The clock stands still while the driver writes: the order is that of the writes, in the trace file as well.
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("many_large_events.etl");
+    host.trace().write_etl(&path).expect("a trace file");
+    let mut stamps = BTreeSet::new();
+    let numbers = Reader::open(&path).expect("a trace file").filter_map(|event| {
+        // The file's own header is no event of the driver's.
+        let number = event.payload().first_chunk().copied().map(u32::from_le_bytes);
+        (event.payload().len() == 60_000).then(|| stamps.insert(event.header.stamp));
+        number.filter(|_| event.payload().len() == 60_000)
+    });
+    assert!(numbers.eq(0..COUNT));
+    assert_eq!(stamps.len(), 1);
+    std::fs::remove_file(path).expect("the trace file");
     host.unload().expect("unload").assert_clean();
 }
 

@@ -6,7 +6,7 @@ mod c;
 
 use c::{Log, build, plain};
 use etw_types::NtStatus;
-use nt_host::{Notification, NtHost, Rule};
+use nt_host::{KeyOperation, Notification, NtHost, Rule};
 
 fn created(process: u64, command_line: &str) -> Notification {
     let image = r"\??\C:\Windows\notepad.exe".to_owned();
@@ -40,7 +40,12 @@ fn a_driver_is_told_what_it_asked_for_and_decides() {
         let value = Notification::RegistrySetValue { value: "Run".into(), kind, data: vec![1, 2, 3, 4] };
         assert_eq!(host.notify(value).expect("a notification").status, status);
     }
-    assert_eq!(log.lines(&host)[1], "registry 1, context 7: Run, type 3, 4 bytes");
+    let lines = [
+        "registry 1, context 7: Run, type 4, 4 bytes",
+        "registry 16 after: 0, context 0",
+        "registry 1, context 7: Run, type 3, 4 bytes",
+    ];
+    assert_eq!(log.lines(&host), lines);
 
     let handle = |thread, duplicated| Notification::HandleCreated { thread, duplicated, access: 0x411 };
     let told = host.notify(handle(false, false)).expect("a notification");
@@ -49,6 +54,75 @@ fn a_driver_is_told_what_it_asked_for_and_decides() {
     assert_eq!(host.notify(handle(true, false)).expect("a notification").called, 0);
     assert_eq!(host.notify(handle(false, true)).expect("a notification").called, 0);
     assert_eq!(log.lines(&host), ["handle 1, context 9, rights 411"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_driver_is_asked_before_and_told_after_each_operation_on_the_registry() {
+    let (host, mut log) = (plain("wdm_notify").start().expect("DriverEntry"), Log::default());
+    for (operation, name, status, lines) in [
+        (
+            KeyOperation::CreateKey,
+            "New",
+            NtStatus::Success,
+            vec!["registry 26: New", "registry 27 after: 0, context 0"],
+        ),
+        (KeyOperation::OpenKey, "Secret", NtStatus::AccessDenied, vec!["registry 28: Secret"]),
+        (KeyOperation::OpenKey, "Old", NtStatus::Success, vec!["registry 28: Old", "registry 29 after: 0, context 0"]),
+        (KeyOperation::DeleteValue, "V", NtStatus::Success, vec!["registry 2: V", "registry 17 after: 0, context 0"]),
+        (KeyOperation::QueryValue, "V", NtStatus::Success, vec!["registry 8: V", "registry 23 after: 0, context 0"]),
+        (KeyOperation::RenameKey, "N", NtStatus::Success, vec!["registry 4: N", "registry 19 after: 0, context 0"]),
+        // The callback's own word comes back to it.
+        (
+            KeyOperation::DeleteKey,
+            "",
+            NtStatus::Success,
+            vec![r"registry 0: \REGISTRY\MACHINE\Key", "registry 15 after: 0, context 77"],
+        ),
+    ] {
+        let key = r"\REGISTRY\MACHINE\Key".to_owned();
+        let told = host.notify(Notification::Registry { operation, key, name: name.into() }).expect("a notification");
+        assert_eq!((told.called, told.status), (1, status), "{operation:?}");
+        assert_eq!(log.lines(&host), lines);
+    }
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn what_a_driver_does_to_the_registry_goes_through_its_own_callbacks() {
+    let image = build("wdm_notify", 2, "DriverEntry", &["ntoskrnl"]);
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let lines = Log::default().lines(&host);
+    let expected = [
+        "registry 29 after: 0, context 0",
+        "own key: 0",
+        "registry 26: Secret",
+        "secret: c0000022",
+        "registry 26: Below",
+        "registry 27 after: 0, context 0",
+        "created: 0, 1",
+        "registry 1, context 7: Number, type 4, 4 bytes",
+        "registry 16 after: 0, context 0",
+        "set: 0",
+        "registry 1, context 7: Number, type 3, 4 bytes",
+        "refused: c0000022",
+        "registry 8: Number",
+        "registry 23 after: 0, context 0",
+        "query: 0",
+        "registry 2: Number",
+        "registry 17 after: 0, context 0",
+        "delete value: 0",
+        "registry 8: Number",
+        "registry 23 after: c0000034, context 0",
+        "gone: c0000034",
+        "registry 4: Renamed",
+        "registry 19 after: 0, context 0",
+        "rename: 0",
+    ];
+    assert_eq!(lines[1..=expected.len()], expected);
+    let [deleted, after, status] = &lines[expected.len() + 1..] else { panic!("{lines:?}") };
+    assert!(deleted.starts_with("registry 0: ") && deleted.ends_with(r"\Renamed"), "{deleted}");
+    assert_eq!((after.as_str(), status.as_str()), ("registry 15 after: 0, context 77", "delete: 0"));
     host.unload().expect("unload").assert_clean();
 }
 

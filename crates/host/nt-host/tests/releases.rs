@@ -121,9 +121,13 @@ fn a_framework_that_does_not_exist_yet_is_not_bound() {
 
 /// A driver that asks for a version in the way of drivers before 1.25.
 fn old(minor: u32, count: u32) -> PathBuf {
+    bound(minor, count, 0)
+}
+
+fn bound(minor: u32, count: u32, bug: u32) -> PathBuf {
     let flags = ["-O0".to_owned(), format!("-DMINOR={minor}"), format!("-DCOUNT={count}")];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    c::build_with(&flags, "kmdf_bind", 0, "DriverEntry", &["ntoskrnl", "WdfLdr"])
+    c::build_with(&flags, "kmdf_bind", bug, "DriverEntry", &["ntoskrnl", "WdfLdr"])
 }
 
 #[test]
@@ -133,6 +137,23 @@ fn older_drivers_get_their_functions_in_their_own_table() {
             let lines = ["copied 1, behind 0000000000000000", "create 00000000", "queue 00000000"];
             assert_eq!(host.report().output().lines().collect::<Vec<_>>(), lines, "1.{minor} on {os}");
         });
+    }
+}
+
+/// It takes packets by itself, as drivers without the framework do.
+#[test]
+fn a_driver_that_binds_the_framework_and_makes_no_driver_object_is_used_as_one_without() {
+    for (minor, count) in [(11, 432), (33, 458)] {
+        let host = NtHost::builder().driver(bound(minor, count, 1)).start().expect("DriverEntry");
+        let device = host.add_device().expect("the device that it made");
+        assert!(device.ioctl(0x0022_2000, &[], 0).expect("an answer").status.is_success());
+        let file = host.open(r"\Device\Bound").expect("the same by its name");
+        assert!(file.read(4).expect("an answer").status.is_success());
+        file.close().expect("closed");
+        device.remove().expect("removal");
+        host.unload().expect("unload").assert_clean();
+        let packets = ["0", "e", "12", "2", "0", "3", "12", "2"].map(|major| format!("packet {major}"));
+        assert_eq!(host.report().output().lines().collect::<Vec<_>>(), packets);
     }
 }
 

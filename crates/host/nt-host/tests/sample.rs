@@ -246,3 +246,21 @@ fn events_have_threads_and_measured_time_adds_what_things_take() {
     let (measured, _) = times_and_threads(sample().measured_time());
     assert!(measured > time, "{measured}");
 }
+
+/// What the sections of the sample had in its first edition, with the framework's glue in its own sources and without a manifest: built with
+/// Rust 1.95 and today's kit.
+const FIRST_EDITION: usize = 21_562;
+
+#[test]
+fn the_image_without_the_manifests_resources_is_no_larger_than_in_the_first_edition() {
+    let bytes = std::fs::read(common::built("driver_sample.sys")).expect("the sample");
+    let image = pe_image::Image::parse(&bytes).expect("an image");
+    let sections = image.sections.iter().filter(|section| section.name != ".rsrc");
+    let size: usize = sections.map(|section| section.virtual_size.min(section.file_size) as usize).sum();
+    // The framework's crate is found by its absolute path, which its panics name. Where the repository is does not count.
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
+    let root = root.to_str().expect("a path in UTF-8").as_bytes();
+    let paths = bytes.windows(root.len()).filter(|window| *window == root).count();
+    let size = size - paths * root.len();
+    assert!(size <= FIRST_EDITION, "{size} bytes");
+}

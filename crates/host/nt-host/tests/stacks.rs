@@ -4,9 +4,10 @@
 mod common;
 
 use std::path::Path;
+use std::process::Command;
 
 use common::c::build_at;
-use etw_etl::{ExtendedType, Reader};
+use etw_etl::{Decoder, Exporter, ExtendedType, Format, Images, Reader};
 use nt_host::{Event, NtHost};
 
 /// The functions of an event's stack, the innermost first, with those whose code was inlined.
@@ -23,6 +24,7 @@ const ENTRY: [&str; 7] = ["Write", "Inner", "Inner", "Inner", "Middle", "Outer",
 fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stacks{level}.etl"));
     host.trace().write_etl(&path).expect("a trace file");
+    named_by_the_file(host, &path);
     let mut stacks = Vec::new();
     for event in Reader::open(&path).expect("a trace file") {
         let item = event.items().find(|item| item.kind == ExtendedType::STACK_TRACE64);
@@ -33,6 +35,47 @@ fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
         stacks.push(functions(host, frames));
     }
     stacks
+}
+
+/// The file itself says which image an address is in, and which PDB has its names.
+fn named_by_the_file(host: &NtHost, path: &Path) {
+    let (mut decoder, mut images) = (Decoder::default(), Images::default());
+    for event in Reader::open(path).expect("a trace file") {
+        images.add(&decoder.decode(&event.as_ref()));
+    }
+    let event = host.trace().events().expect("events").remove(0);
+    let (stack, process) = (event.stack().expect("a stack"), event.header.process_id.unwrap_or_default());
+    let place = images.find(process, stack[0]).expect("the image");
+    let own = host.locate(stack[0]).expect("an address of the image");
+    assert_eq!(place.offset, own.rva);
+    assert!(place.image.ends_with(".sys"), "{}", place.image);
+    assert!(place.pdb.is_some_and(|(_, name)| name.ends_with(".pdb")), "{:?}", place.pdb);
+}
+
+/// Text, JSON and the page have function, offset, file and line.
+#[test]
+fn every_form_of_a_trace_names_functions_and_lines() {
+    let image = build_at("-O0", "stacks", 0, "DriverEntry", &["ntoskrnl"]);
+    let source = include_str!("../drivers/c/stacks.c");
+    let line = (1..).zip(source.lines()).find(|(_, line)| line.contains("EtwWrite(")).map_or(0, |(number, _)| number);
+    let run = |format: &[&str]| {
+        let command =
+            Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&image).arg("--stacks").args(format).output();
+        String::from_utf8(command.expect("the command").stdout).expect("text")
+    };
+    let is_named = |frame: &str| frame.starts_with("Write+0x") && frame.ends_with(&format!("stacks.c:{line})"));
+    let text = run(&[]);
+    let stacks = text.split_once("\nstacks\n").expect("stacks").1;
+    assert!(stacks.lines().any(|frame| is_named(frame.trim())), "{stacks}");
+    let report: serde_json::Value = serde_json::from_str(&run(&["--json"])).expect("JSON");
+    let frames = report["events"][0]["frames"].as_array().expect("frames");
+    assert!(frames[0].as_str().is_some_and(is_named), "{frames:?}");
+
+    let host = NtHost::builder().driver(&image).trace_all().stacks().start().expect("DriverEntry");
+    let mut page = Exporter::new(Vec::new(), Format::Html).expect("a page").with_decoder(host.decoder());
+    host.trace().visit(|event| page.event(&event).expect("memory")).expect("events");
+    let page = String::from_utf8(page.finish().expect("memory")).expect("text");
+    assert!(page.contains("\"Write+0x") && page.contains(&format!("stacks.c:{line})\"")), "{page}");
 }
 
 #[test]

@@ -31,9 +31,11 @@ pub enum Time {
     Real,
 }
 
-/// What the device below the driver does with requests that reach it.
+/// What the device below the driver, or another driver's device, does with requests that reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Below {
+    /// The name of the device if it is not below the driver: the driver opens it by this name.
+    pub device: Option<String>,
     /// The kind of request that this applies to; `None` for reads, writes and control requests of both kinds.
     pub kind: Option<RequestKind>,
     /// The control code that this applies to; `None` for every code.
@@ -44,6 +46,29 @@ pub struct Below {
     pub output: Vec<u8>,
     /// How long they take to complete.
     pub delay: std::time::Duration,
+}
+
+/// A hardware resource of the driver's devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A line that interrupts.
+    LineInterrupt,
+    /// This many interrupts that are signalled by messages.
+    MessageInterrupts(u32),
+    /// Memory of the device, at a physical address.
+    Memory {
+        /// Where it begins.
+        start: u64,
+        /// Its bytes.
+        length: u32,
+    },
+    /// Ports.
+    Port {
+        /// The first.
+        start: u64,
+        /// How many.
+        length: u32,
+    },
 }
 
 /// A value under the driver's `Parameters` key.
@@ -68,6 +93,8 @@ pub struct Config {
     pub hidden: Vec<String>,
     /// What the device below the driver does with requests; the first entry that matches applies.
     pub below: Vec<Below>,
+    /// What the driver's devices have of the hardware.
+    pub resources: Vec<Resource>,
     /// Failures to inject.
     pub failures: Vec<Failure>,
     /// Makes routines fail at random, derived from this seed.

@@ -40,9 +40,10 @@ mod routine;
 mod verify;
 mod wdf;
 
-pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Time};
+pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Resource, Time};
 pub use kernel::components::{component, is_modelled};
-pub use kernel::ex::{Notification, Told};
+pub use kernel::ex::{KeyOperation, Notification, Told};
+pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known, routines};

@@ -48,13 +48,18 @@ fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
+    // Each entry of a directory takes eight bytes and is visited once, unless directories share subdirectories.
+    let mut left = file.len() / 8;
     for entry in directory.root().map_err(failed)?.entries {
         let kind = match entry.name_or_id() {
             ResourceNameOrId::Name(name) => ResourceType::Name(name.to_string_lossy(directory).map_err(failed)?),
             ResourceNameOrId::Id(id) => ResourceType::Id(id),
         };
         let mut leaves = Vec::new();
-        collect(directory, *entry, 0, &mut leaves).map_err(failed)?;
+        collect(directory, *entry, 0, &mut left, &mut leaves).map_err(failed)?;
+        if left == 0 {
+            return Err(Error::new(FIELD, "directories share subdirectories"));
+        }
         for (address, size) in leaves {
             let bytes = sections.pe_data_at(file, address).and_then(|bytes| bytes.get(..usize::try_from(size).ok()?));
             let data =
@@ -70,18 +75,44 @@ fn collect(
     directory: ResourceDirectory<'_>,
     entry: ImageResourceDirectoryEntry,
     depth: usize,
+    left: &mut usize,
     leaves: &mut Vec<(u32, u32)>,
 ) -> object::read::Result<()> {
+    *left = left.saturating_sub(1);
     match entry.data(directory)? {
         ResourceDirectoryEntryData::Data(leaf) => {
             leaves.push((leaf.offset_to_data.get(LE), leaf.size.get(LE)));
         }
-        ResourceDirectoryEntryData::Table(table) if depth < 3 => {
+        ResourceDirectoryEntryData::Table(table) if depth < 3 && *left > 0 => {
             for entry in table.entries {
-                collect(directory, *entry, depth + 1, leaves)?;
+                if *left == 0 {
+                    break;
+                }
+                collect(directory, *entry, depth + 1, left, leaves)?;
             }
         }
         ResourceDirectoryEntryData::Table(_) => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use object::read::pe::ResourceDirectory;
+
+    use super::collect;
+
+    #[test]
+    fn directories_that_contain_themselves_end() {
+        // A directory of 200 entries, each of which is that directory.
+        let header = [0, 0, 0, 200 << 16];
+        let entries = (0..200_u32).flat_map(|id| [id, 0x8000_0000]);
+        let bytes: Vec<u8> = header.into_iter().chain(entries).flat_map(u32::to_le_bytes).collect();
+        let directory = ResourceDirectory::new(&bytes);
+        let (mut left, mut leaves) = (1000, Vec::new());
+        for entry in directory.root().unwrap().entries {
+            collect(directory, *entry, 0, &mut left, &mut leaves).unwrap();
+        }
+        assert_eq!((left, leaves.len()), (0, 0));
+    }
 }

@@ -1,8 +1,9 @@
 //! Finds the sources of Microsoft's `tracelogging` crate and writes the module tree that compiles them in kernel mode.
 //!
-//! Nothing of that crate is part of this repository: Cargo fetches it as a build dependency, and `src/lib.rs` includes it
-//! by path, unmodified. Its settings, which Cargo would take from the target and from features, are given here: `windows`,
-//! `etw`, `kernel_mode`, `macros`. The setting `proc_macro` leaves out its `Guid::new`, which needs a library of Windows.
+//! That crate is not part of this repository: Cargo fetches it as a build dependency, and `src/lib.rs` includes it by
+//! path, unmodified. Cargo would derive its settings from the target and from features; here they are set directly:
+//! `windows`, `etw`, `kernel_mode`, `macros`. The setting `proc_macro` omits its `Guid::new`, which needs a Windows
+//! library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,17 +32,17 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
     fs::write(out.join("oracle.rs"), tree).expect("OUT_DIR is writable");
 
-    // The table of field types, so that a test can tell whether it tries all of them.
+    // The table of field types, so that a test can check that it covers all of them.
     let table = sources(&metadata, "tracelogging_macros-1.2.3").join("field_options.rs");
     println!("cargo::rustc-env=FIELD_TYPES={}", table.display());
 }
 
-/// What Cargo knows about the packages of this workspace.
+/// Returns Cargo's metadata of the packages in this workspace.
 fn metadata() -> String {
     let cargo = env::var_os("CARGO").expect("Cargo sets CARGO");
     let here = env::var_os("CARGO_MANIFEST_DIR").expect("Cargo sets CARGO_MANIFEST_DIR");
     let host = env::var_os("HOST").expect("Cargo sets HOST");
-    // Packages for other platforms may never have been fetched; asking for this one alone needs no network.
+    // Packages for other platforms may not have been fetched. Metadata for this platform alone needs no network.
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"])
         .arg(host)
@@ -53,7 +54,7 @@ fn metadata() -> String {
     String::from_utf8(output.stdout).expect("cargo metadata prints UTF-8")
 }
 
-/// The `src` folder of a package, by the name of the folder that Cargo unpacked it to.
+/// Returns the `src` folder of a package, by the name of the folder to which Cargo unpacked it.
 fn sources(metadata: &str, folder: &str) -> PathBuf {
     metadata
         .split("\"manifest_path\":\"")

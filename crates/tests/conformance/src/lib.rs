@@ -1,10 +1,11 @@
 //! Writes the same event with `wdk-etw` and with Microsoft's `tracelogging`, and compares what reaches ETW.
 //!
-//! Both crates call the kernel's routines, which are those of `etw-symbols` here, so one engine captures both. Compared
-//! are the routine that was called, the descriptor, the activity ids, the provider's traits, the metadata and the payload.
-//! Not compared is the number of data descriptors: `wdk-etw` needs as many or fewer, because neighbouring fixed-size values share one.
+//! Both crates call the kernel's routines, which `etw-symbols` provides here, so one engine captures both. The
+//! comparison covers the routine that was called, the descriptor, the activity ids, the provider's traits, the metadata
+//! and the payload. It does not cover the number of data descriptors: `wdk-etw` needs at most as many, because adjacent
+//! fixed-size values share one.
 //!
-//! Where the two differ on purpose is tested in `tests/differences.rs`.
+//! `tests/differences.rs` tests intentional differences.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,10 +28,10 @@ wdk_etw::define_provider!(
 /// The provider of `tracelogging`.
 pub static THEIRS: &tracelogging::Provider = &THEIRS_STATIC;
 
-/// Providers are static, so one comparison runs at a time.
+/// Providers are static, so only one comparison can run at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Both providers registered with one fresh engine, and a session that wants everything.
+/// Both providers, registered with one new engine, and a session that has everything enabled.
 pub struct Fixture {
     session: Session,
     host: Host,
@@ -39,21 +40,21 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Registers both providers under a session with this level and every keyword.
+    /// Registers both providers with a session that enables this level and every keyword.
     ///
     /// # Panics
     ///
-    /// If the engine refuses.
+    /// Panics if the engine returns an error.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::with(|session, provider| session.enable(provider, Enable { level, any: u64::MAX, ..Enable::default() }))
     }
 
-    /// Registers both providers under a session that enables them like this.
+    /// Registers both providers with a session that `enable` configures.
     ///
     /// # Panics
     ///
-    /// If the engine refuses.
+    /// Panics if the engine returns an error.
     #[must_use]
     pub fn with(enable: impl FnOnce(&Session, Guid) -> NtStatus) -> Self {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +62,8 @@ impl Fixture {
         let entered = host.enter();
         let session = host.engine().start_session("conformance");
         assert!(enable(&session, *OURS.id()).is_success());
-        // SAFETY: both are unregistered when the fixture is dropped, and this is no driver that could be unloaded.
+        // SAFETY: both are unregistered when the fixture is dropped, and this program is not a driver that could be
+        // unloaded.
         let theirs = unsafe { THEIRS.register() };
         // SAFETY: as above.
         let ours = unsafe { OURS.register() };
@@ -69,17 +71,17 @@ impl Fixture {
         Self { session, host, _entered: entered, _alone: alone }
     }
 
-    /// What was captured since the last call.
+    /// Returns the events that were captured since the last call.
     #[must_use]
     pub fn take(&self) -> Vec<CapturedEvent> {
         self.session.take_events()
     }
 
-    /// Checks that every event so far went through the routine that Microsoft's code calls.
+    /// Checks that every event so far was written with the routine that Microsoft's code calls.
     ///
     /// # Panics
     ///
-    /// If one did not.
+    /// Panics if one was not.
     #[track_caller]
     pub fn assert_same_routine(&self) {
         let calls = self.host.engine().calls();
@@ -90,7 +92,7 @@ impl Fixture {
         assert_eq!(writes, [Routine::WriteTransfer; 2]);
     }
 
-    /// The traits that each registration has set, theirs first.
+    /// Returns the traits that each registration has set, theirs first.
     #[must_use]
     pub fn registered_traits(&self) -> Vec<Option<Vec<u8>>> {
         self.host.engine().registrations().into_iter().map(|registration| registration.traits).collect()
@@ -104,7 +106,7 @@ impl Drop for Fixture {
     }
 }
 
-/// What both crates must agree on.
+/// The data that both crates must agree on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wire {
     provider: Guid,
@@ -130,11 +132,11 @@ impl From<&CapturedEvent> for Wire {
     }
 }
 
-/// Compares the two events that were captured, theirs first.
+/// Compares the two captured events, theirs first.
 ///
 /// # Panics
 ///
-/// If they differ, or if there are not two.
+/// Panics if they differ, or if there are not exactly two.
 #[expect(clippy::panic, reason = "an assertion")]
 #[track_caller]
 pub fn assert_same(events: &[CapturedEvent]) {
@@ -146,7 +148,7 @@ pub fn assert_same(events: &[CapturedEvent]) {
     assert!(ours.descriptors <= theirs.descriptors, "{} > {}", ours.descriptors, theirs.descriptors);
 }
 
-/// Writes one event with both crates and compares. Inside, `tlg` is the crate that is writing.
+/// Writes one event with both crates and compares them. In the arguments, `tlg` is the crate that writes.
 #[macro_export]
 macro_rules! same {
     ($name:tt $(, $($rest:tt)*)?) => {{

@@ -1,7 +1,7 @@
-//! Where `wdk-etw` differs from `tracelogging` on purpose.
+//! Intentional differences between `wdk-etw` and `tracelogging`.
 //!
-//! One more difference cannot be seen in a session: counted text of more than 65535 bytes is cut between two characters,
-//! and terminated text is not cut at all. ETW refuses an event of that size from either crate.
+//! One more difference is not visible in a session: counted text of more than 65535 bytes is cut between two
+//! characters, and terminated text is not cut at all. ETW rejects events of that size from either crate.
 
 #![allow(clippy::too_many_arguments, reason = "in the expansions of tracelogging's macros")]
 
@@ -13,7 +13,7 @@ use etw_types::{AnsiString, Guid, Level, NtStatus, UnicodeString};
 
 #[test]
 fn a_session_at_level_0_gets_every_event_from_us_and_none_from_them() {
-    // A raw request reaches the providers with its zero, which Windows' own tools turn into 255.
+    // A raw request passes level 0 to the providers. Windows' own tools replace it by 255.
     let fixture =
         Fixture::with(|session, provider| session.enable_raw(provider, Enable { any: u64::MAX, ..Enable::default() }));
     write_both!("Event", level(Verbose), u8("Ours", &1));
@@ -60,7 +60,7 @@ fn a_name_keeps_characters_whose_upper_case_is_longer() {
         *PROVIDER.id()
     };
     assert_ne!(ours.to_u128(), theirs);
-    // Theirs is the id of what the name becomes with full case mapping.
+    // Their id is that of the name after full case mapping.
     assert_eq!(Guid::from_name("GRÖSSE").to_u128(), theirs);
 }
 

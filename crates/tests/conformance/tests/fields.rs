@@ -1,4 +1,4 @@
-//! Every field type, alone and in company, with and without tag and format.
+//! Every field type, alone and combined, with and without tag and format.
 
 #![allow(clippy::too_many_arguments, reason = "in the expansions of tracelogging's macros")]
 
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use conformance::{same, tracelogging};
 
-/// A test for each scalar: values, slices of every length that matters, tags, formats, in a struct.
+/// Defines a test for each scalar: values, slices of all relevant lengths, tags, formats, and in a struct.
 macro_rules! scalars {
     ($($name:ident, $slice:ident, $kind:ty, [$($value:expr),*];)*) => {
         const SCALARS: &[&str] = &[$(stringify!($name), stringify!($slice)),*];
@@ -91,7 +91,7 @@ scalars! {
     win_systemtime_utc, win_systemtime_utc_slice, [u16; 8], [[2024, 2, 4, 29, 23, 59, 58, 999], [0; 8]];
 }
 
-/// A test for each type that takes bytes or characters.
+/// Defines a test for each type that takes bytes or characters.
 macro_rules! texts {
     ($values:ident: $($name:ident)*) => {
         $(
@@ -114,13 +114,13 @@ macro_rules! texts {
     };
 }
 
-/// Empty, plain, with NULs, not ASCII, long but not too long.
+/// Returns texts: empty, plain, with NULs, not ASCII, and long but within the limit.
 fn bytes() -> Vec<Vec<u8>> {
     let plain = "plain text".as_bytes().to_vec();
     vec![Vec::new(), plain, b"nul\0in\0it\0".to_vec(), b"\0".to_vec(), "äöü€🚗".into(), vec![b'x'; 60_000]]
 }
 
-/// The same in UTF-16.
+/// Returns the same texts in UTF-16.
 fn units() -> Vec<Vec<u16>> {
     let utf16 = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
     vec![Vec::new(), utf16("plain text"), utf16("nul\0in\0it\0"), utf16("\0"), utf16("äöü€🚗"), vec![0x78; 30_000]]

@@ -1,4 +1,4 @@
-//! Every option of an event, and everything about providers.
+//! Every option of an event, and the properties of providers.
 
 #![allow(
     clippy::absurd_extreme_comparisons,

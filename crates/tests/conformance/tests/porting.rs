@@ -1,4 +1,5 @@
-//! Code that was written for `tracelogging` and had its `use` line changed: its own example and tests, from its published sources.
+//! Code that was written for `tracelogging`, with its `use` line changed: the example and tests from its published
+//! sources.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -29,7 +30,7 @@ mod tests {
     include!(concat!(env!("OUT_DIR"), "/tests.rs"));
 }
 
-/// Runs `body` under a session that wants everything of the provider; returns how many events it wrote.
+/// Runs `body` with a session that has the provider fully enabled. Returns the number of events that were written.
 fn events_of(provider: &str, body: fn()) -> usize {
     let host = Host::new();
     let _here = host.enter();
@@ -72,7 +73,7 @@ fn a_callback_of_its_signature_is_told_what_a_session_wants() {
     }
     let host = Host::new();
     let _here = host.enter();
-    // SAFETY: unregistered below, by the only thread.
+    // SAFETY: the provider is unregistered below, by the only thread.
     assert_eq!(unsafe { PROVIDER.register_with_callback(callback, 77) }, 0);
     let session = host.engine().start_session("callback");
     session.enable(*PROVIDER.id(), Enable { level: tlg::Level::Warning, any: 6, all: 2, ..Enable::default() });

@@ -1,8 +1,10 @@
-//! Markdown, as far as this repository uses it: fenced code, headings, links, code in lines, and `src` of pictures.
+//! What tests look at on a page: fenced code, headings, links, code in lines, and `src` of pictures.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// A fenced block of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,49 +50,41 @@ impl Page {
     pub fn parse(text: &str) -> Self {
         let mut page = Self::default();
         let mut seen: HashMap<String, usize> = HashMap::new();
-        let mut open: Option<(String, Block)> = None;
-        for (number, line) in (1..).zip(text.lines()) {
-            let trimmed = line.trim_start();
-            match &mut open {
-                Some((fence, _)) if trimmed.trim_end() == fence.as_str() => {
-                    page.blocks.extend(open.take().map(|(_, block)| block));
+        let (mut heading, mut is_code) = (None, false);
+        for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+            let line = text[..range.start].matches('\n').count() + 1;
+            match event {
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                    is_code = true;
+                    page.blocks.push(Block { info: info.to_string(), text: String::new(), line: line + 1 });
                 }
-                Some((_, block)) => block.text.extend([line, "\n"]),
-                None if trimmed.starts_with("```") => {
-                    let info = trimmed.trim_start_matches('`');
-                    let fence = trimmed[..trimmed.len() - info.len()].to_owned();
-                    open = Some((fence, Block { info: info.trim().into(), text: String::new(), line: number + 1 }));
+                Event::End(TagEnd::CodeBlock) => is_code = false,
+                Event::Text(part) if is_code => page.blocks.last_mut().expect("a block").text.push_str(&part),
+                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+                Event::End(TagEnd::Heading(_)) => {
+                    let slug = slug(&heading.take().unwrap_or_default());
+                    let times = seen.entry(slug.clone()).and_modify(|times| *times += 1).or_insert(0);
+                    page.anchors.push(if *times == 0 { slug } else { format!("{slug}-{times}") });
                 }
-                None => page.line(number, line, &mut seen),
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    page.links.push((line, dest_url.to_string()));
+                }
+                Event::Html(part) | Event::InlineHtml(part) => {
+                    let all = |start: &'static str| part.split(start).skip(1).filter_map(|rest| rest.split('"').next());
+                    let links = ["src=\"", "srcset=\"", "href=\""].into_iter().flat_map(all);
+                    page.links.extend(links.map(|target| (line, target.to_owned())));
+                    page.anchors.extend(all("id=\"").map(str::to_owned));
+                }
+                Event::Text(part) | Event::Code(part) => {
+                    heading.iter_mut().for_each(|heading: &mut String| heading.push_str(&part));
+                    if text[range].starts_with('`') {
+                        page.code.push((line, part.to_string()));
+                    }
+                }
+                _ => {}
             }
         }
-        page.blocks.extend(open.map(|(_, block)| block));
         page
-    }
-
-    fn line(&mut self, number: usize, line: &str, seen: &mut HashMap<String, usize>) {
-        let mut prose = String::new();
-        for (index, part) in line.split('`').enumerate() {
-            if index % 2 == 0 {
-                prose.push_str(part);
-            } else {
-                self.code.push((number, part.to_owned()));
-                prose.push('`');
-            }
-        }
-        if line.starts_with('#') {
-            let slug = slug(line.trim_start_matches('#'));
-            let times = seen.entry(slug.clone()).and_modify(|times| *times += 1).or_insert(0);
-            self.anchors.push(if *times == 0 { slug } else { format!("{slug}-{times}") });
-        }
-        for (start, end) in [("](", ')'), ("src=\"", '"'), ("srcset=\"", '"'), ("href=\"", '"')] {
-            let targets = prose.split(start).skip(1).filter_map(|rest| rest.split_once(end));
-            self.links.extend(targets.map(|(target, _)| (number, target.trim().to_owned())));
-        }
-        // A definition: `[name]: target`.
-        if let Some((_, target)) = prose.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
-            self.links.push((number, target.trim().to_owned()));
-        }
     }
 }
 
@@ -141,7 +135,7 @@ mod tests {
     #[test]
     fn a_page_is_taken_apart() {
         let text = "# One `two`: three?\n[a](b.md#c) and `[no](link)` ![p](p.png)\n```sh x=1 y\ncargo\n# no heading\n```\n\
-                    <img src=\"i.png\">\n[name]: target\n## Same\n## Same\n";
+                    <img src=\"i.png\">\n\n[name]\n\n[name]: target\n## Same\n## Same\n";
         let page = Page::parse(text);
         assert_eq!(page.anchors, ["one-two-three", "same", "same-1"]);
         let links: Vec<&str> = page.links.iter().map(|(_, link)| link.as_str()).collect();

@@ -29,7 +29,7 @@ const READERS: [(&str, &[&str], &str); 9] = [
     ("driver-package", &["verify", "FILE"], "sys"),
     ("etwctl", &["decode", "FILE"], "etl"),
     ("etwctl", &["stats", "FILE"], "etl"),
-    ("etw-fuzz", &["etl", "--replay", "FILE"], "etl"),
+    ("etwctl", &["doctor", "P", "FILE"], "etl"),
 ];
 
 /// A command that writes a file.
@@ -41,16 +41,47 @@ const WRITERS: [(&str, &[&str]); 5] = [
     ("etwctl", &["record", "--demo", "--count", "3", "--etl", "OUT"]),
 ];
 
-/// A command that goes on until it is interrupted, how it ends then, and whether its first output is on standard error.
-const ENDLESS: [(&str, &[&str], i32, bool); 3] = [
+/// A command that writes a folder.
+const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
+    (
+        "driver-package",
+        &[
+            "package",
+            "--image",
+            "FILE.sys",
+            "--inx",
+            "driver-sample/driver_sample.inx",
+            "--kmdf",
+            "1.33",
+            "--keys",
+            "KEYS",
+            "--out",
+            "OUT",
+        ],
+    ),
+    ("demo", &["FILE.sys", "--output", "OUT"]),
+];
+
+/// A command that goes on until it is interrupted, how it ends then, and whether its first output is on standard error. A pipe that
+/// nobody writes to is a file that is never read to its end.
+const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ("nt-host", &["run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"], 130, false),
+    // What `cargo driver run` becomes after the build.
+    (
+        "cargo-driver",
+        &["--internal-program", "nt-host", "run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"],
+        130,
+        false,
+    ),
+    ("cargo-driver", &["--verbose", "inspect", "PIPE"], 130, true),
+    ("driver-package", &["--verbose", "inspect", "PIPE"], 130, true),
+    ("demo", &["--verbose", "PIPE", "--output", "OUT"], 130, true),
     // Ctrl-C is how a recording is stopped.
     ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
-    ("etw-fuzz", &["guid", "--time", "1h"], 0, true),
 ];
 
 /// The programs, without `xtask`, which is for this repository only.
-const PROGRAMS: [&str; 6] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "etw-fuzz"];
+const PROGRAMS: [&str; 5] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo"];
 
 /// A file that is there.
 fn input(end: &str) -> PathBuf {
@@ -67,7 +98,8 @@ fn command(name: &str, words: &[&str], file: &Path, out: &Path) -> Command {
     let mut command = program(name);
     for word in words {
         match *word {
-            "FILE" => command.arg(file),
+            "FILE" | "PIPE" => command.arg(file),
+            "KEYS" => command.arg(folder("conventions-keys")),
             "FILE.sys" => command.arg(input("sys")),
             "FILE.etl" => command.arg(input("etl")),
             "FILE.man" => command.arg("crates/host/etw-manifest/tests/data/rich.man"),
@@ -122,8 +154,7 @@ fn a_closed_pipe_changes_nothing() {
 fn a_full_disk_is_an_error() {
     let full = || File::options().write(true).open("/dev/full").expect("/dev/full");
     let helps = PROGRAMS.map(|name| (name, ["--help"]));
-    let readers = READERS.iter().filter(|(name, ..)| *name != "etw-fuzz");
-    for (name, words, end) in readers.copied().chain(helps.iter().map(|(name, help)| (*name, &help[..], "etl"))) {
+    for (name, words, end) in READERS.into_iter().chain(helps.iter().map(|(name, help)| (*name, &help[..], "etl"))) {
         let output = run(command(name, words, &input(end), Path::new("")).stdout(full()));
         assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
         assert!(errors(&output).contains("No space left on device"), "{name} {words:?}: {}", errors(&output));
@@ -150,7 +181,6 @@ fn names_of_files_need_not_be_utf_8_and_other_values_must() {
     for (name, words) in [
         ("nt-host", &["run", "x.sys", "--hide"][..]),
         ("etwctl", &["stop"]),
-        ("etw-fuzz", &[]),
         ("cargo-driver", &["build", "--package"]),
         ("demo", &["x.sys", "--output", "x", "--os"]),
         ("driver-package", &["inspect", "x.sys", "--windows"]),
@@ -195,6 +225,90 @@ fn a_folder_that_cannot_be_written_is_named_and_an_old_file_stays() {
         assert_eq!(code(&output), Some(0), "{name} {words:?}: {}", errors(&output));
         assert_ne!(fs::read(&out).expect("the file"), b"old", "{name} {words:?}");
         assert_eq!(fs::read_dir(&folder).expect("the folder").count(), index + 1, "{name} {words:?} left something");
+    }
+}
+
+/// A command that cannot write a byte to a file, as on a full disk, and is told so by the system.
+fn limited(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args());
+    shell.current_dir(repository());
+    shell
+}
+
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_old_one() {
+    let folder = folder("conventions-limited");
+    let out = folder.join("out");
+    for (name, words) in WRITERS {
+        fs::write(&out, "old").expect("a file");
+        let output = run(&mut limited(&command(name, words, Path::new(""), &out)));
+        assert!(matches!(code(&output), Some(1 | 2 | 4)), "{name} {words:?}: {:?} {}", code(&output), errors(&output));
+        assert!(errors(&output).contains("error"), "{name} {words:?}: {}", errors(&output));
+        assert_eq!(fs::read(&out).expect("the old file"), b"old", "{name} {words:?}: {}", errors(&output));
+        assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1, "{name} {words:?} left something");
+    }
+}
+
+#[test]
+fn a_folder_is_written_as_a_whole_or_not_at_all() {
+    let folder = folder("conventions-folders");
+    let fails = |output: Output, what: &str| {
+        assert!(matches!(code(&output), Some(1 | 2)), "{what}: {:?} {}", code(&output), errors(&output));
+        assert!(errors(&output).contains("error"), "{what}: {}", errors(&output));
+    };
+    for (name, words) in FOLDER_WRITERS {
+        let what = format!("{name} {words:?}");
+        fails(run(&mut command(name, words, Path::new(""), Path::new("/proc/no-such-folder"))), &what);
+        // A file of that name stays.
+        let file = folder.join("file");
+        fs::write(&file, "old").expect("a file");
+        fails(run(&mut command(name, words, Path::new(""), &file)), &what);
+        assert_eq!(fs::read(&file).expect("the file"), b"old", "{what}");
+        // So does what an earlier run wrote, if there is no room for the new one.
+        let out = folder.join(name);
+        let output = run(&mut command(name, words, Path::new(""), &out));
+        assert_eq!(code(&output), Some(0), "{what}: {}", errors(&output));
+        let files = || {
+            let entries = fs::read_dir(&out).expect("the folder").map(|entry| entry.expect("a file").path());
+            entries.map(|path| (fs::read(&path).expect("a file"), path)).collect::<BTreeSet<_>>()
+        };
+        let before = files();
+        fails(run(&mut limited(&command(name, words, Path::new(""), &out))), &what);
+        assert!(before == files(), "{what} changed its folder");
+        let places = fs::read_dir(&folder).expect("the folder").count();
+        fs::remove_dir_all(&out).expect("the folder");
+        assert_eq!(places, 2, "{what} left something");
+    }
+}
+
+#[test]
+fn colours_notes_and_details_are_as_much_as_asked_for() {
+    let record = |more: &[&str], color: &str| {
+        let output =
+            run(program("etwctl").args(["record", "--demo", "--level", "error"]).args(more).env("NO_COLOR", color));
+        assert_eq!(code(&output), Some(0), "{}", errors(&output));
+        (String::from_utf8_lossy(&output.stdout).contains('\u{1b}'), errors(&output))
+    };
+    assert!(record(&["--color", "always"], "1").0, "the option counts more than NO_COLOR");
+    let (has_colours, summary) = record(&[], "");
+    assert!(!has_colours && summary.contains("0 events and 0 buffers lost"), "{summary}");
+    assert_eq!(record(&["--quiet", "--color", "never"], ""), (false, String::new()));
+    for name in PROGRAMS {
+        // Wrong usage has colours, too.
+        for (color, expected) in [("always", true), ("never", false)] {
+            let output = run(program(name).args(["--color", color, "--no-such-option"]));
+            assert_eq!(errors(&output).contains('\u{1b}'), expected, "{name} --color {color}");
+        }
+        let both = run(program(name).args(["--quiet", "--verbose"]));
+        assert_eq!(code(&both), Some(2), "{name}");
+        let verbose = run(program(name).args(["--verbose", "completions", "bash"]));
+        let text = errors(&verbose);
+        assert!(text.starts_with("detail: ") && text.contains(env!("CARGO_PKG_VERSION")), "{name}: {text}");
+        assert!(text.lines().next_back().is_some_and(|line| line.ends_with("exit code 0")), "{name}: {text}");
     }
 }
 
@@ -246,7 +360,9 @@ fn interrupt(group: u32) {
 #[test]
 fn an_interrupt_ends_every_program_in_order() {
     for (name, words, expected, on_error) in ENDLESS {
-        let mut child = command(name, words, Path::new(""), Path::new(""))
+        let pipe = folder("conventions-interrupt").join("pipe.sys");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let mut child = command(name, words, &pipe, &pipe.with_extension("out"))
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -259,7 +375,6 @@ fn an_interrupt_ends_every_program_in_order() {
         let mut first = String::new();
         if on_error {
             err.read_line(&mut first).expect("a line");
-            err.read_line(&mut first).expect("another line");
         } else {
             out.read_line(&mut first).expect("a line");
         }

@@ -9,12 +9,15 @@ use docs_tests::markdown::{Page, repository};
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, TraitItem, Type, UseTree, Visibility};
 
 /// The crates, each with compiled code outside of it that shows it: no doctest of `wdk-kmdf` can be built without a driver's kit.
-const CRATES: [(&str, &[&str]); 5] = [
-    ("wdk-etw", &[]),
-    ("wdk-etw-log", &[]),
-    ("wdk-etw-tracing", &[]),
-    ("wdk-etw-manifest", &["docs/manifests.md"]),
-    ("wdk-kmdf", &["docs/kmdf.md", "driver-sample/src", "crates/tools/driver-build/templates/kmdf/src"]),
+const CRATES: [(&str, &[&str]); 8] = [
+    ("driver/wdk-etw", &[]),
+    ("driver/wdk-etw-log", &[]),
+    ("driver/wdk-etw-tracing", &[]),
+    ("driver/wdk-etw-manifest", &["docs/manifests.md"]),
+    ("host/etw-etl", &[]),
+    ("host/etw-session", &["docs/sessions.md"]),
+    ("host/nt-host", &["docs/testing-with-nt-host.md", "crates/host/nt-host/README.md"]),
+    ("driver/wdk-kmdf", &["docs/kmdf.md", "driver-sample/src", "crates/tools/driver-build/templates/kmdf/src"]),
 ];
 
 /// Types that nobody names, by the function that returns them or the macro that makes them.
@@ -182,7 +185,7 @@ fn every_public_item_is_shown_by_an_example() {
     let mut missing = Vec::new();
     let mut count = 0;
     for (name, others) in CRATES {
-        let found = Crate::read(&repository().join("crates/driver").join(name).join("src"));
+        let found = Crate::read(&repository().join("crates").join(name).join("src"));
         let mut shared = Vec::new();
         for path in others.iter().map(|path| repository().join(path)) {
             if path.is_dir() {

@@ -1,4 +1,4 @@
-//! The table of devices: one test, because the table is one static.
+//! Tests the table of devices. There is only one test, because the table is a single static.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Every code with buffers of every length that matters.
+//! Tests every control code with buffers of all relevant lengths.
 
 use std::time::Duration;
 

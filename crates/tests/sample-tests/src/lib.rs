@@ -1,6 +1,6 @@
-//! Tests of those parts of the sample driver that need no kernel: its protocol and its table of devices.
+//! Tests the parts of the sample driver that need no kernel: its protocol and its table of devices.
 //!
-//! The driver is a workspace of its own that builds for Windows only; its plain modules are compiled here a second time.
+//! The driver is a separate workspace that builds only for Windows. Its plain modules are compiled here a second time.
 #![cfg(test)]
 
 #[path = "../../../../driver-sample/src/devices.rs"]

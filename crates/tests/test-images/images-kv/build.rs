@@ -1,4 +1,4 @@
-//! Link arguments of a driver, as in ../images.
+//! Sets the link arguments of a driver, as in ../images.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Link arguments: every image is a driver but `user`, which is a program without a C runtime.
+//! Sets the link arguments. Every image is a driver, except `user`, which is a program without a C runtime.
 
 const DRIVERS: [&str; 11] = [
     "activities",

@@ -1,4 +1,4 @@
-//! One cargo invocation for all images, once per test program.
+//! Builds all images with one cargo invocation, once per test program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,31 +11,31 @@ use crate::toolchain::Toolchain;
 static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 static KEY_VALUES: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 
-/// The image of this name; the first call builds all of them.
+/// Returns the image of this name. The first call builds all of them.
 ///
 /// # Panics
 ///
-/// When the images cannot be built or this one is not among them: a test that looks at nothing must not pass.
+/// Panics if the images cannot be built or this one is missing, because a test without an image must not pass.
 #[must_use]
 pub fn image(name: &str) -> Image {
     read(&file(name))
 }
 
-/// The file of the image of this name, which has its PDB beside it.
+/// Returns the file of the image of this name. Its PDB is in the same folder.
 ///
 /// # Panics
 ///
-/// When the images cannot be built.
+/// Panics if the images cannot be built.
 #[must_use]
 pub fn file(name: &str) -> PathBuf {
     place(FOLDER.get_or_init(|| build("images")), name)
 }
 
-/// The image of a driver that logs key-values.
+/// Returns the image of a driver that logs key-values.
 ///
 /// # Panics
 ///
-/// As [`image`].
+/// Panics for the same reasons as [`image`].
 #[must_use]
 pub fn image_with_key_values() -> Image {
     read(&place(KEY_VALUES.get_or_init(|| build("images-kv")), "log_kv"))
@@ -63,12 +63,12 @@ fn build(name: &str) -> Result<PathBuf, String> {
     build_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), name, true)
 }
 
-/// Builds every image of a workspace for Windows, with `target/NAME` as cargo's folder, and returns the folder with copies of
-/// the images and their symbols: `target/built/NAME`.
+/// Builds every image of a workspace for Windows, with `target/NAME` as cargo's target folder. Returns the folder with
+/// copies of the images and their symbols: `target/built/NAME`.
 ///
 /// # Errors
 ///
-/// Says what is missing, or what the compiler said.
+/// Returns what is missing, or the compiler's message.
 pub fn build_all(workspace: &Path, name: &str, release: bool) -> Result<PathBuf, String> {
     let toolchain = Toolchain::find()?;
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

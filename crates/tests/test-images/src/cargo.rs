@@ -1,4 +1,4 @@
-//! What cargo built, by its own account: where it puts files inside a target folder differs between versions.
+//! Gets the list of built files from cargo itself, because their location in a target folder differs between versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Runs a `cargo build` and returns the programs and dynamic libraries it made or found up to date, with their symbols.
+/// Runs a `cargo build` and returns the programs and dynamic libraries that it built or found up to date, with their
+/// symbols.
 ///
 /// # Errors
 ///
-/// What cargo said if it failed.
+/// Returns cargo's output if it failed.
 pub fn built(command: &mut Command) -> Result<Vec<PathBuf>, String> {
     let output = command
         .arg("--message-format=json-render-diagnostics")
@@ -22,7 +23,7 @@ pub fn built(command: &mut Command) -> Result<Vec<PathBuf>, String> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().flat_map(files).collect())
 }
 
-/// The files of one message.
+/// Returns the files of one message.
 fn files(line: &str) -> Vec<PathBuf> {
     let message: Value = serde_json::from_str(line).unwrap_or_default();
     let kinds = message["target"]["kind"].as_array();
@@ -31,17 +32,18 @@ fn files(line: &str) -> Vec<PathBuf> {
     names.into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from).collect()
 }
 
-/// The one of these files with this name.
+/// Returns the file with this name.
 ///
 /// # Errors
 ///
-/// That it is not among them.
+/// Returns an error if it is not among them.
 pub fn named<'a>(files: &'a [PathBuf], name: &str) -> Result<&'a Path, String> {
     let found = files.iter().find(|file| file.file_name().is_some_and(|own| own == name));
     found.map(PathBuf::as_path).ok_or_else(|| format!("cargo built no {name}"))
 }
 
-/// Copies files to a folder. Equal ones are left alone; others are replaced as a whole, as someone may be reading them.
+/// Copies files to a folder. Identical files are not changed; others are replaced atomically, because they may be in
+/// use.
 pub(crate) fn copy(files: &[PathBuf], folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for file in files {

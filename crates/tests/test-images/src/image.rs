@@ -1,34 +1,34 @@
-//! What tests ask an image.
+//! The properties of an image that tests check.
 
 use std::collections::BTreeSet;
 
 /// An image, and its bytes.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// What is in it.
+    /// The parsed image.
     pub model: pe_image::Image,
     bytes: Vec<u8>,
 }
 
 impl Image {
-    /// Reads an image.
+    /// Parses an image.
     ///
     /// # Errors
     ///
-    /// When the bytes are no image or a damaged one.
+    /// Returns an error if the bytes are not an image or are damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let model = pe_image::Image::parse(bytes).map_err(|error| error.to_string())?;
         Ok(Self { model, bytes: bytes.to_vec() })
     }
 
-    /// Everything that is bound when the image is loaded, as `module!routine`.
+    /// Returns all imports as `module!routine`.
     #[must_use]
     pub fn imports(&self) -> BTreeSet<String> {
         let modules = self.model.imports.modules.iter();
         modules.flat_map(|module| module.routines.iter().map(|routine| format!("{}!{routine}", module.name))).collect()
     }
 
-    /// Every sign that some path of the image ends in a panic: the import of the panic handler `handler`, and the
+    /// Returns every sign that the image has a path that panics: the import of the panic handler `handler`, and the
     /// source files in `folders` that a panic would name.
     #[must_use]
     pub fn panic_paths(&self, handler: &str, folders: &[&str]) -> Vec<String> {
@@ -37,7 +37,7 @@ impl Image {
             signs.push(format!("imports {handler}"));
         }
         for folder in folders {
-            // The separator is that of the machine which compiled the image.
+            // The path separator is that of the machine that compiled the image.
             if self.contains(folder) || self.contains(&folder.replace('/', "\\")) {
                 signs.push(format!("names a source file in {folder}"));
             }
@@ -45,8 +45,8 @@ impl Image {
         signs
     }
 
-    /// Every source file that the image names, by a panic or a message: text that ends in `.rs`, with what happens to be in
-    /// front of it.
+    /// Returns every source file that the image names, because of a panic or a message: text that ends in `.rs`,
+    /// including whatever printable text precedes it.
     #[must_use]
     pub fn source_files(&self) -> BTreeSet<String> {
         let is_path = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';

@@ -1,7 +1,7 @@
-//! Builds the release images under `images/` for Windows and reads what is in them.
+//! Builds the release images in `images/` for Windows and inspects them.
 //!
-//! The images are the proof of promises that no host test can give: which routines a driver imports, and that no
-//! path of it ends in a panic. Nothing here runs an image.
+//! The images prove what no host test can prove: which routines a driver imports, and that none of its paths panics.
+//! Nothing here runs an image.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "helpers of tests: what goes wrong fails the test")]
 
 mod build;

@@ -1,4 +1,4 @@
-//! How to compile for Windows: as `cargo xtask` found out, else with the toolchain that runs the tests.
+//! How to compile for Windows: with the toolchain that `cargo xtask` found, otherwise with the one that runs the tests.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 /// The target of every image.
 pub const TARGET: &str = "x86_64-pc-windows-msvc";
 
-/// A cargo that can build for a target, with what it needs to be told.
+/// A cargo that can build for a target, with the arguments and variables that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
     target: String,
@@ -18,20 +18,20 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// One for [`TARGET`].
+    /// Finds a toolchain for [`TARGET`].
     ///
     /// # Errors
     ///
-    /// Says how to get one if there is none.
+    /// Returns how to install one if there is none.
     pub fn find() -> Result<Self, String> {
         Self::find_for(TARGET)
     }
 
-    /// What set-up left in the environment, or the toolchain in use if it has the target.
+    /// Finds the toolchain that `cargo xtask` set up, or the current toolchain if it has the target.
     ///
     /// # Errors
     ///
-    /// Says how to get one if there is none.
+    /// Returns how to install one if there is none.
     pub fn find_for(target: &str) -> Result<Self, String> {
         if let Some(told) = Self::from_variables(target, |name| env::var(name).ok()) {
             return Ok(told);
@@ -48,7 +48,7 @@ impl Toolchain {
         Err(format!("this machine cannot compile for {target} yet; run `cargo xtask test`, which sets it up"))
     }
 
-    /// `cargo VERB --profile PROFILE` for the target, with this manifest and this folder for what is built.
+    /// Returns `cargo VERB --profile PROFILE` for the target, with this manifest and this target folder.
     #[must_use]
     pub fn command(&self, verb: &str, profile: &str, manifest: &Path, target_dir: &Path) -> Command {
         let mut command = Command::new(&self.cargo);
@@ -59,7 +59,7 @@ impl Toolchain {
             .arg(manifest)
             .arg("--target-dir")
             .arg(target_dir)
-            // Flags of the host's test run are not for drivers.
+            // Flags of the host's test run do not apply to drivers.
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .env_remove("CARGO_BUILD_TARGET")
@@ -67,7 +67,7 @@ impl Toolchain {
         command
     }
 
-    /// Reads the variables that `cargo xtask test` sets; lists have one item a line.
+    /// Reads the variables that `cargo xtask test` sets. Lists have one item per line.
     fn from_variables(target: &str, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let lines = |name: &str| -> Vec<String> {
             let text = variable(name).unwrap_or_default();
@@ -86,7 +86,7 @@ impl Toolchain {
     }
 }
 
-/// Whether set-up found that a target cannot be had for this toolchain; says that a test is skipped for it.
+/// Returns whether the target could not be installed for this toolchain. If so, prints that a test is skipped.
 #[must_use]
 pub fn is_without(target: &str) -> bool {
     let without = env::var("WDK_ETW_WITHOUT").is_ok_and(|list| list.lines().any(|line| line == target));
@@ -96,7 +96,7 @@ pub fn is_without(target: &str) -> bool {
     without
 }
 
-/// Whether the compiler in use comes with `core` for the target.
+/// Returns whether the current compiler has `core` for the target.
 fn has_target(target: &str) -> bool {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();

@@ -1,5 +1,5 @@
-//! The promises that only a linked image can prove: its imports are the routines it uses and no others, and none of
-//! its paths ends in a panic.
+//! Checks what only a linked image can prove: it imports exactly the routines that it uses, and none of its paths
+//! panics.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use pe_image::{DllCharacteristics, Machine, Section, Subsystem};
 use test_images::{Image, image, image_with_key_values};
 
 const KERNEL: &str = "ntoskrnl.exe";
-/// What the images' panic handlers call, and nothing else does.
+/// The routines that only the images' panic handlers call.
 const KERNEL_PANIC: &str = "ntoskrnl.exe!KeBugCheckEx";
 const USER_PANIC: &str = "kernel32.dll!RaiseException";
-/// What compilers call by themselves, each version a little differently; the kernel exports all of them.
+/// Routines that compiled code calls implicitly. They differ between compiler versions; the kernel exports all of them.
 const COMPILERS_OWN: [&str; 5] = ["__chkstk", "memcmp", "memcpy", "memmove", "memset"];
-/// A panic names its source file: these are ours and the images' own.
+/// A panic names its source file. These are the folders of our crates and of the images.
 const FOLDERS: [&str; 6] = [OURS[0], OURS[1], OURS[2], OURS[3], OURS[4], "src/bin/"];
 const OURS: [&str; 5] =
     ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/", "wdk-etw-log/src/", "wdk-etw-tracing/src/"];
@@ -34,12 +34,12 @@ fn assert_mapped_safely(image: &Image) {
     assert_eq!(image.model.sections.iter().find(writable_code), None);
 }
 
-/// What holds for every driver: it is one, it cannot panic, and it imports exactly these routines of the kernel.
+/// Checks what applies to every driver: it is a driver, it cannot panic, and it imports exactly these kernel routines.
 fn assert_driver(name: &str, routines: &[&str]) {
     assert_driver_of(name, routines, &FOLDERS);
 }
 
-/// The same for a driver whose own messages name source files: it is searched for those in `folders`.
+/// Does the same for a driver whose own messages name source files. Only files in `folders` count as panics.
 fn assert_driver_of(name: &str, routines: &[&str], folders: &[&str]) {
     let image = image(name);
     assert_eq!(image.model.header.subsystem, Subsystem::Native);
@@ -68,7 +68,7 @@ fn key_values_bring_the_panics_of_floating_point_numbers_and_no_others() {
     let image = image_with_key_values();
     let routines = ["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "KeBugCheckEx", "KeGetCurrentThread"];
     assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
-    // A message has its file, which is no panic.
+    // A message contains its file name, which is not a panic.
     let others = |file: &String| !file.contains("/library/core/src/num/") && !file.ends_with("src/main.rs");
     let others: Vec<String> = image.source_files().into_iter().filter(others).collect();
     assert_eq!(others, Vec::<String>::new());
@@ -86,7 +86,7 @@ fn tracing_brings_the_panics_of_tracing_core_and_no_pool() {
         "KeGetCurrentThread",
     ];
     assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
-    // An event has its file, which is no panic.
+    // An event contains its file name, which is not a panic.
     let theirs = ["/tracing-core-", "/library/alloc/src/", "/library/core/src/"];
     let others =
         |file: &String| !theirs.iter().any(|folder| file.contains(folder)) && !file.ends_with("src/bin/tracing.rs");

@@ -1,4 +1,4 @@
-//! The symbols of a driver that rustc optimised: every inlined call has its own function and line.
+//! Checks the symbols of an optimised driver: every inlined call has its own function and line.
 #![cfg(test)]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use pe_image::pdb::{Msf, Table};
 use pe_image::{Frame, Image, Symbols};
 
-/// The line of the driver's source that has a mark.
+/// Returns the line of the driver's source that has this mark.
 fn marked(mark: &str) -> u32 {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("images/src/bin/inlined.rs");
     let source = fs::read_to_string(source).unwrap();
@@ -28,7 +28,7 @@ fn inlined_calls_lead_from_core_to_the_drivers_own_lines() {
     assert_eq!(symbols.problem(), None);
     let code = image.sections.iter().find(|section| section.is_executable()).unwrap();
     let chains: Vec<_> = (code.rva..).take(code.virtual_size as usize).map(|rva| (rva, symbols.frames(rva))).collect();
-    // Three of the driver's own, and a function of `core` in front of them.
+    // Three functions of the driver, with a function of `core` inlined into the innermost.
     let expected = [("inlined::Cell::get", "inner"), ("inlined::sum", "middle"), ("inlined::load", "outer")];
     let found = chains.iter().find(|(_, chain)| {
         let own = chain.len().checked_sub(3).and_then(|start| chain.get(start..)).unwrap_or_default();

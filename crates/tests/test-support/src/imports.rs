@@ -1,7 +1,7 @@
-//! Who imports whom among the modules of a crate, read from its sources.
+//! Finds out which modules of a crate import which others, from its sources.
 //!
-//! A path counts wherever it stands, in a `use` or in an expression. A name that a module passes on (`pub use`) counts for
-//! the module that defines it. Modules for tests are left out.
+//! Paths count everywhere, in a `use` and in expressions. A re-exported name (`pub use`) counts for the module that
+//! defines it. Test modules are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A module as the names on the way to it; empty for the crate's root.
+/// A module, as the names in its path. Empty for the crate's root.
 type Module = Vec<String>;
 
 /// The modules of a crate and the paths in each.
@@ -20,18 +20,18 @@ pub struct Imports {
 
 #[derive(Debug, Default)]
 struct Source {
-    /// Every path of the module.
+    /// All paths in the module.
     paths: Vec<Module>,
-    /// What `use` brings in, by its name.
+    /// The names that `use` imports, with their paths.
     uses: BTreeMap<String, Module>,
 }
 
 impl Imports {
-    /// Reads the sources below a folder, which has `lib.rs`.
+    /// Reads the sources in a folder, which contains `lib.rs`.
     ///
     /// # Panics
     ///
-    /// If a file cannot be read or is not Rust.
+    /// Panics if a file cannot be read or is not Rust.
     #[must_use]
     pub fn of_crate(folder: &Path) -> Self {
         let mut all = Self::default();
@@ -54,8 +54,8 @@ impl Imports {
         }
     }
 
-    /// Leaves out paths to these names of the crate's root. For its main types, to which the modules add the methods that they
-    /// are about.
+    /// Ignores paths to these names in the crate's root. For the crate's main types, to which the modules add their
+    /// methods.
     #[must_use]
     pub fn without(mut self, names: &[&str]) -> Self {
         let is_named = |path: &Module| matches!(path.as_slice(), [root, name] if root == "crate" && names.contains(&name.as_str()));
@@ -73,7 +73,7 @@ impl Imports {
         self.modules.insert(module, source);
     }
 
-    /// The modules that each module imports.
+    /// Returns the modules that each module imports.
     #[must_use]
     pub fn edges(&self) -> BTreeMap<String, BTreeSet<String>> {
         let edges = self.modules.iter().map(|(module, source)| {
@@ -84,14 +84,14 @@ impl Imports {
         edges.collect()
     }
 
-    /// The modules that import each other in a circle; empty if there is none.
+    /// Returns the modules that import each other in a cycle. Empty if there is no cycle.
     #[must_use]
     pub fn cycles(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut left = self.edges();
         loop {
             let used: BTreeSet<String> = left.values().flatten().cloned().collect();
             let before = left.len();
-            // Neither a module that imports none of the rest nor one that none of the rest imports is part of a circle.
+            // A module that imports none of the others, or that none of the others imports, is not part of a cycle.
             left.retain(|module, imports| !imports.is_empty() && used.contains(module));
             let names: BTreeSet<String> = left.keys().cloned().collect();
             for imports in left.values_mut() {
@@ -103,14 +103,14 @@ impl Imports {
         }
     }
 
-    /// The module that a path in a module leads to, through at most `depth` names that are passed on.
+    /// Returns the module that a path in a module refers to, through at most `depth` re-exports.
     fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (first, rest) = path.split_first()?;
         let (mut at, mut rest) = match first.as_str() {
             "crate" => (Vec::new(), rest),
             "self" => (from.clone(), rest),
             "super" => (from.split_last()?.1.to_vec(), rest),
-            // A path that starts with a module of this one; otherwise it is another crate's, or a type's.
+            // A path may start with a submodule. Otherwise it refers to another crate or to a type.
             _ => (from.clone(), path),
         };
         while let Some((name, behind)) = rest.split_first() {
@@ -134,7 +134,7 @@ impl Imports {
     }
 }
 
-/// Collects the paths of a piece of code.
+/// Collects the paths in a piece of code.
 fn collect(tokens: TokenStream, source: &mut Source) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
@@ -143,7 +143,7 @@ fn collect(tokens: TokenStream, source: &mut Source) {
         at += 1;
         match token {
             TokenTree::Punct(mark) if mark.as_char() == '#' && is_for_tests(tokens.get(at)) => {
-                // The item behind the attribute ends with a block or a semicolon.
+                // The item after the attribute ends with a block or a semicolon.
                 let end = tokens[at..].iter().position(|token| match token {
                     TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
                     TokenTree::Punct(mark) => mark.as_char() == ';',
@@ -164,7 +164,7 @@ fn is_for_tests(attribute: Option<&TokenTree>) -> bool {
     attribute.is_some_and(|attribute| attribute.to_string().replace(' ', "") == "[cfg(test)]")
 }
 
-/// Reads a path from its first name on, with the groups of a `use`; returns the place behind it.
+/// Reads a path from its first name, including the groups of a `use`. Returns the position after it.
 fn path(tokens: &[TokenTree], start: usize, prefix: &Module, is_use: bool, source: &mut Source) -> usize {
     let mut names = prefix.clone();
     let mut at = start;

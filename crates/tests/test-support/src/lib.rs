@@ -1,5 +1,5 @@
-//! What tests of several crates share: the way back from a decoded event to its bytes, a look at who imports whom, and Python
-//! environments.
+//! What tests of several crates have in common: re-encoding of decoded events, checks of imports between modules, and
+//! Python environments.
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests: what goes wrong fails the test")]
 
 pub mod imports;

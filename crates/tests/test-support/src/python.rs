@@ -1,13 +1,14 @@
-//! Python environments with packages of others, for tests that ask them for a second opinion.
+//! Python environments with third-party packages, for tests that compare our results with theirs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The interpreter of the virtual environment in `folder`, which is made first if `module` cannot be imported there.
+/// Returns the interpreter of the virtual environment in `folder`. Creates the environment first if `module` cannot be
+/// imported.
 ///
 /// # Errors
 ///
-/// Why there is none: no Python, or an index that cannot be reached within `seconds`.
+/// Returns why there is none: no Python, or a package index that cannot be reached within `seconds`.
 pub fn python(folder: &Path, module: &str, packages: &[&str], seconds: u32) -> Result<PathBuf, String> {
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if run(Command::new(&python).args(["-c", &format!("import {module}")])).is_err() {
@@ -19,11 +20,11 @@ pub fn python(folder: &Path, module: &str, packages: &[&str], seconds: u32) -> R
     Ok(python)
 }
 
-/// What a program printed.
+/// Returns the output of a program.
 ///
 /// # Errors
 ///
-/// What it said on standard error if it failed, or why it could not be started.
+/// Returns the program's standard error if it failed, or why it could not be started.
 pub fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() {

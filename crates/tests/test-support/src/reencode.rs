@@ -1,12 +1,13 @@
-//! The way back: a TraceLogging event's bytes out of its parsed schema and values.
+//! Encodes a TraceLogging event again from its parsed schema and values.
 //!
-//! It is the proof that decoding loses nothing: for a whole event the result equals what was read. Genuine metadata has tags in
-//! more bytes than they need, so how wide a tag was is part of what is kept, and so are bits behind its 28, which mean nothing.
+//! This proves that decoding loses nothing: for a complete event, the result equals the input. Real metadata can have
+//! tags in more bytes than they need. Therefore the width of a tag is preserved, and so are the bits after its 28,
+//! which have no meaning.
 
 use etw_types::tracelogging::{self, Count, DecodeError, Field, Metadata, Value, Visitor, encode_tag, tag_len};
 use etw_types::{InType, OutType};
 
-/// Metadata and payload, made anew.
+/// Metadata and payload, encoded again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reencoded {
     /// The metadata, with its size prefix.
@@ -15,11 +16,11 @@ pub struct Reencoded {
     pub payload: Vec<u8>,
 }
 
-/// Decodes an event and encodes what was found.
+/// Decodes an event and encodes the result.
 ///
 /// # Errors
 ///
-/// If the event does not decode.
+/// Returns an error if the event cannot be decoded.
 pub fn reencode(metadata: &[u8], payload: &[u8]) -> Result<Reencoded, DecodeError> {
     let (schema, behind) = Metadata::parse(metadata)?;
     let encoded = encode_metadata(&schema, metadata)?;
@@ -35,7 +36,7 @@ fn encode_metadata(metadata: &Metadata<'_>, original: &[u8]) -> Result<Vec<u8>, 
     for field in metadata.fields() {
         let field = field?;
         push_name(&mut out, field.name);
-        // The original stands at the same place, as everything before it came out equal in length.
+        // The original is at the same offset, because everything before it has the same length.
         let types = original.get(out.len()..).unwrap_or_default();
         push_types(&mut out, &field, types);
     }
@@ -56,7 +57,7 @@ fn push_types(out: &mut Vec<u8>, field: &Field<'_>, original: &[u8]) {
             (InType::CustomFlag, [&length.to_le_bytes()[..], description].concat())
         }
     };
-    // An out type or a tag that is zero may be there or not.
+    // An out type or a tag of zero may be present or omitted.
     let has = |index: usize, flag: u8| original.get(index).is_some_and(|byte| byte & flag != 0);
     let chained = has(0, InType::ChainFlag);
     let tagged = chained && has(1, OutType::ChainFlag);
@@ -70,15 +71,15 @@ fn push_types(out: &mut Vec<u8>, field: &Field<'_>, original: &[u8]) {
     out.extend(behind);
 }
 
-/// The tag at this offset: its bytes up to the first without the upper bit.
+/// Returns the tag at this offset: its bytes up to the first one whose highest bit is clear.
 fn tag_at(bytes: &[u8], offset: usize) -> &[u8] {
     let bytes = bytes.get(offset..).unwrap_or_default();
     let more = bytes.iter().take_while(|byte| **byte & 0x80 != 0).count();
     bytes.get(..=more).unwrap_or(bytes)
 }
 
-/// A tag in as many bytes as the original has, but not in fewer than it needs. Four hold all that a tag is; those behind
-/// them are taken over.
+/// Encodes a tag in as many bytes as the original has, but not in fewer than it needs. Four bytes hold a whole tag;
+/// bytes after them are copied.
 fn push_tag(out: &mut Vec<u8>, tag: u32, original: &[u8]) {
     let last = original.len().max(tag_len(tag)) - 1;
     let behind = original.iter().copied().skip(4);

@@ -1,8 +1,8 @@
 //! The measured events. Both images compile this file, each with its own macros in `crate::api`.
 //!
-//! Shapes: E0 has no fields; E1 a `u32`; E2 a `u32`, a `u64` and text; E3 eight mixed fields with UTF-16 and a slice; E4 a
-//! struct of three fields, a GUID and two strings. Level 4; `K` is the keyword. Each function does nothing but write its
-//! event, so that what is counted is the event.
+//! Shapes: E0 has no fields; E1 has a `u32`; E2 a `u32`, a `u64` and text; E3 eight mixed fields with UTF-16 and a
+//! slice; E4 a struct of three fields, a GUID and two strings. The level is 4; `K` is the keyword. Each function only
+//! writes its event, so that the counts are those of the event.
 
 use core::arch::asm;
 use core::slice;
@@ -11,23 +11,23 @@ use crate::api::{Guid, define_provider, write_event};
 
 define_provider!(PROVIDER, "WdkEtw.Bench");
 
-/// Pointer and length as a slice.
+/// Converts a pointer and a length to a slice.
 ///
 /// # Safety
 ///
-/// As for `slice::from_raw_parts`, for as long as the caller runs.
+/// The same as for `slice::from_raw_parts`. The data must be valid until the caller returns.
 unsafe fn view<'a, T>(start: *const T, count: usize) -> &'a [T] {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe { slice::from_raw_parts(start, count) }
 }
 
-/// Nothing that the compiler can look through: what is in memory may have changed.
+/// A barrier for the compiler: memory may have changed.
 fn barrier() {
-    // SAFETY: there is no instruction.
+    // SAFETY: the assembly has no instructions.
     unsafe { asm!("", options(nostack, preserves_flags)) }
 }
 
-/// Registers the provider; the callback of the registration is what enables it.
+/// Registers the provider. The callback of the registration enables it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn start() {
     // SAFETY: the image is never unloaded.
@@ -48,10 +48,10 @@ macro_rules! events {
 
         /// # Safety
         ///
-        /// `text` has `length` bytes.
+        /// `text` must have `length` bytes.
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn $e2(id: u32, offset: u64, text: *const u8, length: usize) {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             let text = unsafe { view(text, length) };
             let _ = write_event!(
                 PROVIDER,
@@ -66,7 +66,7 @@ macro_rules! events {
 
         /// # Safety
         ///
-        /// `text` has `length` units, `values` has `count` elements.
+        /// `text` must have `length` code units, and `values` must have `count` elements.
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn $e3(
             kind: u8,
@@ -80,9 +80,9 @@ macro_rules! events {
             values: *const u32,
             count: usize,
         ) {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             let text = unsafe { view(text, length) };
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             let values = unsafe { view(values, count) };
             let _ = write_event!(
                 PROVIDER,
@@ -102,7 +102,7 @@ macro_rules! events {
 
         /// # Safety
         ///
-        /// `id` is a GUID; `first` and `second` have as many bytes as is said behind them.
+        /// `first` must have `first_length` bytes, and `second` must have `second_length` code units.
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn $e4(
             x: u32,
@@ -114,9 +114,9 @@ macro_rules! events {
             second: *const u16,
             second_length: usize,
         ) {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             let first = unsafe { view(first, first_length) };
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             let second = unsafe { view(second, second_length) };
             let _ = write_event!(
                 PROVIDER,
@@ -139,10 +139,10 @@ macro_rules! loops {
     ($keyword:literal: $name:ident) => {
         /// # Safety
         ///
-        /// `text` has `length` bytes.
+        /// `text` must have `length` bytes.
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn $name(times: u64, offset: u64, text: *const u8, length: usize) {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             let text = unsafe { view(text, length) };
             for _ in 0..times {
                 barrier();

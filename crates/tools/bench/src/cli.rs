@@ -1,4 +1,4 @@
-//! The command: runs the parts, prints and writes the report.
+//! The command: runs the parts, then prints and writes the report.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::part::{Findings, Images, Settings, decode, engine, facades, host, ins
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
 
-/// What is written, below the repository.
+/// The files that are written, relative to the repository.
 const REPORT: &str = "target/bench/report.json";
 const DOCUMENT: &str = "docs/performance.md";
 const CHART: &str = "docs/images/performance.svg";
@@ -48,7 +48,7 @@ impl Options {
     }
 }
 
-/// Runs the command. `words` begins with the program's name. A goal that is missed under `--check` is a failure.
+/// Runs the command. `words` begins with the program's name. With `--check`, a missed goal is a failure.
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.collect();
@@ -78,7 +78,7 @@ fn fail(error: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Returns whether all is well.
+/// Returns whether all required goals were reached.
 fn run(options: &Options) -> Result<bool, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(3).unwrap_or(here).to_path_buf();
@@ -133,14 +133,14 @@ fn measure(settings: &Settings, options: &Options) -> Report {
     report
 }
 
-/// A part that could not be measured is a row that says why.
+/// Returns a section that says why a part could not be measured.
 fn failed(part: &str, error: &str) -> Findings {
     let mut section = Section::new(part, &format!("Not measured: {part}"), "", &["what"]);
     section.skipped(part, error);
     Findings { sections: vec![section], goals: Vec::new() }
 }
 
-/// Writes what readers of the repository see.
+/// Writes the document and the chart for readers of the repository.
 fn publish(root: &Path, report: &Report) -> Result<(), String> {
     write(&root.join(DOCUMENT), &markdown(report))?;
     write(&root.join(CHART), &chart(report))

@@ -1,7 +1,8 @@
-//! Measures what an event costs, and beside it what it costs with others: `cargo xtask bench`.
+//! Measures the cost of an event and compares it with other implementations: `cargo xtask bench`.
 //!
-//! Owns the measurements and their report. Nothing here is part of the tests: a number decides no test, and every number
-//! comes from a run. What cannot be measured on a machine is shown as skipped, with the reason.
+//! This crate contains the measurements and their report. Nothing here is part of the tests: no test depends on a
+//! number, and every number comes from a run. What cannot be measured on a machine is shown as skipped, with the
+//! reason.
 
 pub mod machine;
 pub mod report;

@@ -1,9 +1,9 @@
-//! The machine that a run was on, in lines for a reader.
+//! Describes the machine of a run.
 
 use std::fs;
 use std::process::Command;
 
-/// Names and values, in the order in which they are shown.
+/// Returns names and values, in the order in which they are shown.
 #[must_use]
 pub fn describe() -> Vec<(String, String)> {
     let cores =
@@ -31,7 +31,7 @@ fn output(program: &str, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The value of the first line `name : value`.
+/// Returns the value of the first line `name : value`.
 fn line(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     Some(line.split_once(':')?.1.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -1,4 +1,4 @@
-//! The command behind `cargo xtask bench`.
+//! The program that `cargo xtask bench` runs.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
-//! Numbers out of repeated measurements. Pure.
+//! Statistics of repeated measurements. Pure functions.
 
-/// The middle of the values; of an even number of them, the mean of the two in the middle. `None` where there are none.
+/// Returns the median: for an even number of values, the mean of the two in the middle. Returns `None` if there are no
+/// values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -14,7 +15,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// The smallest and the largest value.
+/// Returns the smallest and the largest value.
 #[must_use]
 pub fn range(values: &[f64]) -> Option<(f64, f64)> {
     let smallest = values.iter().copied().min_by(f64::total_cmp)?;
@@ -22,8 +23,9 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
     Some((smallest, largest))
 }
 
-/// The median of the ratios of measurements that were taken in pairs, one right after the other. A machine that is slow
-/// for a while slows both halves of a pair, so the ratio says more than the ratio of two medians.
+/// Returns the median of the ratios of measurements that were taken in pairs, one immediately after the other. If a
+/// machine is slow for a while, both values of a pair are affected. Therefore this says more than the ratio of two
+/// medians.
 #[must_use]
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
     let ratios: Vec<f64> =
@@ -31,7 +33,7 @@ pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
     median(&ratios)
 }
 
-/// How much a value grows for each step, between two points.
+/// Returns how much a value grows per step between two points.
 #[must_use]
 pub fn slope(from: (f64, f64), to: (f64, f64)) -> Option<f64> {
     let steps = to.0 - from.0;
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn pairs_are_compared_before_the_middle_is_taken() {
-        // A burst of load doubles the second pair; its ratio stays.
+        // A burst of load doubles both values of the second pair; the ratio stays the same.
         assert_eq!(paired_ratio(&[(1.0, 2.0), (2.0, 4.0), (1.0, 2.0)]), Some(0.5));
         assert_eq!(paired_ratio(&[(1.0, 0.0)]), None);
     }

@@ -1,4 +1,4 @@
-//! Other programs: run, and where they can be had.
+//! Runs other programs and finds or installs them.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -8,34 +8,34 @@ use serde_json::Value;
 
 use crate::worker;
 
-/// Seconds after which a program that is measured or asked is ended: it waits for something that does not come.
+/// Time in seconds after which a program is ended because it hangs.
 const PATIENCE: u32 = 600;
 
-/// Ends a program with a signal once so many seconds have passed, wherever it hangs.
+/// Makes a program end with a signal after this many seconds, even if it hangs.
 pub fn limit(command: &mut Command, seconds: u32) -> &mut Command {
     let set = move || {
-        // SAFETY: a system call that takes any number. The alarm stays with the process over `exec`.
+        // SAFETY: the system call accepts any number. The alarm is kept across `exec`.
         unsafe { libc::alarm(seconds) };
         Ok(())
     };
-    // SAFETY: the closure makes one system call and touches nothing else.
+    // SAFETY: the closure only makes one system call.
     unsafe { command.pre_exec(set) }
 }
 
-/// Runs a program to its end, within ten minutes; returns what it printed.
+/// Runs a program and returns its output. The time limit is ten minutes.
 ///
 /// # Errors
 ///
-/// When it cannot be started or fails; the last line of what it said is part of the message.
+/// Returns an error if the program cannot be started or fails. The message contains the last line of its output.
 pub fn run(command: &mut Command) -> Result<String, String> {
     run_slowly(limit(command, PATIENCE))
 }
 
-/// The same for a program that may take as long as it likes.
+/// Does the same without a time limit.
 ///
 /// # Errors
 ///
-/// As for [`run`].
+/// Returns the same errors as [`run`].
 pub fn run_slowly(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
@@ -45,18 +45,18 @@ pub fn run_slowly(command: &mut Command) -> Result<String, String> {
     Err(format!("{program}: {}: {}", output.status, said(&output)))
 }
 
-/// The last line that a failed program said.
+/// Returns the last line of a failed program's output.
 fn said(output: &Output) -> String {
     let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
     let text = String::from_utf8_lossy(text);
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
-/// This program as a worker.
+/// Returns a command that runs this program as a worker.
 ///
 /// # Errors
 ///
-/// When this program does not know where it is.
+/// Returns an error if the path of this program is not known.
 pub fn worker_command(words: &[&str]) -> Result<Command, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
@@ -64,21 +64,21 @@ pub fn worker_command(words: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs this program as a worker; returns what it printed.
+/// Runs this program as a worker and returns its output.
 ///
 /// # Errors
 ///
-/// When it fails, or prints no JSON.
+/// Returns an error if it fails or does not print JSON.
 pub fn worker(words: &[&str]) -> Result<Value, String> {
     let text = run(&mut worker_command(words)?)?;
     serde_json::from_str(&text).map_err(|error| format!("a worker answered `{}`: {error}", text.trim()))
 }
 
-/// A Python with packages of our own, out of the user's way; made where it is not there yet.
+/// Returns a Python with our packages, in its own virtual environment, which is created if it does not exist.
 ///
 /// # Errors
 ///
-/// When there is no Python that can make it, or the packages cannot be had.
+/// Returns an error if no Python can create the environment, or if the packages cannot be installed.
 pub fn python(folder: &Path, packages: &[&str], import: &str) -> Result<PathBuf, String> {
     let python = folder.join("bin/python");
     let works = |python: &Path| run(Command::new(python).args(["-c", import])).is_ok();
@@ -91,7 +91,7 @@ pub fn python(folder: &Path, packages: &[&str], import: &str) -> Result<PathBuf,
     run(Command::new(&python).args(["-c", import])).map(|_| python)
 }
 
-/// A number of a worker's answer.
+/// Returns a number from a worker's output.
 #[must_use]
 pub fn number(answer: &Value, name: &str) -> Option<f64> {
     answer.get(name)?.as_f64()

@@ -1,4 +1,4 @@
-//! What is measured in a process of its own: started by the bench, prints one line of JSON.
+//! Measurements that need their own process. The bench starts it, and it prints one line of JSON.
 
 mod decode;
 mod engine;
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 pub use engine::{BUFFER_KIB, BUFFERS};
 
-/// The word that makes the bench a worker.
+/// The argument that makes the bench a worker.
 pub const WORD: &str = "worker";
 
 /// Runs a worker.
 ///
 /// # Errors
 ///
-/// Says what is wrong with its words, or what failed.
+/// Returns what is wrong with the arguments, or what failed.
 pub fn run(words: &[String]) -> Result<Value, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -3,11 +3,13 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{end, exit};
+use command_line::{end, exit, has_colours, is_quiet, is_verbose};
 use driver_build::new::{Kind, NewDriver};
+use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
 
@@ -18,6 +20,7 @@ const SETUP: &str = "cargo driver setup";
 
 /// Runs a command and turns its result into an exit code.
 pub(crate) fn run(command: &Command) -> ExitCode {
+    output::set(Manner { is_quiet: is_quiet(), is_verbose: is_verbose(), has_colours: has_colours(&io::stderr()) });
     let result = host().and_then(|host| match command {
         Command::New(new) => new_driver(new),
         Command::Build(driver) => images(&host, driver).map(drop),
@@ -40,7 +43,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             if !matches!(error, Error::Said(_)) {
                 eprintln!("error: {error}");
             }
-            ExitCode::from(error.exit_code())
+            end(error.exit_code())
         }
     }
 }
@@ -102,16 +105,13 @@ fn check_driver(host: &Host, driver: &Driver) -> Result<(), Error> {
 }
 
 fn new_driver(new: &New) -> Result<(), Error> {
-    let folder = env::current_dir().unwrap_or_default().join(&new.folder);
     let wdk_etw = fs::canonicalize(&new.wdk_etw).map_err(|error| {
         let text = "the folder that this program was built from is not there; name a clone of wdk-etw with --wdk-etw";
         Error::Usage(format!("{}: {error}: {text}", new.wdk_etw.display()))
     })?;
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let kind = if new.wdm { Kind::Wdm } else { Kind::Kmdf };
-    let made = NewDriver { name, kind, folder: folder.clone(), wdk_etw };
-    made.write().map_err(|error| Error::Usage(error.to_string()))?;
-    note(&format!("{} is a new driver. Next, there: cargo driver test", folder.display()));
+    let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
+    made.write()?;
+    note(&format!("{} is a new driver. Next, there: cargo driver test", made.folder.display()));
     Ok(())
 }
 

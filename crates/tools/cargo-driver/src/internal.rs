@@ -11,7 +11,12 @@ const WORD: &str = "--internal-program";
 /// The command that runs a program inside this one.
 pub(crate) fn command(name: &str) -> Vec<OsString> {
     let own = env::current_exe().map_or_else(|_| "cargo-driver".into(), OsString::from);
-    vec![own, WORD.into(), name.into()]
+    let mut words = vec![own, WORD.into(), name.into()];
+    // The kit's program is not for users, and has no options that others have.
+    if name != "wdk-kit" {
+        words.extend(command_line::words());
+    }
+    words
 }
 
 /// The name and the arguments of a program inside, if the command line asks for one.

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::exit;
+use crate::{exit, shared};
 
 /// No more is written.
 static CLOSED: AtomicBool = AtomicBool::new(false);
@@ -23,7 +23,9 @@ pub fn print(text: &str) {
 /// The exit code, which is [`exit::USAGE`] at least if output was lost.
 #[must_use]
 pub fn end(code: u8) -> ExitCode {
-    ExitCode::from(if LOST.load(Ordering::Relaxed) { code.max(exit::USAGE) } else { code })
+    let code = if LOST.load(Ordering::Relaxed) { code.max(exit::USAGE) } else { code };
+    shared::ended(code);
+    ExitCode::from(code)
 }
 
 /// Keeps in mind how writing went.

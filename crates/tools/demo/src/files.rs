@@ -1,6 +1,6 @@
 //! The files of a run: the trace that the session writes, and the exports of it.
 //!
-//! An export takes its place in one step, so that a run that is interrupted leaves the one before or the whole new one.
+//! All of them take their places when all are complete, so that a run that fails leaves those of the run before.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,6 +12,8 @@ use crate::trace::Trace;
 
 /// Where the files are.
 pub(crate) struct Files {
+    /// Where the session writes; [`etl`](Self::etl) in the end.
+    pub(crate) draft: PathBuf,
     pub(crate) etl: PathBuf,
     pub(crate) json: PathBuf,
     pub(crate) html: PathBuf,
@@ -24,20 +26,35 @@ impl Files {
         fs::create_dir_all(folder).map_err(cannot)?;
         // A driver's process has a folder of its own, so the session is told the whole path.
         let etl = fs::canonicalize(folder).map_err(cannot)?.join("demo.etl");
-        // Taken back at once: the session replaces the file when it starts.
+        let draft = etl.with_file_name(format!(".demo.{}.etl", std::process::id()));
+        // Taken back at once.
         NewFile::create(&etl).map_err(|error| error.to_string())?;
         if etl.to_str().is_none() {
             let name = etl.as_os_str().as_encoded_bytes().escape_ascii();
             return Err(format!("cannot write to `{name}`: the name of a session's file must be valid UTF-8"));
         }
-        Ok(Self { etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
+        Ok(Self { draft, etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
     }
 
-    /// Writes the exports.
+    /// Writes the exports, and puts all files in their places.
     pub(crate) fn write(&self, trace: &Trace, os: &str) -> Result<(), String> {
-        replace(&self.json, Format::JsonLines, trace, About::default())?;
         let title = format!("WdkEtw.DriverSample on {os}, run by nt-host");
-        replace(&self.html, Format::Html, trace, About { title, ..trace.about.clone() })
+        let about = About { title, ..trace.about.clone() };
+        let write = || {
+            let json = export(NewFile::create(&self.json)?, Format::JsonLines, trace, About::default())?;
+            let html = export(NewFile::create(&self.html)?, Format::Html, trace, about)?;
+            fs::rename(&self.draft, &self.etl)?;
+            json.finish()?;
+            html.finish()
+        };
+        write().map_err(|error: io::Error| error.to_string())
+    }
+}
+
+/// The session's file of a run that failed.
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.draft);
     }
 }
 
@@ -47,9 +64,4 @@ pub(crate) fn export<W: Write>(out: W, format: Format, trace: &Trace, about: Abo
     exporter.about(about);
     trace.events.iter().try_for_each(|event| exporter.event(event))?;
     exporter.finish()
-}
-
-fn replace(path: &Path, format: Format, trace: &Trace, about: About) -> Result<(), String> {
-    let written = NewFile::create(path).and_then(|file| export(file, format, trace, about)?.finish());
-    written.map_err(|error| error.to_string())
 }

@@ -53,8 +53,8 @@ impl From<String> for Failure {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn demo(options: &Options) -> Result<(), Failure> {
     let files = files::Files::prepare(&options.output).map_err(Failure::usage)?;
-    let outcome = run::run(options, &files.etl)?;
-    let trace = trace::Trace::read(&files.etl)?;
+    let outcome = run::run(options, &files.draft)?;
+    let trace = trace::Trace::read(&files.draft)?;
     files.write(&trace, options.os.name()).map_err(Failure::usage)?;
     command_line::print(&show::all(&outcome, &trace, &files));
     if outcome.findings.is_empty() {

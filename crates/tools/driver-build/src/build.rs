@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::explain::{self, WithoutOverride};
 use crate::files;
 use crate::host::Host;
+use crate::output::manner;
 use crate::plan::{Group, Plan};
 use crate::process::Tool;
 use crate::settings;
@@ -177,10 +178,11 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 /// Shows what cargo says while it says it, and returns what it built. An error is explained if it is about something that
 /// the kit lacks.
 fn run_and_explain(tool: Tool, plan: &Plan, group: &Group) -> (Artifacts, Result<(), Error>) {
-    let terminal = io::stderr().is_terminal();
-    let color = if terminal { "always" } else { "never" };
-    let mut tool = tool.hidden_env("CARGO_TERM_COLOR", color);
-    if terminal {
+    let manner = manner();
+    let mut tool = tool.hidden_env("CARGO_TERM_COLOR", if manner.has_colours { "always" } else { "never" });
+    if manner.is_quiet {
+        tool = tool.hidden_env("CARGO_TERM_QUIET", "true");
+    } else if io::stderr().is_terminal() {
         // Cargo sees a pipe, but the reader does not.
         tool = tool.hidden_env("CARGO_TERM_PROGRESS_WHEN", "always").hidden_env("CARGO_TERM_PROGRESS_WIDTH", "80");
     }

@@ -3,10 +3,12 @@
 //! Nothing here knows the command line or this repository: the caller says what the driver is called, what kind it is, where
 //! it goes, and where the clone is that `wdk-etw` and `nt-host` come from.
 
-use std::fmt;
+use std::env;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
+
+use crate::error::Error;
 
 /// A kind of driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +32,6 @@ pub struct NewDriver {
     pub wdk_etw: PathBuf,
 }
 
-/// Why there is no new driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewError(String);
-
-impl fmt::Display for NewError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NewError {}
-
 /// A template: the path in the driver's folder, and the text.
 type Template = (&'static str, &'static str);
 
@@ -62,22 +52,30 @@ const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{cra
 const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
 
 impl NewDriver {
+    /// A driver in the folder `path`, whose last part is its name.
+    #[must_use]
+    pub fn at(path: &Path, kind: Kind, wdk_etw: PathBuf) -> Self {
+        let folder = env::current_dir().unwrap_or_default().join(path);
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { name, kind, folder, wdk_etw }
+    }
+
     /// Writes the driver's files; returns their paths.
     ///
     /// # Errors
     ///
     /// If the name cannot be one of a package, the folder has files in it, or a file cannot be written.
-    pub fn write(&self) -> Result<Vec<PathBuf>, NewError> {
+    pub fn write(&self) -> Result<Vec<PathBuf>, Error> {
         check_name(&self.name)?;
         let folder = absolute(&self.folder)?;
         if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
-            return Err(NewError(format!("{} is there already, and not empty", folder.display())));
+            return Err(Error::Usage(format!("{} is there already, and not empty", folder.display())));
         }
         let clone = absolute(&self.wdk_etw)?;
         if let Some(path) =
             [&folder, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
         {
-            return Err(NewError(format!("a manifest cannot have this path in it: {}", path.display())));
+            return Err(Error::Usage(format!("a manifest cannot have this path in it: {}", path.display())));
         }
         let words = self.words(&folder, &clone);
         let mut written = Vec::new();
@@ -112,16 +110,16 @@ impl NewDriver {
 }
 
 /// Words of ASCII letters and digits, as cargo wants them, and no longer than the name of a service may be.
-fn check_name(name: &str) -> Result<(), NewError> {
+fn check_name(name: &str) -> Result<(), Error> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.len() > 64 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(is_word) {
-        return Err(NewError(format!(
+        return Err(Error::Usage(format!(
             "`{name}` cannot be the name of a driver: use a letter and up to 63 letters, digits, `-` and `_`"
         )));
     }
     match name {
         "test" | "core" | "std" | "alloc" | "proc_macro" | "wdk" | "wdk-sys" | "wdk-etw" | "wdk-kmdf" | "wdk-panic" => {
-            Err(NewError(format!("`{name}` cannot be the name of a driver: another package is called so")))
+            Err(Error::Usage(format!("`{name}` cannot be the name of a driver: another package is called so")))
         }
         _ => Ok(()),
     }
@@ -154,8 +152,8 @@ fn fill(text: &str, words: &[(&str, String)]) -> String {
 }
 
 /// The path without links: `..` leads elsewhere from behind one.
-fn absolute(path: &Path) -> Result<PathBuf, NewError> {
-    let path = std::path::absolute(path).map_err(|error| NewError(format!("{}: {error}", path.display())))?;
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    let path = std::path::absolute(path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
     let path: PathBuf = clean(&path).into_iter().collect();
     let real = path.ancestors().find_map(|there| Some((fs::canonicalize(there).ok()?, path.strip_prefix(there).ok()?)));
     Ok(real.map_or_else(
@@ -189,9 +187,9 @@ fn clean(path: &Path) -> Vec<PathBuf> {
     names
 }
 
-fn write(path: PathBuf, text: &str) -> Result<PathBuf, NewError> {
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-    written.map_err(|error| NewError(format!("{}: {error}", path.display())))?;
+    written.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
     Ok(path)
 }
 

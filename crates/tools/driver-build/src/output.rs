@@ -1,9 +1,50 @@
-//! Standard output, which may be closed early (`| head`): what nobody reads is dropped, and the work goes on.
+//! Standard output, which may be closed early (`| head`): what nobody reads is dropped, and the work goes on. And notes beside it.
 
-use std::io::{self, ErrorKind, Write};
+use std::env;
+use std::fmt::Display;
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
+static MANNER: OnceLock<Manner> = OnceLock::new();
+
+/// How much is said on standard error, and whether in colours.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// No notes and no progress.
+    pub is_quiet: bool,
+    /// Also which programs are started.
+    pub is_verbose: bool,
+    /// Of this program and of cargo.
+    pub has_colours: bool,
+}
+
+/// Chooses one, before anything is said. Without, there are notes, and colours on a terminal whose user does not mind them.
+pub fn set(manner: Manner) {
+    let _ = MANNER.set(manner);
+}
+
+pub(crate) fn manner() -> Manner {
+    *MANNER.get_or_init(|| {
+        let has_colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Manner { is_quiet: false, is_verbose: false, has_colours }
+    })
+}
+
+/// A program is started.
+pub(crate) fn starts(command: &impl Display) {
+    if manner().is_verbose {
+        eprintln!("detail: {command}");
+    }
+}
+
+/// Says what is going on inside a step, indented below its title, on standard error.
+pub fn note(text: &str) {
+    if !manner().is_quiet {
+        text.lines().for_each(|line| eprintln!("      {line}"));
+    }
+}
 
 /// Whether a write to standard output has failed.
 pub fn is_closed() -> bool {

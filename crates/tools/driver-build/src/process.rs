@@ -74,7 +74,7 @@ impl Tool {
         }
     }
 
-    /// Runs a program of ours with our own standard streams. Its exit codes are ours: 1 and 2 everywhere, 3 and 4 of nt-host.
+    /// Runs a program of ours with our own standard streams. Its exit codes are ours.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Tool {
         let result = self.status();
         match result.as_ref().map(ExitStatus::code) {
             Ok(Some(0)) => Ok(()),
-            Ok(Some(code @ 1..=4)) => Err(Error::Said(u8::try_from(code).unwrap_or(1))),
+            Ok(Some(code @ (1..=5 | 130))) => Err(Error::Said(u8::try_from(code).unwrap_or(1))),
             _ => match result {
                 Ok(status) => Err(self.failure(status, "")),
                 Err(error) => Err(self.not_started(&error)),
@@ -101,6 +101,7 @@ impl Tool {
         #[cfg(unix)]
         {
             let mut this = self;
+            output::starts(&this);
             let error = std::os::unix::process::CommandExt::exec(&mut this.command);
             Err(this.not_started(&error))
         }
@@ -111,6 +112,7 @@ impl Tool {
     /// Runs and returns standard output, also that of a program that fails; standard error goes to `reader`, which has
     /// to read all of it.
     pub fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
+        output::starts(&self);
         let mut child = match self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => return (String::new(), Err(self.not_started(&error))),
@@ -179,10 +181,12 @@ impl Tool {
         if output::is_closed() {
             self.command.stdout(Stdio::null());
         }
+        output::starts(self);
         self.command.status()
     }
 
     fn output(&mut self) -> io::Result<Output> {
+        output::starts(self);
         self.command.stdin(Stdio::null()).output()
     }
 

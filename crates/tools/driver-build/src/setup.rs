@@ -9,7 +9,7 @@ use std::env;
 
 use crate::error::Error;
 use crate::host::Host;
-use crate::output;
+pub use crate::output::note;
 use crate::process::Tool;
 pub use plan::Rights;
 use plan::{Decision, Route, decide};
@@ -263,13 +263,6 @@ pub(crate) fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
         Some(command) => Err(Error::Missing(format!(
             "{what} is not installed; run `{command}`, which installs what is missing, or install it yourself: {how}"
         ))),
-    }
-}
-
-/// Tells what is going on inside a step, indented below its title.
-pub fn note(text: &str) {
-    for line in text.lines() {
-        output::print_line(&format!("      {line}"));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Security catalogs: a signed list of the digests of a package's files.
 //!
-//! A catalog is a PKCS #7 signature around a certificate trust list whose subjects are files. Microsoft describes the
-//! API and not the file; the layout here is that of catalogs that inf2cat made. [`Version::V2`] is what inf2cat makes for
-//! Windows 8 and later, [`Version::V1`] what older Windows needs.
+//! A catalog is a PKCS #7 signature around a certificate trust list whose subjects are files. Microsoft documents the
+//! API but not the file; the layout here is that of catalogs that inf2cat made. [`Version::V2`] is the format that
+//! inf2cat writes for Windows 8 and later, [`Version::V1`] the one that older Windows needs.
 
 mod list;
 mod member;
@@ -15,52 +15,52 @@ pub use member::Member;
 use crate::inf::Arch;
 use crate::sign::{Identity, oid, sign};
 
-/// The generation of a catalog.
+/// The version of the catalog format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// SHA-1, and tags that are text.
+    /// SHA-1, with tags that are text.
     V1,
     /// SHA-1 and SHA-256.
     #[default]
     V2,
 }
 
-/// What goes into a catalog.
+/// The contents of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalog {
-    /// Its generation.
+    /// The version of its format.
     pub version: Version,
-    /// The operating systems, in inf2cat's words.
+    /// The operating systems, as inf2cat names them.
     pub systems: &'static str,
-    /// In the order of the INF; lower case.
+    /// The hardware ids, in the order of the INF and in lower case.
     pub hardware_ids: Vec<String>,
-    /// In any order.
+    /// The files, in any order.
     pub members: Vec<Member>,
-    /// When it is made, since 1970.
+    /// The time of creation, since 1970.
     pub time: Duration,
 }
 
 impl Catalog {
-    /// The list, not signed.
+    /// Returns the list without a signature.
     ///
     /// # Errors
     ///
-    /// When two members are the same file, or a text has characters that the format cannot hold.
+    /// Returns an error if two members are the same file, or if a text has characters that the format cannot express.
     pub fn to_list(&self) -> der::Result<Vec<u8>> {
         list::encode(self)
     }
 
-    /// The file.
+    /// Returns the signed catalog file.
     ///
     /// # Errors
     ///
-    /// Those of [`to_list`](Self::to_list).
+    /// Returns the errors of [`to_list`](Self::to_list).
     pub fn sign(&self, identity: &Identity) -> der::Result<Vec<u8>> {
         sign(identity, oid::TRUST_LIST, &self.to_list()?)
     }
 }
 
-/// What inf2cat writes for `/os:10_X64` and `/os:Server10_ARM64`, the choices of Microsoft's build of Rust drivers.
+/// Returns what inf2cat writes for `/os:10_X64` and `/os:Server10_ARM64`, which Microsoft's build of Rust drivers uses.
 #[must_use]
 pub fn systems(arch: Arch) -> &'static str {
     match arch {

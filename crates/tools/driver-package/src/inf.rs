@@ -1,8 +1,8 @@
-//! INF files: how Windows is told to install a driver.
+//! INF files, which tell Windows how to install a driver.
 //!
-//! [`Text`] is the file as characters, [`Inf`] its sections and entries with their lines, [`stamp`] makes an `.inf` of an
-//! `.inx`, [`lint`] holds it against rules of Microsoft's infverif and keeps their numbers. Nothing here reads a file or
-//! the clock.
+//! [`Text`] is the text of the file, [`Inf`] its sections and entries with their lines. [`stamp`] creates an `.inf`
+//! from an `.inx`, and [`lint`] checks it against rules of Microsoft's infverif, with the same numbers. Nothing here
+//! reads files or the clock.
 
 mod classes;
 mod devices;
@@ -16,14 +16,14 @@ pub use parse::{Entry, Inf, Section};
 pub use stamp::{DriverVersion, Stamp, Stamped, stamp};
 pub use text::{Encoding, Text};
 
-/// A fault in a file whose name its finder does not know.
+/// A fault in a file. The code that finds it does not know the file's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// infverif's number.
+    /// The number of the rule in infverif.
     pub rule: u16,
-    /// Counted from one.
+    /// The line, counted from one.
     pub line: usize,
-    /// What was found.
+    /// A description.
     pub text: String,
 }
 

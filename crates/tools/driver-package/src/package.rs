@@ -1,8 +1,8 @@
-//! A driver package: from an image and an `.inx` to a folder that Windows installs.
+//! Makes a driver package: from an image and an `.inx` to a folder that Windows can install.
 //!
-//! Everything is made in memory and checked there; the folder appears as a whole at its place, or nothing does. The
-//! same inputs, key and time give the same bytes. [`Adoption`] adds what the WDK does not make to a package of the WDK.
-//! No private key gets into a package.
+//! Everything is created and checked in memory. Then either the complete folder is put in place, or nothing. The same
+//! inputs, key and time result in the same bytes. [`Adoption`] completes a package of the WDK with what the WDK does
+//! not make. Private keys never become part of a package.
 
 mod adopt;
 mod clock;
@@ -35,14 +35,14 @@ pub(crate) fn has_extension(name: impl AsRef<Path>, extension: &str) -> bool {
     name.as_ref().extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
 }
 
-/// The name of the catalog that an INF names for one of these processors.
+/// Returns the name of the catalog that an INF names for one of these architectures.
 pub(crate) fn catalog_of(inf: &Inf, processors: &[Arch]) -> Option<String> {
     let decorated = processors.iter().map(|arch| format!("CatalogFile.NT{}", arch.inf_name()));
     let keys = decorated.chain(["CatalogFile.NT".into(), "CatalogFile".into()]);
     keys.into_iter().find_map(|key| texts::version_entry(inf, &key))
 }
 
-/// The names of the files that an INF installs.
+/// Returns the names of the files that an INF installs.
 pub(crate) fn files_of(inf: &Inf) -> Vec<String> {
     let all = [Arch::X64, Arch::Arm64].into_iter().flat_map(|arch| setup::sources(inf, arch));
     let mut names: Vec<String> = all.map(|(name, _)| name).collect();
@@ -51,51 +51,51 @@ pub(crate) fn files_of(inf: &Inf) -> Vec<String> {
     names
 }
 
-/// What to make a package of.
+/// The inputs of a package.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What the linker made, whatever its extension is.
+    /// The output of the linker, with any extension.
     pub image: PathBuf,
-    /// The `.inx`; the package is called like it.
+    /// The `.inx`. The package has the same name.
     pub inx: PathBuf,
-    /// The processor; none means that of the image.
+    /// The architecture; `None` means that of the image.
     pub arch: Option<Arch>,
-    /// The framework's version, like `1.33`; none means that of the image.
+    /// The version of the framework, such as `1.33`; `None` means that of the image.
     pub kmdf: Option<String>,
-    /// The catalog's generation.
+    /// The version of the catalog format.
     pub catalog: Version,
-    /// PowerShell scripts that go along.
+    /// PowerShell scripts to include.
     pub scripts: Scripts,
-    /// The name of the driver's ETW provider, for the scripts that record it and the recording profile.
+    /// The name of the driver's ETW provider, for the recording scripts and the recording profile.
     pub provider: Option<String>,
-    /// `etwctl.exe`, which is signed and goes along.
+    /// `etwctl.exe`, which is signed and included.
     pub etwctl: Option<PathBuf>,
-    /// The name of the certificate's file, without its extension.
+    /// The file name of the certificate, without its extension.
     pub certificate: String,
-    /// What the package says about when it was made, since 1970.
+    /// The time of creation that the package states, since 1970.
     pub time: Duration,
 }
 
-/// PowerShell scripts of a package.
+/// The PowerShell scripts of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scripts {
     /// None.
     None,
-    /// Those of this crate, which work for every driver.
+    /// The scripts of this crate, which work with every driver.
     #[default]
     BuiltIn,
-    /// All in this folder.
+    /// All scripts in this folder.
     In(PathBuf),
 }
 
-/// A finished package, not written yet.
+/// A complete package that has not been written yet.
 #[derive(Clone, Debug)]
 pub struct Package {
-    /// The processor it is for.
+    /// Its architecture.
     pub arch: Arch,
-    /// Name and bytes, by name.
+    /// Names and bytes of the files, sorted by name.
     files: Vec<File>,
-    /// What is not right, and did not matter.
+    /// Problems that did not prevent the package.
     pub warnings: Vec<Problem>,
 }
 
@@ -104,7 +104,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the image, or with the `.inx`, each with file, line and rule.
+    /// Returns everything that is wrong with the image or with the `.inx`, each with file, line and rule.
     pub fn make(&self, identity: &Identity) -> Result<Package, Problems> {
         for path in [&self.image, &self.inx] {
             name_of(path)?;
@@ -161,40 +161,40 @@ impl Request {
         Ok(Package { arch, files, warnings })
     }
 
-    /// The package's name.
+    /// Returns the name of the package.
     fn name(&self) -> String {
         self.inx.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// A file of the package's name.
+    /// Returns the name of a file that is named like the package.
     fn named(&self, extension: &str) -> String {
         format!("{}.{extension}", self.name())
     }
 
-    /// The image's name in the package.
+    /// Returns the name of the image in the package.
     fn image_name(&self) -> String {
         format!("{}.sys", self.image.file_stem().unwrap_or_default().to_string_lossy())
     }
 }
 
 impl Package {
-    /// Name and bytes of every file, by name.
+    /// Returns name and bytes of every file, sorted by name.
     #[must_use]
     pub fn files(&self) -> &[(String, Vec<u8>)] {
         &self.files
     }
 
-    /// Puts the package into a folder, in place of the package that is there.
+    /// Writes the package to a folder. Replaces a package that is already there.
     ///
     /// # Errors
     ///
-    /// Names the file that could not be written, or the folder that holds something else; nothing is changed then.
+    /// Returns the file that could not be written, or that the folder contains something else. Nothing is changed then.
     pub fn write(&self, folder: &Path) -> Result<(), Problem> {
         write::replace(folder, &self.files)
     }
 }
 
-/// The name of a file that goes into the package: INF and catalog hold it as text.
+/// Returns the name of a file for the package. INF and catalog contain it as text.
 fn name_of(path: &Path) -> Result<&str, Problem> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.ok_or_else(|| {
@@ -206,7 +206,7 @@ fn name_of(path: &Path) -> Result<&str, Problem> {
     })
 }
 
-/// A file that has to be there.
+/// Reads a file that must exist.
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     fs::read(path).map_err(|error| Problem::error(path, "package-file", error.to_string()))
 }

@@ -1,8 +1,8 @@
-//! Signatures: who signs, what is signed, and where it goes.
+//! Signatures: identities, signed content and signed files.
 //!
-//! [`Identity`] is a certificate with its key, from a file of the user's or made once for tests; [`sign_image`] puts an
-//! Authenticode signature into a PE file. Catalogs are signed with the same envelope. Keys are never printed and never
-//! part of a package. Times come from the caller.
+//! [`Identity`] is a certificate with its key, read from a file of the user or created once for tests. [`sign_image`]
+//! adds an Authenticode signature to a PE file. Catalogs are signed in the same way. Keys are never printed and never
+//! become part of a package. The caller provides the time.
 
 mod certificate;
 mod digest;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::inf::{Arch, Inf, Text};
 use crate::package::has_extension;
 use crate::problem::Problem;
-use catalog::Members;
+pub(crate) use catalog::Members;
 use envelope::Envelope;
 
 /// How a check ended.
@@ -77,11 +77,15 @@ impl Account {
         self.checks.push(Check { what, mark, text: text.into() });
     }
 
-    /// Whether nothing failed and something vouches for the file.
+    /// Whether something vouches for the file, nothing failed, and nothing was left unchecked.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        let marks = |mark| self.checks.iter().any(move |check| check.mark == mark);
-        marks(Mark::Passed) && !marks(Mark::Failed)
+        self.checks.iter().any(|check| check.mark == Mark::Passed) && self.objection().is_none()
+    }
+
+    /// The first check that keeps the file from being valid.
+    fn objection(&self) -> Option<&Check> {
+        self.checks.iter().find(|check| matches!(check.mark, Mark::Failed | Mark::Unknown))
     }
 }
 
@@ -119,8 +123,7 @@ pub fn file(path: &Path, bytes: &[u8], catalog: Option<(&Path, &[u8])>, context:
             let mut list = Account::new(place);
             let members = signed_catalog(&mut list, catalog, context);
             let mark = if list.is_valid() { Mark::Passed } else { Mark::Failed };
-            let first = list.checks.iter().find(|check| check.mark == Mark::Failed);
-            let text = first.map_or_else(|| "its own signature is valid".into(), |check| check.text.clone());
+            let text = list.objection().map_or_else(|| "its own signature is valid".into(), |check| check.text.clone());
             account.add("catalog", mark, format!("{}: {text}", place.display()));
             member(&mut account, place, bytes, members.as_ref());
         }

@@ -1,8 +1,8 @@
-//! Packages as the WDK leaves them, completed.
+//! Completes packages in the form that the WDK creates.
 //!
-//! Both pipelines leave `target/[<triple>/]<profile>/NAME_package` with the image, the stamped INF, the signed catalog,
-//! debug information, the map, and the certificate (windows-drivers-rs: `package_task.rs` of cargo-wdk and
-//! `rust-driver-makefile.toml` of wdk-build). The files here are ours: nobody had a WDK.
+//! Both build tools create `target/[<triple>/]<profile>/NAME_package` with the image, the stamped INF, the signed
+//! catalog, debug information, the map, and the certificate (windows-drivers-rs: `package_task.rs` of cargo-wdk and
+//! `rust-driver-makefile.toml` of wdk-build). The files here are our own: no WDK was available.
 #![cfg(test)]
 
 mod common;
@@ -17,9 +17,9 @@ use driver_package::inf::Arch;
 use driver_package::package::{Adopted, Adoption, Request, Scripts};
 use driver_package::sign::Signer;
 
-/// What `cargo wdk build` leaves.
+/// The files that `cargo wdk build` creates.
 const WDK: [&str; 6] = ["WDRLocalTestCert.cer", "driver.cat", "driver.inf", "driver.map", "driver.pdb", "driver.sys"];
-/// What is added.
+/// The files that are added.
 const OURS: [&str; 10] = [
     "README.txt",
     "boot-trace.ps1",
@@ -33,7 +33,7 @@ const OURS: [&str; 10] = [
     "uninstall.ps1",
 ];
 
-/// A package in a layout of the WDK, such as `target/x86_64-pc-windows-msvc/release`.
+/// Creates a package in a layout of the WDK, such as `target/x86_64-pc-windows-msvc/release`.
 fn wdk_package(test: &str, layout: &str, arch: Arch) -> PathBuf {
     let place = tools::folder(test);
     let folder = place.join(layout).join("driver_package");
@@ -53,7 +53,7 @@ fn adoption(folder: &Path) -> Adoption {
     Adoption { folder: folder.into(), scripts: None, provider: None, etwctl: None, replace: false }
 }
 
-/// Every file with its bytes.
+/// Returns every file with its bytes.
 fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
     names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
 }
@@ -62,7 +62,7 @@ fn text(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// Adopting fails with this rule, and changes nothing.
+/// Checks that adopting fails and changes nothing. Returns the rule and the message.
 fn refused(adoption: &Adoption, folder: &Path) -> (String, String) {
     let before = content(folder);
     let problems = adoption.adopt().unwrap_err();
@@ -74,7 +74,7 @@ fn refused(adoption: &Adoption, folder: &Path) -> (String, String) {
 #[test]
 fn a_package_of_either_pipeline_is_completed() {
     for (index, (layout, arch)) in [
-        // cargo wdk build, and cargo make, without a target; then for one.
+        // cargo wdk build and cargo make without a target, then with one.
         ("target/debug", Arch::X64),
         ("target/x86_64-pc-windows-msvc/release", Arch::X64),
         ("target/aarch64-pc-windows-msvc/debug", Arch::Arm64),
@@ -110,7 +110,7 @@ fn a_package_of_either_pipeline_is_completed() {
         ] {
             assert!(data.contains(&format!("    {line}\r\n")), "{line} is not in\n{data}");
         }
-        // The same facts as those of a package that was made here.
+        // The data is the same as in a package that was made here.
         let place = tools::folder(&format!("adopt-own-{index}"));
         let own = Request {
             certificate: "WDRLocalTestCert".into(),
@@ -219,13 +219,13 @@ fn a_catalog_or_certificate_cut_anywhere_is_an_error() {
             assert!(read(&bytes[..length]).is_err(), "{name}: {length}");
             let mut changed = bytes.clone();
             changed[length] ^= 0x55;
-            // Whatever it is now, it is no reason to panic.
+            // The changed file may be valid or not, but reading it must not panic.
             let _ = read(&changed);
         }
     }
 }
 
-/// The digests, without an envelope around them.
+/// Returns the catalog without the start of its envelope.
 fn unsigned(folder: &Path) -> Vec<u8> {
     fs::read(folder.join("driver.cat")).unwrap()[4..].to_vec()
 }
@@ -255,7 +255,7 @@ fn a_program_and_scripts_of_ones_own_come_along() {
     let adopted = asked.adopt().unwrap();
     assert_eq!(adopted.added, ["README.txt", "etwctl.exe", "only.ps1", "package.psd1"]);
     assert_eq!(fs::read(folder.join("etwctl.exe")).unwrap(), program, "as it is");
-    // ARM64 runs programs for x64, and not the other way round.
+    // ARM64 can run programs for x64, but not the reverse.
     let folder = wdk_package("adopt-extras-x64", "target/release", Arch::X64);
     fs::write(place.join("program.exe"), Driver { subsystem: 3, ..image(Arch::Arm64) }.build()).unwrap();
     assert_eq!(refused(&Adoption { folder: folder.clone(), ..asked }, &folder).0, "machine");

@@ -1,4 +1,4 @@
-//! Inputs that are not right: an error with file, line and rule, and nothing that is left behind.
+//! Invalid inputs result in an error with file, line and rule, and leave nothing behind.
 #![cfg(test)]
 
 mod common;
@@ -13,7 +13,7 @@ use driver_package::inf::Arch;
 use driver_package::sign::Identity;
 use driver_package::{Level, Problem};
 
-/// The errors of a package with another `.inx`.
+/// Returns the errors of a package with a different `.inx`.
 fn refused(name: &str, inx: &[u8]) -> Vec<Problem> {
     let folder = tools::folder(name);
     let problems = request(&folder, &image(Arch::X64).build(), inx).make(&signer()).unwrap_err().0;
@@ -61,7 +61,7 @@ fn wrong_encodings() {
         let problems = refused("bad-encoding", &bytes);
         assert_eq!(rules(&problems), [("1003", Some(line))], "{problems:?}");
     }
-    // Both of these are fine.
+    // Both of these are valid.
     let folder = tools::folder("good-encoding");
     let le: Vec<u8> = format!("\u{feff}{INX}").encode_utf16().flat_map(u16::to_le_bytes).collect();
     let package = request(&folder, &image(Arch::X64).build(), &le).make(&signer()).unwrap();
@@ -113,7 +113,7 @@ fn files_that_the_inf_lists_and_nobody_has() {
     assert!(rules(&refused("bad-name", other.as_bytes())).contains(&("package-file", Some(16))));
 }
 
-/// The test's key with another certificate.
+/// Writes the test key with a different certificate.
 fn with_certificate(folder: &Path, name: &str) -> std::path::PathBuf {
     let own = fs::read_to_string(data("signer.pem")).unwrap();
     let key = &own[..own.find("-----BEGIN CERTIFICATE-----").unwrap()];
@@ -179,7 +179,7 @@ fn nothing_is_left_behind_and_the_old_package_stays() {
     assert_eq!(code, Some(1));
     assert!(said.contains("driver.inx:48: error 1006: `$KMDFVERSION$` has no value"), "{said}");
     assert!(!folder.join("out").exists());
-    // The image, once there is a package.
+    // The image, when there is already a package.
     assert_eq!(run(&["--kmdf", "1.33", "--cert", good.to_str().unwrap()]).0, Some(0));
     let before = fs::read(folder.join("out/x64/driver.sys")).unwrap();
     fs::write(folder.join("driver.dll"), Driver { subsystem: 2, ..image(Arch::X64) }.build()).unwrap();

@@ -1,7 +1,7 @@
-//! Catalogs byte for byte, and the order that Windows insists on.
+//! Compares catalogs byte by byte, and checks the order that Windows requires.
 //!
-//! The golden files were made by this crate from the inputs below, and other programs accept them (`verifiers.rs`).
-//! `UPDATE_GOLDEN=1` writes them anew.
+//! This crate created the golden files from the inputs below, and other programs accept them (`verifiers.rs`).
+//! `UPDATE_GOLDEN=1` writes them again.
 #![cfg(test)]
 
 mod common;
@@ -33,7 +33,7 @@ fn fixed_inputs_give_the_golden_catalogs() {
     }
 }
 
-/// The head of the second version's list, written down by hand: usage, identifier, time, algorithm.
+/// The start of the list of version 2, written by hand: usage, identifier, time, algorithm.
 #[test]
 fn the_list_begins_as_inf2cat_writes_it() {
     let list = catalog(Version::V2).to_list().unwrap();
@@ -58,7 +58,7 @@ fn the_order_of_members_does_not_matter_and_the_same_file_twice_is_refused() {
     }
 }
 
-/// Tag, header length and content length of the value at the start.
+/// Returns tag, header length and content length of the first value.
 fn header(der: &[u8]) -> (u8, usize, usize) {
     match der[1] {
         short @ 0..=0x7f => (der[0], 2, short.into()),
@@ -69,7 +69,7 @@ fn header(der: &[u8]) -> (u8, usize, usize) {
     }
 }
 
-/// The values inside a constructed one.
+/// Returns the values in a constructed value.
 fn children(mut content: &[u8]) -> Vec<&[u8]> {
     let mut values = Vec::new();
     while !content.is_empty() {
@@ -81,7 +81,7 @@ fn children(mut content: &[u8]) -> Vec<&[u8]> {
     values
 }
 
-/// Counts the sets, each of which has to be in the order of its encodings.
+/// Counts the sets, and checks that the elements of each are sorted by their encoding.
 fn check_sets(der: &[u8]) -> usize {
     let (tag, head, _) = header(der);
     if tag & 0x20 == 0 {

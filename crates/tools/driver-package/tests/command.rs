@@ -1,4 +1,4 @@
-//! The program as a user sees it: text, JSON, messages and exit codes.
+//! Tests the program as a user sees it: text, JSON, messages and exit codes.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Bytes that nobody vouches for: an answer for every file, never a panic, never endless work.
+//! Untrusted bytes: every file must give a result, without a panic and without endless work.
 #![cfg(test)]
 
 mod common;
@@ -10,7 +10,7 @@ use driver_package::report::{json, table};
 use driver_package::{Image, Target, Verdict};
 use proptest::prelude::*;
 
-/// Everything that can be done with a file.
+/// Does everything that can be done with a file.
 fn look_at(file: &[u8]) -> Result<Image, driver_package::Error> {
     let image = Image::parse(file)?;
     let verdict = Verdict::of(&image, Target::default());
@@ -104,7 +104,7 @@ fn errors_name_the_damaged_field() {
 
 #[test]
 fn tables_that_share_their_entries_end_soon() {
-    // A thousand modules, each with the same long list of names.
+    // A thousand modules that share the same long list of names.
     let file = Driver::default().build_with(|file| {
         let rdata = section_header(1).start;
         let size: u32 = 0x0100_0000;
@@ -117,7 +117,7 @@ fn tables_that_share_their_entries_end_soon() {
         for index in [0, 6, 10] {
             put_u32(file, directory(index), 0);
         }
-        // Ones are addresses of names everywhere, and so are ordinals; the names are short.
+        // The list consists of ordinals, and the module names are short.
         for module in 0..1000 {
             let descriptor = at as usize + module * 20;
             put_u32(file, descriptor, RDATA + 0x8000);
@@ -156,7 +156,7 @@ proptest! {
         let _ = look_at(&file);
     }
 
-    /// Headers, directories and tables are a small part of the file, and everything hangs on them.
+    /// Headers, directories and tables are a small part of the file, but everything depends on them.
     #[test]
     fn changed_headers_never_panic(
         changes in prop::collection::vec((PE_OFFSET..0x400_usize, any::<u32>()), 1..4),

@@ -1,4 +1,4 @@
-//! Whatever is in a file, reading, stamping, linting and signing answer; they never crash.
+//! Reading, stamping, linting and signing must return for any content, and must not panic.
 #![cfg(test)]
 
 mod common;
@@ -12,7 +12,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use proptest::{prop_assert, prop_assert_eq, proptest};
 
-/// Words that mean something in an INF, and some that do not.
+/// Returns words that have a meaning in an INF, and others.
 fn line() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         select(INX.lines().map(String::from).collect::<Vec<_>>()),

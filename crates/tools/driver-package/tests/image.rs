@@ -1,4 +1,4 @@
-//! The model of an image whose every part is known.
+//! Tests the model of an image whose parts are all known.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Rules of infverif: what breaks each of them, on which line, and that the sample driver breaks none.
+//! Rules of infverif: what violates each of them, on which line, and that the sample driver violates none.
 #![cfg(test)]
 
 mod common;
@@ -12,7 +12,7 @@ use common::tools;
 use driver_package::inf::lint::{RULES, Rule, lint};
 use driver_package::inf::{Arch, Inf};
 
-/// The example as it is after stamping, with the same lines.
+/// Returns the example as it is after stamping, with the same line numbers.
 fn example() -> String {
     INX.replace("$ARCH$", "amd64").replace("$KMDFVERSION$", "1.33")
 }

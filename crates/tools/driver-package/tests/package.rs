@@ -1,4 +1,4 @@
-//! Packages as a deployer gets them.
+//! Tests complete packages.
 #![cfg(test)]
 
 mod common;
@@ -69,7 +69,7 @@ fn the_oldest_windows_and_framework_are_those_that_the_image_needs() {
     ] {
         let inx = INX.replace("16299", decoration);
         let mut request = request(&folder, &driver(minimum), inx.as_bytes());
-        // The image says which framework it was built for.
+        // The image states the framework version that it was built for.
         request.kmdf = None;
         let package = request.make(&signer()).unwrap();
         assert!(text(&package, "driver.inf").contains("KmdfLibraryVersion = 1.33\n"));
@@ -119,7 +119,7 @@ fn an_image_has_the_same_digests_before_and_after_signing_and_signing_again() {
         assert_eq!(image_digests(&unsigned).unwrap(), image_digests(&once).unwrap());
         assert_eq!(sign_image(&once, &signer()).unwrap(), once, "the old signature is replaced");
     }
-    // One signature in place of another that is none.
+    // The placeholder, which is not a real signature, is replaced.
     let placeholder = Driver::default().build();
     assert_eq!(sign_image(&placeholder, &signer()).unwrap(), sign_image(&image(Arch::X64).build(), &signer()).unwrap());
 }
@@ -150,7 +150,7 @@ fn other_files_of_a_driver_and_scripts_come_along() {
     assert_eq!(file(&package, "firmware.bin"), b"microcode");
     assert_eq!(file(&package, "install.ps1"), b"exit 0");
     assert!(!package.files().iter().any(|(name, _)| name == "notes.txt"));
-    // Microsoft's own example of a name and its id, in the documentation of TRACELOGGING_DEFINE_PROVIDER.
+    // Microsoft's own example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     assert!(text(&package, "package.psd1").contains("ProviderId     = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
     assert!(text(&package, "README.txt").contains(".\\install.ps1"));
 }
@@ -188,7 +188,7 @@ fn a_package_says_which_windows_it_needs() {
         request.kmdf = Some(kmdf.into());
         text(&request.make(&signer()).unwrap(), "package.psd1")
     };
-    // The INF is for 16299 and later, which is Windows 10 1709.
+    // The INF applies to build 16299 and later, which is Windows 10 1709.
     for release in Release::ALL {
         let kmdf = release.kmdf();
         let first = Release::first_with_kmdf(kmdf.minor).unwrap().max(Release::Win10_1709);
@@ -232,7 +232,7 @@ fn the_test_certificate_is_made_once_and_its_key_is_nobody_elses() {
     for (name, bytes) in package.files() {
         assert!(!bytes.windows(11).any(|window| window == b"PRIVATE KEY"), "{name}");
     }
-    // A certificate for tests ends some day, and says so.
+    // A test certificate expires, and the message says so.
     let problem = Identity::load(&keys.join("WDRLocalTestCert.pem"), now * 3).err().unwrap();
     assert_eq!(problem.rule, "certificate-expired");
 }

@@ -1,4 +1,4 @@
-//! The recording profile, held against Microsoft's documentation of its elements. WPR has not opened it.
+//! Checks the recording profile against Microsoft's documentation of its elements. It has not been tested with WPR.
 #![cfg(test)]
 
 mod common;
@@ -9,10 +9,11 @@ use driver_package::inf::Arch;
 use driver_package::package::Request;
 use roxmltree::{Document, Node};
 
-/// An element: its name, attributes that it must have, those that it may have, and its children in their order.
+/// An element: its name, required attributes, optional attributes, and its children in order.
 type Element = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
-/// Learn, "Recording Profile XML Reference", as far as the profile uses it. Order: collectors, providers, profiles.
+/// Microsoft Learn, "Recording Profile XML Reference", as far as the profile uses it. Order: collectors, providers,
+/// profiles.
 const ELEMENTS: [Element; 13] = [
     (
         "WindowsPerformanceRecorder",
@@ -44,7 +45,7 @@ const ELEMENTS: [Element; 13] = [
     ("EventProviders", &[], &["Operation"], &["EventProviderId"]),
 ];
 
-/// Everything that the documentation does not allow.
+/// Returns everything that the documentation does not allow.
 fn mistakes(text: &str) -> Vec<String> {
     let document = match Document::parse(text) {
         Ok(document) => document,
@@ -54,7 +55,7 @@ fn mistakes(text: &str) -> Vec<String> {
     let elements = || document.descendants().filter(Node::is_element);
     for node in elements() {
         let name = node.tag_name().name();
-        // Its attribute is that of EventCollectorId; it has no children here.
+        // It has the attribute of EventCollectorId and no children here.
         let reference: Element = ("EventProviderId", &["Value"], &[], &[]);
         let Some((_, must, may, children)) = ELEMENTS.iter().chain([&reference]).find(|element| element.0 == name)
         else {
@@ -106,7 +107,7 @@ fn mistakes(text: &str) -> Vec<String> {
     found
 }
 
-/// The profile of a package with this provider.
+/// Returns the profile of a package with this provider.
 fn profile(test: &str, provider: &str) -> String {
     let folder = tools::folder(test);
     let request = Request { provider: Some(provider.into()), ..usual(&folder, Arch::X64) };
@@ -117,7 +118,7 @@ fn profile(test: &str, provider: &str) -> String {
 
 #[test]
 fn it_is_what_the_documentation_asks_for() {
-    // Microsoft's own example of a name and its id, in the documentation of TRACELOGGING_DEFINE_PROVIDER.
+    // Microsoft's own example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     let text = profile("profile", "MyCompany.MyComponent");
     assert_eq!(mistakes(&text), [""; 0]);
     let document = Document::parse(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Every rule has an image that breaks it and nothing else.
+//! For each rule, tests an image that violates only this rule.
 #![cfg(test)]
 
 mod common;
@@ -11,10 +11,10 @@ use driver_package::rules::{self, Severity};
 use driver_package::{Image, Target, Verdict};
 use windows_releases::{Client, Release};
 
-/// Damage to a laid-out file.
+/// A change to a finished file.
 type Change = fn(&mut Vec<u8>);
 
-/// Ids of the rules that an image breaks, as often as it does.
+/// Returns the ids of the rules that an image violates, once per violation.
 fn broken(file: &[u8]) -> Vec<&'static str> {
     let image = Image::parse(file).unwrap_or_else(|error| panic!("{error}"));
     Verdict::of(&image, Target::default()).findings().iter().map(|finding| finding.rule.id).collect()
@@ -34,7 +34,7 @@ fn a_good_image_breaks_no_rule() {
     }
 }
 
-/// One image for each rule; the test fails when a rule is added without one.
+/// One image for each rule. The test fails if a rule is added without one.
 #[test]
 fn each_rule_is_broken_alone() {
     let images: Vec<(&str, Vec<u8>)> = vec![
@@ -81,8 +81,8 @@ fn each_rule_is_broken_alone() {
     for (rule, file) in &images {
         only(rule, file);
     }
-    // The newest release lacks no routine that is known; another test breaks this rule on older ones. The digest takes the
-    // file's bytes; tests/verify.rs changes them.
+    // The newest release has all known routines; another test violates this rule on older ones. The digest needs the
+    // bytes of the file; tests/verify.rs changes them.
     for rule in rules::all().filter(|rule| !["missing-import", "signature-digest"].contains(&rule.id)) {
         assert!(images.iter().any(|(id, _)| *id == rule.id), "{} has no image", rule.id);
     }
@@ -168,7 +168,7 @@ fn each_fault_of_a_signature_s_place_is_found() {
     let entry = directory(4);
     let faults: [(&str, Change); 4] = [
         ("no multiple of 8", |file| {
-            // Four bytes later, and four longer, so that it still ends with the file.
+            // It is moved by four bytes and is four bytes longer, so that it still ends at the end of the file.
             let at = get_u32(file, directory(4)) as usize;
             file.splice(at..at, [0; 4]);
             put_u32(file, directory(4), u32::try_from(at + 4).unwrap());
@@ -189,7 +189,7 @@ fn each_fault_of_a_signature_s_place_is_found() {
         assert!(verdict.findings().iter().all(|finding| finding.rule.id == "signature-place"), "{text}");
         assert!(verdict.findings().iter().any(|finding| finding.found.contains(text)), "{text}: {verdict:?}");
     }
-    // Far outside of the file.
+    // Far outside the file.
     let file = Driver::default().build_with(|file| put_u32(file, entry, u32::MAX - 7));
     only("signature-place", &file);
 }
@@ -224,11 +224,11 @@ fn with_module(name: &'static str) -> Vec<u8> {
     Driver { imports: vec![(name, vec!["Routine"])], ..Driver::default() }.build()
 }
 
-/// 97 sections need a second page of headers, which moves every address; only what has none in it is left.
+/// 97 sections need a second page of headers, which moves every address. Only parts that contain no addresses are kept.
 fn many_sections() -> Vec<u8> {
     let driver = Driver { more_sections: 92, ..Driver::default() };
     driver.build_with(|file| {
-        // The sections of the usual image stay where they are, so the headers may claim one page only.
+        // The sections are moved back to where they are in the default image, so the headers can claim only one page.
         assert!(section_header(96).end <= 0x1200);
         for index in 0..97 {
             let at = section_header(index).start + 12;
@@ -237,12 +237,12 @@ fn many_sections() -> Vec<u8> {
         }
         change_u32(file, OPTIONAL + 56, |size| size - 0x1000);
         put_u32(file, OPTIONAL + 60, 0x1000);
-        // The debug directory counts in offsets of the file.
+        // The debug directory contains file offsets.
         put_u32(file, directory(6), 0);
     })
 }
 
-/// Sections that share pages: in memory and in the file at multiples of 512, each at its offset in the file.
+/// Sections that share pages: aligned to 512 in memory and in the file, each at its file offset.
 fn aligned_to_512() -> Vec<u8> {
     let bare = Driver { imports: vec![], exports: vec![], cookie: 0, relocations: vec![DATA_RVA], ..Driver::default() };
     bare.build_with(|file| {
@@ -263,7 +263,7 @@ fn aligned_to_512() -> Vec<u8> {
     })
 }
 
-/// A header for 32 bits over the same sections. What its directories would point to is left out.
+/// A 32-bit header for the same sections. What its directories would point to is omitted.
 fn pe32() -> Vec<u8> {
     let bare = Driver { imports: vec![], exports: vec![], signed: true, ..Driver::default() };
     bare.build_with(|file| {
@@ -275,7 +275,7 @@ fn pe32() -> Vec<u8> {
         put(optional, 0, &0x10b_u16.to_le_bytes());
         put_u32(optional, 16, TEXT + 0x10);
         put_u32(optional, 28, 0x0040_0000);
-        // From the alignments to the DLL characteristics both forms are the same.
+        // Both forms are identical from the alignments to the DLL characteristics.
         put(optional, 32, &file[OPTIONAL + 32..OPTIONAL + 72]);
         put_u32(optional, 92, 16);
         put_u32(optional, 96 + 8 * 5, relocations);
@@ -289,7 +289,7 @@ fn pe32() -> Vec<u8> {
     })
 }
 
-/// A driver of the framework for an old Windows, so that only the framework matters.
+/// A driver that uses the framework and supports an old Windows, so that only the framework matters.
 fn kmdf(minor: u32, functions: u32, minimum: Option<u32>) -> Driver {
     let framework = Some(Client { major: 1, minor, functions, minimum });
     Driver { framework, subsystem_version: (6, 0), ..Driver::default() }

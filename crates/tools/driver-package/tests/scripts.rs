@@ -1,7 +1,8 @@
-//! The deployment scripts: what can be known of them without PowerShell and without Windows.
+//! Tests the deployment scripts, as far as possible without PowerShell and Windows.
 //!
-//! They are parsed and checked by `powershell_check.py`, against Microsoft's inventory of the commands, parameters and
-//! programs of Windows 10 1607; their C# is compiled; the order of their steps is read off the text. They have not run.
+//! `powershell_check.py` parses the scripts and checks them against Microsoft's inventory of the commands, parameters
+//! and programs of Windows 10 1607. Their C# code is compiled. The order of their steps is checked in the text. The
+//! scripts are not run.
 #![cfg(test)]
 
 mod common;
@@ -16,7 +17,7 @@ use driver_package::inf::Arch;
 use driver_package::package::{Request, Scripts};
 
 fn folder() -> PathBuf {
-    root().join("driver-sample/deploy")
+    root().join("crates/tools/driver-package/deploy")
 }
 
 fn read(name: &str) -> String {
@@ -35,7 +36,7 @@ fn they_are_ascii_which_every_powershell_reads_the_same() {
     }
 }
 
-/// Runs the checker; none where the grammar is missing. The list of commands is optional.
+/// Runs the checker. Returns `None` if the grammar is missing. The list of commands is optional.
 fn check(files: &[PathBuf]) -> Option<(Verdict, String)> {
     let python = python("import tree_sitter, tree_sitter_powershell")?;
     let commands = root().join("target/verifiers/powershell.json");
@@ -64,7 +65,7 @@ fn they_pass_the_checks() {
     assert_eq!(verdict, Verdict::Accepted, "{said}");
 }
 
-/// A line for each rule that breaks it.
+/// A script with one line that violates each rule.
 const WRONG: &str = "function Fix-It {
     param($Package, $Unused)
     Invoke-Program pnputil @('/remove-device', $Package)
@@ -114,7 +115,7 @@ fn the_checks_find_what_is_wrong() {
     assert!(check(&[file]).unwrap().1.contains("syntax"));
 }
 
-/// Windows PowerShell compiles with C# 5.
+/// Windows PowerShell compiles C# 5.
 #[test]
 fn their_c_sharp_compiles() {
     let Some(compiler) = program("mcs", &["--version"]) else { return };
@@ -133,7 +134,7 @@ fn their_c_sharp_compiles() {
     assert_eq!(compile(&source.replace("out restart", "restart")).0, Verdict::Refused);
 }
 
-/// Every `$package.Name` in a script is a value that the package's data file has.
+/// Every `$package.Name` in a script must be a value in the package's data file.
 #[test]
 fn what_they_read_is_in_the_data_file() {
     let target = tools::folder("scripts-data");
@@ -153,17 +154,17 @@ fn what_they_read_is_in_the_data_file() {
     assert!(used > 20, "{used}");
 }
 
-/// What a script runs itself, behind its functions.
+/// Returns the part of a script after its functions.
 fn main_part(text: &str) -> &str {
     text.split("\nAssert-Administrator\n").nth(1).unwrap()
 }
 
-/// A function's lines.
+/// Returns the lines of a function.
 fn body<'a>(text: &'a str, function: &str) -> &'a str {
     text.split(&format!("\nfunction {function} {{\n")).nth(1).unwrap().split("\n}\n").next().unwrap()
 }
 
-/// Beginnings of commands that change something.
+/// Prefixes of commands that change something.
 const CHANGES: [&str; 14] = [
     "Invoke-Program",
     "Install-",
@@ -181,7 +182,7 @@ const CHANGES: [&str; 14] = [
     "Restart-",
 ];
 
-/// Where a text first changes something.
+/// Returns the position of the first command that changes something.
 fn first_change(text: &str) -> Option<usize> {
     CHANGES.iter().filter_map(|change| text.find(change)).min()
 }
@@ -205,7 +206,7 @@ fn install_checks_build_and_framework_before_it_changes_anything() {
     ] {
         assert!(checks.contains(part), "{part}");
     }
-    // The checks' own functions change nothing either.
+    // The functions that the checks use must not change anything either.
     let common = read("common.ps1");
     for function in
         ["Get-Architecture", "Get-WindowsBuild", "Get-FrameworkVersion", "Test-TestSigning", "Test-SecureBoot"]
@@ -214,7 +215,7 @@ fn install_checks_build_and_framework_before_it_changes_anything() {
     }
 }
 
-/// The lines that change something outside of an `Invoke-Step`, which goes on after a failure.
+/// Returns the lines that change something outside an `Invoke-Step`, which continues after a failure.
 fn unprotected(main: &str) -> Vec<&str> {
     let mut open: Vec<bool> = Vec::new();
     let mut found = Vec::new();
@@ -223,7 +224,7 @@ fn unprotected(main: &str) -> Vec<&str> {
         if first_change(line.rsplit("Invoke-Step ").next().unwrap()).is_some() && !is_step && !open.contains(&true) {
             found.push(line);
         }
-        // `${name}` is no block.
+        // `${name}` does not begin a block.
         let is_name = |piece: &str| piece.split_once('}').map_or(piece.len(), |(name, _)| name.len() + 1);
         let mut pieces = line.split("${");
         let first = pieces.next().unwrap_or_default();
@@ -248,7 +249,7 @@ fn uninstall_removes_certificates_first_goes_on_after_failures_and_reports() {
     let wrong = "Invoke-Step 'y' { Remove-Item \"${y}\" }\nInvoke-Step 'z' {\n    Remove-Item z\n}\nRemove-Item x\n";
     assert_eq!(unprotected(wrong), ["Remove-Item x"]);
     assert!(body(&text, "Invoke-Step").contains("catch {") && !body(&text, "Invoke-Step").contains("throw"));
-    // What is removed is looked for afterwards, and what is found is an exit code.
+    // The script checks afterwards whether what it removed is gone. If anything is left, the exit code says so.
     let (removing, looking) = main.split_once("# What is still there").unwrap();
     for (step, sight) in [
         ("Remove-Certificate", "Get-CertificatePath"),
@@ -293,7 +294,7 @@ fn the_certificate_is_described_as_what_it_is() {
     }
 }
 
-/// Values that Learn's table of `AutoLogger` values has, with their types.
+/// Values in Microsoft Learn's table of `AutoLogger` values, with their types.
 const AUTOLOGGER: [(&str, &str); 8] = [
     ("Guid", "String"),
     ("FileName", "String"),

@@ -1,4 +1,4 @@
-//! Others accept what is signed here, and refuse it after one byte was changed.
+//! Other programs accept what is signed here, and reject it after one byte is changed.
 #![cfg(test)]
 
 mod common;
@@ -30,7 +30,7 @@ impl Signed {
         self.folder.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A copy of a file with one byte changed.
+    /// Writes a copy of a file with one byte changed.
     fn changed(&self, extension: &str, place: impl FnOnce(&[u8]) -> usize) -> String {
         let mut bytes = fs::read(self.path(extension)).unwrap();
         let place = place(&bytes);
@@ -41,7 +41,7 @@ impl Signed {
     }
 }
 
-/// Packages of both processors and both generations, and of the sample driver where it has been built.
+/// Creates packages for both architectures and both catalog versions, and of the sample driver if it has been built.
 fn packages(test: &str) -> Vec<Signed> {
     let place = tools::folder(test);
     let mut made = Vec::new();
@@ -71,7 +71,7 @@ fn write(request: &Request, folder: PathBuf, name: &'static str) -> Signed {
     Signed { folder, name }
 }
 
-/// A command line.
+/// Builds a command line.
 fn words(first: &[&str], rest: &[&str]) -> Vec<String> {
     first.iter().chain(rest).map(|word| String::from(*word)).collect()
 }
@@ -87,18 +87,18 @@ fn refuses<A: AsRef<OsStr> + Debug>(program: &Path, arguments: &[A]) {
     assert!(!said.contains("Traceback") && !said.contains("Usage"), "it failed for another reason:\n{said}");
 }
 
-/// In the middle of the image's code, which every test image has there.
+/// Returns a position in the code of every test image.
 fn in_code(_: &[u8]) -> usize {
     0x480
 }
 
-/// In the digest of a member: behind the head of the list, before the certificate.
+/// Returns a position in the digest of a member: after the start of the list, before the certificate.
 fn in_list(bytes: &[u8]) -> usize {
     let needle = [0x82, 0x37, 12, 1]; // Of the member's algorithm.
     bytes.windows(4).rposition(|window| window == needle).unwrap() + 40
 }
 
-/// In the last bytes of the signature itself.
+/// Returns a position in the last bytes of the signature itself.
 fn in_signature(bytes: &[u8]) -> usize {
     bytes.len() - 9
 }
@@ -159,7 +159,7 @@ fn openssl() {
     let Some(program) = program("openssl", &["version"]) else { return };
     for each in packages("openssl") {
         let certificate = each.certificate("signer.pem");
-        // Its content is no octet string, so openssl is given it, without tag and length.
+        // The content is not an octet string, so openssl needs it separately, without tag and length.
         let content = each.folder.join("content").to_str().unwrap().to_owned();
         let check = |cat: &str, expected: Verdict| {
             let bytes = fs::read(cat).unwrap();
@@ -175,7 +175,8 @@ fn openssl() {
     }
 }
 
-/// The signed list in a catalog, without tag and length: behind the identifier of its kind and two headers of four.
+/// Returns the signed list in a catalog, without tag and length: after its object identifier and two headers of four
+/// bytes.
 fn list_of(catalog: &[u8]) -> &[u8] {
     let kind = [6, 9, 0x2b, 6, 1, 4, 1, 0x82, 0x37, 10, 1];
     let start = catalog.windows(kind.len()).position(|window| window == kind).unwrap() + kind.len() + 4;
@@ -205,7 +206,7 @@ fn lief() {
     }
 }
 
-/// What `catalog.rs` compares with is something that others accept.
+/// Other programs accept the files that `catalog.rs` compares with.
 #[test]
 fn the_golden_catalogs_vouch_for_their_files() {
     let folder = tools::folder("golden");

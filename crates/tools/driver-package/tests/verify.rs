@@ -1,4 +1,4 @@
-//! `verify` against files of ours and of others, and against what other verifiers say about the same files.
+//! Tests `verify` with our files and with others, and compares it with other verifiers.
 #![cfg(test)]
 
 mod common;
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use common::inputs::{TIME, data, image, signer, usual};
 use common::tools;
-use common::verifiers::{Verdict, ask, program};
+use common::verifiers::{Verdict, ask, program, python, script};
 use driver_package::inf::Arch;
 use driver_package::sign::Signer;
 use driver_package::verify::{self, Account, Context, Mark};
 
-/// While the certificate for tests is valid, and trusted.
+/// Returns a context in which the test certificate is valid and trusted.
 fn trusting() -> Context {
     let own = Signer::of_file(&fs::read(data("signer.pem")).unwrap()).unwrap();
     Context { now: TIME, trusted: vec![own.to_cer().to_vec()] }
 }
 
-/// A package of ours on disk.
+/// Writes one of our packages to disk.
 fn package(name: &str) -> PathBuf {
     let folder = tools::folder(&format!("{name}-out"));
     let inputs = tools::folder(&format!("{name}-in"));
@@ -57,7 +57,7 @@ fn a_changed_file_is_found_with_the_reason() {
         let account = of(&verify::folder(&folder, &trusting()).unwrap(), name);
         assert_eq!(failures(&account), what, "{account}");
     }
-    // A changed list is a changed content of the catalog's signature, and vouches for nothing.
+    // If the list is changed, the catalog's signature is invalid, and the catalog does not confirm any file.
     let folder = package("verify-changed-catalog");
     let mut bytes = fs::read(folder.join("driver.cat")).unwrap();
     let digest = fs::read(folder.join("driver.inf")).map(|inf| driver_package::sign::Digests::of_file(&inf)).unwrap();
@@ -99,7 +99,7 @@ fn damaged_signatures_never_panic_and_cut_ones_are_never_valid() {
         for place in start..good.len() {
             let mut bytes = good.clone();
             bytes[place] ^= 0x55;
-            // Not all bytes of an envelope are signed, so this may be valid.
+            // Not all bytes of an envelope are signed, so the result may be valid.
             let _ = verify::file(&folder.join(name), &bytes, None, &trusting());
             let cut = verify::file(&folder.join(name), &good[..place], None, &trusting());
             assert!(!cut.is_valid(), "cut at {place:#x}: {cut}");
@@ -107,7 +107,7 @@ fn damaged_signatures_never_panic_and_cut_ones_are_never_valid() {
     }
 }
 
-/// Certificates of OpenSSL's: a root, and keys for signing code and times.
+/// Certificates that OpenSSL creates: a root, and keys for signing code and timestamps.
 struct Authority {
     folder: PathBuf,
 }
@@ -122,14 +122,31 @@ impl Authority {
         fs::write(made.path("code.txt"), "extendedKeyUsage=codeSigning\n").unwrap();
         fs::write(made.path("time.txt"), "extendedKeyUsage=critical,timeStamping\n").unwrap();
         fs::write(made.path("web.txt"), "extendedKeyUsage=serverAuth\n").unwrap();
-        for (name, kind, days) in
-            [("code", "code", "9000"), ("old", "code", "-1"), ("tsa", "time", "9000"), ("web", "web", "9000")]
-        {
-            let (key, request, certificate) = (format!("{name}.key"), format!("{name}.req"), format!("{name}.pem"));
+        for (name, kind, days, key) in [
+            ("code", "code", "9000", "rsa:2048"),
+            ("old", "code", "-1", "rsa:2048"),
+            ("tsa", "time", "9000", "rsa:2048"),
+            ("web", "web", "9000", "rsa:2048"),
+            ("p256", "code", "9000", "ec:p256.txt"),
+            ("p384", "code", "9000", "ec:p384.txt"),
+            ("p521", "code", "9000", "ec:p521.txt"),
+        ] {
+            if let Some(curve) = key.strip_prefix("ec:") {
+                let name = curve.trim_end_matches(".txt").replace('p', "P-");
+                made.openssl(&[
+                    "genpkey",
+                    "-genparam",
+                    "-algorithm",
+                    "EC",
+                    "-out",
+                    curve,
+                    "-pkeyopt",
+                    &format!("ec_paramgen_curve:{name}"),
+                ]);
+            }
+            let (secret, request, certificate) = (format!("{name}.key"), format!("{name}.req"), format!("{name}.pem"));
             let subject = format!("/CN={name}");
-            made.openssl(&[
-                "req", "-newkey", "rsa:2048", "-nodes", "-subj", &subject, "-keyout", &key, "-out", &request,
-            ]);
+            made.openssl(&["req", "-newkey", key, "-nodes", "-subj", &subject, "-keyout", &secret, "-out", &request]);
             let extensions = format!("{kind}.txt");
             made.openssl(&[
                 "x509",
@@ -162,7 +179,7 @@ impl Authority {
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Has osslsigncode sign the image; returns the file.
+    /// Signs the image with osslsigncode. Returns the file.
     fn sign(&self, name: &str, with: &str, more: &[&str]) -> PathBuf {
         let (certificate, key) = (format!("{with}.pem"), format!("{with}.key"));
         let first = ["sign", "-certs", &certificate, "-key", &key, "-in", "plain.sys", "-out", name];
@@ -172,24 +189,36 @@ impl Authority {
         self.path(name)
     }
 
-    /// Our verdict, and osslsigncode's.
-    fn both(&self, file: &Path) -> (Account, Verdict) {
+    /// Our verdict, osslsigncode's, and that of signify if a Python has it.
+    fn all(&self, file: &Path) -> (Account, Verdict, Option<Verdict>) {
         let root = Signer::of_file(&fs::read(self.path("root.pem")).unwrap()).unwrap();
         let now =
             std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        fs::write(self.path("root.cer"), root.to_cer()).unwrap();
+        let signify = python("import signify, oscrypto").map(|python| {
+            let own = script("signify_verify.py");
+            let words =
+                [&own, self.path("root.cer").to_str().unwrap(), "image", file.to_str().unwrap()].map(String::from);
+            let (verdict, said) = ask(&python, &words);
+            assert!(!said.contains("Traceback"), "it failed for another reason:\n{said}");
+            verdict
+        });
         let context = Context { now, trusted: vec![root.to_cer().to_vec()] };
         let root = self.path("root.pem");
         let words = ["verify", "-CAfile", root.to_str().unwrap(), "-TSA-CAfile", root.to_str().unwrap(), "-in"];
         let words: Vec<String> =
             words.iter().map(|word| String::from(*word)).chain([file.display().to_string()]).collect();
         let (theirs, _) = ask(Path::new("osslsigncode"), &words);
-        (verify::file(file, &fs::read(file).unwrap(), None, &context), theirs)
+        (verify::file(file, &fs::read(file).unwrap(), None, &context), theirs, signify)
     }
 }
 
 #[test]
-fn osslsigncode_agrees_about_files_that_it_signed() {
+fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     let Some(authority) = Authority::new("verify-others") else { return };
+    // Signed by somebody whose root nobody trusts.
+    let foreign = authority.path("foreign.sys");
+    fs::write(&foreign, fs::read(package("verify-stranger").join("driver.sys")).unwrap()).unwrap();
     let stamp = ["-TSA-certs", "tsa.pem", "-TSA-key", "tsa.key"];
     let tampered = |name: &str, place: usize| {
         let mut bytes = fs::read(authority.path(name)).unwrap();
@@ -204,20 +233,51 @@ fn osslsigncode_agrees_about_files_that_it_signed() {
         (authority.sign("plain-384.sys", "code", &["-h", "sha384"]), &[]),
         (authority.sign("pages.sys", "code", &["-h", "sha256", "-ph"]), &[]),
         (authority.sign("stamped.sys", "code", &stamp), &[]),
+        (authority.sign("curve-256.sys", "p256", &["-h", "sha256"]), &[]),
+        (authority.sign("curve-384.sys", "p384", &["-h", "sha384"]), &[]),
         (authority.sign("expired.sys", "old", &[]), &["certificate"]),
         (authority.sign("server.sys", "web", &[]), &["certificate"]),
         (tampered("plain-256.sys", 0x480), &["digest"]),
         (tampered("pages.sys", 0x480), &["digest", "page hashes"]),
+        (tampered("curve-256.sys", 0x480), &["digest"]),
+        // In the number that the curve's key made.
+        (tampered("curve-384.sys", last_byte_of(&authority.path("curve-384.sys"))), &["signature"]),
+        (foreign.clone(), &["chain"]),
     ] {
-        let (ours, theirs) = authority.both(&file);
+        let (ours, theirs, signify) = authority.all(&file);
         assert_eq!(failures(&ours), expected, "{ours}");
         let accepted = if ours.is_valid() { Verdict::Accepted } else { Verdict::Refused };
         assert_eq!(accepted, theirs, "{ours}");
+        assert!(signify.is_none_or(|signify| accepted == signify), "signify: {signify:?}, {ours}");
     }
-    let (pages, _) = authority.both(&authority.path("pages.sys"));
+    let (other, ..) = authority.all(&authority.sign("curve-521.sys", "p521", &["-h", "sha512"]));
+    assert!(!other.is_valid() && other.to_string().contains("1.3.132.0.35 are not checked here"), "{other}");
+    let (pages, ..) = authority.all(&authority.path("pages.sys"));
     assert!(pages.checks.iter().any(|check| check.what == "page hashes" && check.mark == Mark::Passed), "{pages}");
-    let (stamped, _) = authority.both(&authority.path("stamped.sys"));
+    let (stamped, ..) = authority.all(&authority.path("stamped.sys"));
     assert!(stamped.checks.iter().any(|check| check.what == "timestamp" && check.mark == Mark::Passed), "{stamped}");
+}
+
+/// The last byte of a signature, in front of the padding of its file.
+fn last_byte_of(path: &Path) -> usize {
+    fs::read(path).unwrap().iter().rposition(|byte| *byte != 0).unwrap()
+}
+
+#[test]
+fn attributes_in_another_order_than_that_of_der_are_checked_as_cms_says_and_noted() {
+    let folder = package("verify-order");
+    let path = folder.join("driver.sys");
+    let mut bytes = fs::read(&path).unwrap();
+    assert!(!verify::file(&path, &bytes, None, &trusting()).to_string().contains("order of DER"));
+    // Two neighbours of the set, which begin with their lengths: the content's type, and whatever stands behind it.
+    let kind = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 3];
+    let first = bytes.windows(kind.len()).rposition(|window| window == kind).unwrap() - 2;
+    let length = |place: usize| 2 + usize::from(bytes[place + 1]);
+    let (one, other) = (length(first), length(first + length(first)));
+    assert_eq!((bytes[first], bytes[first + one]), (0x30, 0x30));
+    bytes[first..first + one + other].rotate_left(one);
+    let account = verify::file(&path, &bytes, None, &trusting());
+    assert!(account.is_valid() && account.to_string().contains("not in the order of DER"), "{account}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Other readers of PE files see what we see: pefile, llvm-readobj and objdump, each where it is installed.
+//! Other readers of PE files must agree with us: pefile, llvm-readobj and objdump, if they are installed.
 #![cfg(test)]
 
 mod common;
@@ -12,7 +12,7 @@ use common::{ARM64, Driver, X64, tools};
 use driver_package::pe::{ExportTarget, Imported, LinkerMap};
 use driver_package::{Image, Target, Verdict};
 
-/// Made images of every shape and those that a linker left in the target folder.
+/// Returns created images of every kind, and images that a linker left in the target folder.
 fn images(name: &str) -> Vec<(PathBuf, Image)> {
     let folder = tools::folder(name);
     let drivers = [
@@ -34,7 +34,7 @@ fn images(name: &str) -> Vec<(PathBuf, Image)> {
     .collect()
 }
 
-/// The facts to compare, one to a line.
+/// Returns the facts to compare, one per line.
 fn facts(image: &Image) -> String {
     let header = &image.header;
     let mut text = String::new();
@@ -138,13 +138,13 @@ fn objdump_sees_the_same() {
         return;
     }
     for (path, image) in images("objdump") {
-        // Debian's objdump for one processor may not know the others' images.
+        // Debian's objdump for one architecture may not support images for others.
         let Ok(theirs) = tools::run("objdump", &["-p", text(&path)]) else {
             eprintln!("skipped objdump on {}: it does not know the format", path.display());
             continue;
         };
         let header = &image.header;
-        // Lines of a name, blanks and a number in hexadecimal.
+        // Lines with a name, blanks and a hexadecimal number.
         let fields: BTreeMap<_, _> = theirs.lines().filter_map(|line| line.split_once(char::is_whitespace)).collect();
         let field = |name: &str| {
             let word = fields.get(name).and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
@@ -170,7 +170,7 @@ DriverEntry: ret
 .quad DriverEntry
 ";
 
-/// A linker that writes the checksum itself, and a map whose form we did not choose.
+/// A linker that writes the checksum itself, and a map in a format that we did not choose.
 #[test]
 fn the_linker_of_rust_writes_the_checksum_that_is_computed_and_a_map_that_is_understood() {
     let sysroot = tools::run("rustc", &["--print", "sysroot"]).unwrap();
@@ -201,7 +201,7 @@ fn the_linker_of_rust_writes_the_checksum_that_is_computed_and_a_map_that_is_und
     }
 }
 
-/// Values of `name: value` lines.
+/// Returns the values of `name: value` lines.
 fn values(text: &str, name: &str) -> Vec<String> {
     let matching = text.lines().filter_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(": "));
     matching.map(str::to_owned).collect()

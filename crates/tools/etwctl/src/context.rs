@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use command_line::exit;
+use command_line::{exit, has_colours, note};
+use etw_session::platform::shows_colours;
 use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
 
-use crate::cli::{Color, Global};
-use crate::output::{Json, Table, document, paint, table};
+use crate::cli::Global;
+use crate::output::{Json, Table, document, table};
 use crate::values::nearest;
 
 /// The machine, and how to write.
@@ -15,13 +16,12 @@ use crate::values::nearest;
 pub(crate) struct Context<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) is_json: bool,
-    pub(crate) color: Color,
     pub(crate) has_colour: bool,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(machine: &'a Machine, global: Global) -> Self {
-        Self { machine, is_json: global.json, color: global.color, has_colour: paint::wanted(global.color) }
+        Self { machine, is_json: global.json, has_colour: has_colours(&io::stdout()) && shows_colours() }
     }
 
     /// Writes a table.
@@ -44,7 +44,7 @@ impl<'a> Context<'a> {
     /// Tells people what to know about sessions here, beside the output.
     pub(crate) fn caveat(&self) {
         if let Some(caveat) = self.machine.caveat().filter(|_| !self.is_json) {
-            eprintln!("note: {caveat}");
+            note(caveat);
         }
     }
 
@@ -66,8 +66,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// What nobody reads is dropped, and what is lost decides on the exit code: see `command_line::end`.
+    #[expect(clippy::unnecessary_wraps, reason = "the shape that commands want")]
     fn write(text: &str) -> Result<(), Failure> {
-        Ok(io::stdout().write_all(text.as_bytes())?)
+        command_line::print(text);
+        Ok(())
     }
 }
 

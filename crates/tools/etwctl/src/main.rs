@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             failure.report();
             // Whoever looks for a session of an earlier command has to know where sessions live.
             if let Some(caveat) = machine.caveat().filter(|_| failure.is_not_found()) {
-                eprintln!("note: {caveat}");
+                command_line::note(caveat);
             }
             end(failure.exit_code())
         }

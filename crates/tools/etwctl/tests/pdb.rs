@@ -151,9 +151,9 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
             "{}",
             named.out
         );
-        assert!(named.out.contains("stack=\"driver.sys!Entry (driver.c:"), "{}", named.out);
+        assert!(named.out.contains("stack=\"driver.sys!Entry+0x4 (driver.c:"), "{}", named.out);
         let stacks = run(&format!("stacks FILE --pdb {}", pdb.display()));
-        assert!(stacks.out.contains(";driver.sys+0xf000;driver.sys!Entry (driver.c:"), "{}", stacks.out);
+        assert!(stacks.out.contains(";driver.sys+0xf000;driver.sys!Entry+0x4 (driver.c:"), "{}", stacks.out);
         assert!(!stacks.err.contains("note:"), "{}", stacks.err);
     }
     let json = run(&format!("decode FILE --json --where id=3 --pdb {}", folder.display()));

@@ -20,6 +20,7 @@ fn on_terminal(line: &str, environment: &[(&str, &str)]) -> Option<String> {
     let output = Command::new("script")
         .args(["--quiet", "--return", "--command", &command, "/dev/null"])
         .env_remove("NO_COLOR")
+        .env("TERM", "xterm")
         .envs(environment.iter().copied())
         .stdin(Stdio::null())
         .output()

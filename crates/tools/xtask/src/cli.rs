@@ -59,7 +59,7 @@ Environment:
       cargo-web, rust-web-src and lld. Unset: the first, and the second where
       rustup is missing or cannot download.
   NO_COLOR
-      Set to anything: no bold text on a terminal.
+      Set, and not to nothing: no bold text on a terminal.
 ";
 
 const EXIT_CODES: &str = "\

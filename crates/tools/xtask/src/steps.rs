@@ -141,7 +141,7 @@ fn seconds(time: Duration) -> String {
 }
 
 fn bold(text: &str) -> String {
-    if stdout().is_terminal() && env::var_os("NO_COLOR").is_none() {
+    if stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) {
         format!("\x1b[1m{text}\x1b[0m")
     } else {
         text.to_owned()

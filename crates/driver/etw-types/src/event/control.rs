@@ -1,31 +1,31 @@
-//! What an enable callback is told.
+//! The parameters of an enable callback.
 
 use core::mem::{align_of, offset_of, size_of};
 
 int_newtype! {
-    /// Why ETW calls a provider back.
+    /// The reason for a call of the enable callback.
     ControlCode(u32) {
-        /// No session wants events any more.
+        /// No session has the provider enabled any more.
         DisableProvider = 0,
-        /// A session wants events, or changed what it wants.
+        /// A session enabled the provider or changed its parameters.
         EnableProvider = 1,
-        /// A session asks the provider to write its state (a rundown).
+        /// A session requests that the provider log its state (a rundown).
         CaptureState = 2,
     }
 }
 
 /// `EVENT_FILTER_DESCRIPTOR`: filter data that a session passes to a provider.
 ///
-/// The data lives only as long as the callback that receives it.
+/// The data is valid only until the enable callback returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EventFilterDescriptor {
-    /// Address of the filter data; 64 bits wide on every architecture.
+    /// Address of the filter data. The C field has 64 bits on every architecture.
     pub ptr: *const u8,
     #[cfg(target_pointer_width = "32")]
     /// Upper half of the address.
     pub ptr_high: u32,
-    /// Bytes at `ptr`.
+    /// Size of the data at `ptr`, in bytes.
     pub size: u32,
     /// `EVENT_FILTER_TYPE_*`.
     pub kind: u32,

@@ -4,10 +4,10 @@ use core::marker::PhantomData;
 use core::mem::{offset_of, size_of};
 
 int_newtype! {
-    /// What the bytes of a data descriptor are.
+    /// The type of the bytes that a data descriptor points to.
     ///
-    /// ETW looks at this only after the provider switched descriptor types on (by setting its traits, or with
-    /// `EventProviderUseDescriptorType`).
+    /// ETW reads this only if the provider enabled descriptor types, either by setting its traits or with
+    /// `EventProviderUseDescriptorType`.
     DataKind(u8) {
         /// Payload.
         Data = 0,
@@ -22,14 +22,15 @@ int_newtype! {
 
 /// `EVENT_DATA_DESCRIPTOR`: a borrowed piece of an event's data.
 ///
-/// The only safe way to make one is from a slice, so a descriptor always points at bytes that live for `'a`.
+/// Safe code can create one only from a slice, so a descriptor always points at bytes that live for `'a`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EventDataDescriptor<'a> {
     ptr: *const u8,
     #[cfg(target_pointer_width = "32")]
     ptr_high: u32,
-    /// Size (four bytes), kind (one) and three reserved bytes, in this order: one store writes all of them.
+    /// Size (four bytes), kind (one byte) and three reserved bytes, in this order. One field, so that a single store
+    /// writes all of them.
     size_and_kind: u64,
     bytes: PhantomData<&'a [u8]>,
 }
@@ -56,8 +57,8 @@ impl<'a> EventDataDescriptor<'a> {
         Self::with_kind(bytes, DataKind::ProviderMetadata)
     }
 
-    /// Describes the time that replaces an event's time stamp, in the session's clock: eight bytes, and no other number of
-    /// them.
+    /// Describes a time, in the session's clock, that replaces the event's time stamp. It must have exactly eight
+    /// bytes.
     ///
     /// ```
     /// use etw_types::{DataKind, EventDataDescriptor};
@@ -67,7 +68,7 @@ impl<'a> EventDataDescriptor<'a> {
     /// assert_eq!((descriptor.kind(), descriptor.size()), (DataKind::TimestampOverride, 8));
     /// ```
     ///
-    /// The kernel reads eight bytes whatever the size says, so a slice is refused:
+    /// The kernel reads eight bytes regardless of the size, so this does not accept a slice:
     ///
     /// ```compile_fail,E0308
     /// use etw_types::EventDataDescriptor;
@@ -76,7 +77,7 @@ impl<'a> EventDataDescriptor<'a> {
     /// let descriptor = EventDataDescriptor::timestamp(four);
     /// ```
     ///
-    /// And so is choosing the kind of other bytes:
+    /// The kind of other bytes cannot be changed either:
     ///
     /// ```compile_fail,E0624
     /// use etw_types::{DataKind, EventDataDescriptor};
@@ -89,9 +90,9 @@ impl<'a> EventDataDescriptor<'a> {
         Self::with_kind(time, DataKind::TimestampOverride)
     }
 
-    /// Describes bytes of the given kind. Private: not every kind goes with every size.
+    /// Describes bytes of the given kind. Private, because some kinds need a certain size.
     ///
-    /// A slice of 4 GiB or more is described as `u32::MAX` bytes; ETW refuses any event far below that.
+    /// A slice of 4 GiB or more is described as `u32::MAX` bytes. ETW rejects events that are far smaller.
     #[must_use]
     #[inline(always)]
     const fn with_kind(bytes: &'a [u8], kind: DataKind) -> Self {
@@ -105,14 +106,14 @@ impl<'a> EventDataDescriptor<'a> {
         }
     }
 
-    /// Where the bytes are.
+    /// Returns the address of the bytes.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *const u8 {
         self.ptr
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     #[must_use]
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the size is the part that is kept")]
@@ -120,7 +121,7 @@ impl<'a> EventDataDescriptor<'a> {
         (self.size_and_kind >> SIZE_SHIFT) as u32
     }
 
-    /// What the bytes are.
+    /// Returns the type of the bytes.
     #[must_use]
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the kind is the part that is kept")]
@@ -129,11 +130,11 @@ impl<'a> EventDataDescriptor<'a> {
     }
 }
 
-/// Where size and kind are in a number that is written as a whole.
+/// The positions of size and kind in the combined number.
 const SIZE_SHIFT: u32 = if cfg!(target_endian = "little") { 0 } else { 32 };
 const KIND_SHIFT: u32 = if cfg!(target_endian = "little") { 32 } else { 24 };
 
-/// Size and kind side by side.
+/// Combines size and kind into one number.
 #[inline(always)]
 const fn joined(size: u64, kind: DataKind) -> u64 {
     (size << SIZE_SHIFT) | ((kind.as_int() as u64) << KIND_SHIFT)

@@ -4,7 +4,7 @@ use core::mem::{align_of, offset_of, size_of};
 
 use crate::{Channel, Keyword, Level, Opcode};
 
-/// `EVENT_DESCRIPTOR`, as `EtwWrite` and its relatives take it.
+/// `EVENT_DESCRIPTOR`, the structure that `EtwWrite` and related functions take.
 ///
 /// ```
 /// use etw_types::{Channel, EventDescriptor, Keyword, Level, Opcode};
@@ -18,30 +18,30 @@ use crate::{Channel, Keyword, Level, Opcode};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EventDescriptor {
-    /// Identifier within the provider; 0 means that the event is known by its name.
+    /// Identifier within the provider. 0 means that the event is identified by its name.
     pub id: u16,
     /// Version of the event with this id.
     pub version: u8,
-    /// Where the event is addressed to.
+    /// Channel.
     pub channel: Channel,
     /// Severity.
     pub level: Level,
     /// Meaning within an activity.
     pub opcode: Opcode,
-    /// The provider's own grouping.
+    /// Task: a group of events, defined by the provider.
     pub task: u16,
-    /// Categories.
+    /// Keyword: the categories of the event.
     pub keyword: Keyword,
 }
 
 impl EventDescriptor {
-    /// A TraceLogging event's descriptor: channel 11, everything else 0.
+    /// Creates the descriptor of a TraceLogging event: channel 11, and 0 for everything that is not a parameter.
     #[must_use]
     pub const fn new(level: Level, keyword: Keyword) -> Self {
         Self { id: 0, version: 0, channel: Channel::TraceLogging, level, opcode: Opcode::Info, task: 0, keyword }
     }
 
-    /// The same with an id and a version.
+    /// Sets the id and the version.
     #[must_use]
     pub const fn with_id_version(mut self, id: u16, version: u8) -> Self {
         self.id = id;
@@ -49,21 +49,21 @@ impl EventDescriptor {
         self
     }
 
-    /// The same for another channel.
+    /// Sets the channel.
     #[must_use]
     pub const fn with_channel(mut self, channel: Channel) -> Self {
         self.channel = channel;
         self
     }
 
-    /// The same with another opcode.
+    /// Sets the opcode.
     #[must_use]
     pub const fn with_opcode(mut self, opcode: Opcode) -> Self {
         self.opcode = opcode;
         self
     }
 
-    /// The same with another task.
+    /// Sets the task.
     #[must_use]
     pub const fn with_task(mut self, task: u16) -> Self {
         self.task = task;

@@ -3,13 +3,14 @@
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign};
 
-/// Categories of an event, one bit each. The upper 16 bits belong to Microsoft, the lower 48 to the provider.
+/// The categories of an event, one bit each. The upper 16 bits are reserved for Microsoft, the lower 48 are defined by
+/// the provider.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Keyword(u64);
 
 impl Keyword {
-    /// No category: such an event passes every provider-side keyword test.
+    /// No category. Such an event passes every keyword check on the provider's side.
     pub const NONE: Self = Self(0);
 
     /// Wraps category bits.
@@ -19,15 +20,15 @@ impl Keyword {
         Self(bits)
     }
 
-    /// The category bits.
+    /// Returns the category bits.
     #[must_use]
     #[inline(always)]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// Whether a session with the masks `any` and `all` wants events of this keyword, by the rule providers follow:
-    /// no keyword at all, or at least one bit of `any` and every bit of `all`.
+    /// Returns whether a session with the masks `any` and `all` receives events with this keyword, by the rule that
+    /// providers apply: the keyword is 0, or it has at least one bit of `any` and every bit of `all`.
     #[must_use]
     #[inline(always)]
     pub const fn matches(self, any: u64, all: u64) -> bool {

@@ -1,12 +1,12 @@
 //! An event's severity.
 
 int_newtype! {
-    /// Severity of an event, and the most verbose severity that a session asks for.
+    /// The severity of an event, or the most verbose severity that a session requests.
     ///
-    /// Smaller is more severe. Values above 5 are the provider's own. In a *session's* request, 0 stands for "every
+    /// Smaller is more severe. Values above 5 are defined by the provider. As the level of a *session*, 0 means "every
     /// level": see `wdk_etw::Provider::enabled`.
     Level(u8) {
-        /// Not filtered by level; as a session's level: everything.
+        /// Not filtered by level. As a session's level: every level.
         LogAlways = 0,
         /// An abnormal end.
         Critical = 1,
@@ -14,9 +14,9 @@ int_newtype! {
         Error = 2,
         /// A warning, such as a failed allocation that was handled.
         Warning = 3,
-        /// Notable, and not an error.
+        /// A notable event that is not an error.
         Informational = 4,
-        /// Detail for a diagnosis; the default of events.
+        /// Detailed diagnostic information. The default level of events.
         Verbose = 5,
     }
 }

@@ -1,4 +1,4 @@
-//! What every event carries: its descriptor, its data descriptors, and the codes of enable callbacks.
+//! The parts that every event has (descriptor and data descriptors), and the parameters of enable callbacks.
 
 pub(crate) mod channel;
 pub(crate) mod control;

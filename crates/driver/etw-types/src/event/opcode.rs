@@ -1,11 +1,11 @@
-//! What an event means within an activity.
+//! The meaning of an event within an activity.
 
 int_newtype! {
-    /// Special meaning of an event, such as the start of an activity. 10 to 239 are the provider's own.
+    /// The special meaning of an event, such as the start of an activity. 10 to 239 are defined by the provider.
     Opcode(u8) {
         /// No special meaning.
         Info = 0,
-        /// An activity starts: the event's activity id is new, its related id is the parent.
+        /// An activity starts. The event's activity id is new; its related id is the parent activity.
         Start = 1,
         /// The activity ends.
         Stop = 2,
@@ -17,25 +17,25 @@ int_newtype! {
         Extension = 5,
         /// A reply to a request.
         Reply = 6,
-        /// An activity goes on after a suspension.
+        /// A suspended activity resumes.
         Resume = 7,
         /// An activity is suspended.
         Suspend = 8,
-        /// Work is handed to another component.
+        /// Work is passed to another component.
         Send = 9,
-        /// Work arrives from another component.
+        /// Work is received from another component.
         Receive = 240,
     }
 }
 
 #[expect(non_upper_case_globals, reason = "the constants stand for enumeration members")]
 impl Opcode {
-    /// Another name of [`Opcode::Start`].
+    /// Alias of [`Opcode::Start`].
     pub const ActivityStart: Self = Self::Start;
-    /// Another name of [`Opcode::Stop`].
+    /// Alias of [`Opcode::Stop`].
     pub const ActivityStop: Self = Self::Stop;
-    /// Another name of [`Opcode::DC_Start`].
+    /// Alias of [`Opcode::DC_Start`].
     pub const CollectionStart: Self = Self::DC_Start;
-    /// Another name of [`Opcode::DC_Stop`].
+    /// Alias of [`Opcode::DC_Stop`].
     pub const CollectionStop: Self = Self::DC_Stop;
 }

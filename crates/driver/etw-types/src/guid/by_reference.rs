@@ -1,11 +1,11 @@
-//! Arguments of constants that are given by value or by reference.
+//! Arguments of `const fn`s that can be passed by value or by reference.
 //!
-//! `tracelogging` takes digits and bytes of GUIDs by reference. A trait with a method would do for both, but a `const fn` cannot call it
-//! yet; it can read an associated constant.
+//! The crate `tracelogging` takes the digits and bytes of GUIDs by reference. A trait method could handle both, but a
+//! `const fn` cannot call trait methods yet. It can read an associated constant.
 
-/// A `T` or a `&T`. Only this module can name it, so nothing else implements it.
+/// A `T` or a `&T`. The trait is not exported, so no other crate can implement it.
 pub trait ValueOrReference<T: Copy>: Copy {
-    /// Whether it is a `&T`.
+    /// Whether the implementing type is `&T`.
     const IS_REFERENCE: bool;
 }
 
@@ -17,7 +17,7 @@ impl<T: Copy> ValueOrReference<T> for &T {
     const IS_REFERENCE: bool = true;
 }
 
-/// The value.
+/// Returns the value, whichever way it was passed.
 #[expect(unsafe_code, reason = "a constant cannot match on a type")]
 pub(super) const fn value<T: Copy, G: ValueOrReference<T>>(given: G) -> T {
     #[repr(C)]
@@ -28,10 +28,10 @@ pub(super) const fn value<T: Copy, G: ValueOrReference<T>>(given: G) -> T {
     }
     let either = Either { given };
     if G::IS_REFERENCE {
-        // SAFETY: `G` is `&T`, by the two implementations.
+        // SAFETY: `IS_REFERENCE` is true only in the implementation for `&T`, so `G` is `&T`.
         *unsafe { either.reference }
     } else {
-        // SAFETY: `G` is `T`, by the two implementations.
+        // SAFETY: `IS_REFERENCE` is false only in the implementation for `T`, so `G` is `T`.
         unsafe { either.value }
     }
 }

@@ -1,11 +1,11 @@
 //! Simple upper-case mapping, usable in constants.
 //!
-//! Provider names are hashed in "invariant upper case": the mapping that turns each character into exactly one, without
-//! a language's rules. `char::to_uppercase` is neither `const` nor simple (it turns `ß` into `SS`), hence this table. It
-//! holds the Unicode property `Simple_Uppercase_Mapping` as runs; one letter is left out, dotless i (U+0131), because .NET's
-//! invariant culture leaves it alone, to match that of Windows.
+//! Provider names are hashed in "invariant upper case": a mapping of each character to exactly one character,
+//! independent of language. `char::to_uppercase` is neither `const` nor simple (it maps `ß` to `SS`), so this module
+//! has its own table: the Unicode property `Simple_Uppercase_Mapping`, as runs. Dotless i (U+0131) is left out, because
+//! .NET's invariant culture does not change it, to match Windows.
 
-/// Characters `first`, `first + step`, … `last`, whose upper case is `delta` away.
+/// The characters `first`, `first + step`, … `last`. The upper case of each is `delta` away.
 struct Run {
     first: u32,
     last: u32,
@@ -19,7 +19,7 @@ impl Run {
     }
 }
 
-/// The upper case of `character` by simple mapping; itself where there is none.
+/// Returns the simple upper-case mapping of `character`, or `character` itself if it has none.
 pub(super) const fn simple_uppercase(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_uppercase();
@@ -115,14 +115,14 @@ const RUNS: &[Run] = &[
 mod tests {
     use super::simple_uppercase;
 
-    /// Where the full mapping of the standard library is a single character, the simple one must be the same.
+    /// Where the standard library's full mapping is a single character, the simple mapping must be the same.
     #[test]
     #[cfg_attr(miri, ignore = "walks all of Unicode")]
     fn agrees_with_the_standard_library_where_that_maps_to_one_character() {
         let left_alone = '\u{131}';
         let mut mapped = 0;
-        // Characters that got an upper case after the table's version of Unicode are not compared: the table answers
-        // with the character itself there.
+        // Characters that got an upper case in a later version of Unicode than the table's are not compared: the
+        // function returns them unchanged.
         for character in (0..=0x10_FFFF_u32).filter_map(char::from_u32) {
             let ours = simple_uppercase(character);
             let mut full = character.to_uppercase();

@@ -1,4 +1,4 @@
-//! `GUID`: the name of providers, groups, sessions and activities.
+//! `GUID`: identifies providers, groups, sessions and activities.
 
 mod by_reference;
 mod case;
@@ -13,7 +13,7 @@ use by_reference::{ValueOrReference, value};
 
 pub use parse::GuidParseError;
 
-/// A `GUID` in the layout of Windows.
+/// A `GUID` with the memory layout that Windows uses.
 ///
 /// ```
 /// use etw_types::Guid;
@@ -44,16 +44,17 @@ const _: () = {
 };
 
 impl Guid {
-    /// The GUID of zeroes.
+    /// The GUID whose digits are all zero.
     pub const ZERO: Self = Self::from_u128(0);
 
-    /// From the four fields of the structure.
+    /// Creates a GUID from the four fields of the structure.
     #[must_use]
     pub const fn from_fields(data1: u32, data2: u16, data3: u16, data4: [u8; 8]) -> Self {
         Self { data1, data2, data3, data4 }
     }
 
-    /// From the digits as one number: `0x00112233_4455_6677_8899_aabbccddeeff`. Takes it by value or, as `tracelogging` does, by reference.
+    /// Creates a GUID from its digits as one number: `0x00112233_4455_6677_8899_aabbccddeeff`. The number can be passed
+    /// by value or, as with `tracelogging`, by reference.
     ///
     /// ```
     /// use etw_types::Guid;
@@ -68,13 +69,13 @@ impl Guid {
         Self::from_bytes_be(digits.to_be_bytes())
     }
 
-    /// The digits as one number.
+    /// Returns the digits as one number.
     #[must_use]
     pub const fn to_u128(&self) -> u128 {
         u128::from_be_bytes(self.to_bytes_be())
     }
 
-    /// From the bytes in the order in which they are printed, by value or by reference.
+    /// Creates a GUID from its bytes in printed order. The array can be passed by value or by reference.
     #[must_use]
     pub const fn from_bytes_be(bytes: impl ValueOrReference<[u8; 16]>) -> Self {
         let [a, b, c, d, e, f, g, h, tail @ ..] = value(bytes);
@@ -86,7 +87,7 @@ impl Guid {
         }
     }
 
-    /// The bytes in the order in which they are printed.
+    /// Returns the bytes in printed order.
     #[must_use]
     pub const fn to_bytes_be(&self) -> [u8; 16] {
         let [a, b, c, d] = self.data1.to_be_bytes();
@@ -96,7 +97,8 @@ impl Guid {
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
 
-    /// From the bytes as Windows has them in memory and in files, by value or by reference.
+    /// Creates a GUID from its bytes in the order that Windows uses in memory and in files. The array can be passed by
+    /// value or by reference.
     #[must_use]
     pub const fn from_bytes_le(bytes: impl ValueOrReference<[u8; 16]>) -> Self {
         let [a, b, c, d, e, f, g, h, tail @ ..] = value(bytes);
@@ -108,7 +110,7 @@ impl Guid {
         }
     }
 
-    /// The bytes as Windows has them in memory and in files.
+    /// Returns the bytes in the order that Windows uses in memory and in files.
     #[must_use]
     pub const fn to_bytes_le(&self) -> [u8; 16] {
         let [a, b, c, d] = self.data1.to_le_bytes();
@@ -118,7 +120,7 @@ impl Guid {
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
 
-    /// The GUID of zeroes: [`ZERO`](Self::ZERO) by the name that `tracelogging` has for it.
+    /// Returns [`ZERO`](Self::ZERO). `tracelogging` has a function of this name.
     ///
     /// ```
     /// assert_eq!(etw_types::Guid::zero(), etw_types::Guid::ZERO);
@@ -128,7 +130,7 @@ impl Guid {
         Self::ZERO
     }
 
-    /// The four fields of the structure.
+    /// Returns the four fields of the structure.
     ///
     /// ```
     /// let guid = etw_types::Guid::from_fields(1, 2, 3, [4; 8]);
@@ -139,7 +141,8 @@ impl Guid {
         (self.data1, self.data2, self.data3, self.data4)
     }
 
-    /// The bytes as they lie in memory, without a copy; on Windows those of [`to_bytes_le`](Self::to_bytes_le).
+    /// Returns the bytes as they are in memory, without a copy. On Windows they equal
+    /// [`to_bytes_le`](Self::to_bytes_le).
     ///
     /// ```
     /// let guid = etw_types::Guid::from_name("MyProvider");
@@ -148,11 +151,12 @@ impl Guid {
     #[must_use]
     #[expect(unsafe_code, reason = "a view of bytes, which safe code can only copy")]
     pub const fn as_bytes_raw(&self) -> &[u8; 16] {
-        // SAFETY: the structure has 16 bytes without padding (asserted above), so all are initialised; bytes have no alignment.
+        // SAFETY: the structure has 16 bytes without padding (asserted above), so all bytes are initialised; bytes need
+        // no alignment.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
-    /// The text in ASCII: 36 lower-case letters in groups of 8-4-4-4-12.
+    /// Returns the text as ASCII: 36 characters, lower case, in groups of 8-4-4-4-12.
     ///
     /// ```
     /// let guid = etw_types::Guid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
@@ -172,7 +176,7 @@ impl Guid {
         text
     }
 
-    /// From text, like [`parse`](Self::parse), without the reason of a failure.
+    /// Parses text like [`parse`](Self::parse), but returns `None` on failure.
     ///
     /// ```
     /// assert_eq!(etw_types::Guid::try_parse("no GUID"), None);
@@ -182,7 +186,7 @@ impl Guid {
         Self::parse(text).ok()
     }
 
-    /// [`try_parse`](Self::try_parse) of text in bytes.
+    /// Parses ASCII text like [`try_parse`](Self::try_parse).
     ///
     /// ```
     /// assert!(etw_types::Guid::try_parse_ascii(b"00112233-4455-6677-8899-aabbccddeeff").is_some());
@@ -193,25 +197,25 @@ impl Guid {
         core::str::from_utf8(text).ok().and_then(Self::try_parse)
     }
 
-    /// The id that ETW's convention gives to the provider called `name`.
+    /// Returns the id that ETW's naming convention assigns to the provider called `name`.
     ///
-    /// It is a hash of the name in invariant upper case, so `MyProvider` and `MYPROVIDER` have the same id. Tools such as
-    /// tracelog (`-guid *MyProvider`) and .NET's `EventSource` compute the same one.
+    /// The id is a hash of the name in invariant upper case, so `MyProvider` and `MYPROVIDER` have the same id. Tools
+    /// such as tracelog (`-guid *MyProvider`) and .NET's `EventSource` compute the same id.
     #[must_use]
     pub const fn from_name(name: &str) -> Self {
         name::hash(name)
     }
 
-    /// From text: 32 digits in groups of 8-4-4-4-12, upper or lower case, with or without braces.
+    /// Parses a GUID: 32 digits in groups of 8-4-4-4-12, upper or lower case, with or without braces.
     ///
     /// # Errors
     ///
-    /// [`GuidParseError`] with the position of the first character that does not fit.
+    /// Returns a [`GuidParseError`] with the position of the first unexpected character.
     pub const fn parse(text: &str) -> Result<Self, GuidParseError> {
         parse::parse(text)
     }
 
-    /// Whether this is the GUID of zeroes.
+    /// Returns whether all digits are zero.
     #[must_use]
     pub const fn is_zero(&self) -> bool {
         self.to_u128() == 0

@@ -1,14 +1,14 @@
-//! From a provider's name to its id.
+//! Computes a provider's id from its name.
 
 use super::Guid;
 use super::case::simple_uppercase;
 use super::sha1::Sha1;
 
-/// What every name is hashed behind.
+/// The namespace id that is hashed before every name.
 const NAMESPACE: [u8; 16] =
     [0x48, 0x2C, 0x2D, 0xB2, 0xC3, 0x90, 0x47, 0xC8, 0x87, 0xF8, 0x1A, 0x15, 0xBF, 0xC1, 0x30, 0xFB];
 
-/// The id of the provider called `name`: see [`Guid::from_name`].
+/// Returns the id of the provider called `name`: see [`Guid::from_name`].
 pub(super) const fn hash(name: &str) -> Guid {
     let mut sha1 = Sha1::new();
     sha1.update(&NAMESPACE);

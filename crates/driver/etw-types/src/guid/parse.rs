@@ -1,13 +1,13 @@
-//! Reading a GUID from text.
+//! Parses the text of a GUID.
 
 use core::fmt;
 
 use super::Guid;
 
-/// Where the text of a GUID goes wrong.
+/// The text is not a GUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuidParseError {
-    /// Byte offset of the first character that does not fit; the text's length where it ends too early.
+    /// Byte offset of the first unexpected character, or the length of the text if it is too short.
     pub position: usize,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for GuidParseError {
 
 impl core::error::Error for GuidParseError {}
 
-/// How many digits stand before each hyphen.
+/// The number of digits before each hyphen.
 const HYPHENS_AFTER: [u32; 4] = [8, 12, 16, 20];
 
 pub(super) const fn parse(text: &str) -> Result<Guid, GuidParseError> {

@@ -1,11 +1,11 @@
-//! SHA-1 in constants: what turns a provider's name into its id.
+//! SHA-1 that works in constants, to compute a provider's id from its name.
 //!
 //! This is an identifier scheme, not security: SHA-1 is what ETW's convention prescribes. No crate of the ecosystem
-//! offers it as a `const fn`.
+//! offers it as a `const fn` without `std`.
 
 const BLOCK: usize = 64;
 
-/// A running hash. Bytes go in one at a time, which suits constant evaluation.
+/// The state of a hash. Bytes are added one at a time, which keeps constant evaluation simple.
 pub(super) struct Sha1 {
     state: [u32; 5],
     block: [u8; BLOCK],
@@ -32,7 +32,7 @@ impl Sha1 {
         }
     }
 
-    /// The first 16 of the 20 bytes of the digest, which is all that an id takes.
+    /// Returns the first 16 of the digest's 20 bytes. An id uses no more.
     pub(super) const fn finish(mut self) -> [u8; 16] {
         let total = self.total;
         self.push(0x80);

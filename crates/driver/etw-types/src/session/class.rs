@@ -1,101 +1,101 @@
-//! `TRACE_QUERY_INFO_CLASS`: what can be set, queried and enumerated.
+//! `TRACE_QUERY_INFO_CLASS`: the information that can be set, queried and enumerated.
 
 int_newtype! {
     /// `TRACE_QUERY_INFO_CLASS`, also called `TRACE_INFO_CLASS`.
     TraceInfoClass(u32) {
-        /// GUIDs that are registered.
+        /// The registered GUIDs.
         GuidQueryList = 0,
-        /// Registrations of a GUID and who enabled them.
+        /// The registrations of a GUID and the sessions that enabled them.
         GuidQueryInfo = 1,
-        /// GUIDs that the calling process registered.
+        /// The GUIDs that the calling process registered.
         GuidQueryProcess = 2,
-        /// System events that get a stack.
+        /// The system events that record a call stack.
         StackTracingInfo = 3,
         /// The system providers of a session.
         SystemTraceEnableFlagsInfo = 4,
-        /// How often the profiler samples.
+        /// The sampling interval of the profiler.
         SampledProfileIntervalInfo = 5,
-        /// Which sources the profiler samples.
+        /// The sources that the profiler samples.
         ProfileSourceConfigInfo = 6,
-        /// Which sources there are.
+        /// The available profile sources.
         ProfileSourceListInfo = 7,
-        /// System events that get counter values.
+        /// The system events that record counter values.
         PmcEventListInfo = 8,
-        /// Counters whose values they get.
+        /// The counters whose values these events record.
         PmcCounterListInfo = 9,
-        /// Providers that a group does not enable on a session.
+        /// The providers that are not enabled on the session even if their group is.
         SetDisallowList = 10,
-        /// Version of trace processing.
+        /// The version of trace processing.
         VersionInfo = 11,
         /// Provider groups.
         GroupQueryList = 12,
-        /// Members of a group and who enabled it.
+        /// The members of a group and the sessions that enabled it.
         GroupQueryInfo = 13,
-        /// The list of [`SetDisallowList`](Self::SetDisallowList).
+        /// The list that [`SetDisallowList`](Self::SetDisallowList) sets.
         DisallowListQuery = 14,
         /// Reserved.
         InfoReserved15 = 15,
-        /// Providers that are asked for their state now and then.
+        /// The providers that periodically get a capture-state request.
         PeriodicCaptureStateListInfo = 16,
-        /// The limits of that.
+        /// The limits of periodic capture-state requests.
         PeriodicCaptureStateInfo = 17,
-        /// Whether the session records where providers' binaries are.
+        /// Whether the session records the paths of providers' binaries.
         ProviderBinaryTracking = 18,
-        /// How many sessions there can be.
+        /// The maximum number of sessions.
         MaxLoggersQuery = 19,
-        /// Recording of last branches.
+        /// The configuration of last branch records (LBR).
         LbrConfigurationInfo = 20,
-        /// System events that get last branches.
+        /// The system events that record last branches.
         LbrEventListInfo = 21,
-        /// How many counters there are.
+        /// The number of performance counters.
         MaxPmcCounterQuery = 22,
-        /// How many streams of buffers a session has.
+        /// The number of buffer streams of a session.
         StreamCount = 23,
         /// Caching of the stacks of system events.
         StackCachingInfo = 24,
-        /// Who owns the counters of a processor.
+        /// The owners of a processor's counters.
         PmcCounterOwners = 25,
         /// Caching of the stacks of all events.
         UnifiedStackCachingInfo = 26,
-        /// Which sessions use counters.
+        /// The sessions that use counters.
         PmcSessionInformation = 27,
-        /// System events that get registers.
+        /// The system events that record registers.
         ContextRegisterInfo = 28,
     }
 }
 
-/// Which handle a class takes.
+/// The handle that a class takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleKind {
-    /// None: the class belongs to `EnumerateTraceGuidsEx`.
+    /// None. The class belongs to `EnumerateTraceGuidsEx`, which takes no handle.
     None,
     /// Zero.
     Zero,
-    /// Anything; it is not looked at.
+    /// Any value. It is ignored.
     Unused,
-    /// A session's.
+    /// The handle of a session.
     Session,
-    /// A session's that takes events of the system providers.
+    /// The handle of a session that collects events of the system providers.
     SystemSession,
 }
 
 /// What is known about a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassFacts {
-    /// Whether `TraceSetInformation` takes it.
+    /// Whether `TraceSetInformation` accepts the class.
     pub set: bool,
-    /// Whether `TraceQueryInformation` takes it.
+    /// Whether `TraceQueryInformation` accepts the class.
     pub query: bool,
-    /// Whether `EnumerateTraceGuidsEx` takes it.
+    /// Whether `EnumerateTraceGuidsEx` accepts the class.
     pub enumerate: bool,
-    /// Which handle.
+    /// The handle that the class takes.
     pub handle: HandleKind,
-    /// The first build of Windows that has it.
+    /// The first build of Windows that supports the class.
     pub since: u32,
 }
 
 impl ClassFacts {
-    /// The first build of Windows on which the class can be queried: `TraceQueryInformation` came with Windows 8.
+    /// Returns the first build of Windows on which the class can be queried. `TraceQueryInformation` needs Windows 8.
     #[must_use]
     pub const fn query_since(&self) -> u32 {
         if self.since < WIN8 { WIN8 } else { self.since }
@@ -113,10 +113,10 @@ const WIN10_22H2: u32 = 19045;
 const SERVER_23H2: u32 = 25398;
 
 impl TraceInfoClass {
-    /// The first value that is not a class. A later SDK may move it.
+    /// The first value that is not a class. It may be higher in a later SDK.
     pub const MAX: u32 = 29;
 
-    /// What is known about the class; `None` for reserved and unknown ones.
+    /// Returns what is known about the class, or `None` if it is reserved or unknown.
     #[must_use]
     pub const fn facts(self) -> Option<ClassFacts> {
         use HandleKind::{None as NoHandle, Session, SystemSession, Unused, Zero};
@@ -134,7 +134,7 @@ impl TraceInfoClass {
             14 => (false, true, false, Session, WIN10),
             16 | 18 => (true, false, false, Session, WIN10_1709),
             17 => (false, true, false, Unused, WIN10_1709),
-            // The header says query, Learn says enumerate: both are answered.
+            // The header says query, Microsoft Learn says enumerate. Both are accepted.
             19 => (false, true, true, Unused, WIN10_1709),
             20 | 21 => (true, false, false, Session, WIN10_1903),
             22 => (false, true, false, Unused, WIN10_1903),

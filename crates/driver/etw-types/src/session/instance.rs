@@ -1,7 +1,7 @@
 //! What `EnumerateTraceGuidsEx` returns about a provider.
 
 wire_struct! {
-    /// `TRACE_GUID_INFO`: the start of class 1.
+    /// `TRACE_GUID_INFO`: the header of the data of class 1.
     TraceGuidInfo(8) {
         /// How many instances follow.
         instance_count: u32 = 0,
@@ -13,35 +13,35 @@ wire_struct! {
 wire_struct! {
     /// `TRACE_PROVIDER_INSTANCE_INFO`: one registration; [`TraceEnableInfo`]s follow.
     TraceProviderInstanceInfo(16) {
-        /// Bytes from this instance to the next; 0 at the last one.
+        /// Offset from this instance to the next one, in bytes. 0 for the last one.
         next_offset: u32 = 0,
-        /// How many sessions enabled it.
+        /// Number of sessions that enabled it.
         enable_count: u32 = 4,
-        /// The process that registered.
+        /// Id of the process that registered the provider.
         process_id: u32 = 8,
-        /// `TRACE_PROVIDER_FLAG_*`: 1 legacy, 2 pre-enabled (sessions without a registration).
+        /// `TRACE_PROVIDER_FLAG_*`: 1 legacy, 2 pre-enabled (enabled by sessions, but not registered).
         flags: u32 = 12,
     }
 }
 
 wire_struct! {
-    /// `TRACE_ENABLE_INFO`: one session's request.
+    /// `TRACE_ENABLE_INFO`: the parameters with which one session enabled the provider.
     TraceEnableInfo(32) {
-        /// 1 where it is enabled.
+        /// 1 if the provider is enabled.
         is_enabled: u32 = 0,
         /// The most verbose level.
         level: u8 = 4,
         /// Zero.
         reserved1: u8 = 5,
-        /// The session.
+        /// Id of the session.
         logger_id: u16 = 6,
         /// `EVENT_ENABLE_PROPERTY_*`.
         enable_property: u32 = 8,
         /// Zero.
         reserved2: u32 = 12,
-        /// The mask of which an event needs one bit.
+        /// An event's keyword must have at least one of these bits.
         match_any: u64 = 16,
-        /// The mask of which an event needs all bits.
+        /// An event's keyword must have all of these bits.
         match_all: u64 = 24,
     }
 }

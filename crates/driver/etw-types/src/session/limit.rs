@@ -1,4 +1,4 @@
-//! Limits that are checked before the system is asked, because it would answer with a bare code.
+//! Limits that are checked before the system is called, because the system returns only an error code.
 
 use core::{error, fmt};
 
@@ -10,42 +10,42 @@ use crate::Win32Error;
 pub enum Limit {
     /// Too many of something.
     TooMany {
-        /// Of what.
+        /// What there are too many of.
         what: &'static str,
-        /// How many were given.
+        /// The number that was given.
         given: usize,
-        /// How many there may be.
+        /// The maximum number.
         most: usize,
     },
     /// Too few of something.
     TooFew {
-        /// Of what.
+        /// What there are too few of.
         what: &'static str,
-        /// How many were given.
+        /// The number that was given.
         given: usize,
-        /// How many there must be.
+        /// The minimum number.
         least: usize,
     },
-    /// Values that exclude each other, or that are not for this call.
+    /// Values that exclude each other or are not allowed in this call.
     Conflict {
         /// The rule, as a sentence without a full stop.
         rule: &'static str,
-        /// What the system returns for it.
+        /// The code that the system returns for it.
         code: Win32Error,
     },
-    /// A text or data that is too long.
+    /// Text or data that is too long.
     TooLong {
-        /// Which.
+        /// What is too long.
         what: &'static str,
         /// Its length.
         given: usize,
-        /// The longest.
+        /// The maximum length.
         most: usize,
     },
 }
 
 impl Limit {
-    /// The code that the system returns for this.
+    /// Returns the error code that the system returns for this.
     #[must_use]
     pub const fn code(&self) -> Win32Error {
         match self {
@@ -55,47 +55,47 @@ impl Limit {
         }
     }
 
-    /// That there are not too many.
+    /// Checks that there are not too many.
     ///
     /// # Errors
     ///
-    /// [`Limit::TooMany`].
+    /// Returns [`Limit::TooMany`] if `given` exceeds `most`.
     pub const fn at_most(what: &'static str, given: usize, most: usize) -> Result<(), Self> {
         if given > most { Err(Self::TooMany { what, given, most }) } else { Ok(()) }
     }
 
-    /// That there are enough.
+    /// Checks that there are enough.
     ///
     /// # Errors
     ///
-    /// [`Limit::TooFew`].
+    /// Returns [`Limit::TooFew`] if `given` is below `least`.
     pub const fn at_least(what: &'static str, given: usize, least: usize) -> Result<(), Self> {
         if given < least { Err(Self::TooFew { what, given, least }) } else { Ok(()) }
     }
 
-    /// That something is not too long.
+    /// Checks that something is not too long.
     ///
     /// # Errors
     ///
-    /// [`Limit::TooLong`].
+    /// Returns [`Limit::TooLong`] if `given` exceeds `most`.
     pub const fn no_longer(what: &'static str, given: usize, most: usize) -> Result<(), Self> {
         if given > most { Err(Self::TooLong { what, given, most }) } else { Ok(()) }
     }
 
-    /// That a rule holds.
+    /// Checks that a rule holds.
     ///
     /// # Errors
     ///
-    /// [`Limit::Conflict`].
+    /// Returns [`Limit::Conflict`] with `InvalidParameter` if it does not.
     pub const fn rule(holds: bool, rule: &'static str) -> Result<(), Self> {
         Self::rule_as(holds, rule, Win32Error::InvalidParameter)
     }
 
-    /// That a rule holds whose violation has a code of its own.
+    /// Checks that a rule with its own error code holds.
     ///
     /// # Errors
     ///
-    /// [`Limit::Conflict`].
+    /// Returns [`Limit::Conflict`] if it does not.
     pub const fn rule_as(holds: bool, rule: &'static str, code: Win32Error) -> Result<(), Self> {
         if holds { Ok(()) } else { Err(Self::Conflict { rule, code }) }
     }

@@ -1,7 +1,8 @@
 //! Session control: modes, properties, enable parameters, filters, information classes and the layout of their data.
 //!
-//! Layouts are those of 64-bit Windows, checked against Microsoft's metadata where it has them. `parse` and `to_bytes`
-//! are total. Rules that the documents state about values alone are here once, for whoever asks and for whoever answers.
+//! The layouts are those of 64-bit Windows. They are checked against Microsoft's metadata if it contains them. `parse`
+//! and `to_bytes` never panic. The documented rules about values are defined once, here, for callers and for
+//! implementations of the functions.
 
 #[macro_use]
 pub(crate) mod wire;

@@ -1,63 +1,63 @@
 //! `EVENT_TRACE_*_MODE`: the bits of a session's `LogFileMode`.
 
-/// No mode: a sequential file, where a file is named.
+/// No mode. If there is a file, it is sequential.
 pub const NONE: u32 = 0x0000_0000;
-/// A file that ends when it is full.
+/// A file to which nothing more is written when it is full.
 pub const SEQUENTIAL: u32 = 0x0000_0001;
 /// A file whose oldest buffers are overwritten when it is full.
 pub const CIRCULAR: u32 = 0x0000_0002;
 /// Appends to a sequential file.
 pub const APPEND: u32 = 0x0000_0004;
-/// Begins another file when one is full.
+/// Starts a new file when the current one is full.
 pub const NEWFILE: u32 = 0x0000_0008;
-/// The flush timer counts milliseconds.
+/// The flush timer is in milliseconds.
 pub const USE_MS_FLUSH_TIMER: u32 = 0x0000_0010;
-/// Reserves the file's largest size at the start.
+/// Reserves the maximum size of the file at the start.
 pub const PREALLOCATE: u32 = 0x0000_0020;
 /// A session that cannot be stopped; only for autologgers.
 pub const NONSTOPPABLE: u32 = 0x0000_0040;
 /// Only its owner may log to the session.
 pub const SECURE: u32 = 0x0000_0080;
-/// Delivers to consumers while it runs.
+/// Delivers to consumers in real time.
 pub const REAL_TIME: u32 = 0x0000_0100;
-/// Opens the file late; not used.
+/// Opens the file late. Not used.
 pub const DELAY_OPEN_FILE: u32 = 0x0000_0200;
-/// Keeps events in memory only, the oldest overwritten.
+/// Keeps events in memory only and overwrites the oldest ones.
 pub const BUFFERING: u32 = 0x0000_0400;
 /// A session within a process.
 pub const PRIVATE_LOGGER: u32 = 0x0000_0800;
-/// Adds a header; not used.
+/// Adds a header. Not used.
 pub const ADD_HEADER: u32 = 0x0000_1000;
 /// File sizes are in KiB.
 pub const USE_KBYTES_FOR_SIZE: u32 = 0x0000_2000;
 /// Sequence numbers that all sessions share.
 pub const USE_GLOBAL_SEQUENCE: u32 = 0x0000_4000;
-/// Sequence numbers of the session's own.
+/// Sequence numbers that only this session uses.
 pub const USE_LOCAL_SEQUENCE: u32 = 0x0000_8000;
-/// For relogging; not used.
+/// For relogging. Not used.
 pub const RELOG: u32 = 0x0001_0000;
 /// A private session of its own process; only with [`PRIVATE_LOGGER`].
 pub const PRIVATE_IN_PROC: u32 = 0x0002_0000;
 /// Stops at a hybrid shutdown.
 pub const STOP_ON_HYBRID_SHUTDOWN: u32 = 0x0040_0000;
-/// Goes on through a hybrid shutdown.
+/// Continues through a hybrid shutdown.
 pub const PERSIST_ON_HYBRID_SHUTDOWN: u32 = 0x0080_0000;
 /// Buffers in paged memory.
 pub const USE_PAGED_MEMORY: u32 = 0x0100_0000;
-/// Takes events of the system providers.
+/// Collects events of the system providers.
 pub const SYSTEM_LOGGER: u32 = 0x0200_0000;
-/// Compressed buffers; in the header file, not documented.
+/// Compressed buffers. Declared in the header file, but not documented.
 pub const COMPRESSED: u32 = 0x0400_0000;
 /// One set of buffers for all processors.
 pub const NO_PER_PROCESSOR_BUFFERING: u32 = 0x1000_0000;
-/// Is not disturbed by other sessions' failures.
+/// The session is not affected by the failures of other sessions.
 pub const INDEPENDENT_SESSION: u32 = 0x0800_0000;
 
-/// The bits that decide what happens to a file.
+/// The modes that need a log file.
 pub const FILE_MODES: u32 = SEQUENTIAL | CIRCULAR | APPEND | NEWFILE | PREALLOCATE;
 
-/// Modes that exclude each other, and modes that `StartTrace` does not take, which exclude everything (the page about
-/// logging mode constants): a session with one of the first bits and one of the second breaks the rule.
+/// Modes that exclude each other, and modes that `StartTrace` rejects, which exclude everything (Microsoft's page
+/// "Logging Mode Constants"). A session violates the rule if it has a bit of the first mask and a bit of the second.
 pub const CONFLICTS: &[(u32, u32, &str)] = &[
     (SEQUENTIAL, CIRCULAR | NEWFILE, "a sequential file cannot be circular or numbered"),
     (CIRCULAR, APPEND | NEWFILE, "a circular file cannot be appended to or numbered"),
@@ -77,7 +77,7 @@ pub const CONFLICTS: &[(u32, u32, &str)] = &[
     ),
 ];
 
-/// The first of [`CONFLICTS`] that modes are in, in words.
+/// Returns the message of the first entry of [`CONFLICTS`] that applies to `modes`.
 #[must_use]
 pub fn conflict(modes: u32) -> Option<&'static str> {
     let broken = CONFLICTS.iter().find(|(one, others, _)| modes & one != 0 && modes & others != 0);

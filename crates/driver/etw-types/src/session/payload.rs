@@ -1,10 +1,10 @@
-//! Data of the information classes that stand for themselves.
+//! The data of information classes that belong to no larger group.
 
 use crate::Guid;
 
-/// Most events of class 3 (the Learn pages of `TraceSetInformation` and `TraceQueryInformation`).
+/// Maximum number of events for class 3 (Microsoft's pages about `TraceSetInformation` and `TraceQueryInformation`).
 pub const MAX_STACK_TRACING_EVENTS: usize = 256;
-/// `TRACE_LBR_MAXIMUM_EVENTS`: most events of class 21.
+/// `TRACE_LBR_MAXIMUM_EVENTS`: maximum number of events for class 21.
 pub const LBR_MAXIMUM_EVENTS: usize = 4;
 
 wire_struct! {
@@ -20,8 +20,8 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// `PERFINFO_GROUPMASK`: the system providers of a session. Not in a public header; the first word is that of
-    /// `EVENT_TRACE_FLAG_*`.
+    /// `PERFINFO_GROUPMASK`: the system providers of a session. It is not in a public header. The first word has the
+    /// `EVENT_TRACE_FLAG_*` bits.
     GroupMask(32) {
         /// The masks.
         masks: [u32; 8] = 0,
@@ -29,7 +29,7 @@ wire_struct! {
 }
 
 impl GroupMask {
-    /// Adds a group: its top three bits choose the mask, the others are added to it.
+    /// Adds a group. Its top three bits select the mask, the others are set in it.
     pub fn add(&mut self, group: u32) {
         if let Some(mask) = usize::try_from(group >> 29).ok().and_then(|index| self.masks.get_mut(index)) {
             *mask |= group & 0x1FFF_FFFF;
@@ -42,7 +42,7 @@ wire_struct! {
     ProfileInterval(8) {
         /// The profile source; 0 is the timer.
         source: u32 = 0,
-        /// 100 ns for the timer, counts for the others.
+        /// Units of 100 ns for the timer, event counts for the other sources.
         interval: u32 = 4,
     }
 }
@@ -50,7 +50,7 @@ wire_struct! {
 wire_struct! {
     /// `TRACE_VERSION_INFO`.
     TraceVersionInfo(8) {
-        /// Version of trace processing.
+        /// The version of trace processing.
         processing_version: u32 = 0,
         /// Zero.
         reserved: u32 = 4,
@@ -58,11 +58,11 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// `TRACE_PERIODIC_CAPTURE_STATE_INFO`; as data of class 16 the GUIDs of the providers follow.
+    /// `TRACE_PERIODIC_CAPTURE_STATE_INFO`. In the data of class 16, the GUIDs of the providers follow.
     PeriodicCaptureStateInfo(8) {
-        /// Seconds between two requests.
+        /// Time between two requests, in seconds.
         seconds: u32 = 0,
-        /// How many providers.
+        /// Number of providers.
         provider_count: u16 = 4,
         /// Zero.
         reserved: u16 = 6,
@@ -76,9 +76,9 @@ wire_struct! {
         enabled: u8 = 0,
         /// Padding.
         reserved: [u8; 3] = 1,
-        /// Bytes of the cache; 0 for the system's choice.
+        /// Size of the cache in bytes. 0 means that the system chooses.
         cache_size: u32 = 4,
-        /// Buckets of the cache; 0 for the system's choice.
+        /// Number of buckets of the cache. 0 means that the system chooses.
         bucket_count: u32 = 8,
     }
 }
@@ -86,7 +86,7 @@ wire_struct! {
 wire_struct! {
     /// `TRACE_CONTEXT_REGISTER_INFO`; the events follow as [`ClassicEventId`].
     ContextRegisterInfo(8) {
-        /// Control 1, integer 2; today both.
+        /// 1 for control registers, 2 for integer registers. Currently both are needed.
         register_types: u32 = 0,
         /// Zero.
         reserved: u32 = 4,

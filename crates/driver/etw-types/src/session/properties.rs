@@ -2,28 +2,29 @@
 
 use crate::Guid;
 
-/// The name of the kernel's own session, to which [`SYSTEM_TRACE_CONTROL`] belongs.
+/// The name of the kernel's own session, whose GUID is [`SYSTEM_TRACE_CONTROL`].
 pub const KERNEL_LOGGER_NAME: &str = "NT Kernel Logger";
-/// Most UTF-16 units of a session's and of a file's name (the pages of `StartTrace` and `EVENT_TRACE_PROPERTIES`).
+/// Maximum length of a session's or file's name, in UTF-16 code units (Microsoft's pages about `StartTrace` and
+/// `EVENT_TRACE_PROPERTIES`).
 pub const MAX_NAME: usize = 1024;
-/// KiB of a buffer, least and most.
+/// Minimum and maximum size of a buffer in KiB.
 pub const BUFFER_KIB: core::ops::RangeInclusive<u32> = 4..=16 * 1024;
 
-/// `WNODE_FLAG_TRACED_GUID`: what every block of properties says.
+/// `WNODE_FLAG_TRACED_GUID`: a flag that every properties block has.
 pub const WNODE_FLAG_TRACED_GUID: u32 = 0x0002_0000;
 /// `WNODE_FLAG_VERSIONED_PROPERTIES`: the block has the fields of version 2.
 pub const WNODE_FLAG_VERSIONED_PROPERTIES: u32 = 0x0080_0000;
-/// `SystemTraceControlGuid`: the session "NT Kernel Logger".
+/// `SystemTraceControlGuid`: the GUID of the session "NT Kernel Logger".
 pub const SYSTEM_TRACE_CONTROL: Guid = Guid::from_u128(0x9e81_4aad_3204_11d2_9a82_0060_08a8_6939);
 
 int_newtype! {
-    /// What time stamps count; 0 leaves it to the system.
+    /// The clock of the time stamps. 0 means that the system chooses.
     ClockType(u32) {
         /// The performance counter.
         PerformanceCounter = 1,
-        /// The system's time, 100 ns.
+        /// The system time, in units of 100 ns.
         SystemTime = 2,
-        /// Cycles of the processor.
+        /// The cycle counter of the processor.
         Cycles = 3,
     }
 }
@@ -31,13 +32,13 @@ int_newtype! {
 wire_struct! {
     /// `WNODE_HEADER`.
     WnodeHeader(48) {
-        /// Bytes of the whole block, names included.
+        /// Size of the whole block in bytes, including the names.
         buffer_size: u32 = 0,
         /// Not used here.
         provider_id: u32 = 4,
-        /// The session's handle, as an answer.
+        /// The session's handle. The system fills it in.
         historical_context: u64 = 8,
-        /// When the block was filled.
+        /// The time at which the block was filled in.
         time_stamp: i64 = 16,
         /// The session's GUID.
         guid: Guid = 24,
@@ -49,41 +50,41 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// `EVENT_TRACE_PROPERTIES`. The session's name and the file's name follow at the two offsets.
+    /// `EVENT_TRACE_PROPERTIES`. The names of the session and of the file follow at the two offsets.
     EventTraceProperties(120) {
         /// Size, handle, GUID, clock and flags.
         wnode: WnodeHeader = 0,
-        /// KiB of a buffer.
+        /// Size of a buffer in KiB.
         buffer_size: u32 = 48,
-        /// Buffers at the start.
+        /// Minimum number of buffers, allocated at the start.
         minimum_buffers: u32 = 52,
-        /// Most buffers.
+        /// Maximum number of buffers.
         maximum_buffers: u32 = 56,
-        /// Largest file in MiB, or in KiB with that mode.
+        /// Maximum size of the file, in MiB, or in KiB with `USE_KBYTES_FOR_SIZE`.
         maximum_file_size: u32 = 60,
-        /// The modes.
+        /// The modes, `EVENT_TRACE_*_MODE`.
         log_file_mode: u32 = 64,
-        /// Seconds, or milliseconds with that mode, between two flushes.
+        /// Time between flushes, in seconds, or in milliseconds with `USE_MS_FLUSH_TIMER`.
         flush_timer: u32 = 68,
         /// Flags of the system providers.
         enable_flags: u32 = 72,
         /// Not used.
         age_limit: i32 = 76,
-        /// Buffers allocated.
+        /// Number of allocated buffers.
         number_of_buffers: u32 = 80,
-        /// Buffers without events.
+        /// Number of buffers without events.
         free_buffers: u32 = 84,
-        /// Events lost.
+        /// Number of lost events.
         events_lost: u32 = 88,
-        /// Buffers written.
+        /// Number of buffers written.
         buffers_written: u32 = 92,
-        /// Buffers that could not be written to the file.
+        /// Number of buffers that could not be written to the file.
         log_buffers_lost: u32 = 96,
-        /// Buffers that no consumer got.
+        /// Number of buffers that could not be delivered to a consumer.
         real_time_buffers_lost: u32 = 100,
-        /// Thread that writes the buffers.
+        /// Id of the thread that writes the buffers.
         logger_thread_id: u64 = 104,
-        /// Offset of the file's name; 0 for none.
+        /// Offset of the file's name. 0 means that there is no file.
         log_file_name_offset: u32 = 112,
         /// Offset of the session's name.
         logger_name_offset: u32 = 116,
@@ -93,11 +94,11 @@ wire_struct! {
 wire_struct! {
     /// `EVENT_TRACE_PROPERTIES_V2`.
     EventTracePropertiesV2(144) {
-        /// What version 1 has.
+        /// The fields of version 1.
         base: EventTraceProperties = 0,
         /// The version in its low byte: 2.
         version_number: u32 = 120,
-        /// How many filters there are.
+        /// Number of filters.
         filter_count: u32 = 124,
         /// Address of the filters.
         filters: u64 = 128,

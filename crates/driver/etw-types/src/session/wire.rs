@@ -1,14 +1,15 @@
-//! The macro behind the layouts: a structure, its size and offsets as assertions, and its bytes both ways.
+//! The macro that declares the layouts: the structure, assertions about its size and offsets, and functions that encode
+//! and parse it.
 //!
-//! Bytes are taken field by field, so padding is never read and is zero where it is written.
+//! Every field is encoded separately, so padding is never read and is written as zeros.
 
 use crate::Guid;
 
-/// A value that stands in a layout in little-endian order.
+/// A value with a little-endian encoding.
 pub(crate) trait Wire: Sized {
-    /// The value at `offset`; `None` where it does not lie within `bytes`.
+    /// Reads the value at `offset`. Returns `None` if it does not lie within `bytes`.
     fn get(bytes: &[u8], offset: usize) -> Option<Self>;
-    /// Puts the value at `offset`. Does nothing where it does not lie within `bytes`.
+    /// Writes the value at `offset`. Does nothing if it does not lie within `bytes`.
     fn put(&self, bytes: &mut [u8], offset: usize);
 }
 
@@ -64,7 +65,7 @@ impl<T: Wire + Copy + Default, const N: usize> Wire for [T; N] {
     }
 }
 
-/// Declares a structure of the C interface by the offsets of its members.
+/// Declares a C structure by the offsets of its fields.
 macro_rules! wire_struct {
     (
         $(#[$meta:meta])*
@@ -85,16 +86,17 @@ macro_rules! wire_struct {
         };
 
         impl $name {
-            /// Bytes of the structure.
+            /// Size of the structure in bytes.
             pub const SIZE: usize = $size;
 
-            /// The structure at the start of `bytes`; `None` where there are fewer than [`SIZE`](Self::SIZE).
+            /// Parses the structure at the start of `bytes`. Returns `None` if there are fewer than
+            /// [`SIZE`](Self::SIZE) bytes.
             #[must_use]
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 <Self as $crate::session::wire::Wire>::get(bytes, 0)
             }
 
-            /// The bytes of the structure; padding is zero.
+            /// Encodes the structure. Padding is zero.
             #[must_use]
             pub fn to_bytes(&self) -> [u8; $size] {
                 let mut bytes = [0; $size];

@@ -2,15 +2,14 @@
 
 use core::fmt;
 
-use super::nt::Hex;
-use super::status_newtype;
+use super::{status_newtype, write_code, write_name};
 use crate::Win32Error;
 
-/// `FACILITY_WIN32` with the failure bit: the upper half of a wrapped Win32 error.
+/// `FACILITY_WIN32` with the failure bit set: the upper half of an `HRESULT` that wraps a Win32 error.
 const WIN32_FAILURE: u32 = 0x8007_0000;
 
 status_newtype! {
-    /// An `HRESULT`: what the user-mode TraceLogging functions answer.
+    /// An `HRESULT`, as the user-mode TraceLogging functions return it.
     ///
     /// ```
     /// use etw_types::{HResult, Win32Error};
@@ -26,7 +25,8 @@ status_newtype! {
 }
 
 impl HResult {
-    /// `HRESULT_FROM_WIN32`: 0 stays `S_OK`, a value that already is a failing `HRESULT` stays as it is.
+    /// `HRESULT_FROM_WIN32`: wraps a Win32 error. 0 becomes `S_OK`; a value that is already a failure `HRESULT` is
+    /// unchanged.
     #[must_use]
     #[inline]
     pub const fn from_win32(error: Win32Error) -> Self {
@@ -38,7 +38,7 @@ impl HResult {
         }
     }
 
-    /// The Win32 error inside, where there is one.
+    /// Returns the wrapped Win32 error, or `None` if this is no wrapped Win32 error.
     #[must_use]
     pub const fn as_win32(self) -> Option<Win32Error> {
         let code = self.as_int();
@@ -51,7 +51,7 @@ impl HResult {
         }
     }
 
-    /// `SUCCEEDED`: the upper bit is clear.
+    /// `SUCCEEDED`: returns whether the highest bit is clear.
     #[must_use]
     #[inline(always)]
     pub const fn is_success(self) -> bool {
@@ -61,9 +61,8 @@ impl HResult {
 
 impl fmt::Display for HResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:X}", Hex(self.as_int()))?;
-        let name = self.name().or_else(|| self.as_win32().and_then(Win32Error::name));
-        name.map_or(Ok(()), |name| write!(f, " {name}"))
+        write_code(f, self.as_int())?;
+        write_name(f, self.name().or_else(|| self.as_win32().and_then(Win32Error::name)))
     }
 }
 

@@ -4,6 +4,50 @@ pub(crate) mod hresult;
 pub(crate) mod nt;
 pub(crate) mod win32;
 
+use core::fmt::{self, Write as _};
+
+/// The name of `code` in `names`, where each name ends with a line feed, in the order of `codes`.
+///
+/// A `match` is a jump table, a pointer and a length for each name in the image of every driver that prints a status.
+const fn name_of(code: u32, mut codes: &[u32], names: &'static str) -> Option<&'static str> {
+    let mut rest = names;
+    while let [candidate, others @ ..] = codes {
+        let mut length = 0;
+        let mut bytes = rest.as_bytes();
+        while let [byte, tail @ ..] = bytes
+            && *byte != b'\n'
+        {
+            length += 1;
+            bytes = tail;
+        }
+        let Some((name, behind)) = rest.split_at_checked(length) else { return None };
+        if *candidate == code {
+            return Some(name);
+        }
+        let Some((_, behind)) = behind.split_at_checked(1) else { return None };
+        (codes, rest) = (others, behind);
+    }
+    None
+}
+
+/// Writes a code as it is usually written: a lower-case prefix and eight upper-case digits.
+///
+/// By hand, as is `write_name`: `{:08X}` and `{}` bring 3 KiB of padding and counting of characters into a driver's image.
+fn write_code(f: &mut fmt::Formatter<'_>, code: u32) -> fmt::Result {
+    f.write_str("0x")?;
+    for digit in (0..8).rev().map(|digit| (code >> (4 * digit)) & 0xF) {
+        f.write_char(char::from_digit(digit, 16).map_or('?', |digit| digit.to_ascii_uppercase()))?;
+    }
+    Ok(())
+}
+
+/// Writes a code's name behind it, if it has one.
+fn write_name(f: &mut fmt::Formatter<'_>, name: Option<&str>) -> fmt::Result {
+    let Some(name) = name else { return Ok(()) };
+    f.write_char(' ')?;
+    f.write_str(name)
+}
+
 /// Declares a status newtype: named constants, and a `Debug` that prints the code and its C name.
 macro_rules! status_newtype {
     (
@@ -34,27 +78,24 @@ macro_rules! status_newtype {
                 Self(code)
             }
 
-            /// The code.
+            /// Returns the code.
             #[must_use]
             #[inline(always)]
             pub const fn as_int(self) -> u32 {
                 self.0
             }
 
-            /// The C name of this code, where this crate knows it.
+            /// Returns the C name of this code, or `None` if this crate does not know it.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
-                match self.0 {
-                    $( $value => Some($c_name), )*
-                    _ => None,
-                }
+                $crate::status::name_of(self.0, &[$($value),*], concat!($($c_name, "\n"),*))
             }
 
-            /// `Ok` for a success, otherwise this status as the error.
+            /// Converts the status to a `Result`.
             ///
             /// # Errors
             ///
-            /// The status itself, where it is not a success.
+            /// Returns the status itself if it is not a success.
             #[inline]
             pub const fn ok(self) -> Result<(), Self> {
                 if self.is_success() { Ok(()) } else { Err(self) }

@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::status_newtype;
+use super::{status_newtype, write_code, write_name};
 
 status_newtype! {
-    /// An `NTSTATUS`: the kernel's answer.
+    /// An `NTSTATUS`, as kernel functions return it.
     ///
     /// ```
     /// use etw_types::NtStatus;
@@ -58,6 +58,7 @@ status_newtype! {
         DeviceNotReady = 0xC000_00A3 "STATUS_DEVICE_NOT_READY",
         IoTimeout = 0xC000_00B5 "STATUS_IO_TIMEOUT",
         NotSupported = 0xC000_00BB "STATUS_NOT_SUPPORTED",
+        RequestNotAccepted = 0xC000_00D0 "STATUS_REQUEST_NOT_ACCEPTED",
         BadDescriptorFormat = 0xC000_00E7 "STATUS_BAD_DESCRIPTOR_FORMAT",
         FileCorruptError = 0xC000_0102 "STATUS_FILE_CORRUPT_ERROR",
         ImageAlreadyLoaded = 0xC000_010E "STATUS_IMAGE_ALREADY_LOADED",
@@ -71,6 +72,7 @@ status_newtype! {
         WmiGuidNotFound = 0xC000_0295 "STATUS_WMI_GUID_NOT_FOUND",
         WmiInstanceNotFound = 0xC000_0296 "STATUS_WMI_INSTANCE_NOT_FOUND",
         WmiItemIdNotFound = 0xC000_0297 "STATUS_WMI_ITEMID_NOT_FOUND",
+        CallbackBypass = 0xC000_0503 "STATUS_CALLBACK_BYPASS",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",
         WdfPaused = 0xC020_0203 "STATUS_WDF_PAUSED",
         WdfBusy = 0xC020_0204 "STATUS_WDF_BUSY",
@@ -78,28 +80,29 @@ status_newtype! {
 }
 
 impl NtStatus {
-    /// `NT_SUCCESS`: success and informational codes, that is the upper bit clear.
+    /// `NT_SUCCESS`: returns whether this is a success or informational code, that is, whether the highest bit is
+    /// clear.
     #[must_use]
     #[inline(always)]
     pub const fn is_success(self) -> bool {
         self.as_int() & 0x8000_0000 == 0
     }
 
-    /// `NT_ERROR`: both upper bits are set.
+    /// `NT_ERROR`: returns whether both high bits are set.
     #[must_use]
     #[inline(always)]
     pub const fn is_error(self) -> bool {
         self.as_int() >> 30 == 3
     }
 
-    /// From the signed `NTSTATUS` of C headers and bindings.
+    /// Converts from the signed `NTSTATUS` of C headers and bindings.
     #[must_use]
     #[inline(always)]
     pub const fn from_signed(code: i32) -> Self {
         Self::from_int(code.cast_unsigned())
     }
 
-    /// As the signed `NTSTATUS` of C headers and bindings.
+    /// Converts to the signed `NTSTATUS` of C headers and bindings.
     #[must_use]
     #[inline(always)]
     pub const fn as_signed(self) -> i32 {
@@ -109,17 +112,8 @@ impl NtStatus {
 
 impl fmt::Display for NtStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:X}", Hex(self.as_int()))?;
-        self.name().map_or(Ok(()), |name| write!(f, " {name}"))
-    }
-}
-
-/// Hexadecimal with a lower-case prefix and upper-case digits, as status codes are usually written.
-pub(crate) struct Hex(pub(crate) u32);
-
-impl fmt::UpperHex for Hex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{:08X}", self.0)
+        write_code(f, self.as_int())?;
+        write_name(f, self.name())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::status_newtype;
+use super::{status_newtype, write_name};
 
 status_newtype! {
     /// A Win32 error code, as user-mode ETW functions return it.
@@ -43,7 +43,7 @@ status_newtype! {
 }
 
 impl Win32Error {
-    /// Whether the code is `ERROR_SUCCESS`.
+    /// Returns whether the code is `ERROR_SUCCESS`.
     #[must_use]
     #[inline(always)]
     pub const fn is_success(self) -> bool {
@@ -54,6 +54,6 @@ impl Win32Error {
 impl fmt::Display for Win32Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.as_int())?;
-        self.name().map_or(Ok(()), |name| write!(f, " {name}"))
+        write_name(f, self.name())
     }
 }

@@ -1,4 +1,4 @@
-//! Events whose schema is known only at run time.
+//! Builds events whose schema is known only at run time.
 
 use core::fmt;
 
@@ -19,11 +19,11 @@ pub enum BuildError {
     NulInName,
     /// A tag has more than 28 bits.
     TagTooLarge,
-    /// A string, a binary or an array has more than 65535 bytes or elements.
+    /// A string, a binary field or an array has more than 65535 bytes or elements.
     ValueTooLong,
     /// The event has more than 128 fields, or a struct more than 127.
     TooManyFields,
-    /// A type byte has flags that do not belong there.
+    /// A type byte has flags that are not allowed there.
     BadType,
 }
 
@@ -43,10 +43,10 @@ impl fmt::Display for BuildError {
 
 impl core::error::Error for BuildError {}
 
-/// Builds an event in two buffers of the caller: one for metadata, one for the payload.
+/// Builds an event in two buffers of the caller: one for the metadata, one for the payload.
 ///
-/// Nothing is allocated. The first failure sticks: later calls do nothing and [`finish`](Self::finish) returns it, so that
-/// a chain of calls needs one check. An event that does not fit is never half built.
+/// Nothing is allocated. After the first failure, later calls do nothing and [`finish`](Self::finish) returns that
+/// failure, so a chain of calls needs only one check. An event that does not fit is never returned in part.
 ///
 /// ```
 /// use etw_types::tracelogging::EventBuilder;
@@ -67,7 +67,7 @@ pub struct EventBuilder<'a> {
     error: Option<BuildError>,
 }
 
-/// Declares the methods for fixed-size values.
+/// Declares the methods that add fixed-size values.
 macro_rules! scalar_fields {
     ($( $(#[$doc:meta])* $method:ident($type:ty) = $in_type:ident $out_type:ident, )*) => {
         $(
@@ -124,7 +124,7 @@ impl<'a> EventBuilder<'a> {
         hex64(u64) = Hex64 Default,
         /// Adds an NTSTATUS.
         ntstatus(u32) = Hex32 NtStatus,
-        /// Adds a time: 100 ns since 1601.
+        /// Adds a time in units of 100 ns since 1601.
         filetime(i64) = FileTime Default,
         /// Adds an address.
         pointer(usize) = HexSize Default,
@@ -165,7 +165,7 @@ impl<'a> EventBuilder<'a> {
         self.counted(name, InType::Binary, OutType::Default, 0, value)
     }
 
-    /// Adds a field of any encoding; `value` is what goes into the payload, counts and NULs included.
+    /// Adds a field of any encoding. `value` goes into the payload as it is, so it must include counts and NULs.
     #[must_use]
     pub fn field(mut self, name: &str, in_type: InType, out_type: OutType, tag: u32, value: &[u8]) -> Self {
         self.push_field(name, in_type.as_int(), out_type, tag);
@@ -173,7 +173,7 @@ impl<'a> EventBuilder<'a> {
         self
     }
 
-    /// Adds a field whose payload is a byte count and `value`.
+    /// Adds a field whose payload is a `u16` byte count followed by `value`.
     #[must_use]
     pub fn counted(mut self, name: &str, in_type: InType, out_type: OutType, tag: u32, value: &[u8]) -> Self {
         self.push_field(name, in_type.as_int(), out_type, tag);
@@ -182,7 +182,7 @@ impl<'a> EventBuilder<'a> {
         self
     }
 
-    /// Adds an array of `count` elements, whose packed values are `values`.
+    /// Adds an array of `count` elements. `values` has the elements without gaps.
     #[must_use]
     pub fn array(
         mut self,
@@ -199,7 +199,7 @@ impl<'a> EventBuilder<'a> {
         self
     }
 
-    /// Adds a struct: the next `fields` fields belong to it.
+    /// Adds a struct. The next `fields` fields belong to it.
     #[must_use]
     pub fn structure(mut self, name: &str, fields: u8, tag: u32) -> Self {
         if fields > MAX_STRUCT_FIELDS {
@@ -209,18 +209,18 @@ impl<'a> EventBuilder<'a> {
         self
     }
 
-    /// How many bytes are free in the buffers for metadata and payload; 0 after a failure. For callers that would rather leave
-    /// out a field than fail.
+    /// Returns the free bytes in the buffers for metadata and payload, or zeros after a failure. Lets a caller omit a
+    /// field that would not fit.
     #[must_use]
     pub fn room(&self) -> (usize, usize) {
         if self.error.is_some() { (0, 0) } else { (self.metadata.room(), self.payload.room()) }
     }
 
-    /// The event: its metadata and its payload.
+    /// Returns the event's metadata and payload.
     ///
     /// # Errors
     ///
-    /// The first thing that went wrong.
+    /// Returns the first failure.
     pub fn finish(self) -> Result<(&'a [u8], &'a [u8]), BuildError> {
         if let Some(error) = self.error {
             return Err(error);

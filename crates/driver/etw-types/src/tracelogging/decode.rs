@@ -1,4 +1,4 @@
-//! Walking a payload by its metadata.
+//! Decodes a payload by its metadata.
 
 use core::fmt;
 
@@ -6,19 +6,19 @@ use super::reader::Fields;
 use super::{Count, Field, Metadata, MetadataError, Value};
 use crate::bytes::split_u16;
 
-/// Why an event could not be decoded to its end.
+/// The reason that an event could not be decoded completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The metadata is malformed.
     Metadata(MetadataError),
-    /// The payload ends within a field, or the field's encoding is not known.
+    /// The payload ends within a field, or the field's encoding is unknown.
     Payload,
-    /// A struct has more fields than follow it.
+    /// A struct declares more fields than follow it.
     MissingStructFields,
-    /// Structs are nested deeper than any event has fields.
+    /// Structs are nested more deeply than an event can have fields.
     TooDeep,
-    /// The counts multiply to more values than an event can hold.
+    /// The element counts amount to more values than an event can hold.
     TooManyValues,
 }
 
@@ -42,36 +42,38 @@ impl From<MetadataError> for DecodeError {
     }
 }
 
-/// Receives what [`decode`] finds, in order. Every method does nothing by default.
+/// Receives the values that [`decode`] finds, in order. By default, every method does nothing.
 pub trait Visitor<'a> {
-    /// A value; several in a row between `begin_array` and `end_array`.
+    /// A value. Several follow each other between `begin_array` and `end_array`.
     fn value(&mut self, _field: &Field<'a>, _value: Value<'a>) {}
-    /// A field with several values, or an array of structs.
+    /// The start of a field with several values, or of an array of structs.
     fn begin_array(&mut self, _field: &Field<'a>, _count: u16) {}
-    /// The end of such a field.
+    /// The end of such a field or array.
     fn end_array(&mut self, _field: &Field<'a>) {}
-    /// A struct, or one of an array of them.
+    /// The start of a struct, alone or as an element of an array.
     fn begin_struct(&mut self, _field: &Field<'a>) {}
     /// The end of a struct.
     fn end_struct(&mut self, _field: &Field<'a>) {}
-    /// A field in a custom encoding: its bytes.
+    /// The bytes of a field with a custom encoding.
     fn custom(&mut self, _field: &Field<'a>, _bytes: &'a [u8]) {}
 }
 
-/// Depth of structs that is still walked: an event has at most 128 fields.
+/// Maximum depth of nested structs: an event has at most 128 fields.
 const MAX_DEPTH: u32 = 128;
-/// Values, structs and arrays that one event may have: four for each byte of the largest payload, as structs around a value
-/// have no bytes of their own.
+/// Maximum number of values, structs and arrays in one event: four per byte of the largest payload, because structs
+/// around a value take no bytes themselves.
 const MAX_VALUES: u32 = 0x4_0000;
-/// Bytes of metadata that are walked for one event. Members are walked again for each struct of an array; as many structs
-/// as a payload has bytes stay below it with a name of 60 letters.
+/// Maximum number of metadata bytes that are read for one event. The members are read again for each struct of an
+/// array. An array with one struct per byte of the largest payload stays within this limit if the member names have up
+/// to 60 letters.
 const MAX_WALKED: u32 = 0x40_0000;
 
-/// Walks `payload` by `metadata` and tells `visitor` what is there. Answers the bytes behind the last field.
+/// Decodes `payload` by `metadata` and passes what it finds to `visitor`. Returns the bytes after the last field.
 ///
 /// # Errors
 ///
-/// Where the two do not fit; what was visited before stays visited.
+/// Returns an error if payload and metadata do not match. The visitor has then already received everything before the
+/// mismatch.
 pub fn decode<'a>(
     metadata: &Metadata<'a>,
     payload: &'a [u8],
@@ -93,7 +95,7 @@ struct Walk<'a, 'v> {
 }
 
 impl<'a> Walk<'a, '_> {
-    /// The next field of the metadata.
+    /// Reads the next field of the metadata.
     fn next(&mut self, fields: &mut Fields<'a>) -> Result<Option<Field<'a>>, DecodeError> {
         let before = fields.bytes_left();
         let field = fields.next().transpose()?;
@@ -102,7 +104,7 @@ impl<'a> Walk<'a, '_> {
         Ok(field)
     }
 
-    /// The next field of a struct.
+    /// Reads the next field of a struct.
     fn member(&mut self, fields: &mut Fields<'a>) -> Result<Field<'a>, DecodeError> {
         self.next(fields)?.ok_or(DecodeError::MissingStructFields)
     }
@@ -112,7 +114,7 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// Walks one field; takes the fields of a struct from `later`.
+    /// Decodes one field. Reads the members of a struct from `later`.
     fn field(&mut self, field: &Field<'a>, later: &mut Fields<'a>, depth: u32) -> Result<(), DecodeError> {
         if depth >= MAX_DEPTH {
             return Err(DecodeError::TooDeep);
@@ -144,7 +146,7 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// Walks one value or one struct.
+    /// Decodes one value or one struct.
     fn one(&mut self, field: &Field<'a>, later: &mut Fields<'a>, depth: u32) -> Result<(), DecodeError> {
         if let Some(members) = field.struct_fields() {
             self.visitor.begin_struct(field);
@@ -167,7 +169,7 @@ impl<'a> Walk<'a, '_> {
         Ok(count)
     }
 
-    /// Passes over the members of a struct that has no instance.
+    /// Skips the members of a struct array without elements.
     fn skip_members(&mut self, field: &Field<'a>, later: &mut Fields<'a>) -> Result<(), DecodeError> {
         let mut pending = u32::from(field.struct_fields().unwrap_or(0));
         while pending > 0 {

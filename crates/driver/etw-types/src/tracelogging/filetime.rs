@@ -1,36 +1,36 @@
-//! Conversion of Unix times to `FILETIME`: 100 ns since 1601.
+//! Converts Unix times to `FILETIME`, which counts units of 100 ns since 1601.
 //!
-//! Values outside the range that Windows can turn into a date (1601 to 30827) become the nearest end of it.
+//! Values outside the range of Windows dates (1601 to 30827) become the nearest value within it.
 
 use core::time::Duration;
 
-/// 1970 in 100 ns since 1601.
+/// The start of 1970, in units of 100 ns since 1601.
 const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
 const PER_SECOND: i64 = 10_000_000;
 const NANOSECONDS: i128 = 100;
 /// The last moment of the year 30827.
 const MAX: i64 = 0x7FFF_35F4_F06C_7FFF;
 
-/// From seconds since 1970.
+/// Converts seconds since 1970.
 #[must_use]
 pub const fn filetime_from_time32(seconds: i32) -> i64 {
     UNIX_EPOCH + seconds as i64 * PER_SECOND
 }
 
-/// From seconds since 1970, clamped.
+/// Converts seconds since 1970. The result is clamped.
 #[must_use]
 pub const fn filetime_from_time64(seconds: i64) -> i64 {
     clamp(UNIX_EPOCH as i128 + seconds as i128 * PER_SECOND as i128)
 }
 
-/// From the time that passed since 1970, clamped.
+/// Converts the time after the start of 1970. The result is clamped.
 #[must_use]
 pub const fn filetime_from_duration_after_1970(duration: Duration) -> i64 {
     clamp(UNIX_EPOCH as i128 + ticks(duration, 0))
 }
 
-/// From the time that was left until 1970, clamped. Parts of 100 ns are rounded towards the past, as in the other
-/// direction.
+/// Converts the time before the start of 1970. The result is clamped. Fractions of 100 ns are rounded towards the past,
+/// as they are for times after 1970.
 #[must_use]
 pub const fn filetime_from_duration_before_1970(duration: Duration) -> i64 {
     clamp(UNIX_EPOCH as i128 - ticks(duration, NANOSECONDS - 1))

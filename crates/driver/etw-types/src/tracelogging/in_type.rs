@@ -1,13 +1,13 @@
-//! How a field's value is encoded.
+//! How a field's value is encoded in the payload.
 
 int_newtype! {
     /// Encoding of a field's value in the payload.
     InType(u8) {
         /// Not a type.
         Invalid = 0,
-        /// UTF-16, ended by a NUL.
+        /// NUL-terminated UTF-16.
         CStr16 = 1,
-        /// Bytes of text, ended by a NUL.
+        /// NUL-terminated bytes of text.
         CStr8 = 2,
         /// 8-bit signed integer.
         I8 = 3,
@@ -31,59 +31,59 @@ int_newtype! {
         F64 = 12,
         /// 32-bit boolean.
         Bool32 = 13,
-        /// Bytes behind a `u16` byte count. Decoders may show the count as a field of its own.
+        /// Bytes after a `u16` byte count. Decoders may show the count as a separate field.
         Binary = 14,
         /// A GUID.
         Guid = 15,
-        /// Not for use: its size differs by platform.
+        /// Do not use: its size depends on the platform.
         _HexSize_PlatformSpecific = 16,
-        /// 100 ns since 1601 as 64-bit integer.
+        /// Units of 100 ns since 1601, as a 64-bit integer.
         FileTime = 17,
         /// Eight 16-bit integers: year, month, day of week, day, hour, minute, second, millisecond.
         SystemTime = 18,
-        /// A security identifier: 8 bytes and 4 for each sub-authority.
+        /// A security identifier: 8 bytes, and 4 for each sub-authority.
         Sid = 19,
         /// 32-bit integer shown in hexadecimal.
         Hex32 = 20,
         /// 64-bit integer shown in hexadecimal.
         Hex64 = 21,
-        /// UTF-16 behind a `u16` byte count.
+        /// UTF-16 after a `u16` byte count.
         Str16 = 22,
-        /// Bytes of text behind a `u16` byte count.
+        /// Bytes of text after a `u16` byte count.
         Str8 = 23,
-        /// No value: the next fields belong to this one.
+        /// A struct. It has no value; the next fields belong to it.
         Struct = 24,
-        /// Bytes behind a `u16` byte count, in the encoding of newer decoders.
+        /// Bytes after a `u16` byte count, in the encoding that newer decoders support.
         BinaryC = 25,
     }
 }
 
 #[expect(non_upper_case_globals, reason = "the constants stand for enumeration members")]
 impl InType {
-    /// A signed integer of pointer size.
+    /// A signed integer with the size of a pointer.
     pub const ISize: Self = if size_of::<usize>() == 8 { Self::I64 } else { Self::I32 };
-    /// An unsigned integer of pointer size.
+    /// An unsigned integer with the size of a pointer.
     pub const USize: Self = if size_of::<usize>() == 8 { Self::U64 } else { Self::U32 };
-    /// An integer of pointer size shown in hexadecimal.
+    /// An integer with the size of a pointer, shown in hexadecimal.
     pub const HexSize: Self = if size_of::<usize>() == 8 { Self::Hex64 } else { Self::Hex32 };
-    /// Another name of [`InType::BinaryC`].
+    /// Alias of [`InType::BinaryC`].
     pub const CountedBinary: Self = Self::BinaryC;
     /// Flag: the element count is in the metadata.
     pub const ConstantCountFlag: u8 = 0x20;
     /// Flag: the element count is in the payload.
     pub const VariableCountFlag: u8 = 0x40;
-    /// Flags together: custom encoding with its description in the metadata.
+    /// Both count flags: a custom encoding whose description is in the metadata.
     pub const CustomFlag: u8 = 0x60;
     /// Flag: an [`OutType`](crate::OutType) follows.
     pub const ChainFlag: u8 = 0x80;
-    /// The bits of the type itself.
+    /// Mask of the type itself.
     pub const TypeMask: u8 = 0x1F;
-    /// The bits of the count flags.
+    /// Mask of the count flags.
     pub const FlagMask: u8 = 0x60;
 }
 
 impl InType {
-    /// Bytes of a value of this type, where they are always the same number.
+    /// Returns the size of a value of this type in bytes, or `None` if the size varies.
     #[must_use]
     pub const fn fixed_size(self) -> Option<usize> {
         match self {

@@ -1,12 +1,12 @@
-//! Event metadata as constants.
+//! Encodes event metadata in constants.
 
 use super::tag::{encode_tag, tag_len};
 use crate::bytes::Appender;
 
-/// A piece of event metadata. The macros emit what they know as bytes and leave to constants what is an expression.
+/// A piece of event metadata. The macros emit known values as bytes and leave expressions to constant evaluation.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
-    /// Bytes that are already encoded: names with their NUL, types.
+    /// Bytes that are already encoded: names with their NUL, and types.
     Bytes(&'a [u8]),
     /// A tag.
     Tag(u32),
@@ -14,7 +14,7 @@ pub enum Piece<'a> {
     Type(u8),
 }
 
-/// Length of the metadata made of `pieces`, its size prefix included.
+/// Returns the length of the metadata made of `pieces`, including its size prefix.
 #[must_use]
 pub const fn pieces_len(pieces: &[Piece<'_>]) -> usize {
     let mut length = 2;
@@ -30,9 +30,9 @@ pub const fn pieces_len(pieces: &[Piece<'_>]) -> usize {
     length
 }
 
-/// The metadata made of `pieces`, its size prefix included. `N` must be [`pieces_len`].
+/// Encodes the metadata made of `pieces`, including its size prefix. `N` must be [`pieces_len`].
 ///
-/// `None` where `N` is another number or more than 65535: in a constant, a compile error of the caller's making.
+/// Returns `None` if `N` is a different number or exceeds 65535. The caller can turn that into a compile error.
 #[must_use]
 pub const fn encode_pieces<const N: usize>(pieces: &[Piece<'_>]) -> Option<[u8; N]> {
     if N != pieces_len(pieces) || N > super::MAX_METADATA_SIZE {

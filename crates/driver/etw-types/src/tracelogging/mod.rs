@@ -1,8 +1,9 @@
 //! TraceLogging: events that carry their own schema.
 //!
-//! An event's metadata names the event and its fields and gives their types; its payload is the packed values. This
-//! module owns both encodings: constants for the macros, a builder over caller's buffers for schemas that are known only
-//! at run time, and a reader that never trusts its input. Layout by Microsoft's TraceLogging headers.
+//! An event's metadata has the names of the event and its fields, and their types. Its payload has the packed values.
+//! This module implements both encodings: constants for the macros, a builder that uses a caller's buffers for schemas
+//! that are known only at run time, and a reader for untrusted input. The layout is that of Microsoft's TraceLogging
+//! headers.
 
 mod builder;
 mod decode;
@@ -26,15 +27,15 @@ pub use reader::{Count, Field, Fields, Metadata, MetadataError};
 pub use tag::{MAX_TAG, encode_tag, tag_len};
 pub use value::Value;
 
-/// Largest metadata of an event.
+/// Maximum size of an event's metadata, in bytes.
 pub const MAX_METADATA_SIZE: usize = 0xFFFF;
-/// Most data descriptors of an event, the two of the metadata included.
+/// Maximum number of data descriptors per event, including the two for metadata.
 pub const MAX_DESCRIPTORS: usize = 128;
-/// Most fields of an event that Windows' decoder takes.
+/// Maximum number of fields per event that the decoder of Windows accepts.
 pub const MAX_FIELDS: usize = 128;
-/// Most fields of a struct.
+/// Maximum number of fields in a struct.
 pub const MAX_STRUCT_FIELDS: u8 = 127;
-/// Bytes that a counted field or elements that an array can have: both counts are a `u16`.
+/// Maximum number of bytes in a counted field, and of elements in an array. Both counts are a `u16`.
 pub const MAX_COUNT: usize = 0xFFFF;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! How a field's value is shown.
 
 int_newtype! {
-    /// Presentation of a field's value. For a struct: the number of its fields.
+    /// How a field's value is displayed. For a struct: the number of its fields.
     OutType(u8) {
-        /// As usual for the encoding.
+        /// The default format of the encoding.
         Default = 0,
-        /// Not shown.
+        /// Not displayed.
         NoPrint = 1,
         /// Text.
         String = 2,
@@ -41,13 +41,13 @@ int_newtype! {
         Signed = 17,
         /// An unsigned number.
         Unsigned = 18,
-        /// Date and time, the same in every culture.
+        /// Date and time, formatted independently of the culture.
         DateTimeCultureInsensitive = 33,
         /// UTF-8 text.
         Utf8 = 35,
-        /// A PKCS#7 message behind type information.
+        /// A PKCS#7 message that is prefixed with type information.
         Pkcs7WithTypeInfo = 36,
-        /// An address of code.
+        /// A code address.
         CodePointer = 37,
         /// Date and time, in UTC.
         DateTimeUtc = 38,
@@ -58,6 +58,6 @@ int_newtype! {
 impl OutType {
     /// Flag: a tag follows.
     pub const ChainFlag: u8 = 0x80;
-    /// The bits of the type itself.
+    /// Mask of the type itself.
     pub const TypeMask: u8 = 0x7F;
 }

@@ -1,4 +1,4 @@
-//! Taking event metadata apart.
+//! Parses event metadata.
 
 use core::fmt;
 
@@ -6,17 +6,17 @@ use super::tag::split_tag;
 use super::{InType, OutType};
 use crate::bytes::{split_nul, split_u16};
 
-/// What is wrong with event metadata.
+/// The reason that event metadata is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// Fewer bytes than the size prefix says, or than the smallest metadata has.
+    /// There are fewer bytes than the size prefix says, or than the smallest metadata has.
     Truncated,
-    /// The event's or a field's tag has no end.
+    /// The tag of the event or of a field is not terminated.
     UnterminatedTag,
-    /// The event's or a field's name has no end.
+    /// The name of the event or of a field is not terminated.
     UnterminatedName,
-    /// A field ends before its type does.
+    /// The metadata ends within a field, before its type is complete.
     MissingType,
 }
 
@@ -42,11 +42,11 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
-    /// Reads metadata with its size prefix, and returns what lies behind it as well.
+    /// Parses metadata with its size prefix. Also returns the bytes after it.
     ///
     /// # Errors
     ///
-    /// Where the header is malformed; fields are looked at by [`fields`](Self::fields).
+    /// Returns an error if the header is malformed. The fields are checked later, by [`fields`](Self::fields).
     pub const fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), MetadataError> {
         let Some((size, _)) = split_u16(bytes) else {
             return Err(MetadataError::Truncated);
@@ -66,69 +66,69 @@ impl<'a> Metadata<'a> {
         Ok((Self { name, tag, fields }, behind))
     }
 
-    /// The event's name; UTF-8 by convention, not by check.
+    /// Returns the event's name. It should be UTF-8, but this is not checked.
     #[must_use]
     pub const fn name(&self) -> &'a [u8] {
         self.name
     }
 
-    /// The event's tag.
+    /// Returns the event's tag.
     #[must_use]
     pub const fn tag(&self) -> u32 {
         self.tag
     }
 
-    /// The fields in the order of the metadata; those of a struct follow it.
+    /// Returns the fields in the order of the metadata. The fields of a struct follow the struct.
     #[must_use]
     pub const fn fields(&self) -> Fields<'a> {
         Fields { rest: self.fields }
     }
 }
 
-/// How many values a field has.
+/// The number of values that a field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count<'a> {
     /// One.
     One,
-    /// As many as the metadata says.
+    /// The number is in the metadata.
     Constant(u16),
-    /// As many as a `u16` in front of them says.
+    /// The number is a `u16` in the payload, before the values.
     Variable,
-    /// A custom encoding: a `u16` byte count and bytes in the payload, described by these bytes.
+    /// A custom encoding, which these bytes describe. The payload has a `u16` byte count and the bytes.
     Custom(&'a [u8]),
 }
 
 /// One field of an event's metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// Its name; UTF-8 by convention, not by check.
+    /// Its name. It should be UTF-8, but this is not checked.
     pub name: &'a [u8],
     /// Encoding of a value.
     pub in_type: InType,
-    /// How many values there are.
+    /// The number of values.
     pub count: Count<'a>,
-    /// Presentation of a value.
+    /// How a value is displayed.
     pub out_type: OutType,
-    /// The provider's own mark.
+    /// A tag with a meaning that the provider defines.
     pub tag: u32,
 }
 
 impl Field<'_> {
-    /// How many of the next fields belong to this one, where it is a struct.
+    /// If this is a struct, returns how many of the next fields belong to it.
     #[must_use]
     pub const fn struct_fields(&self) -> Option<u8> {
         if self.in_type.as_int() == InType::Struct.as_int() { Some(self.out_type.as_int()) } else { None }
     }
 }
 
-/// Iterator over an event's fields. It ends behind the first malformed one.
+/// Iterator over an event's fields. It ends after the first malformed field.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl Fields<'_> {
-    /// Bytes of the metadata that are not walked yet.
+    /// Returns the number of metadata bytes that have not been read yet.
     pub(super) const fn bytes_left(&self) -> usize {
         self.rest.len()
     }

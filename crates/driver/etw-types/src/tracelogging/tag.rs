@@ -1,9 +1,9 @@
-//! Tags: 28 bits of the provider's own meaning on an event or a field.
+//! Tags: 28 bits on an event or a field, with a meaning that the provider defines.
 
 /// Largest tag.
 pub const MAX_TAG: u32 = 0x0FFF_FFFF;
 
-/// How many bytes a tag is encoded in: 1 to 4. Zero bits at its low end are left out.
+/// Returns the length of an encoded tag: 1 to 4 bytes. Groups of seven zero bits at the low end are omitted.
 #[must_use]
 pub const fn tag_len(tag: u32) -> usize {
     match tag.trailing_zeros() {
@@ -14,8 +14,8 @@ pub const fn tag_len(tag: u32) -> usize {
     }
 }
 
-/// The encoded tag in the first [`tag_len`] bytes: seven bits each, the most significant first, the upper bit set on all
-/// but the last.
+/// Encodes a tag in the first [`tag_len`] bytes: seven bits per byte, the most significant first. The highest bit is
+/// set in every byte except the last.
 #[must_use]
 pub const fn encode_tag(tag: u32) -> [u8; 4] {
     let last = tag_len(tag);
@@ -26,7 +26,7 @@ const fn byte(tag: u32, shift: u32, more: bool) -> u8 {
     (tag >> shift & 0x7F) as u8 | if more { 0x80 } else { 0 }
 }
 
-/// Takes an encoded tag off the front. Bits of a fifth byte and later ones are dropped, as 28 are all there are.
+/// Splits an encoded tag off the front. A tag has 28 bits, so the bits of a fifth byte and of later ones are dropped.
 pub(super) const fn split_tag(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut rest = bytes;
     let mut tag = 0_u32;

@@ -1,4 +1,4 @@
-//! Golden bytes, limits, and walks over malformed events.
+//! Golden bytes, limits, and malformed events.
 
 use core::fmt::Write as _;
 use std::string::{String, ToString};
@@ -152,7 +152,7 @@ fn counts_that_multiply_without_bytes_are_stopped() {
     assert_eq!(transcript(&metadata, b""), Err(DecodeError::TooManyValues));
 }
 
-/// Members without an instance have no bytes either, but are passed over for each struct around them.
+/// Members of empty arrays take no payload bytes either, but they are read again for each struct that contains them.
 #[test]
 #[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn members_walked_again_and_again_are_stopped() {

@@ -6,7 +6,7 @@ use super::InType;
 use crate::Guid;
 use crate::bytes::{split_guid, split_nul, split_u16};
 
-/// A value as it stands in a payload, borrowed from it.
+/// A value of a payload, borrowed from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -20,9 +20,9 @@ pub enum Value<'a> {
     F32(f32),
     /// 64-bit floating point.
     F64(f64),
-    /// A 32-bit boolean with its raw value.
+    /// A 32-bit boolean, as its raw value.
     Bool32(i32),
-    /// UTF-16LE text without its NUL or count; the length is even.
+    /// UTF-16LE text without its NUL or count. The length is even.
     Utf16(&'a [u8]),
     /// Bytes of text without their NUL or count.
     Text(&'a [u8]),
@@ -30,7 +30,7 @@ pub enum Value<'a> {
     Binary(&'a [u8]),
     /// A GUID.
     Guid(Guid),
-    /// 100 ns since 1601.
+    /// Units of 100 ns since 1601.
     FileTime(i64),
     /// Year, month, day of week, day, hour, minute, second, millisecond.
     SystemTime([u16; 8]),
@@ -39,7 +39,8 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Takes a value of the given encoding off the front of a payload. `None` if the payload is too short or the encoding is not known.
+    /// Splits a value of the given encoding off the front of a payload. Returns `None` if the payload is too short or
+    /// the encoding is unknown.
     #[must_use]
     #[inline]
     pub fn split(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
@@ -62,7 +63,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// [`Self::split`] for encodings that are rare or have no fixed size.
+    /// Does the same as [`Self::split`] for encodings that are rare or have no fixed size.
     fn split_other(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
         match in_type {
             InType::CStr16 => {
@@ -95,7 +96,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A value of a fixed size, and what follows it.
+/// Splits off a value of fixed size.
 #[inline]
 fn fixed<'a, const N: usize>(
     payload: &'a [u8],
@@ -110,7 +111,7 @@ fn split_counted(payload: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(usize::from(size))
 }
 
-/// A plain rendition by encoding alone; text that is not valid shows replacement characters.
+/// Formats the value by its encoding only. Invalid text shows replacement characters.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

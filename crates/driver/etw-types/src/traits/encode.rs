@@ -1,10 +1,10 @@
-//! Traits as constants.
+//! Encodes provider traits in constants.
 
 use super::{MAX_TRAITS_SIZE, RECORD_HEADER, TraitType, TraitsError};
 use crate::Guid;
 use crate::bytes::{Appender, contains_nul};
 
-/// Describes a provider's traits; encodes them in a constant.
+/// Describes a provider's traits and encodes them in a constant.
 ///
 /// ```
 /// use etw_types::Guid;
@@ -24,38 +24,38 @@ pub struct TraitsBuilder<'a> {
 }
 
 impl<'a> TraitsBuilder<'a> {
-    /// Traits with a name only.
+    /// Creates traits that have only a name.
     #[must_use]
     pub const fn new(name: &'a str) -> Self {
         Self { name, group: None, decode_guid: None, custom: &[] }
     }
 
-    /// The same in a provider group.
+    /// Sets the provider group.
     #[must_use]
     pub const fn with_group(mut self, group: Guid) -> Self {
         self.group = Some(group);
         self
     }
 
-    /// The same with a decode GUID.
+    /// Sets the decode GUID.
     #[must_use]
     pub const fn with_decode_guid(mut self, decode_guid: Guid) -> Self {
         self.decode_guid = Some(decode_guid);
         self
     }
 
-    /// The same with the provider's own records: type (128 to 255) and data.
+    /// Sets custom records, each a type (128 to 255) and its data.
     #[must_use]
     pub const fn with_custom(mut self, custom: &'a [(u8, &'a [u8])]) -> Self {
         self.custom = custom;
         self
     }
 
-    /// How many bytes the blob has.
+    /// Returns the size of the blob in bytes.
     ///
     /// # Errors
     ///
-    /// A NUL in the name, a reserved type, or more than [`MAX_TRAITS_SIZE`] bytes.
+    /// Returns an error if the name contains a NUL, a type is reserved, or the blob exceeds [`MAX_TRAITS_SIZE`] bytes.
     pub const fn encoded_len(&self) -> Result<usize, TraitsError> {
         if contains_nul(self.name.as_bytes()) {
             return Err(TraitsError::NulInName);
@@ -81,11 +81,11 @@ impl<'a> TraitsBuilder<'a> {
         Ok(size)
     }
 
-    /// The blob. `N` must be [`encoded_len`](Self::encoded_len).
+    /// Returns the blob. `N` must be [`encoded_len`](Self::encoded_len).
     ///
     /// # Errors
     ///
-    /// As for `encoded_len`, and where `N` is another number.
+    /// Returns the errors of `encoded_len`, and an error if `N` is a different number.
     pub const fn encode<const N: usize>(&self) -> Result<[u8; N], TraitsError> {
         let mut blob = [0; N];
         match self.encode_into(&mut blob) {
@@ -94,11 +94,11 @@ impl<'a> TraitsBuilder<'a> {
         }
     }
 
-    /// Writes the blob into a buffer of exactly its length.
+    /// Writes the blob into a buffer, which must have exactly the blob's length.
     ///
     /// # Errors
     ///
-    /// As for [`encode`](Self::encode).
+    /// Returns the same errors as [`encode`](Self::encode).
     pub const fn encode_into(&self, buffer: &mut [u8]) -> Result<(), TraitsError> {
         let size = match self.encoded_len() {
             Ok(size) => size,
@@ -132,7 +132,7 @@ const fn push_record(out: &mut Appender<'_>, kind: u8, data: &[u8]) {
     out.push(data);
 }
 
-/// Sizes are at most `MAX_TRAITS_SIZE` here: `encoded_len` was asked first.
+/// The caller checked `encoded_len`, so `size` is at most `MAX_TRAITS_SIZE`.
 #[expect(clippy::cast_possible_truncation, reason = "masked to 16 bits, and at most MAX_TRAITS_SIZE")]
 const fn push_size(out: &mut Appender<'_>, size: usize) {
     out.push(&((size & 0xFFFF) as u16).to_le_bytes());

@@ -1,9 +1,10 @@
-//! Provider traits: the blob that carries a provider's name, group and other attributes.
+//! Provider traits: the blob that has a provider's name, group and other attributes.
 //!
-//! Layout, little-endian and packed: `u16` total size, the name in UTF-8 with its NUL, then records of `u16` size
-//! (its own three header bytes included), `u8` type and data. Documented by Microsoft under "Provider Traits".
+//! The layout is little-endian and packed: a `u16` with the total size, the name in UTF-8 with its NUL, then records. A
+//! record is a `u16` size (which includes the record's three header bytes), a `u8` type and the data. Microsoft
+//! documents it under "Provider Traits".
 //!
-//! This module encodes such blobs as constants and takes them apart again; the second half never trusts its input.
+//! This module encodes such blobs in constants and parses them. The parser accepts untrusted input.
 
 mod encode;
 mod validate;
@@ -13,25 +14,25 @@ use core::fmt;
 pub use encode::TraitsBuilder;
 pub use validate::{ProviderTraits, Records, TraitRecord, validate};
 
-/// The largest blob the kernel takes.
+/// Maximum size of a blob that the kernel accepts.
 pub const MAX_TRAITS_SIZE: usize = 0x7FFF;
 
 /// Size of a record's header.
 const RECORD_HEADER: usize = 3;
 
 int_newtype! {
-    /// The type of a record in a traits blob. 128 to 255 are the provider's own.
+    /// The type of a record in a traits blob. 128 to 255 are defined by the provider.
     TraitType(u8) {
         /// The GUID of the provider's group.
         Group = 1,
-        /// The GUID under which decoding information is found.
+        /// The GUID that identifies the decoding information.
         DecodeGuid = 2,
-        /// The first type that is the provider's own.
+        /// The first type that a provider can define.
         FirstCustom = 128,
     }
 }
 
-/// What is wrong with provider traits.
+/// The reason that provider traits are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraitsError {
@@ -41,20 +42,20 @@ pub enum TraitsError {
     TooLarge,
     /// A custom record has a type below 128.
     ReservedType(u8),
-    /// The output array has another length than the encoded traits.
+    /// The length of the output array differs from the length of the encoded traits.
     WrongArrayLength,
-    /// Fewer bytes than the smallest blob has.
+    /// There are fewer bytes than the smallest blob has.
     TooShort,
-    /// The size in the blob is not its length.
+    /// The size field of the blob differs from its length.
     SizeMismatch {
-        /// What the blob says.
+        /// The value of the size field.
         declared: u16,
-        /// What there is.
+        /// The actual length.
         actual: usize,
     },
-    /// The name has no end.
+    /// The name is not NUL-terminated.
     UnterminatedName,
-    /// The record at this offset is shorter than its header or longer than the blob.
+    /// The record at this offset is smaller than its header or extends beyond the blob.
     BadRecord {
         /// Offset of the record in the blob.
         offset: usize,

@@ -1,4 +1,4 @@
-//! Golden bytes and every way in which a blob can be wrong.
+//! Golden bytes, and each kind of invalid blob.
 
 use std::vec::Vec;
 

@@ -1,21 +1,21 @@
-//! Taking a traits blob apart.
+//! Parses a traits blob.
 
 use super::{RECORD_HEADER, TraitType, TraitsError};
 use crate::Guid;
 use crate::bytes::{split_guid, split_nul, split_u16};
 
-/// A traits blob that was found to be well formed.
+/// A traits blob that is well formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProviderTraits<'a> {
     name: &'a [u8],
     records: &'a [u8],
 }
 
-/// Checks a traits blob: size, name, and a chain of records that ends exactly at the end.
+/// Checks a traits blob: its size, its name, and that the records end exactly where the blob ends.
 ///
 /// # Errors
 ///
-/// What is wrong, and where.
+/// Returns the reason that the blob is invalid and, for a record, its offset.
 pub const fn validate(blob: &[u8]) -> Result<ProviderTraits<'_>, TraitsError> {
     let Some((declared, body)) = split_u16(blob) else {
         return Err(TraitsError::TooShort);
@@ -40,25 +40,25 @@ pub const fn validate(blob: &[u8]) -> Result<ProviderTraits<'_>, TraitsError> {
 }
 
 impl<'a> ProviderTraits<'a> {
-    /// The provider's name; UTF-8 by convention, not by check.
+    /// Returns the provider's name. It should be UTF-8, but this is not checked.
     #[must_use]
     pub const fn name(&self) -> &'a [u8] {
         self.name
     }
 
-    /// The provider's group: the first group record of the right size.
+    /// Returns the provider's group: the first group record whose data has the size of a GUID.
     #[must_use]
     pub fn group(&self) -> Option<Guid> {
         self.first_guid(TraitType::Group)
     }
 
-    /// The GUID under which decoding information is found.
+    /// Returns the GUID that identifies the decoding information.
     #[must_use]
     pub fn decode_guid(&self) -> Option<Guid> {
         self.first_guid(TraitType::DecodeGuid)
     }
 
-    /// The records, in their order.
+    /// Returns the records in order.
     #[must_use]
     pub const fn records(&self) -> Records<'a> {
         Records { rest: self.records }
@@ -74,7 +74,7 @@ impl<'a> ProviderTraits<'a> {
 /// One record of a traits blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraitRecord<'a> {
-    /// What the data is.
+    /// The type of the data.
     pub kind: TraitType,
     /// The data.
     pub data: &'a [u8],

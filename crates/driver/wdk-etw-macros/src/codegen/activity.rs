@@ -11,7 +11,7 @@ use super::writer::{Writer, stop_writer};
 use super::{at, values};
 use crate::model::{Event, OPCODE, ResultType};
 
-/// `start_activity!`: the start event as `write_event!` writes it, and a scope that holds the stop event.
+/// `start_activity!`: writes the start event like `write_event!` and returns a scope that contains the stop event.
 pub(crate) fn start_activity(event: &Event) -> TokenStream {
     let level_and_keyword = level_and_keyword(event);
     let path = provider_reference(event);
@@ -39,11 +39,11 @@ pub(crate) fn start_activity(event: &Event) -> TokenStream {
     }
 }
 
-/// `stop_activity!`: the stop event of a scope with fields.
+/// `stop_activity!`: writes the stop event of a scope, with fields.
 pub(crate) fn stop_activity(event: &Event) -> TokenStream {
     let scope = quote_spanned!(Span::mixed_site()=> scope);
     let value = &event.provider;
-    // Of an event without a tag and a name: the scope has both.
+    // The event has neither tag nor name here: both are in the scope.
     let metadata = metadata(event, &event.fields);
     let (items, bytes) = (metadata.items, metadata.bytes);
     let Writer { functions, call } = stop_writer(&event.fields);
@@ -65,7 +65,7 @@ pub(crate) fn stop_activity(event: &Event) -> TokenStream {
     }
 }
 
-/// The type of the result that a scope carries.
+/// The type of the result that a scope stores.
 fn result_type(event: &Event) -> TokenStream {
     match event.result.as_ref().map(|result| result.kind) {
         None => quote!(()),
@@ -76,7 +76,8 @@ fn result_type(event: &Event) -> TokenStream {
     }
 }
 
-/// The stop event: no fields but the scope's result, and no numeric identity, which belongs to the start event.
+/// The stop event. Its only field is the scope's result. It has no id and version, because those belong to the start
+/// event.
 fn stop(event: &Event) -> TokenStream {
     let metadata = metadata(event, event.result.as_ref().map(|result| &result.field));
     let (items, bytes) = (metadata.items, metadata.bytes);

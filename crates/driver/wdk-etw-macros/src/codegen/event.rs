@@ -11,10 +11,10 @@ use super::writer::{Writer, writer};
 use super::{at, values};
 use crate::model::{CHANNEL, Event, LEVEL, OPCODE};
 
-/// The keyword of an event that gives none: "uncategorised".
+/// The keyword of an event without a `keyword` option: "uncategorised".
 const DEFAULT_KEYWORD: u64 = 1;
 
-/// `write_event!`: test, and a cold outlined function behind it.
+/// `write_event!`: a test, and a call of a cold outlined function.
 pub(crate) fn write_event(event: &Event) -> TokenStream {
     let level_and_keyword = level_and_keyword(event);
     let provider = provider(event);
@@ -35,7 +35,7 @@ pub(crate) fn write_event(event: &Event) -> TokenStream {
     }
 }
 
-/// A reference to the event's provider; errors about its type point at its path.
+/// A reference to the event's provider. Errors about its type point at its path.
 pub(super) fn provider(event: &Event) -> TokenStream {
     let path = &event.provider;
     quote_spanned!(at(path.span())=> ::wdk_etw::__private::provider(&#path))
@@ -55,7 +55,7 @@ pub(super) fn level_and_keyword(event: &Event) -> TokenStream {
     }
 }
 
-/// The event's opcode, by default none.
+/// The event's opcode, by default `Info`.
 fn opcode(event: &Event) -> TokenStream {
     values::named(event.opcode.as_ref(), &OPCODE, Opcode::Info.as_int())
 }
@@ -68,13 +68,13 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// From the event's options.
+    /// Takes the ids from the event's options.
     fn of(event: &Event) -> Self {
         let activity = event.activity_id.as_ref().map(|(span, value)| id_bytes(*span, value));
         Self { activity, related: related(event) }
     }
 
-    /// With an activity id that the expansion has at hand; `bytes` is a `[u8; 16]`.
+    /// Takes the activity id from the expansion. `bytes` is an expression of type `[u8; 16]`.
     pub(super) fn with_activity(event: &Event, bytes: &TokenStream) -> Self {
         Self { activity: Some(bytes.clone()), related: related(event) }
     }
@@ -84,12 +84,12 @@ fn related(event: &Event) -> Option<TokenStream> {
     event.related_id.as_ref().map(|(span, value)| id_bytes(*span, value))
 }
 
-/// The user's id as `[u8; 16]`.
+/// Converts the user's id to `[u8; 16]`.
 fn id_bytes(span: Span, value: &Expr) -> TokenStream {
     quote_spanned!(at(span)=> ::wdk_etw::__private::id_bytes(#value))
 }
 
-/// What runs if the event is enabled.
+/// The code that runs if the event is enabled.
 pub(super) struct Enabled {
     /// The event's static and the outlined functions.
     pub(super) items: TokenStream,
@@ -97,7 +97,7 @@ pub(super) struct Enabled {
     pub(super) call: TokenStream,
 }
 
-/// The enabled half; `provider` and the constants of level and keyword are in scope.
+/// Generates the code for an enabled event. It needs `provider` and the constants for level and keyword in scope.
 pub(super) fn enabled(event: &Event, opcode: &TokenStream, ids: Ids) -> Enabled {
     let metadata = metadata(event, &event.fields);
     let (metadata_items, metadata_bytes) = (metadata.items, metadata.bytes);

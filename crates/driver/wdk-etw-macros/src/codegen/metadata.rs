@@ -1,4 +1,4 @@
-//! An event's metadata: one literal where all is known here, a constant made of pieces where it is not.
+//! An event's metadata: a literal if everything is known here, otherwise a constant made of pieces.
 
 use etw_types::InType;
 use etw_types::tracelogging::{encode_tag, tag_len};
@@ -9,18 +9,18 @@ use syn::Expr;
 use super::{at, values};
 use crate::model::{Code, Event, Field, Tag};
 
-/// The bit of a format byte that says "a tag follows".
+/// The bit of a format byte that says that a tag follows.
 const TAG_FOLLOWS: u8 = 0x80;
 
 /// The expansion of an event's metadata.
 pub(super) struct Metadata {
-    /// Constants that `bytes` refers to, and checks.
+    /// Checks, and the constants that `bytes` refers to.
     pub(super) items: TokenStream,
     /// An expression of type `&'static [u8]`.
     pub(super) bytes: TokenStream,
 }
 
-/// Metadata in the making.
+/// Metadata that is being assembled.
 #[derive(Default)]
 struct Writer {
     /// Finished pieces, each an expression of type `Piece`.
@@ -31,7 +31,7 @@ struct Writer {
     checks: TokenStream,
 }
 
-/// The metadata of an event with the name and tag of `event` and these fields.
+/// Generates the metadata of an event with the name and tag of `event` and these fields.
 pub(super) fn metadata<'a>(event: &Event, fields: impl IntoIterator<Item = &'a Field>) -> Metadata {
     let mut writer = Writer::default();
     match &event.tag {
@@ -70,7 +70,7 @@ impl Writer {
         }
     }
 
-    /// A type byte with its flags.
+    /// Adds a type byte with its flags.
     fn code(&mut self, code: &Code, type_name: &str, flags: u8, span: Span) {
         if let Code::Known(value) = code {
             self.bytes.push(value | flags);
@@ -105,7 +105,7 @@ impl Writer {
         self.piece(quote_spanned!(span=> ::wdk_etw::__private::Piece::Tag(#value)));
     }
 
-    /// Closes the bytes so far and adds a piece.
+    /// Ends the current run of bytes and adds a piece.
     fn piece(&mut self, piece: TokenStream) {
         self.flush();
         self.pieces.push(piece);
@@ -122,7 +122,7 @@ impl Writer {
     fn finish(mut self) -> Metadata {
         if self.pieces.is_empty() {
             let size = self.bytes.len() + size_of::<u16>();
-            // The model refuses metadata that is longer.
+            // The model rejects longer metadata.
             let size = u16::try_from(size).unwrap_or(u16::MAX);
             let mut blob = size.to_le_bytes().to_vec();
             blob.append(&mut self.bytes);

@@ -1,14 +1,15 @@
-//! Neighbouring fixed-size pieces as one value: tuples without padding, with a place for the length that follows them.
+//! Combines adjacent fixed-size pieces into one value: tuples without padding, with a place for the length of the data
+//! that follows them.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-/// How many values a tuple has at most; the last can be a tuple itself.
+/// Maximum number of values in a tuple. The last value can be another tuple.
 const WIDEST: usize = 8;
 
 /// One piece of a group.
 pub(super) struct Piece {
-    /// An expression that is known from the start.
+    /// An expression that can be evaluated at the start.
     pub(super) value: TokenStream,
     /// Its type.
     pub(super) kind: TokenStream,
@@ -18,7 +19,8 @@ pub(super) struct Piece {
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) pieces: Vec<Piece>,
-    /// An expression of type `u16`, behind the pieces: the length of what follows, known when that was prepared.
+    /// An expression of type `u16` that follows the pieces: the length of the data after the group. It can be evaluated
+    /// only after that data has been prepared.
     pub(super) count: Option<TokenStream>,
 }
 
@@ -44,7 +46,7 @@ impl Group {
         if self.count.is_some() { quote!(::wdk_etw::__private::Counted<#kinds>) } else { kinds }
     }
 
-    /// A descriptor for the group, of which `name` is a unique reference.
+    /// The descriptor of the group. `name` is a variable that holds a mutable reference to it.
     pub(super) fn descriptor(&self, name: &Ident) -> TokenStream {
         if let Some(count) = &self.count {
             quote!(#name.close(#count))
@@ -82,7 +84,7 @@ fn nest_kinds(pieces: &[Piece]) -> TokenStream {
     }
 }
 
-/// What goes into one tuple, and what into the tuple at its end.
+/// Splits the pieces into those of one tuple and those of the nested tuple at its end.
 fn split(pieces: &[Piece]) -> (&[Piece], &[Piece]) {
     if pieces.len() <= WIDEST { (pieces, &[]) } else { pieces.split_at(WIDEST - 1) }
 }

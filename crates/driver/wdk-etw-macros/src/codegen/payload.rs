@@ -1,7 +1,7 @@
-//! An event's payload: what the event's functions are given, and the descriptors they build from it.
+//! An event's payload: the parameters of the event's functions, and the descriptors that they build from them.
 //!
-//! Small values travel by value, larger ones by reference, slices as slices. Adjacent fixed-size pieces (scalars, counts,
-//! terminators) share a descriptor.
+//! Small values are passed by value, larger ones by reference, and slices as slices. Adjacent fixed-size pieces
+//! (scalars, counts, terminators) share a descriptor.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -14,29 +14,29 @@ use crate::model::{Cut, Field, Shape, ValueType};
 /// The expansion of an event's payload.
 #[derive(Default)]
 pub(super) struct Payload {
-    /// What the event's function is given.
+    /// The parameters of the event's function.
     pub(super) parameters: Vec<Parameter>,
-    /// Fixed-size values, each group with a descriptor.
+    /// Groups of fixed-size values. Each group has one descriptor.
     pub(super) groups: Vec<Group>,
     /// Statements that prepare slices.
     pub(super) statements: Vec<TokenStream>,
-    /// Expressions of type `EventDataDescriptor`; groups are variables of the names that [`group_name`] gives.
+    /// Expressions of type `EventDataDescriptor`. They refer to groups by the variables that [`group_name`] names.
     pub(super) descriptors: Vec<TokenStream>,
-    /// Pieces that wait to share a descriptor.
+    /// Pieces that have not been added to a group yet.
     open: Group,
 }
 
-/// A parameter of the event's function, and what the call gives it.
+/// A parameter of the event's function, and its argument.
 pub(super) struct Parameter {
-    /// The pattern: a name.
+    /// The parameter's name.
     pub(super) name: TokenStream,
     /// The type.
     pub(super) kind: TokenStream,
     /// The argument: the user's expression, converted.
     pub(super) argument: TokenStream,
-    /// Whether it is a slice: two registers, and of no use before its length is known.
+    /// Whether it is a slice. A slice takes two registers, and its length is needed before it can be used.
     pub(super) is_slice: bool,
-    /// How the library calls a slice that is counted; `None` for one that it has no word for.
+    /// The type in the library that describes how the slice is counted; `None` if there is none.
     pub(super) counted_as: Option<TokenStream>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn group_name(index: usize) -> Ident {
     format_ident!("group{index}", span = Span::mixed_site())
 }
 
-/// The payload of all fields.
+/// Generates the payload of all fields.
 pub(super) fn payload(fields: &[Field]) -> Payload {
     let mut payload = Payload::default();
     for (index, field) in fields.iter().enumerate() {
@@ -149,13 +149,13 @@ impl Payload {
         }
     }
 
-    /// A parameter of fixed size, passed by value.
+    /// Adds a parameter of fixed size that is passed by value.
     fn fixed(&mut self, name: &Ident, kind: TokenStream, argument: TokenStream) {
         self.open.pieces.push(Piece { value: quote!(#name), kind: kind.clone() });
         self.parameters.push(Parameter { name: quote!(#name), kind, argument, is_slice: false, counted_as: None });
     }
 
-    /// A parameter of fixed size that does not fit a register, passed by reference.
+    /// Adds a parameter of fixed size that does not fit in a register and is passed by reference.
     fn large(&mut self, name: &Ident, kind: &TokenStream, span: Span, value: &Expr) {
         let argument = quote_spanned!(span=> ::wdk_etw::__private::reference::<#kind>(#value));
         self.open.pieces.push(Piece { value: quote!(*#name), kind: kind.clone() });
@@ -168,7 +168,7 @@ impl Payload {
         });
     }
 
-    /// A piece that is the same each time.
+    /// Adds a piece with a constant value.
     fn constant(&mut self, value: TokenStream, kind: TokenStream) {
         self.open.pieces.push(Piece { value, kind });
     }
@@ -177,33 +177,33 @@ impl Payload {
         self.fixed(name, quote!(::core::primitive::i64), argument);
     }
 
-    /// A parameter that is a slice; whatever is `AsRef` of it is taken.
+    /// Adds a slice parameter. Accepts any value that implements `AsRef` for the slice.
     fn slice(&mut self, name: &Ident, element: &TokenStream, span: Span, value: &Expr) {
         let argument = quote_spanned!(span=> ::core::convert::AsRef::<[#element]>::as_ref(#value));
         let kind = quote!(&[#element]);
         self.parameters.push(Parameter { name: quote!(#name), kind, argument, is_slice: true, counted_as: None });
     }
 
-    /// The library's word for how the last parameter is counted.
+    /// Sets how the last parameter is counted.
     fn named(&mut self, word: TokenStream) {
         if let Some(parameter) = self.parameters.last_mut() {
             parameter.counted_as = Some(word);
         }
     }
 
-    /// A length and the elements of a slice.
+    /// Adds the length and the elements of a slice.
     fn counted(&mut self, name: &Ident, count: TokenStream) {
         self.open.count = Some(count);
         self.bytes(name);
     }
 
-    /// A descriptor for the elements of a slice.
+    /// Adds a descriptor for the elements of a slice.
     fn bytes(&mut self, name: &Ident) {
         self.close();
         self.descriptors.push(quote!(::wdk_etw::__private::slice_descriptor(#name)));
     }
 
-    /// A descriptor for the waiting fixed-size pieces.
+    /// Adds a descriptor for the open fixed-size pieces.
     fn close(&mut self) {
         let group = core::mem::take(&mut self.open);
         if !group.is_empty() {
@@ -214,7 +214,7 @@ impl Payload {
     }
 }
 
-/// A `SystemTime` as FILETIME. The type is named only here, so that only users of the field need `std`.
+/// Converts a `SystemTime` to a FILETIME. Only this expansion names the type, so only users of the field need `std`.
 fn system_time(span: Span, value: &Expr) -> TokenStream {
     quote_spanned! {span=>
         match ::std::time::SystemTime::duration_since(#value, ::std::time::SystemTime::UNIX_EPOCH) {

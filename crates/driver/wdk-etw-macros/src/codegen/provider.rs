@@ -7,7 +7,7 @@ use quote::{quote, quote_spanned};
 use super::at;
 use crate::model::{Mode, Provider, SetInformation};
 
-/// A static provider.
+/// Generates a static provider.
 pub(crate) fn define_provider(provider: &Provider) -> TokenStream {
     let Provider { attributes, visibility, symbol, .. } = provider;
     let id = guid(&provider.id);
@@ -17,7 +17,7 @@ pub(crate) fn define_provider(provider: &Provider) -> TokenStream {
         Mode::Kernel => (quote!(::wdk_etw::Kernel), "kernel"),
         Mode::User => (quote!(::wdk_etw::User), "user"),
     };
-    // A provider that others can see shows its id in the documentation.
+    // A provider without a doc comment gets one that shows its id.
     let documented = attributes.iter().any(|attribute| attribute.path().is_ident("doc"));
     let text = format!("An ETW provider ({summary} mode), id `{}`.", provider.id);
     let doc = if documented { TokenStream::new() } else { quote!(#[doc = #text]) };
@@ -29,7 +29,7 @@ pub(crate) fn define_provider(provider: &Provider) -> TokenStream {
     }
 }
 
-/// A provider that stands in for one with errors, so that its uses give no further errors.
+/// Generates a provider in place of one with errors, so that its uses cause no further errors.
 pub(crate) fn placeholder(provider: &Provider) -> TokenStream {
     let Provider { visibility, symbol, mode, .. } = provider;
     let mode = match mode {

@@ -6,7 +6,7 @@ use quote::quote_spanned;
 use super::at;
 use crate::model::{Named, Vocabulary};
 
-/// An expression of the type that `vocabulary` names, or `default` where the user gave nothing.
+/// An expression of the type that `vocabulary` names, with the value `default` if the user gave none.
 pub(super) fn named(value: Option<&(Span, Named)>, vocabulary: &Vocabulary, default: u8) -> TokenStream {
     match value {
         Some((span, value)) => typed(value, vocabulary.type_name, *span),

@@ -1,12 +1,14 @@
 //! The functions that write an enabled event.
 //!
-//! A call site is left with the test and a jump, so the functions take what a caller is likely to have in registers, in the
-//! order of the fields. What depends on the event is its address; the rest is the same for all events with fields of the
-//! same types, and the optimiser keeps it once. There are two ways to bring them together:
+//! A call site contains only the test and a jump. Therefore the functions take what a caller is likely to have in
+//! registers, in the order of the fields. Only the event's address depends on the event. The rest is the same for all
+//! events whose fields have the same types, and the optimiser merges such functions. There are two ways to combine both
+//! parts:
 //!
-//! - Where there is a register left, one function takes the fields and then the event.
-//! - Otherwise the event has a function of its own, which puts the fixed-size fields into a frame and calls the shared
-//!   function. `wdk-etw/src/event/frame.rs` draws the frame and says why the shared function has the arguments it has.
+//! - If a register is left, one function takes the fields and then the event.
+//! - Otherwise the event has its own function, which puts the fixed-size fields into a frame and calls the shared
+//!   function. `wdk-etw/src/event/frame.rs` shows the layout of the frame and explains the arguments of the shared
+//!   function.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -16,13 +18,13 @@ use super::packing::Group;
 use super::payload::{Parameter, Payload, group_name, payload};
 use crate::model::Field;
 
-/// How many arguments are passed in registers on x64.
+/// The number of arguments that are passed in registers on x64.
 const REGISTERS: usize = 4;
 
-/// How many parameters a function has before Clippy complains of their number.
+/// The number of parameters that Clippy accepts without a warning.
 const LINTED_PARAMETERS: usize = 7;
 
-/// The descriptors of traits and metadata.
+/// The number of descriptors for traits and metadata.
 const METADATA_DESCRIPTORS: usize = 2;
 
 /// The functions of an event, and their call.
@@ -56,7 +58,7 @@ impl Names {
     }
 }
 
-/// A parameter of a function and the argument that it is given.
+/// A parameter of a function, and its argument.
 struct Passed {
     name: TokenStream,
     kind: TokenStream,
@@ -68,13 +70,13 @@ impl Passed {
         Self { name: name.clone(), kind, argument }
     }
 
-    /// Handed on under its own name.
+    /// A parameter whose argument has the same name.
     fn on(name: &TokenStream, kind: TokenStream) -> Self {
         Self::new(name, kind, name.clone())
     }
 }
 
-/// The functions for these fields; `provider` and the event's static are in scope where they are called.
+/// Generates the functions for these fields. `provider` and the event's static must be in scope at the call.
 pub(super) fn writer(fields: &[Field], ids: Ids) -> Writer {
     let payload = payload(fields);
     let registers: usize = payload.parameters.iter().map(|parameter| 1 + usize::from(parameter.is_slice)).sum();
@@ -91,7 +93,7 @@ pub(super) fn writer(fields: &[Field], ids: Ids) -> Writer {
     }
 }
 
-/// The call of a library function that writes such a payload, if there is one.
+/// The call of the library function that writes such a payload, or `None` if there is none.
 fn from_library(payload: &Payload) -> Option<TokenStream> {
     let provider = Names::new().provider;
     let [group] = payload.groups.as_slice() else {
@@ -109,19 +111,19 @@ fn from_library(payload: &Payload) -> Option<TokenStream> {
     }
 }
 
-/// A function of the event that leaves the rest to the library.
+/// A function of the event's own that calls the library.
 fn own_part(payload: Payload, body: &TokenStream) -> Writer {
     let passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
     written(&passed, body)
 }
 
-/// One function, of fields and event.
+/// One function that takes the fields and the event.
 fn shared_whole(payload: Payload) -> Writer {
     let names = Names::new();
     let Names { event, frame, table, .. } = &names;
     let ids = quote!(::wdk_etw::__private::Ids::NONE);
     let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::CountArg::known()));
-    // Without fields there is little to share: less than passing the event costs.
+    // Without fields, sharing would save less than passing the event costs.
     let is_shared = !payload.parameters.is_empty();
     let own_event = (!is_shared).then(|| quote!(let #event = __WDK_ETW_EVENT.opaque();));
     let enter = enter(&payload.groups, payload.descriptors.len(), &quote!(|#frame, #table| { #own_event #body }));
@@ -132,7 +134,7 @@ fn shared_whole(payload: Payload) -> Writer {
     written(&passed, &enter)
 }
 
-/// A function of the event, and one that is shared.
+/// A function of the event's own that calls a shared function.
 fn shared_part(payload: Payload, ids: Ids) -> Writer {
     let names = Names::new();
     let Names { provider, frame, table, activity, related, .. } = &names;
@@ -179,8 +181,8 @@ fn written(passed: &[Passed], body: &TokenStream) -> Writer {
     Writer { functions, call: quote!(__wdk_etw_write(#provider, #arguments)) }
 }
 
-/// The function that writes a scope's stop event with these fields, and its call. Stops are not shared: their metadata is
-/// put together in the function, from that of the scope's event and that of the fields.
+/// The function that writes a scope's stop event with these fields, and its call. Stop events share no functions: the
+/// function assembles their metadata from that of the scope's event and that of the fields.
 pub(super) fn stop_writer(fields: &[Field]) -> Writer {
     let payload = payload(fields);
     let names = Names::new();
@@ -234,8 +236,9 @@ pub(super) fn stop_writer(fields: &[Field]) -> Writer {
     Writer { functions, call: quote!(__wdk_etw_write(#scope, #arguments)) }
 }
 
-/// What a shared function is given beside the provider, which is a constant of each and not passed: frame, event, two
-/// registers, the number of descriptors, the table, and the rest on the stack.
+/// The parameters of a shared function, without the provider. The provider is a constant in each function, so the
+/// optimiser does not pass it. In order: frame, event, two registers (a slice or the ids), the number of descriptors,
+/// the table, and the rest on the stack.
 struct Shared {
     parameters: Vec<Passed>,
     /// An expression of type `Ids`.
@@ -261,14 +264,14 @@ impl Shared {
         let first = slices.next();
         match first {
             Some(slice) => parameters.push(Passed::on(&slice.name, slice.kind.clone())),
-            // Nothing needs the two registers, so they hold what the system wants in them.
+            // No slice needs the two registers, so they hold the ids, which the system expects there.
             None => parameters.extend([given(activity, &ids.activity), given(related, &ids.related)]),
         }
         let count_type = quote!(::wdk_etw::__private::CountArg<#descriptors>);
         parameters.push(Passed::new(count, count_type, quote!(::wdk_etw::__private::CountArg::passed())));
         parameters.push(Passed::on(table, quote!(::wdk_etw::__private::TableArg<'wdk_etw>)));
         parameters.extend(slices.map(|slice| Passed::on(&slice.name, slice.kind.clone())));
-        // The registers are taken: only ids that there are come behind the slices.
+        // The registers are in use. Ids follow the slices, and only if the event has them.
         let mut behind = |name: &TokenStream, id: &Option<TokenStream>| {
             if first.is_none() {
                 name.clone()
@@ -295,24 +298,24 @@ fn event_type() -> TokenStream {
     quote!(&'static ::wdk_etw::__private::Event)
 }
 
-/// Parameters, arguments, and the attribute that many of them need.
+/// The list of parameters, the list of arguments, and an attribute if there are many of them.
 fn lists(passed: &[Passed]) -> (TokenStream, TokenStream, Option<TokenStream>) {
     let (names, kinds) = (passed.iter().map(|each| &each.name), passed.iter().map(|each| &each.kind));
     let arguments = passed.iter().map(|each| &each.argument);
-    // The provider is one more.
+    // The provider is an additional parameter.
     let lint = (passed.len() >= LINTED_PARAMETERS)
         .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "one for each field")]));
     (quote!(#(#names: #kinds),*), quote!(#(#arguments),*), lint)
 }
 
-/// A frame with the groups' values, entered with `send`.
+/// An expression that creates a frame with the values of the groups and calls `send` with it.
 fn enter(groups: &[Group], descriptors: usize, send: &TokenStream) -> TokenStream {
     let values = groups.iter().map(Group::value);
     let count = METADATA_DESCRIPTORS + descriptors;
     quote!(::wdk_etw::__private::Frame::<_, #count>::enter((#(#values,)*), #send))
 }
 
-/// The expression that fills a frame and writes the event.
+/// The expression that fills in a frame and writes the event.
 fn body(payload: &Payload, names: &Names, ids: &TokenStream, count: &TokenStream) -> TokenStream {
     let Names { provider, event, frame, table, .. } = names;
     let groups = (0..payload.groups.len()).map(group_name);

@@ -1,4 +1,4 @@
-//! One checked event: its options, its fields, and the limits over all of them.
+//! A checked event: its options and fields, and the limits that apply to them together.
 
 use proc_macro2::Span;
 use syn::{Expr, LitStr};
@@ -13,30 +13,30 @@ use super::table::{FieldType, Shape};
 use crate::errors::Errors;
 use crate::parse::{EventSyntax, Item};
 
-/// What an event is written for.
+/// The macro that an event belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EventKind {
     /// `write_event!`.
     Single,
-    /// `start_activity!`: opcode and activity id belong to the macro.
+    /// `start_activity!`: the macro sets opcode and activity id.
     Activity,
-    /// `stop_activity!`: fields only, everything else is that of the start.
+    /// `stop_activity!`: has only fields; everything else comes from the start event.
     Stop,
 }
 
 /// A checked event.
 pub(crate) struct Event {
-    /// The path of the provider; for `stop_activity!` the scope.
+    /// The path of the provider, or the scope for `stop_activity!`.
     pub(crate) provider: Expr,
-    /// The event's name; empty for `stop_activity!`, whose scope knows it.
+    /// The event's name. Empty for `stop_activity!`, because the scope has it.
     pub(crate) name: LitStr,
-    /// `level(…)`, with the option's place.
+    /// `level(…)`, with the option's span.
     pub(crate) level: Option<(Span, Named)>,
-    /// Every `keyword(…)`, with the option's place.
+    /// Every `keyword(…)`, with the option's span.
     pub(crate) keywords: Vec<(Span, Expr)>,
-    /// `opcode(…)`, with the option's place.
+    /// `opcode(…)`, with the option's span.
     pub(crate) opcode: Option<(Span, Named)>,
-    /// `channel(…)`, with the option's place.
+    /// `channel(…)`, with the option's span.
     pub(crate) channel: Option<(Span, Named)>,
     /// `task(…)`.
     pub(crate) task: Option<Expr>,
@@ -44,13 +44,13 @@ pub(crate) struct Event {
     pub(crate) id_version: Option<(Expr, Expr)>,
     /// `tag(…)`.
     pub(crate) tag: Option<Tag>,
-    /// `activity_id(…)`, with the option's place.
+    /// `activity_id(…)`, with the option's span.
     pub(crate) activity_id: Option<(Span, Expr)>,
-    /// `related_id(…)`, with the option's place.
+    /// `related_id(…)`, with the option's span.
     pub(crate) related_id: Option<(Span, Expr)>,
-    /// `result(…)`: the field of the stop event that the scope carries.
+    /// `result(…)`: the field of the stop event whose value the scope stores.
     pub(crate) result: Option<ResultField>,
-    /// The fields, flat.
+    /// The fields, in a flat list.
     pub(crate) fields: Vec<Field>,
     /// `debug()`.
     pub(crate) debug: bool,
@@ -60,11 +60,11 @@ pub(crate) struct Event {
 const OPTIONS: [&str; 10] =
     ["level", "keyword", "opcode", "task", "channel", "id_version", "tag", "activity_id", "related_id", "debug"];
 
-/// The option that `start_activity!` has beside them.
+/// The additional option of `start_activity!`.
 const RESULT_OPTION: &str = "result";
 
 impl Event {
-    /// Checks what was parsed; everything wrong goes to `errors`.
+    /// Checks the parsed input. Reports everything that is wrong to `errors`.
     pub(crate) fn check(syntax: EventSyntax, kind: EventKind, errors: &mut Errors) -> Self {
         reject_nul(&syntax.name, errors);
         let mut event = Self {
@@ -101,7 +101,7 @@ impl Event {
         event
     }
 
-    /// The stop event's name and result must leave room for what `stop_activity!` adds.
+    /// Checks that the name and the result of the stop event leave room for what `stop_activity!` adds.
     fn check_stop(&self, errors: &mut Errors) {
         let result = self.result.as_ref().and_then(|result| result.field.meta.as_ref()).map_or(0, FieldMeta::min_size);
         if limits::LONGEST_TAG + self.name.value().len() + 1 + result > limits::ACTIVITY_BYTES {
@@ -132,7 +132,7 @@ impl Event {
         }
     }
 
-    /// Reads the fields of a struct; returns how many there are at its own level.
+    /// Reads the fields of a struct. Returns the number of its direct fields.
     fn struct_fields(&mut self, items: Vec<Item>, totals: &mut Totals, errors: &mut Errors) -> u8 {
         let mut count = Budget::new(0, limits::STRUCT_FIELDS, "a struct has at most 127 fields");
         for item in items {
@@ -213,7 +213,7 @@ impl Event {
         args.finish(errors);
     }
 
-    /// Whether an option that may stand once was given already.
+    /// Returns whether an option that is allowed only once has been given already.
     fn is_set(&self, name: &str) -> bool {
         match name {
             "level" => self.level.is_some(),
@@ -230,7 +230,7 @@ impl Event {
     }
 }
 
-/// The message for an option that this macro does not take.
+/// The message for an option that this macro does not accept.
 fn misplaced(name: &str, kind: EventKind) -> Option<String> {
     match (kind, name) {
         (EventKind::Activity, "opcode" | "activity_id") => {
@@ -268,7 +268,7 @@ struct Totals {
     metadata: Budget,
     fields: Budget,
     descriptors: Budget,
-    /// Whether the last descriptor takes further fixed-size values.
+    /// Whether further fixed-size values can share the last descriptor.
     open: bool,
 }
 

@@ -12,32 +12,32 @@ use super::table::{Encoding, FieldType, Shape};
 use crate::errors::Errors;
 use crate::parse::{Arg, Item, Words, call};
 
-/// A field of the event, in the order of the metadata; the fields of a struct follow it.
+/// A field of the event, in the order of the metadata. The fields of a struct follow the struct.
 pub(crate) struct Field {
-    /// The field type's word; errors about the value point here.
+    /// The span of the field type. Errors about the value point here.
     pub(crate) span: Span,
-    /// How the value becomes payload.
+    /// How the value is written to the payload.
     pub(crate) shape: Shape,
     /// Name and types; `None` for `raw_data`.
     pub(crate) meta: Option<FieldMeta>,
-    /// The value, where the shape has one.
+    /// The value, if the shape has one.
     pub(crate) value: Option<Expr>,
 }
 
-/// What the metadata says about a field.
+/// The metadata of a field.
 pub(crate) struct FieldMeta {
     /// The field's name.
     pub(crate) name: String,
     /// The encoding byte without flags.
     pub(crate) in_type: Code,
-    /// The format byte (or a struct's field count) without flags; `None` if it can be left out.
+    /// The format byte (or a struct's field count) without flags; `None` if it can be omitted.
     pub(crate) out_type: Option<Code>,
     /// The tag, if one is given.
     pub(crate) tag: Option<Tag>,
 }
 
 impl FieldMeta {
-    /// The least number of bytes in the metadata; exact where nothing depends on a constant expression.
+    /// Returns the minimum number of metadata bytes. It is exact unless something depends on a constant expression.
     pub(crate) fn min_size(&self) -> usize {
         let name = self.name.len() + 1;
         let tag = self.tag.as_ref().map_or(0, Tag::min_size);
@@ -47,7 +47,7 @@ impl FieldMeta {
 }
 
 impl Tag {
-    /// The least number of bytes that this tag takes.
+    /// Returns the minimum number of bytes that this tag takes.
     pub(crate) fn min_size(&self) -> usize {
         match self {
             Self::Known(tag) => etw_types::tracelogging::tag_len(*tag),
@@ -56,15 +56,15 @@ impl Tag {
     }
 }
 
-/// A field as read, with the items of its braces if it is a struct.
+/// A field, and the items in its braces if it is a struct.
 pub(crate) struct ReadField {
     /// The field itself.
     pub(crate) field: Field,
-    /// The struct's fields, still to be read.
+    /// The struct's fields, which have not been read yet.
     pub(crate) nested: Option<Vec<Item>>,
 }
 
-/// Reads the arguments of a field of type `kind`; `None` after an error that leaves nothing to go on.
+/// Reads the arguments of a field of type `kind`. Returns `None` after an error that leaves nothing to check.
 pub(crate) fn read(item: Item, kind: FieldType, errors: &mut Errors) -> Option<ReadField> {
     let span = item.span();
     let mut args = Args::of(item);
@@ -96,7 +96,7 @@ pub(crate) fn read(item: Item, kind: FieldType, errors: &mut Errors) -> Option<R
     Some(ReadField { field, nested })
 }
 
-/// The encoding: from the table, or from the arguments of a raw field.
+/// Returns the encoding, from the table or from the arguments of a raw field.
 fn in_type(kind: FieldType, args: &mut Args, errors: &mut Errors) -> Option<Code> {
     match kind.encoding {
         Encoding::Fixed(value) => Some(Code::Known(value)),
@@ -109,7 +109,7 @@ fn in_type(kind: FieldType, args: &mut Args, errors: &mut Errors) -> Option<Code
     }
 }
 
-/// The format before any `format(…)`: the table's, or the field count of a raw struct.
+/// Returns the format without regard to `format(…)`: from the table, or the field count of a raw struct.
 fn out_type(kind: FieldType, args: &mut Args, errors: &mut Errors) -> Option<Code> {
     if !matches!(kind.shape, Shape::RawStruct(_)) {
         return (kind.out_type != 0).then_some(Code::Known(kind.out_type));
@@ -127,7 +127,7 @@ fn out_type(kind: FieldType, args: &mut Args, errors: &mut Errors) -> Option<Cod
     }
 }
 
-/// Reads `tag(…)`, `format(…)` and the braces of a struct, in any order but with the braces last.
+/// Reads `tag(…)`, `format(…)` and the braces of a struct. Their order is free, except that the braces come last.
 fn options(
     kind: FieldType,
     args: &mut Args,
@@ -187,7 +187,7 @@ fn options(
     nested
 }
 
-/// Reads a format; it has 7 bits, because the eighth says that a tag follows.
+/// Reads a format. It has 7 bits, because the eighth says that a tag follows.
 fn format_code(value: Expr, errors: &mut Errors) -> Code {
     let span = value.span();
     let code = named(value, &OUT_TYPE, errors);

@@ -1,7 +1,7 @@
-//! The checked model: what a macro call means, with every rule and limit already applied.
+//! The checked model: what a macro call means, after every rule and limit has been checked.
 //!
-//! Owns the table of field types, the names of ETW's values, and all limits. It produces no tokens of its own: what it
-//! hands to the code generator is data and the user's expressions.
+//! This module defines the table of field types, the names of ETW's values, and all limits. It creates no tokens: it
+//! passes data and the user's expressions to the code generator.
 
 mod event;
 mod field;

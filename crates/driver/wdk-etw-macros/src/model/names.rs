@@ -1,22 +1,22 @@
-//! The names that may stand unqualified in `level(…)`, `opcode(…)`, `channel(…)`, `format(…)` and raw fields.
+//! The names that can be used without a path in `level(…)`, `opcode(…)`, `channel(…)`, `format(…)` and raw fields.
 
 use etw_types::{Channel, InType, Level, Opcode, OutType};
 
-/// The bare names of one kind of value.
+/// The names of one type of value.
 pub(crate) struct Vocabulary {
     /// The type in `wdk_etw`, for example `Level`.
     pub(crate) type_name: &'static str,
-    /// Each name with its value; `None` where the value depends on the target's pointer size.
+    /// Each name with its value; `None` if the value depends on the target's pointer size.
     pub(crate) names: &'static [(&'static str, Option<u8>)],
 }
 
 impl Vocabulary {
-    /// The entry called `name`.
+    /// Finds the entry called `name`.
     pub(crate) fn find(&self, name: &str) -> Option<(&'static str, Option<u8>)> {
         self.names.iter().copied().find(|(known, _)| *known == name)
     }
 
-    /// The names as a list for messages: `` `A`, `B`, … ``.
+    /// Returns the names as a list for messages: `` `A`, `B`, … ``.
     pub(crate) fn list(&self) -> String {
         let quoted: Vec<String> = self.names.iter().map(|(name, _)| format!("`{name}`")).collect();
         quoted.join(", ")
@@ -38,12 +38,12 @@ macro_rules! vocabulary {
 }
 
 vocabulary! {
-    /// Severities.
+    /// Levels.
     LEVEL: Level { LogAlways, Critical, Error, Warning, Informational, Verbose }
 }
 
 vocabulary! {
-    /// Meanings within an activity.
+    /// Opcodes.
     OPCODE: Opcode {
         Info, Start, Stop, DC_Start, DC_Stop, Extension, Reply, Resume, Suspend, Send, Receive, ActivityStart,
         ActivityStop, CollectionStart, CollectionStop,
@@ -51,7 +51,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Where an event is addressed to.
+    /// Channels.
     CHANNEL: Channel { TraceClassic, TraceLogging, ProviderMetadata }
 }
 
@@ -65,7 +65,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How a field is shown.
+    /// How a field is displayed.
     OUT_TYPE: OutType {
         Default, NoPrint, String, Boolean, Hex, Pid, Tid, Port, IPv4, IPv6, SocketAddress, Xml, Json, Win32Error,
         NtStatus, HResult, DateTime, Signed, Unsigned, DateTimeCultureInsensitive, Utf8, Pkcs7WithTypeInfo,

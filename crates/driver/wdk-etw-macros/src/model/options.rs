@@ -1,6 +1,7 @@
-//! Reading the arguments of one item: positional values, names of ETW values, tags.
+//! Reads the arguments of one item: positional values, names of ETW values, tags.
 //!
-//! Owns the messages for what is missing or too much. It knows the grammar of arguments, not the options.
+//! This module has the messages for missing and unexpected arguments. It knows the grammar of arguments, but not the
+//! options.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -12,10 +13,10 @@ use super::suggest::nearest;
 use crate::errors::Errors;
 use crate::parse::{Arg, Item, Words, plain, string};
 
-/// A value that may be given by a bare name, by a number, or by any constant expression.
+/// A value that can be given by a name, by a number, or by any constant expression.
 #[derive(Clone)]
 pub(crate) enum Named {
-    /// Known here: a bare name or an integer literal.
+    /// A name or an integer literal, whose value is known here.
     Known(u8),
     /// A constant of `InType` that depends on the target's pointer size.
     Sized(&'static str),
@@ -25,16 +26,16 @@ pub(crate) enum Named {
     Value(Expr),
 }
 
-/// A tag: known here, or a constant expression.
+/// A tag: a literal, or a constant expression.
 #[derive(Clone)]
 pub(crate) enum Tag {
-    /// An integer literal that fits.
+    /// An integer literal within the limit.
     Known(u32),
-    /// Checked when the constant is evaluated.
+    /// An expression, which is checked when the constant is evaluated.
     Value(Span, Expr),
 }
 
-/// The arguments of one item, taken from the front.
+/// The arguments of one item, read from the front.
 pub(crate) struct Args {
     owner: String,
     span: Span,
@@ -42,33 +43,33 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// All arguments of `item`.
+    /// Takes all arguments of `item`.
     pub(crate) fn of(item: Item) -> Self {
         Self { owner: item.name.to_string(), span: item.name.span(), rest: item.args.into_iter() }
     }
 
-    /// The arguments of a nested option, such as `tag(…)` in a field.
+    /// Takes the arguments of a nested option, such as `tag(…)` in a field.
     pub(crate) fn nested(owner: String, span: Span, values: impl IntoIterator<Item = Expr>) -> Self {
         let rest: Vec<Arg> = values.into_iter().map(Arg::Value).collect();
         Self { owner, span, rest: rest.into_iter() }
     }
 
-    /// Where the item is.
+    /// Returns the span of the item.
     pub(crate) fn span(&self) -> Span {
         self.span
     }
 
-    /// Whether all arguments were taken.
+    /// Returns whether all arguments have been read.
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.as_slice().is_empty()
     }
 
-    /// The next argument of any kind.
+    /// Returns the next argument of any kind.
     pub(crate) fn next(&mut self) -> Option<Arg> {
         self.rest.next()
     }
 
-    /// The next argument as an expression; reports if there is none.
+    /// Returns the next argument as an expression. Reports an error if there is none.
     pub(crate) fn value(&mut self, expected: &str, errors: &mut Errors) -> Option<Expr> {
         match self.rest.next() {
             Some(Arg::Value(value)) => Some(value),
@@ -83,7 +84,7 @@ impl Args {
         }
     }
 
-    /// The next argument as a string literal without NUL.
+    /// Returns the next argument as a string literal. Reports an error if it contains a NUL.
     pub(crate) fn name(&mut self, expected: &str, errors: &mut Errors) -> Option<LitStr> {
         let value = self.value(expected, errors)?;
         let Some(text) = string(&value).cloned() else {
@@ -94,7 +95,7 @@ impl Args {
         Some(text)
     }
 
-    /// Reports whatever is left.
+    /// Reports an error if arguments are left.
     pub(crate) fn finish(mut self, errors: &mut Errors) {
         if let Some(arg) = self.rest.next() {
             let span = match arg {
@@ -121,7 +122,8 @@ pub(crate) fn named(expr: Expr, vocabulary: &Vocabulary, errors: &mut Errors) ->
             if let Some((known, value)) = vocabulary.find(&text) {
                 return value.map_or(Named::Sized(known), Named::Known);
             }
-            // A bare name may be a constant of the user's. One that nearly is a known name is a slip.
+            // A plain name may be one of the user's constants. If it is similar to a known name, it is probably a
+            // typing error.
             let is_constant = text.len() > 3 && !text.contains(|c: char| c.is_lowercase());
             if !is_constant && let Some(near) = nearest(&text, vocabulary.names.iter().map(|(known, _)| *known)) {
                 let type_name = vocabulary.type_name;
@@ -146,7 +148,7 @@ pub(crate) fn named(expr: Expr, vocabulary: &Vocabulary, errors: &mut Errors) ->
     }
 }
 
-/// Reads a tag from `expr`; `span` is where the tag's option stands.
+/// Reads a tag from `expr`. `span` is the span of the tag's option.
 pub(crate) fn tag(expr: Expr, span: Span, errors: &mut Errors) -> Tag {
     let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = plain(&expr) else {
         return Tag::Value(span, expr);

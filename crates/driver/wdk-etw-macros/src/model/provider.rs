@@ -1,4 +1,4 @@
-//! One checked provider: its id, its traits blob and how it sets information.
+//! A checked provider: its id, its traits blob and how it sets information.
 
 use etw_types::Guid;
 use etw_types::traits::{TraitsBuilder, TraitsError};
@@ -14,18 +14,18 @@ use crate::parse::{Item, ProviderSyntax, Words, plain};
 /// Kernel or user mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Mode {
-    /// Routines of ntoskrnl, NTSTATUS.
+    /// The functions of ntoskrnl, which return an NTSTATUS.
     #[default]
     Kernel,
-    /// Routines of advapi32, HRESULT.
+    /// The functions of advapi32. The status is an HRESULT.
     User,
 }
 
-/// How the provider reaches `EtwSetInformation`.
+/// How the provider calls `EtwSetInformation`.
 pub(crate) enum SetInformation {
     /// A choice by name: `Off`, `Direct` or `Lookup`.
     Chosen(&'static str),
-    /// By the version of Windows the driver is built for.
+    /// Determined by the Windows version that the driver is built for.
     ByVersion(Span, Expr),
 }
 
@@ -49,14 +49,14 @@ pub(crate) struct Provider {
     pub(crate) debug: bool,
 }
 
-/// The options, in the order of the documentation; the spellings without underscore are synonyms.
+/// The options, in the order of the documentation. The spellings without an underscore are synonyms.
 const OPTIONS: [&str; 9] =
     ["id", "group_id", "group_name", "decode_id", "custom_trait", "mode", "set_information", "target_version", "debug"];
 
 const MODES: [&str; 2] = ["Kernel", "User"];
 const SET_INFORMATION: [&str; 3] = ["Off", "Direct", "Lookup"];
 
-/// What the options say, before defaults.
+/// The values of the options, before defaults are applied.
 #[derive(Default)]
 struct Options {
     id: Option<Guid>,
@@ -71,7 +71,7 @@ struct Options {
 }
 
 impl Provider {
-    /// Checks what was parsed; everything wrong goes to `errors`.
+    /// Checks the parsed input. Reports everything that is wrong to `errors`.
     pub(crate) fn check(syntax: ProviderSyntax, errors: &mut Errors) -> Self {
         let mut options = Options::default();
         for item in syntax.items {
@@ -146,7 +146,7 @@ impl Options {
         args.finish(errors);
     }
 
-    /// Whether an option that may stand once was given already.
+    /// Returns whether an option that is allowed only once has been given already.
     fn is_set(&self, name: &str) -> bool {
         match name {
             "id" => self.id.is_some(),
@@ -161,7 +161,7 @@ impl Options {
     }
 }
 
-/// Reads a GUID in a string literal: 8-4-4-4-12 digits, or 32 digits, in braces or not.
+/// Reads a GUID from a string literal: 8-4-4-4-12 digits or 32 digits, with or without braces.
 fn guid(args: &mut Args, errors: &mut Errors) -> Option<Guid> {
     let text =
         args.name("a GUID as a string literal, for example `\"20cf46dd-3b90-476c-94e9-4e74bbc30e31\"`", errors)?;
@@ -178,7 +178,7 @@ fn guid(args: &mut Args, errors: &mut Errors) -> Option<Guid> {
     None
 }
 
-/// Checks a group name, which only other platforms use.
+/// Checks a group name, which is used only on other platforms.
 fn group_name(args: &mut Args, errors: &mut Errors) -> bool {
     let Some(text) = args.name("a name as a string literal, for example `\"mygroup\"`", errors) else {
         return true;
@@ -213,7 +213,7 @@ fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u
     Some((span, number?, bytes))
 }
 
-/// Reads one of a few bare names.
+/// Reads one of a fixed set of names.
 fn choice(args: &mut Args, names: &[&'static str], errors: &mut Errors) -> Option<&'static str> {
     let list = format!("`{}`", names.join("`, `"));
     let value = args.value(&format!("one of {list}"), errors)?;
@@ -226,7 +226,7 @@ fn choice(args: &mut Args, names: &[&'static str], errors: &mut Errors) -> Optio
     None
 }
 
-/// The traits blob; one that is too large is reported at what makes it so.
+/// Encodes the traits blob. If it is too large, reports an error at the custom trait or name that causes it.
 fn encode_traits(name: &str, name_span: Span, options: &Options, errors: &mut Errors) -> Vec<u8> {
     let custom: Vec<(u8, &[u8])> = options.custom.iter().map(|(_, kind, data)| (*kind, data.as_slice())).collect();
     let mut builder = TraitsBuilder::new(name).with_custom(&custom);
@@ -238,7 +238,7 @@ fn encode_traits(name: &str, name_span: Span, options: &Options, errors: &mut Er
     }
     let mut blob = vec![0; builder.encoded_len().unwrap_or(0)];
     match builder.encode_into(&mut blob) {
-        // A NUL in the name was reported where the name was read.
+        // A NUL in the name has already been reported.
         Ok(()) | Err(TraitsError::NulInName) => {}
         Err(error) => {
             let name_fits = TraitsBuilder::new(name).encoded_len().is_ok();

@@ -1,4 +1,4 @@
-//! The result that an activity's scope carries: one fixed-size field of its stop event.
+//! The result that an activity's scope stores: one fixed-size field of its stop event.
 
 use syn::Expr;
 use syn::spanned::Spanned;
@@ -9,10 +9,10 @@ use super::table::{Encoding, FieldType};
 use crate::errors::Errors;
 use crate::parse::{call, string};
 
-/// What `result` takes.
+/// The argument that `result` takes, for messages.
 pub(super) const RESULT: &str = "a field without its value, for example `result(ntstatus(\"Status\"))`";
 
-/// Field types whose value a scope can carry, and the type of that value in `wdk_etw` or `core::primitive`.
+/// The field types whose value a scope can store, each with the type of that value.
 const TYPES: [(&str, ResultType); 4] = [
     ("ntstatus", ResultType::NtStatus),
     ("hresult", ResultType::HResult),

@@ -1,6 +1,6 @@
 //! "Did you mean …?": the nearest of a set of names.
 
-/// The candidate nearest to `wrong`, if it is near enough to be a likely slip.
+/// Returns the candidate nearest to `wrong` if it is near enough for a likely typing error.
 pub(crate) fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = match wrong.chars().count() {
         0..=3 => 1,
@@ -15,7 +15,7 @@ pub(crate) fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a 
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance in which swapping two neighbours is one edit, as in most typing slips.
+/// Returns the edit distance. Swapping two adjacent characters counts as one edit, as it is a common typing error.
 #[expect(clippy::indexing_slicing, reason = "a row is one longer than `right`, and both enumerations end before it")]
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();

@@ -1,25 +1,25 @@
-//! The table of field types: what value each takes, how it is encoded, and how it is shown.
+//! The table of field types: the value that each takes, its encoding and its format.
 //!
-//! A `_slice` variant exists for every scalar of the table that is marked so; it is derived, not listed.
+//! Scalars that are marked so also have a `_slice` variant. It is derived and not listed.
 
 use etw_types::{InType, OutType};
 
 /// A row of the table.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldType {
-    /// The word that stands before the parenthesis.
+    /// The word before the parenthesis.
     pub(crate) name: &'static str,
-    /// How the value becomes payload.
+    /// How the value is written to the payload.
     pub(crate) shape: Shape,
     /// The encoding in the metadata.
     pub(crate) encoding: Encoding,
-    /// The default format, 0 for none.
+    /// The default format. 0 means none.
     pub(crate) out_type: u8,
     /// Whether `NAME_slice` exists.
     has_slice: bool,
 }
 
-/// How a field's value becomes payload.
+/// How a field's value is written to the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     /// One fixed-size value.
@@ -34,29 +34,29 @@ pub(crate) enum Shape {
     CStr(ValueType),
     /// A security identifier: 8 bytes and 4 for each subauthority.
     Sid,
-    /// Seconds since 1970 in an `i32`, as a FILETIME.
+    /// An `i32` with seconds since 1970, written as a FILETIME.
     Time32,
-    /// Seconds since 1970 in an `i64`, as a FILETIME.
+    /// An `i64` with seconds since 1970, written as a FILETIME.
     Time64,
-    /// A `std::time::SystemTime`, as a FILETIME.
+    /// A `std::time::SystemTime`, written as a FILETIME.
     SystemTime,
     /// A `UNICODE_STRING`, counted.
     UnicodeString,
     /// An `ANSI_STRING`, counted.
     AnsiString,
-    /// An NTSTATUS of either type.
+    /// An NTSTATUS, as either of the two accepted types.
     NtStatus,
-    /// The address in a raw pointer.
+    /// The address of a raw pointer.
     Pointer,
     /// A group of fields.
     Struct,
-    /// The head of a struct, or of an array of them, whose fields follow.
+    /// The start of a struct or of an array of structs. The fields follow it.
     RawStruct(Arity),
-    /// A field with the user's bytes.
+    /// A field whose bytes the user gives.
     RawField(Arity),
-    /// A field without its bytes.
+    /// The metadata of a field, without its bytes.
     RawMeta(Arity),
-    /// Bytes without a field.
+    /// Bytes without metadata.
     RawData,
 }
 
@@ -69,7 +69,7 @@ pub(crate) enum Arity {
     Many,
 }
 
-/// Where a counted value that is longer than its count can say is cut.
+/// Where a value is truncated if it is longer than its count can express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
     /// Between two characters of UTF-8.
@@ -85,12 +85,12 @@ pub(crate) enum Cut {
 pub(crate) enum Part {
     /// A fixed-size value, which can share a descriptor with its neighbours.
     Fixed,
-    /// Bytes of a length that is known at run time.
+    /// Bytes whose length is known only at run time.
     Bytes,
 }
 
 impl Part {
-    /// Whether this part can share a descriptor.
+    /// Returns whether this part can share a descriptor.
     pub(crate) const fn is_fixed(self) -> bool {
         matches!(self, Self::Fixed)
     }
@@ -122,18 +122,18 @@ pub(crate) enum ValueType {
 /// The encoding byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Encoding {
-    /// The same on every target.
+    /// A value that is the same on every target.
     Fixed(u8),
-    /// Depends on the target's pointer size: the name of a constant of `InType`.
+    /// A value that depends on the target's pointer size: the name of a constant of `InType`.
     Sized(&'static str),
-    /// Given by the user.
+    /// A value that the user gives.
     Raw,
     /// No metadata.
     None,
 }
 
 impl Shape {
-    /// Whether the field is a variable-length array, which its encoding byte says.
+    /// Returns whether the field is a variable-length array. The encoding byte has a flag for this.
     pub(crate) const fn is_array(self) -> bool {
         matches!(
             self,
@@ -141,7 +141,7 @@ impl Shape {
         )
     }
 
-    /// The pieces of the payload, in order.
+    /// Returns the pieces of the payload, in order.
     pub(crate) const fn parts(self) -> &'static [Part] {
         match self {
             Self::Scalar(_)
@@ -158,19 +158,19 @@ impl Shape {
         }
     }
 
-    /// Whether a value is given.
+    /// Returns whether the field takes a value.
     pub(crate) const fn has_value(self) -> bool {
         !matches!(self, Self::Struct | Self::RawStruct(_) | Self::RawMeta(_))
     }
 
-    /// Whether `format(…)` may be given.
+    /// Returns whether the field takes `format(…)`.
     pub(crate) const fn takes_format(self) -> bool {
         !matches!(self, Self::Struct | Self::RawStruct(_) | Self::RawData)
     }
 }
 
 impl FieldType {
-    /// The type called `name`, as a slice where the name says so.
+    /// Finds the type called `name`, which may end in `_slice`.
     pub(crate) fn find(name: &str) -> Option<Self> {
         if let Some(row) = TABLE.iter().find(|row| row.name == name) {
             return Some(*row);
@@ -183,12 +183,12 @@ impl FieldType {
         }
     }
 
-    /// The names of the table, without the slices that are derived from it.
+    /// Returns the names in the table, without the derived slices.
     pub(crate) fn base_names() -> impl Iterator<Item = &'static str> {
         TABLE.iter().map(|row| row.name)
     }
 
-    /// Every name, for suggestions.
+    /// Returns every name, for suggestions.
     pub(crate) fn all_names() -> impl Iterator<Item = String> {
         TABLE.iter().flat_map(|row| {
             let slice = row.has_slice.then(|| format!("{}_slice", row.name));
@@ -224,7 +224,7 @@ const fn field(name: &'static str, shape: Shape, encoding: InType, out_type: Out
     }
 }
 
-/// A raw field, whose encoding the user gives.
+/// A raw field, whose encoding is an argument.
 const fn raw(name: &'static str, shape: Shape) -> FieldType {
     FieldType { name, shape, encoding: Encoding::Raw, out_type: 0, has_slice: false }
 }
@@ -235,8 +235,8 @@ use ValueType as V;
 type I = InType;
 type O = OutType;
 
-/// The names, encodings and formats are those of Microsoft's `tracelogging` crate; the rows below the last comment are
-/// ours.
+/// The names, encodings and formats are those of Microsoft's `tracelogging` crate. The rows after the comment in the
+/// table are our additions.
 static TABLE: &[FieldType] = &[
     scalar("bool8", V::Bool, I::U8, O::Boolean),
     scalar("bool32", V::I32, I::Bool32, O::Default),
@@ -310,7 +310,7 @@ static TABLE: &[FieldType] = &[
     raw("raw_meta", Shape::RawMeta(Arity::One)),
     raw("raw_meta_slice", Shape::RawMeta(Arity::Many)),
     FieldType { encoding: Encoding::None, ..raw("raw_data", Shape::RawData) },
-    // What a driver has at hand.
+    // Types that are common in drivers.
     field("unicode_string", Shape::UnicodeString, I::Str16, O::Default),
     field("ansi_string", Shape::AnsiString, I::Str8, O::Default),
     field("ntstatus", Shape::NtStatus, I::Hex32, O::NtStatus),
@@ -319,7 +319,7 @@ static TABLE: &[FieldType] = &[
 ];
 
 impl FieldType {
-    /// The same with another shape.
+    /// Returns the same type with another shape.
     const fn with_shape(self, shape: Shape) -> Self {
         Self { shape, ..self }
     }

@@ -1,4 +1,4 @@
-//! Tests of the checked model: what is accepted, what is refused, and what the message says.
+//! Tests of the checked model: accepted input, rejected input, and messages.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ fn provider(source: &str) -> (Option<Provider>, Vec<String>) {
     (provider, errors.messages())
 }
 
-/// An event of `count` fields made by `field`.
+/// An event with `field` repeated `count` times.
 fn repeated(count: usize, field: &str) -> String {
     let mut source = String::from("P, \"E\"");
     for _ in 0..count {
@@ -148,7 +148,8 @@ fn a_struct_has_at_most_127_fields() {
 
 #[test]
 fn descriptors_are_counted_as_they_are_written() {
-    // Each string needs one for its bytes and one for its count; the two of the metadata make 128.
+    // Each string needs two descriptors, one for its bytes and one for its count. With the two for metadata, that makes
+    // 128.
     accepted(&repeated(63, "str8(\"a\", a)"));
     assert!(refused(&repeated(64, "str8(\"a\", a)"))[0].starts_with("the event needs more than 128 data descriptors"));
     // The count of a string shares a descriptor with the scalars before it.
@@ -159,7 +160,7 @@ fn descriptors_are_counted_as_they_are_written() {
 
 #[test]
 fn metadata_has_at_most_65535_bytes() {
-    // Size, tag, the name with its NUL: 5 bytes beside the name.
+    // Size (2), tag (1) and the NUL of the name (1): 4 bytes in addition to the name.
     let named = |length: usize| format!("P, \"{}\"", "x".repeat(length - 4));
     accepted(&named(65_535));
     assert_eq!(refused(&named(65_536)).len(), 1);

@@ -1,5 +1,5 @@
-//! Syntax of `write_event!` and `start_activity!`: provider, event name, options and fields; of `stop_activity!`: scope and
-//! fields.
+//! Syntax of `write_event!` and `start_activity!` (provider, event name, options and fields) and of `stop_activity!`
+//! (scope and fields).
 
 use proc_macro2::Span;
 use syn::parse::{ParseStream, Parser};
@@ -12,9 +12,9 @@ const PROVIDER: &str = "expected the provider's symbol or path, for example `MY_
 const SCOPE: &str = "expected the activity's scope, for example `scope`";
 const NAME: &str = "expected the event's name as a string literal, for example `\"DeviceAdded\"`";
 
-/// What stands in the parentheses of `write_event!`.
+/// The input of an event macro.
 pub(crate) struct EventSyntax {
-    /// The path of the provider; for `stop_activity!` the scope, any expression.
+    /// The path of the provider. For `stop_activity!`, the scope, which can be any expression.
     pub(crate) provider: Expr,
     /// The event's name.
     pub(crate) name: LitStr,
@@ -23,12 +23,12 @@ pub(crate) struct EventSyntax {
 }
 
 impl EventSyntax {
-    /// Parses the macro's input; `None` if there is too little to go on (the errors say why).
+    /// Parses the macro's input. Returns `None` if too much is missing to continue; `errors` then has the reason.
     pub(crate) fn parse(tokens: proc_macro2::TokenStream, errors: &mut Errors) -> Option<Self> {
         Self::parse_with(tokens, errors, read)
     }
 
-    /// Parses the input of `stop_activity!`: a scope in place of provider and name.
+    /// Parses the input of `stop_activity!`, which has a scope instead of provider and name.
     pub(crate) fn parse_stop(tokens: proc_macro2::TokenStream, errors: &mut Errors) -> Option<Self> {
         Self::parse_with(tokens, errors, read_stop)
     }
@@ -73,7 +73,7 @@ fn read_stop(input: ParseStream<'_>, errors: &mut Errors) -> Option<EventSyntax>
     Some(EventSyntax { provider: scope?, name: LitStr::new("", Span::call_site()), items })
 }
 
-/// Parses one positional argument and its comma, and lets `accept` judge it.
+/// Parses one positional argument and its comma. `accept` checks and converts it.
 pub(super) fn argument<T>(
     input: ParseStream<'_>,
     expected: &str,

@@ -1,7 +1,8 @@
-//! Syntax: from tokens to a raw tree of items with spans.
+//! Parses tokens into a raw tree of items with spans.
 //!
-//! Owns the shape `NAME(argument, …)` that every option and field has, and recovery after a syntax error. It knows
-//! no option and no field by name (but for `struct`, whose last argument is a list of fields, not an expression).
+//! This module defines the form `NAME(argument, …)` that every option and field has, and recovers from syntax errors.
+//! It knows no options or fields by name, except `struct`, whose last argument is a list of fields and not an
+//! expression.
 
 mod event;
 mod provider;
@@ -21,28 +22,28 @@ use crate::errors::Errors;
 
 /// One option or field: `NAME(arguments…)`.
 pub(crate) struct Item {
-    /// The name before the parenthesis; errors about the whole item point here.
+    /// The name before the parenthesis. Errors about the whole item point here.
     pub(crate) name: Ident,
-    /// What stands between the parentheses.
+    /// The arguments in the parentheses.
     pub(crate) args: Vec<Arg>,
 }
 
 /// One argument of an item.
 pub(crate) enum Arg {
-    /// An expression; `tag(…)` and `format(…)` look like calls here.
+    /// An expression. `tag(…)` and `format(…)` are parsed as calls.
     Value(Expr),
     /// The braces of a `struct` field.
     Fields(Span, Vec<Item>),
 }
 
 impl Item {
-    /// The place to point at: the item's name.
+    /// Returns the span for errors: that of the item's name.
     pub(crate) fn span(&self) -> Span {
         self.name.span()
     }
 }
 
-/// Parses `NAME(…), NAME(…), …` to the end of the stream; a broken item is reported and skipped.
+/// Parses `NAME(…), NAME(…), …` to the end of the stream. Invalid items are reported and skipped.
 pub(crate) fn items(input: ParseStream<'_>, errors: &mut Errors) -> Vec<Item> {
     let mut items = Vec::new();
     while !input.is_empty() {
@@ -110,7 +111,7 @@ fn fields(input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Arg> {
     Ok(Arg::Fields(brace.span.join(), items(&content, errors)))
 }
 
-/// Takes the comma between two arguments; reports and skips what stands in its place.
+/// Parses the comma between two arguments. Reports and skips anything else.
 fn comma(input: ParseStream<'_>, errors: &mut Errors) {
     if input.is_empty() {
         return;
@@ -121,13 +122,13 @@ fn comma(input: ParseStream<'_>, errors: &mut Errors) {
     }
 }
 
-/// Moves behind the next comma of this level, or to the end.
+/// Skips to after the next comma at this level, or to the end.
 fn skip_past_comma(input: ParseStream<'_>) {
     while !input.is_empty() {
         if input.parse::<Token![,]>().is_ok() {
             return;
         }
-        // A token tree always parses where the stream is not empty.
+        // If the stream is not empty, a token tree can always be parsed.
         if input.parse::<proc_macro2::TokenTree>().is_err() {
             return;
         }

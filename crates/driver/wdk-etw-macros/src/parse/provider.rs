@@ -11,7 +11,7 @@ use crate::errors::Errors;
 const SYMBOL: &str = "expected the provider's symbol, for example `MY_PROVIDER` or `pub(crate) MY_PROVIDER`";
 const NAME: &str = "expected the provider's name as a string literal, for example `\"MyCompany.MyDriver\"`";
 
-/// What stands in the parentheses of `define_provider!`.
+/// The input of `define_provider!`.
 pub(crate) struct ProviderSyntax {
     /// Attributes and doc comments before the symbol.
     pub(crate) attributes: Vec<Attribute>,
@@ -26,7 +26,7 @@ pub(crate) struct ProviderSyntax {
 }
 
 impl ProviderSyntax {
-    /// Parses the macro's input; `None` if not even a symbol was found (the errors say why).
+    /// Parses the macro's input. Returns `None` if there is no symbol; `errors` then has the reason.
     pub(crate) fn parse(tokens: proc_macro2::TokenStream, errors: &mut Errors) -> Option<Self> {
         let parser = |input: ParseStream<'_>| read(input, errors);
         match Parser::parse2(parser, tokens) {
@@ -40,7 +40,7 @@ impl ProviderSyntax {
 }
 
 fn read(input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<ProviderSyntax> {
-    // A visibility may also stand before the attributes: both orders read naturally in a macro call.
+    // The visibility can also come before the attributes, because both orders look natural in a macro call.
     let mut visibility: Visibility = input.parse()?;
     let attributes = input.call(Attribute::parse_outer)?;
     if matches!(visibility, Visibility::Inherited) {

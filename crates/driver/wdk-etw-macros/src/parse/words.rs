@@ -1,6 +1,6 @@
-//! Small readings of an expression: a string literal, a bare name, a call of a bare name.
+//! Recognises simple expressions: a string literal, a name, a call of a name.
 //!
-//! Owns how invisible groups (left by a `macro_rules!` variable) are looked through. It never reports an error.
+//! This module looks through invisible groups, which `macro_rules!` variables leave. It never reports an error.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,7 +8,7 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr};
 
 use super::CallArgs;
 
-/// `expr` without the invisible groups around it.
+/// Returns `expr` without the invisible groups around it.
 pub(crate) fn plain(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => plain(&group.expr),
@@ -16,7 +16,7 @@ pub(crate) fn plain(expr: &Expr) -> &Expr {
     }
 }
 
-/// The string literal that `expr` is.
+/// Returns the string literal if `expr` is one.
 pub(crate) fn string(expr: &Expr) -> Option<&LitStr> {
     match plain(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
@@ -24,7 +24,7 @@ pub(crate) fn string(expr: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// The name and the arguments, if `expr` is `name(arguments…)`.
+/// Returns the name and the arguments if `expr` is `name(arguments…)`.
 pub(crate) fn call(expr: &Expr) -> Option<(&Ident, &CallArgs)> {
     match plain(expr) {
         Expr::Call(call) => match plain(&call.func) {
@@ -35,13 +35,13 @@ pub(crate) fn call(expr: &Expr) -> Option<(&Ident, &CallArgs)> {
     }
 }
 
-/// How an expression that should name an ETW value (a level, an opcode, …) begins.
+/// The form of an expression that should name an ETW value (a level, an opcode, …).
 pub(crate) enum Words {
-    /// One bare name, such as `Warning`.
+    /// A single name, such as `Warning`.
     Name(Ident),
-    /// An integer literal that stands alone, such as `5`; its value if it fits.
+    /// A single integer literal, such as `5`, with its value if it fits.
     Integer(Option<u64>),
-    /// Begins with a digit, such as `4 | 1`.
+    /// An expression that begins with a digit, such as `4 | 1`.
     Number,
     /// Any other expression, such as `Level::Warning` or `MY_LEVEL`.
     Expression,
@@ -61,7 +61,7 @@ impl Words {
     }
 }
 
-/// Whether the first token is a number.
+/// Returns whether the first token is a number.
 fn begins_with_digit(tokens: TokenStream) -> bool {
     match tokens.into_iter().next() {
         Some(TokenTree::Literal(literal)) => literal.to_string().starts_with(|c: char| c.is_ascii_digit()),

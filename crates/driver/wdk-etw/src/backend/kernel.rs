@@ -1,7 +1,7 @@
 //! Kernel mode: the routines of ntoskrnl.exe.
 //!
-//! The declarations become imports of a driver's image only where they are called. Where nothing is Windows, the linker
-//! takes the symbols from whoever defines them: host tests link an ETW runtime that does.
+//! The declarations become imports of a driver's image only if they are called. On other systems the linker resolves
+//! the symbols from whatever defines them: host tests link an ETW runtime that does.
 
 use core::ffi::c_void;
 use core::mem::transmute;
@@ -72,7 +72,7 @@ unsafe extern "system" {
     fn MmGetSystemRoutineAddress(SystemRoutineName: *const UnicodeString) -> *const c_void;
 }
 
-/// The type of `EtwSetInformation` where it was looked up.
+/// The type of `EtwSetInformation` when it is looked up at run time.
 type EtwSetInformationFn = unsafe extern "system" fn(RegHandle, u32, *const c_void, u32) -> NtStatus;
 
 /// `EtwSetInformation` in UTF-16, without a NUL: it is counted.
@@ -109,8 +109,9 @@ impl Mode for Kernel {
         unsafe { EtwSetInformation(handle, class, data, length) }
     }
 
-    /// The routine is looked up each time, as `TraceLoggingSetInformation` does: a provider calls this once or twice in
-    /// its life. The lookup comes before the handle is looked at, so a missing routine wins over a missing registration.
+    /// Looks the routine up each time, as `TraceLoggingSetInformation` does, because a provider calls this only once or
+    /// twice. The lookup comes before the handle is checked, so a missing routine takes precedence over a missing
+    /// registration.
     unsafe fn set_information_lookup(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> NtStatus {
         let name = UnicodeString {
             length: SET_INFORMATION_SIZE,
@@ -122,7 +123,7 @@ impl Mode for Kernel {
         if routine.is_null() {
             return NtStatus::NotSupported;
         }
-        // SAFETY: a non-null answer is the address of the routine of that name, which has this documented signature.
+        // SAFETY: a non-null result is the address of the routine of that name, which has this documented signature.
         let set_information = unsafe { transmute::<*const c_void, EtwSetInformationFn>(routine) };
         // SAFETY: the caller passes 0 or a live handle, and `length` readable bytes at `data`.
         unsafe { set_information(handle, class, data, length) }
@@ -137,7 +138,8 @@ impl Mode for Kernel {
         count: u32,
         data: *const EventDataDescriptor<'_>,
     ) -> NtStatus {
-        // SAFETY: the caller passes 0 or a live handle, and pointers that are null where allowed or valid for the call.
+        // SAFETY: the caller passes 0 or a live handle, and pointers that are valid for the call, or null if that is
+        // allowed.
         unsafe { EtwWriteTransfer(handle, descriptor, activity, related, count, data) }
     }
 
@@ -177,7 +179,7 @@ impl Mode for Kernel {
     }
 
     unsafe fn create_activity_id(id: *mut Guid) -> NtStatus {
-        // SAFETY: the caller passes a place for an id.
+        // SAFETY: the caller passes a valid pointer for the id.
         unsafe { EtwActivityIdControl(CREATE_ID, id) }
     }
 

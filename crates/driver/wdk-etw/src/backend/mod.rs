@@ -1,8 +1,8 @@
 //! The operating system behind a provider: kernel mode or user mode.
 //!
-//! Each mode is a zero-sized type in a file of its own that declares the routines it calls. A provider names its mode in
-//! its type, so a driver links the kernel's routines and nothing else: code of the other mode is never instantiated. No
-//! Cargo feature is involved, and both modes can live in one build.
+//! Each mode is a zero-sized type in its own file, which declares the routines it calls. A provider's type names its
+//! mode, so a driver links only the kernel's routines: code of the other mode is never instantiated. This needs no
+//! Cargo feature, and both modes can be used in one build.
 
 pub(crate) mod kernel;
 pub(crate) mod user;
@@ -15,7 +15,7 @@ use etw_types::{EventDataDescriptor, EventDescriptor, EventFilterDescriptor, Gui
 /// A registration handle (`REGHANDLE`); 0 means none.
 pub(crate) type RegHandle = u64;
 
-/// `ETWENABLECALLBACK` and `ENABLECALLBACK`: what ETW calls on enable, disable and capture-state.
+/// `ETWENABLECALLBACK` and `ENABLECALLBACK`: ETW calls it on enable, disable and capture-state.
 pub(crate) type RawCallback = unsafe extern "system" fn(
     source: *const Guid,
     control_code: u32,
@@ -26,14 +26,14 @@ pub(crate) type RawCallback = unsafe extern "system" fn(
     context: *mut c_void,
 );
 
-/// `EtwSetInformation` and `EventSetInformation`, or what stands in for them in a mode of
-/// [`SetInformationMode`](crate::SetInformationMode).
+/// `EtwSetInformation` and `EventSetInformation`, or the function that a
+/// [`SetInformationMode`](crate::SetInformationMode) uses instead.
 pub(crate) type SetInformationFn<S> = unsafe fn(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> S;
 
 /// The function of `EtwActivityIdControl` that creates an id.
 const CREATE_ID: u32 = 3;
 
-/// ASCII as UTF-16, for the names in constants.
+/// Converts ASCII to UTF-16, for names in constants.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, below the arrays' length")]
 const fn wide<const N: usize>(ascii: &[u8; N]) -> [u16; N] {
     let mut units = [0; N];
@@ -53,7 +53,7 @@ mod sealed {
     impl Sealed for etw_types::HResult {}
 }
 
-/// What a mode returns: [`NtStatus`] or [`HResult`].
+/// The status type of a mode: [`NtStatus`] or [`HResult`].
 ///
 /// This trait is sealed.
 ///
@@ -73,11 +73,11 @@ pub trait Status: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     const SUCCESS: Self;
     /// The provider is registered already.
     const ALREADY_REGISTERED: Self;
-    /// Another thread is registering or unregistering the provider, or this one is doing so in its callback.
+    /// Another thread is registering or unregistering the provider, or this thread is doing so further up its stack.
     const BUSY: Self;
-    /// An argument is out of its limits.
+    /// An argument is outside its limits.
     const INVALID_PARAMETER: Self;
-    /// A security identifier is shorter than it says.
+    /// A security identifier is shorter than its header says.
     const INVALID_SID: Self;
     /// A buffer is full.
     const BUFFER_TOO_SMALL: Self;
@@ -142,7 +142,7 @@ impl Status for HResult {
 
 /// Where a provider runs: [`Kernel`](crate::Kernel) or [`User`](crate::User).
 ///
-/// This trait is sealed; its hidden functions are the routines of the mode, one each.
+/// This trait is sealed. Each of its hidden functions is a routine of the mode.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -156,7 +156,7 @@ impl Status for HResult {
 /// assert!(end(&PROVIDER));
 /// ```
 pub trait Mode: sealed::Sealed + Sized + 'static {
-    /// What the routines of this mode answer.
+    /// The status that the routines of this mode return.
     type Status: Status;
 
     #[doc(hidden)]
@@ -170,7 +170,7 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     unsafe fn unregister(handle: RegHandle) -> Self::Status;
 
-    /// The documented answer where setting information is switched off; calls nothing.
+    /// Returns the documented status for "setting information is off" without calling anything.
     #[doc(hidden)]
     unsafe fn set_information_off(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> Self::Status;
 
@@ -178,7 +178,7 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     unsafe fn set_information_direct(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> Self::Status;
 
-    /// Finds the routine at run time; returns "not supported" where the system lacks it.
+    /// Looks the routine up at run time. Returns "not supported" if the system does not have it.
     #[doc(hidden)]
     unsafe fn set_information_lookup(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> Self::Status;
 
@@ -223,15 +223,16 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     unsafe fn create_activity_id(id: *mut Guid) -> Self::Status;
 
-    /// A number that no other thread has while this one runs; never 0. Interrupts have that of the thread they interrupt.
+    /// Returns a number that identifies the running thread and is never 0. Code that interrupts a thread gets that
+    /// thread's number.
     #[doc(hidden)]
     fn current_thread() -> usize;
 }
 
-/// A new activity id; the zero GUID where the system refuses.
+/// Creates an activity id. Returns the zero GUID if the system returns an error.
 pub(crate) fn new_activity_id<M: Mode>() -> Guid {
     let mut id = Guid::ZERO;
-    // SAFETY: `id` is a place for an id.
+    // SAFETY: `id` is valid for writing.
     let _ = unsafe { M::create_activity_id(&raw mut id) };
     id
 }

@@ -69,7 +69,7 @@ unsafe extern "system" {
     fn FreeLibrary(Module: *mut c_void) -> i32;
 }
 
-/// The type of `EventSetInformation` where it was looked up.
+/// The type of `EventSetInformation` when it is looked up at run time.
 type EventSetInformationFn = unsafe extern "system" fn(RegHandle, u32, *const c_void, u32) -> Win32Error;
 
 /// The modules that export `EventSetInformation`, in the order in which they are tried; UTF-16 with NUL.
@@ -78,14 +78,14 @@ static ADVAPI: [u16; 13] = wide(b"advapi32.dll\0");
 
 const NOT_SUPPORTED: HResult = HResult::from_win32(Win32Error::NotSupported);
 
-/// A reference to a loaded module, given back on drop.
+/// A reference to a loaded module, released on drop.
 struct Module(*mut c_void);
 
 impl Module {
-    /// The loaded module of this name; it is not loaded where it is not yet.
+    /// Finds a loaded module by name. Does not load it.
     fn find(name: &'static [u16]) -> Option<Self> {
         let mut module = ptr::null_mut();
-        // SAFETY: the name ends with a NUL, and `module` is a place for a handle.
+        // SAFETY: the name ends with a NUL, and `module` is valid for writing.
         let found = unsafe { GetModuleHandleExW(0, name.as_ptr(), &raw mut module) };
         (found != 0 && !module.is_null()).then_some(Self(module))
     }
@@ -102,7 +102,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: `find` took the reference that is given back here.
+        // SAFETY: this releases the reference that `find` took.
         let _ = unsafe { FreeLibrary(self.0) };
     }
 }
@@ -156,7 +156,8 @@ impl Mode for User {
         count: u32,
         data: *const EventDataDescriptor<'_>,
     ) -> HResult {
-        // SAFETY: the caller passes 0 or a live handle, and pointers that are null where allowed or valid for the call.
+        // SAFETY: the caller passes 0 or a live handle, and pointers that are valid for the call, or null if that is
+        // allowed.
         HResult::from_win32(unsafe { EventWriteTransfer(handle, descriptor, activity, related, count, data) })
     }
 
@@ -174,7 +175,7 @@ impl Mode for User {
         HResult::from_win32(unsafe { EventWriteEx(handle, descriptor, filter, flags, activity, related, count, data) })
     }
 
-    /// The user-mode function has no activity id: the thread's own is used, and `activity` is not looked at.
+    /// The user-mode function takes no activity id: it uses that of the thread and ignores `activity`.
     unsafe fn write_string(handle: RegHandle, level: u8, keyword: u64, _: *const Guid, text: *const u16) -> HResult {
         // SAFETY: the caller passes 0 or a live handle, and text that ends with a NUL.
         HResult::from_win32(unsafe { EventWriteString(handle, level, keyword, text) })
@@ -191,7 +192,7 @@ impl Mode for User {
     }
 
     unsafe fn create_activity_id(id: *mut Guid) -> HResult {
-        // SAFETY: the caller passes a place for an id.
+        // SAFETY: the caller passes a valid pointer for the id.
         HResult::from_win32(unsafe { EventActivityIdControl(CREATE_ID, id) })
     }
 

@@ -1,8 +1,8 @@
-//! The constant half of an event.
+//! The constant part of an event.
 
 use etw_types::{EventDataDescriptor, EventDescriptor};
 
-/// What is known of an event when the driver is built: its descriptor, and the descriptor of its metadata.
+/// The data of an event that is known when the driver is built: its descriptor, and the descriptor of its metadata.
 ///
 /// The macros put one into a `static` for each event, so that writing copies sixteen prepared bytes instead of building
 /// them.
@@ -22,11 +22,12 @@ impl Event {
         Self { descriptor, metadata: EventDataDescriptor::event_metadata(metadata) }
     }
 
-    /// The stop event of an activity, which leaves [`StopMetadata`](super::stop::StopMetadata) room for fields.
+    /// Creates the stop event of an activity. Its metadata leaves room for the fields that
+    /// [`StopMetadata`](super::stop::StopMetadata) adds.
     ///
     /// # Panics
     ///
-    /// If the metadata is longer than `stop_activity!` expects; in a constant that is a compile error.
+    /// Panics if the metadata is longer than `stop_activity!` expects. In a constant, that is a compile error.
     #[must_use]
     pub const fn of_activity(descriptor: EventDescriptor, metadata: &'static [u8]) -> Self {
         assert!(
@@ -44,10 +45,11 @@ impl Event {
         unsafe { core::slice::from_raw_parts(self.metadata.as_ptr(), size) }
     }
 
-    /// This event, by a reference of which the compiler does not know where it points.
+    /// Returns a reference to this event whose address the compiler does not know.
     ///
-    /// The function that writes an event has one caller, so the compiler would build the event's address into it, and no
-    /// two such functions would be alike. Without that knowledge, all events of one signature share one function.
+    /// The function that writes an event has only one caller, so the compiler would make the event's address a constant
+    /// in it, and no two such functions would be identical. With an unknown address, all events with the same types of
+    /// fields share one function.
     #[must_use]
     #[inline(always)]
     pub fn opaque(&'static self) -> &'static Self {
@@ -71,20 +73,20 @@ impl Event {
     }
 }
 
-/// The same address, through a register that the compiler does not look into.
+/// Returns the same address, through a register whose value the compiler cannot see.
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 #[inline(always)]
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "the pointer passes through; nothing is read or written")]
 pub(super) fn opaque<T>(pointer: *const T) -> *const T {
     let mut pointer = pointer;
-    // SAFETY: there is no instruction, so the register keeps its value and nothing else is touched.
+    // SAFETY: the assembly has no instructions, so the register keeps its value and nothing else changes.
     unsafe {
         core::arch::asm!("/* {0} */", inout(reg) pointer, options(pure, nomem, nostack, preserves_flags));
     }
     pointer
 }
 
-/// Elsewhere (an interpreter has no registers) functions are not shared.
+/// On other targets (and in Miri, which has no registers), functions are not shared.
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
 #[inline(always)]
 pub(super) fn opaque<T>(pointer: *const T) -> *const T {

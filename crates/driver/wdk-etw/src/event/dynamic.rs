@@ -9,9 +9,9 @@ use crate::provider::Provider;
 impl<M: Mode> Provider<M> {
     /// Writes a TraceLogging event that was assembled in the caller's buffers.
     ///
-    /// For a schema that is known at compile time, [`write_event!`](crate::write_event) is cheaper and checks more. Ask
-    /// [`enabled`](Self::enabled) before assembling: the fields are encoded either way. Answers success without writing
-    /// where the provider is not registered or no session wants the event.
+    /// For a schema that is known at compile time, [`write_event!`](crate::write_event) is cheaper and checks more.
+    /// Call [`enabled`](Self::enabled) before building the event, because the fields are encoded in any case. Returns
+    /// success without writing if the provider is not registered or no session has the event enabled.
     ///
     /// ```
     /// use wdk_etw::tracelogging::EventBuilder;
@@ -29,9 +29,9 @@ impl<M: Mode> Provider<M> {
     ///
     /// # Errors
     ///
-    /// `STATUS_BUFFER_TOO_SMALL` (user mode: `ERROR_INSUFFICIENT_BUFFER`) where a buffer was full, and
-    /// `STATUS_INVALID_PARAMETER` where a name, a tag, a count or a type is out of its limits: nothing is written then.
-    /// Otherwise as for [`write`](Self::write).
+    /// Returns `STATUS_BUFFER_TOO_SMALL` (user mode: `ERROR_INSUFFICIENT_BUFFER`) if a buffer was full, and
+    /// `STATUS_INVALID_PARAMETER` if a name, a tag, a count or a type is outside its limits; nothing is written then.
+    /// Otherwise returns the errors of [`write`](Self::write).
     ///
     /// # IRQL
     ///

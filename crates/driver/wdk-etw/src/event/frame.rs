@@ -1,9 +1,9 @@
 //! The memory of an event that is being written.
 //!
-//! Two functions write an event. The *event's own function* knows what only this event has: its fields, which it has in
-//! registers, and its constants. It makes a [`Frame`] on its stack, puts the fixed-size values there, and calls the *shared
-//! function*, which is the same for all events with fields of the same types. That one computes lengths, fills the table of
-//! descriptors, and jumps to `EtwWriteTransfer`:
+//! Two functions write an event. The *event's own function* has everything that is specific to this event: its fields,
+//! which are in registers, and its constants. It creates a [`Frame`] on its stack, stores the fixed-size values there,
+//! and calls the *shared function*, which is the same for all events whose fields have the same types. The shared
+//! function computes lengths, fills in the table of descriptors, and jumps to `EtwWriteTransfer`:
 //!
 //! ```text
 //!   Frame<(Counted<Packed2<u32, u64>>,), 4> of an event with a u32, a u64 and a text
@@ -18,14 +18,15 @@
 //!            and event, then filled in                      └──────► the caller's text
 //! ```
 //!
-//! The table is what `EtwWriteTransfer` gets. It is first, so its address is that of the frame. Written by the event's own
-//! function: the values. Written by the shared function: the table and the length.
+//! The table is passed to `EtwWriteTransfer`. It comes first, so its address is that of the frame. The event's own
+//! function writes the values; the shared function writes the table and the length.
 //!
-//! On x64 the routine's first four arguments (handle, descriptor, activity, related activity) are in registers, the fifth
-//! (how many descriptors) and the sixth (the table) on the caller's stack. A function can end in a *jump* to another one only if
-//! the arguments on the stack are there already: the compiler does not move them. So the shared function takes both, unused,
-//! as its own fifth and sixth argument ([`CountArg`], [`TableArg`]), although it has the frame's address as its first argument,
-//! in a register. Without them it would need a stack frame of its own, a call and a return.
+//! On x64 the routine's first four arguments (handle, descriptor, activity, related activity) are in registers. The
+//! fifth (the number of descriptors) and the sixth (the table) are on the caller's stack. A function can end with a
+//! *jump* to another function only if the arguments on the stack are already in place, because the compiler does not
+//! move them. Therefore the shared function takes both as its own fifth and sixth argument ([`CountArg`],
+//! [`TableArg`]), although it already has the frame's address in a register as its first argument. Without them it
+//! would need its own stack frame, a call and a return.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -39,7 +40,7 @@ use super::data::opaque;
 use super::packed::Scalar;
 use crate::{Mode, Provider, Status};
 
-/// Fixed-size values in front of a text or an array, and the place of its length.
+/// Fixed-size values that precede text or an array, and a place for its length.
 #[repr(C, packed)]
 #[derive(Clone, Copy, Debug)]
 pub struct Counted<P: Scalar> {
@@ -48,7 +49,7 @@ pub struct Counted<P: Scalar> {
 }
 
 impl<P: Scalar> Counted<P> {
-    /// The values; the length comes later.
+    /// Stores the values. The length is filled in later.
     ///
     /// # IRQL
     ///
@@ -59,7 +60,7 @@ impl<P: Scalar> Counted<P> {
         Self { values, length: MaybeUninit::uninit() }
     }
 
-    /// Fills in the length; returns a descriptor for all of it.
+    /// Fills in the length. Returns a descriptor for the values and the length.
     ///
     /// # IRQL
     ///
@@ -82,10 +83,10 @@ pub struct Frame<G, const N: usize> {
     groups: G,
 }
 
-/// Ties what leads to a frame to that frame: no other lifetime fits.
+/// Ties a value to one frame: the lifetime is invariant, so no other frame's value can be used.
 type Brand<'f> = PhantomData<fn(&'f ()) -> &'f ()>;
 
-/// The one way to fill a frame.
+/// The only way to fill in a frame.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct FrameMut<'f, G, const N: usize> {
@@ -108,7 +109,7 @@ pub struct CountArg<const N: usize>(u32);
 
 #[expect(clippy::cast_possible_truncation, reason = "the macros allow at most 128 descriptors")]
 impl<const N: usize> CountArg<N> {
-    /// The number, for a function that calls `EtwWriteTransfer` itself.
+    /// The number as a constant, for a function that calls `EtwWriteTransfer` directly.
     ///
     /// # IRQL
     ///
@@ -119,8 +120,9 @@ impl<const N: usize> CountArg<N> {
         Self(N as u32)
     }
 
-    /// The number, hidden from the optimiser, for an argument of a shared function. The optimiser removes a parameter for
-    /// which every caller passes the same constant; the table would then be the fifth argument, and the jump impossible.
+    /// The number, hidden from the optimiser, as an argument of a shared function. The optimiser removes a parameter if
+    /// every caller passes the same constant. The table would then be the fifth argument, and the jump would be
+    /// impossible.
     ///
     /// # IRQL
     ///
@@ -137,7 +139,7 @@ impl<const N: usize> CountArg<N> {
 pub struct Ids<'a> {
     /// The event's own activity.
     pub activity: Option<&'a [u8; 16]>,
-    /// The activity that it comes from.
+    /// The related activity.
     pub related: Option<&'a [u8; 16]>,
 }
 
@@ -146,7 +148,7 @@ impl Ids<'_> {
     pub const NONE: Self = Self { activity: None, related: None };
 }
 
-/// A null activity id that is hidden from the optimiser, for the reason that [`CountArg::passed`] has.
+/// Returns a null activity id that is hidden from the optimiser, for the same reason as in [`CountArg::passed`].
 ///
 /// # IRQL
 ///
@@ -155,12 +157,12 @@ impl Ids<'_> {
 #[inline(always)]
 pub fn no_id<'a>() -> Option<&'a [u8; 16]> {
     let pointer = opaque(ptr::null::<[u8; 16]>());
-    // SAFETY: the pointer is the null pointer that went in, and null is `None`.
+    // SAFETY: the pointer is still null, and null is `None`.
     unsafe { pointer.as_ref() }
 }
 
 impl<G, const N: usize> Frame<G, N> {
-    /// Makes a frame with these values and hands it to the function that writes the event.
+    /// Creates a frame with these values and passes it to the function that writes the event.
     ///
     /// # IRQL
     ///
@@ -169,18 +171,19 @@ impl<G, const N: usize> Frame<G, N> {
     pub fn enter<R>(groups: G, send: impl for<'f> FnOnce(FrameMut<'f, G, N>, TableArg<'f>) -> R) -> R {
         let mut frame = MaybeUninit::<Self>::uninit();
         let frame = frame.as_mut_ptr();
-        // Not made as a value and moved: the compiler has been seen to fill the table on that way.
-        // SAFETY: the place is part of `frame`.
+        // The frame is not created as a value and moved, because the compiler was observed to initialise the table in
+        // that case.
+        // SAFETY: the pointer stays within `frame`.
         let place = unsafe { &raw mut (*frame).groups };
-        // SAFETY: it is there for a value of this type.
+        // SAFETY: the pointer is valid and aligned for a value of this type.
         unsafe { place.write(groups) };
         send(FrameMut { frame, brand: PhantomData }, TableArg { table: frame.cast(), brand: PhantomData })
     }
 }
 
 impl<'f, G, const N: usize> FrameMut<'f, G, N> {
-    /// Fills the table with what `fill` makes of the values, and writes the event. `None` is a security identifier that is
-    /// shorter than it says.
+    /// Fills in the table with the descriptors that `fill` makes from the values, and writes the event. `fill` returns
+    /// `None` if a security identifier is shorter than its header says.
     ///
     /// # IRQL
     ///
@@ -199,18 +202,19 @@ impl<'f, G, const N: usize> FrameMut<'f, G, N> {
         'f: 'd,
         G: 'd,
     {
-        // SAFETY: a frame has one `FrameMut`, which ends here, and lives for `'f`; the table is another part of it.
+        // SAFETY: a frame has only one `FrameMut`, which is consumed here, and lives for `'f`. The table is a different
+        // part of it.
         let groups = unsafe { &mut (*self.frame).groups };
         let Some(descriptors) = fill(groups) else {
             return M::Status::INVALID_SID;
         };
-        // SAFETY: as above; nobody else has the table while it is filled.
+        // SAFETY: as above; no other code accesses the table while it is filled in.
         unsafe { self.frame.cast::<[EventDataDescriptor<'d>; N]>().write(descriptors) };
         let pointer = |id: Option<&[u8; 16]>| id.map_or(ptr::null(), |id| id.as_ptr().cast());
         let (activity, related) = (pointer(ids.activity), pointer(ids.related));
-        // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); ids are null or
-        // 16 readable bytes, which x86-64 and ARM64 read at any alignment; `table` is that of this frame, as the brand
-        // says, so there are `N` descriptors, whose bytes outlive the call.
+        // SAFETY: the handle is 0 or live (the contract of `register` says that no writer runs during `unregister`).
+        // Ids are null or 16 readable bytes, which x86-64 and ARM64 can read at any alignment. The brand guarantees
+        // that `table` belongs to this frame, so there are `N` descriptors, whose bytes outlive the call.
         unsafe { M::write_transfer(provider.handle(), event.descriptor(), activity, related, count.0, table.table) }
     }
 }

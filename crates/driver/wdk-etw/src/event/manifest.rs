@@ -1,4 +1,4 @@
-//! Events by descriptor: manifest-style events, strings, and the system's own answers to "is it enabled?".
+//! Events by descriptor: manifest-based events, strings, and queries to ETW about what is enabled.
 
 use core::ptr;
 
@@ -24,9 +24,10 @@ pub struct WriteFlags(u32);
 impl WriteFlags {
     /// No flag.
     pub const NONE: Self = Self(0);
-    /// The event must not fault (`EVENT_WRITE_FLAG_NO_FAULTING`): its data is resident.
+    /// The event must not cause a page fault (`EVENT_WRITE_FLAG_NO_FAULTING`), so its data must be resident.
     pub const NO_FAULTING: Self = Self(1);
-    /// Only for in-process sessions (`EVENT_WRITE_FLAG_INPRIVATE`).
+    /// Excludes the event from sessions that set `EVENT_ENABLE_PROPERTY_EXCLUDE_INPRIVATE`
+    /// (`EVENT_WRITE_FLAG_INPRIVATE`).
     pub const IN_PRIVATE: Self = Self(2);
 
     /// Wraps raw flags.
@@ -50,19 +51,19 @@ impl WriteFlags {
     }
 }
 
-/// A null pointer for `None`.
+/// Converts `None` to a null pointer.
 fn optional(id: Option<&Guid>) -> *const Guid {
     id.map_or(ptr::null(), ptr::from_ref)
 }
 
 /// # Events by descriptor
 ///
-/// For events whose schema lives in a manifest, and for those that are assembled at run time. All of these answer success
-/// without doing anything where the provider is not registered or no session wants the event.
+/// For events whose schema is in a manifest, and for events that are built at run time. All of these functions do
+/// nothing and return success if the provider is not registered or no session has the event enabled.
 ///
-/// In kernel mode an absent activity id is recorded as a zero GUID (in user mode, as the thread's current activity): pass
-/// the id. Data must be resident above `APC_LEVEL`, and in system address space always. A descriptor's bytes are read
-/// twice by the kernel, so nobody may change them during the call; a shared borrow sees to that.
+/// In kernel mode a missing activity id is recorded as a zero GUID (in user mode, as the thread's current activity), so
+/// pass the id. Data must always be in system address space and, above `APC_LEVEL`, resident. The kernel reads a
+/// descriptor's bytes twice, so they must not change during the call; the shared borrow guarantees that.
 impl<M: Mode> Provider<M> {
     /// Writes an event (`EtwWriteTransfer`).
     ///
@@ -79,8 +80,9 @@ impl<M: Mode> Provider<M> {
     ///
     /// # Errors
     ///
-    /// `STATUS_INVALID_PARAMETER` for more than 128 descriptors; `STATUS_INTEGER_OVERFLOW` or `STATUS_BUFFER_OVERFLOW` for
-    /// an event over 64 KiB or over the session's buffer; `STATUS_NO_MEMORY` where the session's buffers are full.
+    /// Returns `STATUS_INVALID_PARAMETER` if there are more than 128 descriptors; `STATUS_INTEGER_OVERFLOW` or
+    /// `STATUS_BUFFER_OVERFLOW` if the event exceeds 64 KiB or the session's buffer size; `STATUS_NO_MEMORY` if the
+    /// session's buffers are full.
     ///
     /// # IRQL
     ///
@@ -96,8 +98,27 @@ impl<M: Mode> Provider<M> {
             Ok(count) => count,
             Err(status) => return status,
         };
-        // SAFETY: the handle is 0 or live (`register`'s contract keeps unregistering away from writers); all pointers are
-        // null where allowed or made from references that outlive the call.
+        // SAFETY: the handle is 0 or live (the contract of `register` says that no writer runs during `unregister`).
+        // All pointers are null if that is allowed, or made from references that outlive the call.
+        unsafe {
+            M::write_transfer(self.handle(), descriptor, optional(activity), optional(related), count, data.as_ptr())
+        }
+    }
+
+    /// [`write`](Self::write) for an event that the caller has found to be wanted.
+    #[doc(hidden)]
+    #[inline]
+    pub fn write_wanted<const N: usize>(
+        &self,
+        descriptor: &EventDescriptor,
+        activity: Option<&Guid>,
+        related: Option<&Guid>,
+        data: &[EventDataDescriptor<'_>; N],
+    ) -> M::Status {
+        const { assert!(N <= MAX_DESCRIPTORS) };
+        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+        let count = N as u32;
+        // SAFETY: as in `write`.
         unsafe {
             M::write_transfer(self.handle(), descriptor, optional(activity), optional(related), count, data.as_ptr())
         }
@@ -105,7 +126,7 @@ impl<M: Mode> Provider<M> {
 
     /// Writes an event with a filter and flags (`EtwWriteEx`, Windows 7 and later).
     ///
-    /// `filter` names sessions to leave out, as `EtwWriteEx` documents; 0 leaves out none.
+    /// `filter` selects sessions to exclude, as documented for `EtwWriteEx`; 0 excludes none.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -170,7 +191,8 @@ impl<M: Mode> Provider<M> {
     ///
     /// # Errors
     ///
-    /// `STATUS_INVALID_PARAMETER` where `text` does not end with a NUL; otherwise as for [`write`](Self::write).
+    /// Returns `STATUS_INVALID_PARAMETER` if `text` does not end with a NUL; otherwise the errors of
+    /// [`write`](Self::write).
     ///
     /// # IRQL
     ///
@@ -193,10 +215,10 @@ impl<M: Mode> Provider<M> {
         unsafe { M::write_string(self.handle(), level.as_int(), keyword.bits(), optional(activity), text.as_ptr()) }
     }
 
-    /// Asks ETW whether some session wants an event with this descriptor (`EtwEventEnabled`).
+    /// Asks ETW whether a session has an event with this descriptor enabled (`EtwEventEnabled`).
     ///
-    /// [`enabled`](Self::enabled) returns nearly the same from the provider's own state, without a call; this one knows
-    /// each session's properties.
+    /// [`enabled`](Self::enabled) returns nearly the same result from the provider's own state, without a call. ETW
+    /// also takes each session's properties into account.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -216,7 +238,7 @@ impl<M: Mode> Provider<M> {
         unsafe { M::event_enabled(self.handle(), descriptor) }
     }
 
-    /// Asks ETW whether some session wants events of this level and keyword (`EtwProviderEnabled`).
+    /// Asks ETW whether a session has this level and keyword enabled (`EtwProviderEnabled`).
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -235,7 +257,7 @@ impl<M: Mode> Provider<M> {
         unsafe { M::provider_enabled(self.handle(), level.as_int(), keyword.into().bits()) }
     }
 
-    /// The number of descriptors of an event that is to be written, or the status that ends the call.
+    /// Returns the number of descriptors if the event is to be written, otherwise the status to return.
     fn admit(&self, descriptor: &EventDescriptor, data: &[EventDataDescriptor<'_>]) -> Result<u32, M::Status> {
         if !self.enabled_at_run_time(descriptor.level, descriptor.keyword) {
             return Err(M::Status::SUCCESS);

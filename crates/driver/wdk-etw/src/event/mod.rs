@@ -1,7 +1,7 @@
-//! Events: what the macros' expansions are made of, and events that are described at run time.
+//! Events: the building blocks of the macros' expansions, and events that are described at run time.
 //!
-//! Owns how a value becomes payload bytes. Besides `backend`, this is where `unsafe` is: to view padding-free values as
-//! bytes, and to read the kernel's string types. Nothing in it panics, allocates or locks.
+//! This module converts values to payload bytes. Apart from `backend`, most `unsafe` code is here: to view padding-free
+//! values as bytes, and to read the kernel's string types. Nothing in it panics, allocates or locks.
 
 pub(crate) mod data;
 pub(crate) mod dynamic;

@@ -1,14 +1,14 @@
 //! `UNICODE_STRING` and `ANSI_STRING` as field values.
 //!
-//! Both are a length in bytes and a pointer, which nothing proves to belong together: reading one is `unsafe`, and the
-//! macros leave it to the user to write that word.
+//! Both are a length in bytes and a pointer. Nothing guarantees that they match, so reading such a string is `unsafe`,
+//! and the user of the macro must write the `unsafe` block.
 
 use core::ptr::NonNull;
 use core::slice;
 
 use etw_types::{AnsiString, UnicodeString};
 
-/// A type with the meaning of `UNICODE_STRING`: counted UTF-16 behind a pointer.
+/// A type like `UNICODE_STRING`: counted UTF-16 that a pointer refers to.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -37,17 +37,18 @@ use etw_types::{AnsiString, UnicodeString};
 ///
 /// # Safety
 ///
-/// [`raw_parts`](Self::raw_parts) returns the length and the buffer that the value holds, and nothing else.
+/// [`raw_parts`](Self::raw_parts) must return exactly the buffer and the length that the value contains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a `UNICODE_STRING`",
     label = "a `unicode_string` field takes a reference or a pointer to `UnicodeString` or a type like it"
 )]
 pub unsafe trait RawUnicodeString {
-    /// The buffer, and how many bytes of it are in use.
+    /// Returns the buffer and the number of bytes in use.
     fn raw_parts(&self) -> (*const u16, u16);
 }
 
-/// A type with the meaning of `ANSI_STRING`: counted bytes behind a pointer. For `ansi_string` fields, as [`RawUnicodeString`] for the others:
+/// A type like `ANSI_STRING`: counted bytes that a pointer refers to. For `ansi_string` fields, as [`RawUnicodeString`]
+/// is for `unicode_string` fields:
 ///
 /// ```
 /// use wdk_etw::RawAnsiString;
@@ -65,31 +66,31 @@ pub unsafe trait RawUnicodeString {
 ///
 /// # Safety
 ///
-/// [`raw_parts`](Self::raw_parts) returns the length and the buffer that the value holds, and nothing else.
+/// [`raw_parts`](Self::raw_parts) must return exactly the buffer and the length that the value contains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an `ANSI_STRING`",
     label = "an `ansi_string` field takes a reference or a pointer to `AnsiString` or a type like it"
 )]
 pub unsafe trait RawAnsiString {
-    /// The buffer, and how many bytes of it are in use.
+    /// Returns the buffer and the number of bytes in use.
     fn raw_parts(&self) -> (*const u8, u16);
 }
 
-// SAFETY: the fields are handed out as they are.
+// SAFETY: the fields are returned unchanged.
 unsafe impl RawUnicodeString for UnicodeString {
     fn raw_parts(&self) -> (*const u16, u16) {
         (self.buffer, self.length)
     }
 }
 
-// SAFETY: the fields are handed out as they are.
+// SAFETY: the fields are returned unchanged.
 unsafe impl RawAnsiString for AnsiString {
     fn raw_parts(&self) -> (*const u8, u16) {
         (self.buffer, self.length)
     }
 }
 
-/// How a field reaches a string: by reference or by pointer, which may be null.
+/// How a field refers to a string: by reference or by pointer, which may be null.
 #[diagnostic::on_unimplemented(
     message = "expected a reference or a pointer to a counted string, found `{Self}`",
     label = "give `&string` or a `*const` pointer to it"
@@ -98,11 +99,11 @@ pub trait StringPointer {
     /// The string's type.
     type Target: ?Sized;
 
-    /// The string, if there is one.
+    /// Returns the string, or `None` if the pointer is null.
     ///
     /// # Safety
     ///
-    /// A pointer is null, or points at a string that stays as it is for `'a`.
+    /// A pointer must be null or point to a string that is valid and unchanged for `'a`.
     unsafe fn target<'a>(self) -> Option<&'a Self::Target>
     where
         Self: 'a;
@@ -137,7 +138,7 @@ impl<T: ?Sized> StringPointer for *const T {
     where
         Self: 'a,
     {
-        // SAFETY: the caller vouches for a pointer that is not null.
+        // SAFETY: the caller guarantees that the pointer is null or valid.
         unsafe { self.as_ref() }
     }
 }
@@ -149,7 +150,7 @@ impl<T: ?Sized> StringPointer for *mut T {
     where
         Self: 'a,
     {
-        // SAFETY: the caller vouches for a pointer that is not null.
+        // SAFETY: the caller guarantees that the pointer is null or valid.
         unsafe { self.as_ref() }
     }
 }
@@ -161,63 +162,66 @@ impl<T: ?Sized> StringPointer for NonNull<T> {
     where
         Self: 'a,
     {
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer is valid.
         Some(unsafe { self.as_ref() })
     }
 }
 
-/// The bytes of a `UNICODE_STRING`: empty for a null pointer or a null buffer, without the last byte of an odd length.
+/// Returns the bytes of a `UNICODE_STRING`. They are empty if the pointer or the buffer is null. If the length is odd,
+/// the last byte is omitted.
 ///
-/// The answer is bytes, not `u16`s, so the buffer need not be aligned.
+/// The result is a slice of bytes and not of `u16`, so the buffer does not have to be aligned.
 ///
 /// # Safety
 ///
-/// The string is null, or it and as many bytes of its buffer as it says are readable and unchanged for `'a`.
+/// The string must be null, or the string and the bytes of its buffer, up to its length, must be readable and unchanged
+/// for `'a`.
 #[must_use]
 pub unsafe fn unicode_string<'a, S>(string: S) -> &'a [u8]
 where
     S: StringPointer + 'a,
     S::Target: RawUnicodeString,
 {
-    // SAFETY: the caller vouches for the string.
+    // SAFETY: guaranteed by the caller.
     let Some(target) = (unsafe { string.target() }) else {
         return &[];
     };
     let (buffer, length) = target.raw_parts();
-    // SAFETY: the caller vouches for the buffer.
+    // SAFETY: the caller guarantees that the buffer has this length.
     unsafe { bytes(buffer.cast(), length & !1) }
 }
 
-/// The bytes of an `ANSI_STRING`: empty for a null pointer or a null buffer.
+/// Returns the bytes of an `ANSI_STRING`. They are empty if the pointer or the buffer is null.
 ///
 /// # Safety
 ///
-/// The string is null, or it and as many bytes of its buffer as it says are readable and unchanged for `'a`.
+/// The string must be null, or the string and the bytes of its buffer, up to its length, must be readable and unchanged
+/// for `'a`.
 #[must_use]
 pub unsafe fn ansi_string<'a, S>(string: S) -> &'a [u8]
 where
     S: StringPointer + 'a,
     S::Target: RawAnsiString,
 {
-    // SAFETY: the caller vouches for the string.
+    // SAFETY: guaranteed by the caller.
     let Some(target) = (unsafe { string.target() }) else {
         return &[];
     };
     let (buffer, length) = target.raw_parts();
-    // SAFETY: the caller vouches for the buffer.
+    // SAFETY: the caller guarantees that the buffer has this length.
     unsafe { bytes(buffer, length) }
 }
 
-/// `length` bytes at `buffer`, none if it is null.
+/// Returns `length` bytes at `buffer`, or none if it is null.
 ///
 /// # Safety
 ///
-/// `buffer` is null, or `length` bytes there are readable and unchanged for `'a`.
+/// `buffer` must be null, or `length` bytes there must be readable and unchanged for `'a`.
 unsafe fn bytes<'a>(buffer: *const u8, length: u16) -> &'a [u8] {
     if buffer.is_null() {
         return &[];
     }
-    // SAFETY: not null, and the caller vouches for the rest; bytes need no alignment.
+    // SAFETY: the pointer is not null, the caller guarantees the rest, and bytes need no alignment.
     unsafe { slice::from_raw_parts(buffer, usize::from(length)) }
 }
 

@@ -1,4 +1,4 @@
-//! Fixed-size values as bytes: one descriptor for many neighbours.
+//! Fixed-size values as bytes: one descriptor for several adjacent values.
 
 use core::mem::size_of;
 use core::ptr;
@@ -6,23 +6,23 @@ use core::slice;
 
 use etw_types::{EventDataDescriptor, Guid};
 
-/// A value whose bytes may go into an event as they are.
+/// A value whose bytes can be written to an event as they are.
 ///
 /// # Safety
 ///
-/// The type has no padding and no interior mutability: each of its `size_of` bytes is initialised.
+/// The type must have no padding and no interior mutability: all of its `size_of` bytes must be initialised.
 pub unsafe trait Scalar: Copy + 'static {}
 
 /// Defines tuples without padding.
 macro_rules! packed {
     ($($name:ident($($part:ident)*);)*) => {
         $(
-            /// Values one after the other, without padding. The last one can be such a tuple itself.
+            /// Values without padding between them. The last one can be another such tuple.
             #[repr(C, packed)]
             #[derive(Clone, Copy, Debug)]
             pub struct $name<$($part: Scalar),*>($(pub $part),*);
 
-            // SAFETY: `packed` leaves no padding between or behind values that have none themselves.
+            // SAFETY: `packed` leaves no padding between or after the values, which have none themselves.
             unsafe impl<$($part: Scalar),*> Scalar for $name<$($part),*> {}
         )*
     };

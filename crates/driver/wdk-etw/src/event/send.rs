@@ -1,9 +1,10 @@
-//! Writers for the commonest payloads, so that the compiler sees them once for each list of field types and not once for
-//! each event: fixed-size values alone, and fixed-size values before one text or array.
+//! Functions that write the most common payloads, so that the compiler processes them once per list of field types and
+//! not once per event: only fixed-size values, or fixed-size values before one text or array.
 //!
-//! The macros write the same out for all other payloads. Each is a pair: a function that is inlined into the event's own
-//! and makes the frame, and one that is shared (see [`super::frame`]). The provider comes last: if it is the same for all
-//! events, the optimiser does not pass it at all; if it is not, it must not move the other arguments.
+//! For all other payloads, the macros generate equivalent code. Each payload has two functions: one that creates the
+//! frame and is inlined into the event's own function, and one that is shared (see [`super::frame`]). The provider is
+//! the last parameter. If it is the same for all events, the optimiser does not pass it; if it is not, it must not
+//! shift the other arguments.
 
 use super::Event;
 use super::frame::{CountArg, Counted, Frame, FrameMut, Ids, TableArg, no_id};
@@ -11,15 +12,15 @@ use super::packed::{Scalar, slice_descriptor, value_descriptor};
 use super::text::{byte_count, element_count, elements, utf8, utf16};
 use crate::{Mode, Provider};
 
-/// How a text or an array is cut and counted.
+/// How text or an array is truncated and counted.
 pub trait Kind {
-    /// What it consists of.
+    /// The type of a code unit or element.
     type Unit: Scalar;
 
-    /// As much of it as its length can tell.
+    /// Returns as much of it as its length field can express.
     fn fit(units: &[Self::Unit]) -> &[Self::Unit];
 
-    /// Its length, as the event has it. The caller has seen to it that it fits.
+    /// Returns the value of its length field. The caller guarantees that it fits.
     fn count(units: &[Self::Unit]) -> u16;
 }
 

@@ -1,6 +1,7 @@
-//! The metadata of a stop event with fields: the name is known to the scope, the fields to `stop_activity!`.
+//! The metadata of a stop event with fields. The scope has the name, and `stop_activity!` has the fields.
 //!
-//! Only where a stop is written are both at hand, so they are joined on the stack of the function that writes it.
+//! They come together only when the stop event is written, so they are joined on the stack of the function that writes
+//! it.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -10,13 +11,13 @@ use etw_types::EventDataDescriptor;
 
 use super::Event;
 
-/// The most bytes of a stop event's own metadata: its size, tag, name and result.
+/// Maximum size of a stop event's own metadata: its size field, tag, name and result.
 pub(super) const START_SIZE: usize = 250;
 
-/// What the metadata of fields begins with: a size, an empty tag and an empty name.
+/// Size of the header of the fields' metadata: a size, an empty tag and an empty name.
 const FIELDS_HEAD: usize = 4;
 
-/// The size of a buffer for a stop event, if the metadata of its fields alone has `fields` bytes.
+/// Returns the size of the buffer for a stop event whose fields' metadata has `fields` bytes.
 ///
 /// # IRQL
 ///
@@ -45,7 +46,7 @@ impl<const N: usize> StopMetadata<N> {
         Self { bytes: [MaybeUninit::uninit(); N] }
     }
 
-    /// The metadata of `stop` followed by that of `fields`, which is metadata of an event without tag and name.
+    /// Joins the metadata of `stop` with that of `fields`, which is the metadata of an event without tag and name.
     ///
     /// # IRQL
     ///
@@ -56,18 +57,19 @@ impl<const N: usize> StopMetadata<N> {
         let start = stop.metadata_bytes();
         let fields = fields.get(FIELDS_HEAD..).unwrap_or_default();
         let size = start.len() + fields.len();
-        // Never: `Event::of_activity` bounds the start, and the macros the buffer by the fields.
+        // This cannot happen: `Event::of_activity` limits the size of the start, and the macros size the buffer for the
+        // fields.
         let (true, Ok(total)) = (size <= N, u16::try_from(size)) else {
             return stop.metadata();
         };
         let to = self.bytes.as_mut_ptr().cast::<u8>();
-        // SAFETY: the buffer has at least `size` bytes, and is not where the metadata of the event is.
+        // SAFETY: the buffer has at least `size` bytes and does not overlap the event's metadata.
         unsafe { ptr::copy_nonoverlapping(start.as_ptr(), to, start.len()) };
-        // SAFETY: behind the start there is room for the fields.
+        // SAFETY: the buffer has room for the fields after the start.
         let behind = unsafe { to.add(start.len()) };
         // SAFETY: as above.
         unsafe { ptr::copy_nonoverlapping(fields.as_ptr(), behind, fields.len()) };
-        // SAFETY: the first `size` bytes were just written; the borrow lasts as long as that of `self`.
+        // SAFETY: the first `size` bytes were just written, and the result borrows `self`.
         let joined = unsafe { slice::from_raw_parts_mut(to, size) };
         if let Some(head) = joined.first_chunk_mut() {
             *head = total.to_le_bytes();

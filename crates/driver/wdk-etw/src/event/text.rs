@@ -1,12 +1,12 @@
-//! Values of variable length: where they end, and where one that is too long is cut.
+//! Values of variable length: where they end, and where they are truncated.
 //!
-//! A counted field and an array carry a `u16`, so neither can have more than 65535 bytes or elements. Longer values are
-//! cut, text between two characters. Nothing here can panic.
+//! Counted fields and arrays have a `u16` count, so they can have at most 65535 bytes or elements. Longer values are
+//! truncated; text is cut between two characters. Nothing here can panic.
 
 /// The largest count.
 const MAX: usize = u16::MAX as usize;
 
-/// The most UTF-16 code units of which the byte count still fits.
+/// Maximum number of UTF-16 code units whose byte count fits in a `u16`.
 const MAX_UTF16: usize = MAX / size_of::<u16>();
 
 /// UTF-8 of at most 65535 bytes; longer text is cut between two characters.
@@ -30,7 +30,7 @@ pub const fn elements<T>(values: &[T]) -> &[T] {
     if values.len() <= MAX { values } else { cut(values, MAX) }
 }
 
-/// How many bytes the elements have. The caller has seen to it that they fit the count.
+/// Returns the size of the elements in bytes. The caller guarantees that it fits.
 #[must_use]
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the value was cut to fit before")]
@@ -38,7 +38,7 @@ pub const fn byte_count<T>(values: &[T]) -> u16 {
     size_of_val(values) as u16
 }
 
-/// How many elements there are. The caller has seen to it that they fit the count.
+/// Returns the number of elements. The caller guarantees that it fits.
 #[must_use]
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the value was cut to fit before")]
@@ -57,9 +57,9 @@ pub fn until_nul<T: Default + PartialEq>(text: &[T]) -> &[T] {
     }
 }
 
-/// A security identifier without what follows it; `None` if the bytes end too early.
+/// Returns a security identifier without the bytes after it, or `None` if there are too few bytes.
 ///
-/// Its second byte counts the subauthorities, of four bytes each, behind a head of eight.
+/// Its second byte is the number of subauthorities. They have four bytes each and follow a header of eight bytes.
 #[must_use]
 #[inline]
 pub fn sid(bytes: &[u8]) -> Option<&[u8]> {
@@ -69,14 +69,14 @@ pub fn sid(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(..HEAD + SUBAUTHORITY * count)
 }
 
-/// `values`, which have at most `max` elements. Said here, at the call of a function that is not inlined, so that the
-/// compiler knows it too and drops checks of the length that follow.
+/// Returns `values`, which have at most `max` elements. The check is at the call of a function that is not inlined. It
+/// tells the compiler the maximum length, so that later length checks can be removed.
 #[inline(always)]
 const fn bounded<T>(values: &[T], max: usize) -> &[T] {
     if values.len() <= max { values } else { &[] }
 }
 
-/// The first `end` elements; all of them if there are fewer.
+/// Returns the first `end` elements, or all of them if there are fewer.
 #[inline]
 const fn cut<T>(values: &[T], end: usize) -> &[T] {
     match values.split_at_checked(end) {
@@ -85,9 +85,9 @@ const fn cut<T>(values: &[T], end: usize) -> &[T] {
     }
 }
 
-/// Cuts UTF-8 at the last character that fits whole. Bytes that are no UTF-8 are cut at the limit.
+/// Truncates UTF-8 after the last character that fits. Bytes that are not UTF-8 are cut at the limit.
 ///
-/// Inlined although it is rarely run: a call would make every writer save registers for it.
+/// It is inlined although it rarely runs, because a call would make every writer save registers for it.
 #[inline(always)]
 const fn cut_utf8(text: &[u8]) -> &[u8] {
     /// A character has at most three continuation bytes.
@@ -98,7 +98,7 @@ const fn cut_utf8(text: &[u8]) -> &[u8] {
             return text;
         };
         match rest {
-            // The cut is fine where no continuation byte follows it.
+            // Cutting here is correct unless a continuation byte follows.
             [next, ..] if *next & 0xC0 == 0x80 => end -= 1,
             _ => return front,
         }
@@ -106,7 +106,7 @@ const fn cut_utf8(text: &[u8]) -> &[u8] {
     cut(text, MAX)
 }
 
-/// Cuts UTF-16 without parting a surrogate pair.
+/// Truncates UTF-16 without splitting a surrogate pair.
 #[inline(always)]
 const fn cut_utf16(text: &[u16]) -> &[u16] {
     let front = cut(text, MAX_UTF16);

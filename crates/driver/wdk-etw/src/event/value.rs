@@ -4,21 +4,22 @@ use core::ptr::NonNull;
 
 use etw_types::{Guid, NtStatus};
 
-/// The value behind a reference. Its parameter is where a reference to something that derefs to `T` is coerced.
+/// Returns the value that a reference points to. A reference to something that derefs to `T` is coerced by the
+/// parameter's type.
 #[must_use]
 #[inline(always)]
 pub const fn value<T: Copy>(value: &T) -> T {
     *value
 }
 
-/// The reference itself, for values that are larger than a register. Coerces as [`value`] does.
+/// Returns the reference itself, for values that are larger than a register. Coerces like [`value`].
 #[must_use]
 #[inline(always)]
 pub const fn reference<T: Copy>(value: &T) -> &T {
     value
 }
 
-/// What an `ntstatus` field takes.
+/// The types that an `ntstatus` field accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an NTSTATUS",
     label = "an `ntstatus` field takes a reference to an `NtStatus` or an `i32`"
@@ -49,7 +50,7 @@ pub fn ntstatus<T: StatusValue>(status: &T) -> u32 {
     status.code()
 }
 
-/// What a `kernel_ptr` field takes.
+/// The types that a `kernel_ptr` field accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a raw pointer",
     label = "a `kernel_ptr` field takes a `*const T`, a `*mut T` or a `NonNull<T>` by value"
@@ -87,13 +88,13 @@ pub fn address<P: KernelPointer>(pointer: P) -> usize {
     pointer.address()
 }
 
-/// What `activity_id` and `related_id` take.
+/// The types that `activity_id` and `related_id` accept.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an activity id",
     label = "an activity id is a reference to a `Guid` or to a `[u8; 16]`"
 )]
 pub trait ActivityId {
-    /// The bytes, as they lie in memory.
+    /// Returns the bytes as they are in memory.
     fn bytes(&self) -> [u8; 16];
 }
 

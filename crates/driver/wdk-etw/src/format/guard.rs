@@ -1,33 +1,38 @@
-//! A bound on formatting that logs, whose formatting logs, and so on.
+//! Limits recursion: formatting can log, which formats again.
 //!
-//! Text is formatted by code of others (`Display` and `Debug`), and that may log itself. In the kernel there is no storage of a
-//! thread's own to count in, so a thread enters itself into a table while it formats:
+//! Text is formatted by other code (`Display` and `Debug`), which may itself log. The kernel has no thread-local
+//! storage for a counter, so a thread is recorded in a table while it formats:
 //!
-//! - The key is the thread's object. Work that interrupts a thread (an APC, a DPC, an interrupt) has the same object, and
-//!   may log as well; so a thread is allowed to be there [`DEPTH`] times and not once. The next is told to do without.
-//! - Only a thread itself, and what interrupts it and ends before it goes on, enters and leaves its key. So the count that a
-//!   thread finds is exact, whatever other processors do, and no lock is needed: entries are single atomics.
-//! - A thread's entries are in one row of the table, chosen by its address. A full row is treated like a thread that is too
-//!   deep: its text is left out, its event is not.
+//! - The key is the thread's object. Code that interrupts a thread (an APC, a DPC, an interrupt) has the same object
+//!   and may log too. Therefore a thread can have [`DEPTH`] entries and not only one. Beyond that, the text is not
+//!   formatted.
+//! - Only the thread itself adds and removes its entries, or code that interrupts it and ends before it continues. So
+//!   the count that a thread reads is exact, whatever other processors do. No lock is needed: entries are single
+//!   atomics.
+//! - A thread's entries are in one row of the table, which its address selects. If the row is full, the thread is
+//!   treated as if it had too many entries: the text is omitted, but the event is written.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::backend::Mode;
 
-/// How often a thread can be formatting: itself, interrupted by an APC, a DPC and an interrupt, or as deep as it nests.
+/// Maximum number of entries of a thread: itself, interrupted by an APC, a DPC and an interrupt, or nested as deep.
 const DEPTH: usize = 4;
 
 /// Threads whose addresses are alike share one of these.
-const ROWS: usize = 64;
+const ROWS: usize = 128;
 
-/// Entries of a row.
-const ENTRIES: usize = 16;
+/// Entries of a row: a cache line of them.
+const ENTRIES: usize = 8;
 
-/// 0, or the thread that formats.
-static TABLE: [[AtomicUsize; ENTRIES]; ROWS] = [const { [const { AtomicUsize::new(0) }; ENTRIES] }; ROWS];
+/// Each entry is 0, or the thread that formats.
+#[repr(align(64))]
+struct Row([AtomicUsize; ENTRIES]);
 
-/// Leave to format, until this is dropped.
+static TABLE: [Row; ROWS] = [const { Row([const { AtomicUsize::new(0) }; ENTRIES]) }; ROWS];
+
+/// Permission to format, until it is dropped.
 #[derive(Debug)]
 pub struct Formatting<M: Mode> {
     entry: &'static AtomicUsize,
@@ -35,7 +40,7 @@ pub struct Formatting<M: Mode> {
 }
 
 impl<M: Mode> Formatting<M> {
-    /// Leave to format; `None` for a thread that is too deep in it.
+    /// Returns a permission to format, or `None` if the thread has too many entries.
     ///
     /// # IRQL
     ///
@@ -46,9 +51,9 @@ impl<M: Mode> Formatting<M> {
     }
 
     fn enter_as(thread: usize) -> Option<Self> {
-        // Threads' objects are large; the product mixes the bits above their alignment into those that choose the row.
+        // Thread objects are large. The product mixes the bits above their alignment into the bits that select the row.
         let mixed = (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - ROWS.trailing_zeros());
-        let row = TABLE.get(usize::try_from(mixed).unwrap_or_default())?;
+        let Row(row) = TABLE.get(usize::try_from(mixed).unwrap_or_default())?;
         if row.iter().filter(|entry| entry.load(Ordering::Relaxed) == thread).count() >= DEPTH {
             return None;
         }
@@ -70,7 +75,7 @@ mod tests {
 
     use std::vec::Vec;
 
-    use super::{DEPTH, ENTRIES, Formatting};
+    use super::{DEPTH, ENTRIES, Formatting, ROWS};
     use crate::Kernel;
 
     #[test]
@@ -83,21 +88,22 @@ mod tests {
         assert!(Formatting::<Kernel>::enter_as(0x1000).is_some(), "and leaves by being dropped");
         drop(entered);
 
-        // Miri takes minutes for a whole table; what it looks for is above.
+        // Miri takes minutes to fill the table. What it checks is covered above.
         if cfg!(miri) {
             return;
         }
-        // The table is one for all, so this is no test of its own: a full row is no place for more, and empties again.
+        // The table is global, so this is part of the same test: a full row accepts no more entries, and is empty again
+        // later.
         let threads = (1..).map(|index| 0xFFFF_8000_0000_0000 + index * 0x40);
         let mut entered = Vec::new();
         let mut refused = 0;
-        for thread in threads.take(10 * ENTRIES * super::ROWS) {
+        for thread in threads.take(10 * ENTRIES * ROWS) {
             match Formatting::<Kernel>::enter_as(thread) {
                 Some(guard) => entered.push(guard),
                 None => refused += 1,
             }
         }
-        assert!(entered.len() > ENTRIES * super::ROWS / 2, "rows are used evenly: {}", entered.len());
+        assert!(entered.len() > ENTRIES * ROWS / 2, "rows are used evenly: {}", entered.len());
         assert!(refused > 0);
         drop(entered);
         assert!(Formatting::<Kernel>::enter_as(0xFFFF_8000_0000_0040).is_some());

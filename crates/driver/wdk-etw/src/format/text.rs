@@ -1,12 +1,8 @@
 //! Text in a buffer of fixed size.
 
 use core::fmt;
-use core::mem::MaybeUninit;
-use core::ptr;
-use core::slice;
 
-/// What ends a text that was cut: an ellipsis.
-const MARK: &str = "\u{2026}";
+use super::bytes::{FixedBytes, MARK, Text};
 
 /// Text in a buffer of `N` bytes, on the stack for example: what a driver formats into where it must not allocate.
 ///
@@ -29,9 +25,8 @@ const MARK: &str = "\u{2026}";
 ///
 /// Any, for all of it; what is formatted has limits of its own.
 pub struct FixedText<const N: usize> {
-    /// The first `used` bytes are initialised, and UTF-8.
-    bytes: [MaybeUninit<u8>; N],
-    used: usize,
+    /// UTF-8.
+    bytes: FixedBytes<N>,
     cut: usize,
 }
 
@@ -53,7 +48,7 @@ impl<const N: usize> FixedText<N> {
     #[inline]
     pub const fn new() -> Self {
         const { assert!(N > MARK.len(), "a text has room for its mark and a letter: at least 4 bytes") };
-        Self { bytes: [MaybeUninit::uninit(); N], used: 0, cut: 0 }
+        Self { bytes: FixedBytes::new(), cut: 0 }
     }
 
     /// Replaces the text by what `arguments` say. If a formatter in them fails, the text is marked as cut there.
@@ -70,10 +65,10 @@ impl<const N: usize> FixedText<N> {
     ///
     /// Any; what is formatted has limits of its own.
     pub fn format(&mut self, arguments: fmt::Arguments<'_>) -> &str {
-        (self.used, self.cut) = (0, 0);
-        if fmt::write(self, arguments).is_err() && self.cut == 0 {
-            self.mark(1);
-        }
+        self.bytes.clear();
+        let mut text = Text { bytes: &mut self.bytes, end: N, cut: 0 };
+        text.format(arguments);
+        self.cut = text.cut;
         self.as_str()
     }
 
@@ -96,10 +91,8 @@ impl<const N: usize> FixedText<N> {
     /// Any.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // SAFETY: `used` bytes are initialised.
-        let bytes = unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast::<u8>(), self.used.min(N)) };
-        // SAFETY: they are whole characters: only `str`s are appended, one that does not fit between two characters.
-        unsafe { core::str::from_utf8_unchecked(bytes) }
+        // SAFETY: only `Text` appends to them, whole characters.
+        unsafe { core::str::from_utf8_unchecked(self.bytes.as_slice()) }
     }
 
     /// How many bytes were left out; 0 if nothing was.
@@ -120,39 +113,14 @@ impl<const N: usize> FixedText<N> {
     pub const fn cut(&self) -> usize {
         self.cut
     }
-
-    /// Marks the text as cut, by `bytes`.
-    pub(crate) fn mark(&mut self, bytes: usize) {
-        if self.cut == 0 {
-            self.append(MARK, N);
-        }
-        self.cut = self.cut.saturating_add(bytes);
-    }
-
-    /// Appends `text`, or as much of it as there is room for below `limit`; returns how many bytes that were.
-    fn append(&mut self, text: &str, limit: usize) -> usize {
-        let room = limit.min(N).saturating_sub(self.used);
-        let length = if text.len() <= room { text.len() } else { text.floor_char_boundary(room) };
-        // SAFETY: `used` is at most `N`: it grows by what there is room for.
-        let to = unsafe { self.bytes.as_mut_ptr().cast::<u8>().add(self.used) };
-        // SAFETY: `length` bytes are in `text` and fit into the buffer, which `text` cannot be part of.
-        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), to, length) };
-        self.used += length;
-        length
-    }
 }
 
 impl<const N: usize> fmt::Write for FixedText<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.cut != 0 {
-            self.cut = self.cut.saturating_add(text.len());
-            return Ok(());
-        }
-        let taken = self.append(text, N - MARK.len());
-        if taken < text.len() {
-            self.mark(text.len() - taken);
-        }
-        Ok(())
+        let mut all = Text { bytes: &mut self.bytes, end: N, cut: self.cut };
+        let written = all.write_str(text);
+        self.cut = all.cut;
+        written
     }
 }
 

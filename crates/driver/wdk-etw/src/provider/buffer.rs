@@ -1,4 +1,4 @@
-//! A provider whose name is known only at run time, in memory that the driver has.
+//! A provider whose name is known only at run time, in memory that the driver owns.
 
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -47,8 +47,8 @@ pub struct ProviderBuffer<const N: usize = 128, M: Mode = Kernel> {
     provider: UnsafeCell<MaybeUninit<Provider<M>>>,
 }
 
-// SAFETY: `traits` and `provider` are written by the one that takes `state` to `FILLING`, and read by others only after they have
-// seen `READY`, which is stored behind the writing. A provider is `Sync`.
+// SAFETY: `traits` and `provider` are written only by the thread that changes `state` to `FILLING`. Other threads read
+// them only after they have seen `READY`, which is stored after the writes. A provider is `Sync`.
 unsafe impl<const N: usize, M: Mode> Sync for ProviderBuffer<N, M> {}
 
 impl<const N: usize, M: Mode> ProviderBuffer<N, M> {
@@ -89,13 +89,14 @@ impl<const N: usize, M: Mode> ProviderBuffer<N, M> {
         if self.state.compare_exchange(EMPTY, FILLING, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return Err(M::Status::ALREADY_REGISTERED);
         }
-        // SAFETY: this call alone took the buffer to `FILLING`, which it never leaves but for `READY`, and nobody reads before that.
+        // SAFETY: only this call changed the state to `FILLING`. It leaves that state only for `READY`, and nothing is
+        // read before that.
         let bytes = unsafe { &mut *self.traits.get() };
         let blob = bytes.get_mut(..size).unwrap_or_default();
-        // It has the length that was asked for.
+        // This cannot fail: the slice has the required length.
         let _ = traits.encode_into(blob);
         let provider = Provider::new(Guid::from_name(name), blob, SetInformationMode::Lookup);
-        // SAFETY: as above; the traits are borrowed for as long as this static, and not written to again.
+        // SAFETY: as above; the traits are borrowed as long as this static lives and are not written again.
         unsafe { self.provider.get().write(MaybeUninit::new(provider)) };
         self.state.store(READY, Ordering::Release);
         self.get().ok_or(M::Status::INVALID_PARAMETER)
@@ -111,9 +112,9 @@ impl<const N: usize, M: Mode> ProviderBuffer<N, M> {
         if self.state.load(Ordering::Acquire) != READY {
             return None;
         }
-        // SAFETY: `READY`: nobody writes any more.
+        // SAFETY: the state is `READY`, so there are no more writes.
         let provider = unsafe { &*self.provider.get() };
-        // SAFETY: `READY`: it was written.
+        // SAFETY: the state is `READY`, so the provider has been written.
         Some(unsafe { provider.assume_init_ref() })
     }
 }

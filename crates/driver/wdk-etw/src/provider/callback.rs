@@ -1,4 +1,4 @@
-//! What a provider is told when sessions come and go.
+//! The driver's enable callback and its parameters.
 
 use core::ffi::c_void;
 use core::mem::transmute;
@@ -41,7 +41,7 @@ use crate::backend::Mode;
 /// Called at `PASSIVE_LEVEL` or `APC_LEVEL`.
 pub type EnableCallback = fn(&EnableRequest<'_>);
 
-/// What a session asks of a provider.
+/// The parameters of an enable callback: what a session requests of a provider.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -77,7 +77,7 @@ pub struct EnableRequest<'a> {
 }
 
 impl<'a> EnableRequest<'a> {
-    /// Who asked: an id that the session's controller chose, often zero.
+    /// Returns the source id, which the session's controller chose. It is often zero.
     ///
     /// # IRQL
     ///
@@ -87,7 +87,7 @@ impl<'a> EnableRequest<'a> {
         &self.source
     }
 
-    /// Enable, disable, or capture state (write a rundown).
+    /// Returns the reason for the call: enable, disable, or capture state (write a rundown).
     ///
     /// # IRQL
     ///
@@ -97,7 +97,7 @@ impl<'a> EnableRequest<'a> {
         self.control
     }
 
-    /// The most verbose level that is wanted. 0 and 255 stand for every level.
+    /// Returns the most verbose level that is enabled. 0 and 255 mean every level.
     ///
     /// # IRQL
     ///
@@ -107,7 +107,7 @@ impl<'a> EnableRequest<'a> {
         self.level
     }
 
-    /// Keyword bits of which an event needs one.
+    /// Returns the any-mask: an event's keyword must have at least one of these bits.
     ///
     /// # IRQL
     ///
@@ -117,7 +117,7 @@ impl<'a> EnableRequest<'a> {
         self.match_any
     }
 
-    /// Keyword bits of which an event needs all.
+    /// Returns the all-mask: an event's keyword must have all of these bits.
     ///
     /// # IRQL
     ///
@@ -127,7 +127,7 @@ impl<'a> EnableRequest<'a> {
         self.match_all
     }
 
-    /// Filter data for the provider, where the session passed any.
+    /// Returns the filter data for the provider, if the session passed any.
     ///
     /// # IRQL
     ///
@@ -137,7 +137,7 @@ impl<'a> EnableRequest<'a> {
         self.filter
     }
 
-    /// The value given to [`Provider::register_with_callback`].
+    /// Returns the value that was passed to [`Provider::register_with_callback`].
     ///
     /// # IRQL
     ///
@@ -174,7 +174,7 @@ pub struct FilterData<'a> {
 }
 
 impl<'a> FilterData<'a> {
-    /// `EVENT_FILTER_TYPE_*`, or the provider's own type.
+    /// Returns the type: `EVENT_FILTER_TYPE_*`, or a type that the provider defines.
     ///
     /// # IRQL
     ///
@@ -184,7 +184,7 @@ impl<'a> FilterData<'a> {
         self.kind
     }
 
-    /// The data. Its content comes from the controller of the session: check it.
+    /// Returns the data. It is untrusted: the session's controller chose it.
     ///
     /// # IRQL
     ///
@@ -196,13 +196,13 @@ impl<'a> FilterData<'a> {
 
     /// # Safety
     ///
-    /// `descriptor` is null, or valid for `'a` with the bytes it describes.
+    /// `descriptor` must be null, or valid for `'a` together with the bytes that it describes.
     unsafe fn from_raw(descriptor: *const EventFilterDescriptor) -> Option<Self> {
-        // SAFETY: null or valid by this function's contract.
+        // SAFETY: the caller guarantees that the pointer is null or valid.
         let descriptor = unsafe { descriptor.as_ref() }?;
         let bytes = match usize::try_from(descriptor.size) {
             Ok(size) if size != 0 && !descriptor.ptr.is_null() => {
-                // SAFETY: ETW passes `size` bytes at `ptr`, which live as long as the callback.
+                // SAFETY: ETW passes `size` bytes at `ptr`, which are valid until the callback returns.
                 unsafe { slice::from_raw_parts(descriptor.ptr, size) }
             }
             _ => &[],
@@ -238,11 +238,12 @@ impl CallbackSlot {
     }
 }
 
-/// What ETW calls.
+/// The callback that ETW calls.
 ///
 /// # Safety
 ///
-/// `context` is the `&'static Provider<M>` that was registered; `source` and `filter` are null or valid for the call.
+/// `context` must be the `&'static Provider<M>` that was registered; `source` and `filter` must be null or valid for
+/// the call.
 pub(super) unsafe extern "system" fn on_control<M: Mode>(
     source: *const Guid,
     control: u32,
@@ -252,7 +253,7 @@ pub(super) unsafe extern "system" fn on_control<M: Mode>(
     filter: *const EventFilterDescriptor,
     context: *mut c_void,
 ) {
-    // SAFETY: by this function's contract; only shared references to the provider exist.
+    // SAFETY: guaranteed by the caller; only shared references to the provider exist.
     let Some(provider) = (unsafe { context.cast_const().cast::<Provider<M>>().as_ref() }) else {
         return;
     };
@@ -265,9 +266,9 @@ pub(super) unsafe extern "system" fn on_control<M: Mode>(
     let Some((callback, context)) = provider.callback.get() else {
         return;
     };
-    // SAFETY: null or valid by this function's contract.
+    // SAFETY: the caller guarantees that the pointer is null or valid.
     let source = unsafe { source.as_ref() }.copied().unwrap_or_default();
-    // SAFETY: null or valid by this function's contract; the view ends with the callback.
+    // SAFETY: the caller guarantees that the pointer is null or valid; the reference is not used after the callback.
     let filter = unsafe { FilterData::from_raw(filter) };
     callback(&EnableRequest {
         source,

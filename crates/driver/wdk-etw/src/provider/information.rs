@@ -1,4 +1,4 @@
-//! Setting information on a registration: `EtwSetInformation` and its absence.
+//! Setting information on a registration: `EtwSetInformation`, and Windows versions without it.
 
 use core::ffi::c_void;
 use core::ptr;
@@ -8,7 +8,7 @@ use etw_types::EventInfoClass;
 use super::Provider;
 use crate::backend::Mode;
 
-/// How a provider reaches `EtwSetInformation` (in user mode `EventSetInformation`).
+/// How a provider calls `EtwSetInformation` (in user mode `EventSetInformation`).
 ///
 /// The routine does not exist on every Windows that can run a driver: Windows 7 lacks it. The three ways are those that
 /// `TraceLoggingSetInformation` documents for its macro `TLG_HAVE_EVENT_SET_INFORMATION` (0, 1 and 2).
@@ -26,9 +26,9 @@ pub enum SetInformationMode {
     /// Never call it. Kernel mode returns `STATUS_ENTRYPOINT_NOT_FOUND`, user mode
     /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
     Off,
-    /// Import it: the image does not load where it is missing.
+    /// Import it: the image does not load on a Windows without it.
     Direct,
-    /// Find it at run time. Where it is missing, kernel mode returns `STATUS_NOT_SUPPORTED`, user mode
+    /// Find it at run time. If it is missing, kernel mode returns `STATUS_NOT_SUPPORTED`, user mode
     /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
     Lookup,
 }
@@ -39,7 +39,7 @@ impl SetInformationMode {
     /// The first `WINVER` for which the headers import the function.
     const DIRECT_FROM_WINVER: u32 = 0x0602;
 
-    /// The documented default for a driver that targets `ntddi_version` and later.
+    /// Returns the documented default for a driver that targets `ntddi_version` and later.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -56,7 +56,7 @@ impl SetInformationMode {
         if ntddi_version < Self::DIRECT_FROM_NTDDI { Self::Lookup } else { Self::Direct }
     }
 
-    /// The documented default for a program that targets `winver` and later.
+    /// Returns the documented default for a program that targets `winver` and later.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -76,14 +76,14 @@ impl SetInformationMode {
 
 /// # Setting information
 ///
-/// All of these return what the routine returns, or what the provider's [`SetInformationMode`] prescribes without it. On a
-/// provider that is not registered the handle passed is 0, so kernel mode returns `STATUS_INVALID_HANDLE` — but
-/// `STATUS_NOT_SUPPORTED` where the routine is missing (it is looked up first) and `STATUS_ENTRYPOINT_NOT_FOUND` where the
-/// mode is off.
+/// All of these functions return the status of the routine, or the status that the provider's [`SetInformationMode`]
+/// prescribes without calling it. If the provider is not registered, the handle is 0, so kernel mode returns
+/// `STATUS_INVALID_HANDLE`. The exceptions are `STATUS_NOT_SUPPORTED` if the routine is missing (it is looked up
+/// first), and `STATUS_ENTRYPOINT_NOT_FOUND` if the mode is off.
 impl<M: Mode> Provider<M> {
     /// Performs any operation of [`EventInfoClass`].
     ///
-    /// Empty `data` is passed as a null pointer and length 0, which is what operations without data want.
+    /// Empty `data` is passed as a null pointer and length 0, as operations without data require.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -102,13 +102,13 @@ impl<M: Mode> Provider<M> {
             return <M::Status as crate::Status>::INVALID_PARAMETER;
         };
         let pointer = if data.is_empty() { ptr::null() } else { data.as_ptr().cast::<c_void>() };
-        // SAFETY: the handle is 0 or that of this registration (`register`'s contract keeps it alive during the call),
-        // and `data` is readable for `length` bytes.
+        // SAFETY: the handle is 0 or that of this registration, which the contract of `register` keeps alive during the
+        // call, and `data` is readable for `length` bytes.
         unsafe { (self.set_information)(self.lifecycle.handle(), class.as_int(), pointer, length) }
     }
 
-    /// Sets the provider's traits from a blob (see [`etw_types::traits`]). Registering does this already; ETW refuses a
-    /// second blob for the same registration with `STATUS_UNSUCCESSFUL`.
+    /// Sets the provider's traits from a blob (see [`etw_types::traits`]). Registration already does this. ETW rejects
+    /// a second blob for the same registration with `STATUS_UNSUCCESSFUL`.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -125,9 +125,10 @@ impl<M: Mode> Provider<M> {
         self.set_information(EventInfoClass::SetTraits, traits)
     }
 
-    /// Sets whether ETW looks at the type of this provider's data descriptors. Setting the traits switches it on.
+    /// Sets whether ETW reads the type of this provider's data descriptors. Setting the traits enables this.
     ///
-    /// Switched off, the metadata of TraceLogging events is stored with their payload, and decoders find it by channel 11.
+    /// If it is disabled, the metadata of TraceLogging events is stored with their payload, and decoders recognise it
+    /// by channel 11.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -145,8 +146,8 @@ impl<M: Mode> Provider<M> {
         self.set_information(EventInfoClass::UseDescriptorType, &[u8::from(on)])
     }
 
-    /// Asks ETW to put the path of this image into the sessions that collect from this provider, so that decoders find
-    /// manifest resources in it. Older systems answer `STATUS_INVALID_DEVICE_REQUEST` in kernel mode.
+    /// Makes ETW record the path of this image in the sessions that collect events of this provider, so that decoders
+    /// find the manifest resources in it. Older systems return `STATUS_INVALID_DEVICE_REQUEST` in kernel mode.
     ///
     /// ```
     /// # use etw_symbols as _;

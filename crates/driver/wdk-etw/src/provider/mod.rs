@@ -1,4 +1,4 @@
-//! A provider: a static that a driver registers, asks whether an event is wanted, and writes through.
+//! A provider: a static that a driver registers, queries for enabled events, and writes events with.
 
 mod buffer;
 mod callback;
@@ -29,8 +29,9 @@ pub use registration::Registration;
 
 /// An ETW provider, usually a `static` made by [`define_provider!`](crate::define_provider).
 ///
-/// It starts out unregistered. Unregistered, it is a quiet no-op: [`enabled`](Self::enabled) returns `false`, events are
-/// not written (and their fields not evaluated), [`unregister`](Self::unregister) does nothing.
+/// Initially it is not registered. While it is not registered, it does nothing: [`enabled`](Self::enabled) returns
+/// `false`, events are not written (and their fields are not evaluated), and [`unregister`](Self::unregister) has no
+/// effect.
 ///
 /// All methods take `&self`; all state is atomic; nothing locks, allocates or panics.
 ///
@@ -57,21 +58,22 @@ pub struct Provider<M: Mode = Kernel> {
     mode: PhantomData<fn() -> M>,
 }
 
-// SAFETY: everything that changes is atomic. The one member that is not `Sync` by itself is the traits' descriptor: it
-// never changes, and points at bytes that are `'static` and never change.
+// SAFETY: everything that changes is atomic. Only the descriptor of the traits is not `Sync` by itself: it never
+// changes, and it points at `'static` bytes that never change.
 unsafe impl<M: Mode> Sync for Provider<M> {}
 
-// SAFETY: as above; nothing is tied to a thread.
+// SAFETY: as above; nothing belongs to a particular thread.
 unsafe impl<M: Mode> Send for Provider<M> {}
 
 impl<M: Mode> Provider<M> {
     const_fn! {
-        /// Makes a provider; prefer [`define_provider!`](crate::define_provider), which checks and encodes the traits.
+        /// Creates a provider. Prefer [`define_provider!`](crate::define_provider), which checks and encodes the
+        /// traits.
         ///
-        /// `traits` is a provider-traits blob ([`etw_types::traits`]). It is not checked here: ETW returns
-        /// `STATUS_FILE_CORRUPT_ERROR` for a malformed one, which [`traits_status`](Self::traits_status) shows.
+        /// `traits` is a provider traits blob ([`etw_types::traits`]). It is not checked here: ETW returns
+        /// `STATUS_FILE_CORRUPT_ERROR` if it is malformed, which [`traits_status`](Self::traits_status) reports.
         ///
-        /// `mode` decides what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
+        /// `mode` determines what the image imports: only [`SetInformationMode::Direct`] imports `EtwSetInformation`.
         ///
         /// ```
         /// # use etw_symbols as _;
@@ -104,7 +106,7 @@ impl<M: Mode> Provider<M> {
         }
     }
 
-    /// The provider's id (its control GUID).
+    /// Returns the provider's id (its control GUID).
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -122,7 +124,7 @@ impl<M: Mode> Provider<M> {
         &self.id
     }
 
-    /// The provider's name by its traits; empty where they are malformed or the name is not UTF-8.
+    /// Returns the provider's name from its traits. It is empty if they are malformed or the name is not UTF-8.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -141,7 +143,7 @@ impl<M: Mode> Provider<M> {
             .unwrap_or_default()
     }
 
-    /// The provider's traits blob.
+    /// Returns the provider's traits blob.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -157,7 +159,7 @@ impl<M: Mode> Provider<M> {
         self.traits_blob
     }
 
-    /// Whether a registration is in force: it has a handle.
+    /// Returns whether the provider is registered, that is, whether it has a handle.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -175,14 +177,15 @@ impl<M: Mode> Provider<M> {
         self.lifecycle.handle() != 0
     }
 
-    /// Whether some session wants events of this level and keyword. `false` where the provider is not registered.
+    /// Returns whether a session has events of this level and keyword enabled. `false` if the provider is not
+    /// registered.
     ///
-    /// A session that asks for level 0 (or 255) gets every level. An event without keyword passes every mask; another
-    /// needs one bit of the session's any-mask and all bits of its all-mask. Several sessions are merged by ETW: this can
-    /// be true for an event that no single session wants, and ETW then drops it.
+    /// A session with level 0 (or 255) receives every level. An event without a keyword passes every mask; any other
+    /// event must have at least one bit of the session's any-mask and all bits of its all-mask. ETW merges the requests
+    /// of several sessions, so this can be true for an event that no single session receives. ETW then drops the event.
     ///
-    /// [`write_event!`](crate::write_event) asks this by itself. With constant arguments it costs a load, a compare and a
-    /// branch where the level is not enabled, and one more load for a keyword of one bit.
+    /// [`write_event!`](crate::write_event) performs this test itself. With constant arguments it costs a load, a
+    /// compare and a branch if the level is not enabled, and one more load for a keyword with one bit.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -215,7 +218,7 @@ impl<M: Mode> Provider<M> {
         self.traits
     }
 
-    /// The registration handle, for the calls in other modules; 0 where there is none.
+    /// Returns the registration handle, for other modules; 0 if there is none.
     #[inline(always)]
     pub(crate) fn handle(&self) -> u64 {
         self.lifecycle.handle()
@@ -233,11 +236,11 @@ impl<M: Mode> fmt::Debug for Provider<M> {
     }
 }
 
-/// A status that was seen, or none yet.
+/// The last status, or none.
 struct LastStatus(AtomicU64);
 
 impl LastStatus {
-    /// Above every code.
+    /// A value above every code.
     const NONE: u64 = 1 << 32;
 
     const fn new() -> Self {

@@ -12,17 +12,18 @@ use crate::backend::{Mode, Status};
 
 /// # Registration
 ///
-/// `register` and `unregister` are a pair; [`register_scoped`](Self::register_scoped) ties the second to a value's end.
-/// They can be called from any thread and in any order: what cannot be done is answered with a status.
+/// `register` and `unregister` are a pair. [`register_scoped`](Self::register_scoped) returns a value that unregisters
+/// when it is dropped. They can be called from any thread and in any order: a call that is not possible returns an
+/// error status.
 impl<M: Mode> Provider<M> {
     /// Registers the provider with ETW and sets its traits.
     ///
-    /// The status is that of the registration. Setting the traits can fail where the registration succeeds (on a Windows
-    /// without `EtwSetInformation`, say); events are written all the same, and [`traits_status`](Self::traits_status)
-    /// tells.
+    /// Returns the status of the registration. Setting the traits can fail although the registration succeeds, for
+    /// example on a Windows without `EtwSetInformation`. Events are written in this case too;
+    /// [`traits_status`](Self::traits_status) returns the status of setting the traits.
     ///
-    /// ETW can call back before this returns: if a session is waiting for this provider, its events are on from that
-    /// moment.
+    /// ETW can call the enable callback before this returns: if a session is waiting for this provider, its events are
+    /// enabled from that moment on.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -35,9 +36,9 @@ impl<M: Mode> Provider<M> {
     ///
     /// # Errors
     ///
-    /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) where it is registered; `STATUS_DEVICE_BUSY`
-    /// (`ERROR_BUSY`) while another call registers or unregisters it; otherwise what ETW returns. After an error of ETW the
-    /// provider is not registered.
+    /// Returns `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if it is already registered;
+    /// `STATUS_DEVICE_BUSY` (`ERROR_BUSY`) while another call registers or unregisters it; otherwise the error of ETW.
+    /// After an error of ETW the provider is not registered.
     ///
     /// # IRQL
     ///
@@ -53,9 +54,9 @@ impl<M: Mode> Provider<M> {
         self.register_inner(None, 0)
     }
 
-    /// Registers the provider like [`register`](Self::register), with a callback of the driver's own.
+    /// Registers the provider like [`register`](Self::register), with an enable callback of the driver.
     ///
-    /// `context` is handed to each call. The callback can run before this returns.
+    /// `context` is passed to each call. The callback can run before this returns.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -88,7 +89,7 @@ impl<M: Mode> Provider<M> {
         self.register_inner(Some(callback), context)
     }
 
-    /// Registers the provider until the answer is dropped.
+    /// Registers the provider until the returned value is dropped.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -117,7 +118,7 @@ impl<M: Mode> Provider<M> {
         if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
     }
 
-    /// Like [`register_scoped`](Self::register_scoped), with a callback of the driver's own.
+    /// Does the same as [`register_scoped`](Self::register_scoped), with an enable callback of the driver.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -148,7 +149,7 @@ impl<M: Mode> Provider<M> {
         if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
     }
 
-    /// Ends the registration. Does nothing, successfully, where there is none.
+    /// Ends the registration. Does nothing and returns success if the provider is not registered.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -160,13 +161,14 @@ impl<M: Mode> Provider<M> {
     ///
     /// # Errors
     ///
-    /// `STATUS_DEVICE_BUSY` (user mode: `ERROR_BUSY`) while another call registers or unregisters the provider, also where
-    /// that call is further up the stack of this thread, in whose callback this was called. What ETW returns otherwise; the
-    /// provider then stays registered, so that the call can be repeated.
+    /// Returns `STATUS_DEVICE_BUSY` (user mode: `ERROR_BUSY`) while another call registers or unregisters the provider,
+    /// even if that call is further up the stack of this thread and this is called from its callback. Otherwise returns
+    /// the error of ETW; the provider then stays registered, so that the call can be repeated.
     ///
     /// # IRQL
     ///
-    /// `PASSIVE_LEVEL`. Not from the provider's own enable callback: the kernel holds a lock there that this needs.
+    /// `PASSIVE_LEVEL`. Do not call it from the provider's own enable callback: the kernel holds a lock there that this
+    /// needs.
     pub fn unregister(&self) -> M::Status {
         match self.lifecycle.begin_unregister() {
             Ok(()) => {}
@@ -175,11 +177,11 @@ impl<M: Mode> Provider<M> {
         }
         self.enable.disable();
         let handle = self.lifecycle.take_handle();
-        // SAFETY: the handle came from a successful registration and is given back once: `begin_unregister` let this
-        // call alone through.
+        // SAFETY: the handle came from a successful registration and is released only once, because only this call
+        // passed `begin_unregister`.
         let status = unsafe { M::unregister(handle) };
         if status.is_success() {
-            // A callback that came just before the end may have enabled the provider again.
+            // A callback that ran just before the end may have enabled the provider again.
             self.enable.disable();
             self.lifecycle.end_idle();
         } else {
@@ -189,7 +191,7 @@ impl<M: Mode> Provider<M> {
         status
     }
 
-    /// The status of setting the traits in the last successful registration; `None` before the first.
+    /// Returns the status of setting the traits in the last successful registration; `None` before the first.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -217,9 +219,9 @@ impl<M: Mode> Provider<M> {
             Err(Refusal::Busy) => return M::Status::BUSY,
         }
         self.callback.set(callback, context);
-        // SAFETY: the id and the handle's place live as long as this static provider; the callback takes exactly this
-        // context, and `register`'s contract ends the registration before the image goes. ETW writes the handle with one
-        // aligned store, which other threads read as an atomic.
+        // SAFETY: the id and the address for the handle are valid as long as this static provider lives. The callback
+        // takes exactly this context, and the contract of `register` ends the registration before the image is
+        // unloaded. ETW writes the handle with one aligned store; other threads read it as an atomic.
         let status = unsafe {
             M::register(
                 &raw const self.id,
@@ -242,7 +244,7 @@ impl<M: Mode> Provider<M> {
 
 /// A registration that ends when it is dropped.
 ///
-/// Made by [`Provider::register_scoped`], whose contract says when dropping is allowed.
+/// [`Provider::register_scoped`] creates it. Its contract says when the registration may be dropped.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -263,7 +265,7 @@ pub struct Registration<M: Mode> {
 }
 
 impl<M: Mode> Registration<M> {
-    /// The provider.
+    /// Returns the provider.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -282,7 +284,7 @@ impl<M: Mode> Registration<M> {
         self.provider
     }
 
-    /// Ends the registration now, and tells how that went. A failed end is tried again on drop.
+    /// Ends the registration now and returns the result. If that fails, dropping the registration tries again.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -295,7 +297,7 @@ impl<M: Mode> Registration<M> {
     ///
     /// # Errors
     ///
-    /// The status of [`Provider::unregister`] and the registration.
+    /// Returns the status of [`Provider::unregister`], and the registration.
     ///
     /// # IRQL
     ///

@@ -1,31 +1,32 @@
-//! The two pieces of state that several threads share: what sessions want, and whether the provider is registered.
+//! The state that several threads share: what the sessions have enabled, and whether the provider is registered.
 //!
-//! Nothing here locks or waits. The atomics are those of [`sync`](super::sync), so that a model checker can run this code.
+//! Nothing here locks or waits. The atomics come from [`sync`](super::sync), so that a model checker can run this code.
 
 use super::sync::{self, AtomicU32, AtomicU64, Ordering, const_fn};
 
-/// What the sessions that listen to a provider want, as the last callback said.
+/// What the sessions have enabled for a provider, as of the last enable callback.
 ///
-/// The members are read one by one without a lock, so a reader that races with a callback can see the old value of one
-/// and the new value of another. Every test below is a conjunction of tests of single members, which gives the property
-/// that matters: **an event that is wanted before and after a change is never lost in between.** An event that is wanted
-/// by neither can slip through to the operating system, which applies the sessions' own filters again.
+/// The fields are read one by one without a lock, so a reader that races with a callback can see the old value of one
+/// field and the new value of another. Every test below is a conjunction of tests of single fields. This guarantees the
+/// important property: **an event that is enabled before and after a change is never lost in between.** An event that
+/// is enabled neither before nor after can be passed to the operating system, which applies the sessions' own filters
+/// again.
 #[derive(Debug)]
 pub(crate) struct EnableState {
-    /// 0: disabled; otherwise one more than the level, 256 for every level.
+    /// 0 if disabled; otherwise the level plus one, or 256 for every level.
     level_plus_1: AtomicU32,
-    /// Keyword bits of which an event needs one.
+    /// An event's keyword must have at least one of these bits.
     any: AtomicU64,
-    /// Keyword bits of which an event needs all.
+    /// An event's keyword must have all of these bits.
     all: AtomicU64,
-    /// The keywords of a single bit that pass both masks. Most events have such a keyword; for them one load and one
+    /// The single-bit keywords that pass both masks. Most events have such a keyword, and for them one load and one
     /// test are enough.
     single: AtomicU64,
 }
 
 impl EnableState {
     const_fn! {
-        /// Disabled.
+        /// Creates the disabled state.
         pub(crate) fn new() -> Self {
             Self {
                 level_plus_1: AtomicU32::new(0),
@@ -36,7 +37,7 @@ impl EnableState {
         }
     }
 
-    /// A session enabled the provider, or changed what it wants. Level 0 stands for every level.
+    /// A session enabled the provider or changed its parameters. Level 0 means every level.
     pub(crate) fn enable(&self, level: u8, any: u64, all: u64) {
         let single = match all.count_ones() {
             0 => any,
@@ -50,19 +51,20 @@ impl EnableState {
         self.level_plus_1.store(level_plus_1, Ordering::Release);
     }
 
-    /// No session listens any more.
+    /// No session has the provider enabled any more.
     pub(crate) fn disable(&self) {
         self.level_plus_1.store(0, Ordering::Release);
     }
 
-    /// Whether an event of this level and keyword is wanted. With constant arguments: a load, a compare and a branch
-    /// where it is not.
+    /// Returns whether an event with this level and keyword is enabled. With constant arguments, a disabled event costs
+    /// a load, a compare and a branch.
     #[inline(always)]
     pub(crate) fn wants(&self, level: u8, keyword: u64) -> bool {
         u32::from(level) < self.level_plus_1.load(Ordering::Relaxed) && self.wants_keyword(keyword)
     }
 
-    /// The same for a level and a keyword that are known only at run time: counting the bits of a keyword costs more then than it saves.
+    /// Does the same for a level and a keyword that are known only at run time. Counting the bits of the keyword would
+    /// then cost more than it saves.
     pub(crate) fn wants_at_run_time(&self, level: u8, keyword: u64) -> bool {
         u32::from(level) < self.level_plus_1.load(Ordering::Relaxed)
             && (keyword == 0 || {
@@ -88,41 +90,41 @@ const IDLE: u32 = 0;
 const CHANGING: u32 = 1;
 const REGISTERED: u32 = 2;
 
-/// Why a registration cannot be changed now.
+/// The reason that a registration cannot be changed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is already as it should be: registered, or not registered.
+    /// It already has the requested state: registered, or not registered.
     NothingToDo,
-    /// Another call is under way, perhaps further up this thread's stack: a callback that came inside `register`.
+    /// Another call is in progress, perhaps further up this thread's stack, if a callback runs within `register`.
     Busy,
 }
 
 /// Whether a provider is registered, and its handle.
 ///
-/// Whoever moves `phase` to `CHANGING` owns the registration until it moves it on; everybody else is refused at once, so
-/// nobody waits for a thread that may wait for a callback.
+/// The thread that changes `phase` to `CHANGING` owns the registration until it changes `phase` again. Calls of all
+/// other threads fail at once, so that no thread waits for one that may be waiting for a callback.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     phase: AtomicU32,
-    /// The registration handle; 0 where there is none. The operating system writes it inside `register`, before the
-    /// first callback.
+    /// The registration handle; 0 if there is none. The operating system writes it during `register`, before the first
+    /// callback.
     handle: AtomicU64,
 }
 
 impl Lifecycle {
     const_fn! {
-        /// Not registered.
+        /// Creates the unregistered state.
         pub(crate) fn new() -> Self {
             Self { phase: AtomicU32::new(IDLE), handle: AtomicU64::new(0) }
         }
     }
 
-    /// Claims the registration for a change from not registered.
+    /// Claims the registration in order to register. Fails unless the provider is not registered.
     pub(crate) fn begin_register(&self) -> Result<(), Refusal> {
         self.begin(IDLE)
     }
 
-    /// Claims the registration for a change from registered.
+    /// Claims the registration in order to unregister. Fails unless the provider is registered.
     pub(crate) fn begin_unregister(&self) -> Result<(), Refusal> {
         self.begin(REGISTERED)
     }
@@ -146,23 +148,23 @@ impl Lifecycle {
         self.phase.store(IDLE, Ordering::Release);
     }
 
-    /// The handle; 0 where there is none.
+    /// Returns the handle; 0 if there is none.
     #[inline(always)]
     pub(crate) fn handle(&self) -> u64 {
         self.handle.load(Ordering::Relaxed)
     }
 
-    /// Where ETW writes the handle.
+    /// Returns the address to which ETW writes the handle.
     pub(crate) fn handle_address(&self) -> *mut u64 {
         sync::address(&self.handle)
     }
 
-    /// Takes the handle away from writers.
+    /// Removes the handle, so that writers no longer see it.
     pub(crate) fn take_handle(&self) -> u64 {
         self.handle.swap(0, Ordering::AcqRel)
     }
 
-    /// Gives a taken handle back.
+    /// Restores a removed handle.
     pub(crate) fn restore_handle(&self, handle: u64) {
         self.handle.store(handle, Ordering::Release);
     }

@@ -5,7 +5,7 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Defines a `const` function; under loom, whose atomics have no constant constructor, a function that is not.
+/// Defines a `const` function. Loom's atomics have no constant constructor, so under loom the function is not `const`.
 macro_rules! const_fn {
     ($(#[$attribute:meta])* $visibility:vis fn $($rest:tt)*) => {
         #[cfg(not(all(loom, test)))]
@@ -19,13 +19,14 @@ macro_rules! const_fn {
 }
 pub(super) use const_fn;
 
-/// Where ETW writes a value that others read as an atomic.
+/// Returns the address to which ETW writes a value that other threads read as an atomic.
 #[cfg(not(all(loom, test)))]
 pub(super) fn address(value: &AtomicU64) -> *mut u64 {
     value.as_ptr()
 }
 
-/// Loom's atomics have no address that a system could write to. The models store the handle themselves; none registers.
+/// Loom's atomics have no address that a system could write to. The models store the handle themselves and never
+/// register.
 #[cfg(all(loom, test))]
 pub(super) fn address(_value: &AtomicU64) -> *mut u64 {
     core::ptr::null_mut()

@@ -54,9 +54,10 @@ impl Engine {
         let plan = Plan::new(properties, options.processors)?;
         let mut sessions = lock(&self.inner().sessions);
         sessions.admit(&plan, options)?;
-        let handle = sessions.next_handle();
+        let logger_id = sessions.logger_id(&plan.properties.name);
+        let handle = sessions.next_handle(logger_id);
         let facts = FileFacts {
-            logger_id: sessions.logger_id(&plan.properties.name),
+            logger_id,
             processors: options.processors,
             os_build: options.os_build,
             clock: clock_now(plan.clock, self.now()),
@@ -129,8 +130,8 @@ impl Engine {
             number += 1;
             numbered = format!("{name} ({number})");
         }
-        let handle = sessions.next_handle();
         let logger_id = sessions.logger_id(&numbered);
+        let handle = sessions.next_handle(logger_id);
         let properties = Properties::in_memory(&numbered);
         let plan = Plan { properties, clock: ClockKind::PerformanceCounter, is_system: false };
         let clock = clock_now(plan.clock, self.now());

@@ -26,10 +26,10 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Returns a new handle.
-    pub(super) fn next_handle(&mut self) -> u64 {
+    /// Returns a new handle. As on Windows, its low 16 bits are the logger id.
+    pub(super) fn next_handle(&mut self, logger_id: u16) -> u64 {
         self.last += 1;
-        self.last
+        self.last << 16 | u64::from(logger_id)
     }
 
     /// Returns the smallest logger id that no session has, or 0 for the kernel logger.

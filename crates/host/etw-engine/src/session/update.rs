@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use etw_types::Win32Error;
 use etw_types::session::{Update, mode};
 
+use super::buffered::Buffers;
 use super::file::{FileFacts, FileSink, win32};
 use super::outlet::Outlet;
 use super::properties::Plan;
@@ -40,18 +41,13 @@ impl Session {
         changed.properties.maximum_buffers = changed.properties.maximum_buffers.max(plan.properties.minimum_buffers);
         // The rules of `StartTrace` also apply to the updated properties.
         let changed = Plan::new(&changed.properties, self.engine.options().processors)?;
-        let file = match &update.log_file {
-            Some(path) if !changed.has(mode::BUFFERING) => Some(FileSink::create(&changed, path, &self.facts())?),
-            _ => None,
-        };
         let mut outlet = lock(&buffers.outlet);
         if outlet.is_finished() {
             return Err(Win32Error::WmiInstanceNotFound);
         }
-        if let Some(file) = file {
-            // Events written before the update belong to the old file.
-            buffers.pool.flush();
-            outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
+        if let Some(path) = update.log_file.as_ref().filter(|_| !changed.has(mode::BUFFERING)) {
+            let file = FileSink::create(&changed, path, &self.facts())?;
+            self.complete_file(buffers, &mut outlet);
             // A failure to close the old file does not affect the new one. The status reports it.
             let _ = outlet.replace_file(file);
             outlet.define(self.core.stacks(), self.core.stamp(buffers.now()));
@@ -124,8 +120,7 @@ impl Session {
         if outlet.is_finished() {
             return Err(Win32Error::WmiInstanceNotFound);
         }
-        buffers.pool.flush();
-        outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
+        self.complete_file(buffers, &mut outlet);
         outlet.set_mode(changed.properties.mode);
         outlet.close_file();
         drop(outlet);
@@ -159,14 +154,18 @@ impl Session {
         if outlet.is_finished() {
             return Err(Win32Error::WmiInstanceNotFound);
         }
-        let stamp = self.core.stamp(buffers.now());
-        buffers.pool.flush();
-        outlet.report_lost(self.core.lost.load(Ordering::Acquire));
-        outlet.drain(&buffers.pool, self.core.stacks(), stamp, false);
-        let advanced = outlet.next_file(self.core.stacks(), stamp);
+        self.complete_file(buffers, &mut outlet);
+        let advanced = outlet.next_file(self.core.stacks(), self.core.stamp(buffers.now()));
         drop(outlet);
         advanced?;
         Ok(self.status())
+    }
+
+    /// Writes everything that was written or lost so far to the current file, before the session leaves it.
+    fn complete_file(&self, buffers: &Buffers, outlet: &mut Outlet) {
+        buffers.pool.flush();
+        outlet.report_lost(self.core.lost.load(Ordering::Acquire));
+        outlet.drain(&buffers.pool, self.core.stacks(), self.core.stamp(buffers.now()), false);
     }
 
     fn facts(&self) -> FileFacts {

@@ -42,6 +42,53 @@ impl Known {
 }
 
 /// Decodes events of any kind, and caches schema lookups.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::{Decoded, Decoder, FrameNames, Kind};
+/// use etw_manifest::{Layers, built_in::BuiltIn};
+/// use std::sync::Arc;
+///
+/// /// Names addresses, as symbol files would.
+/// #[derive(Debug)]
+/// struct Names;
+///
+/// impl FrameNames for Names {
+///     fn names(&self, _process: u32, address: u64) -> Vec<String> {
+///         vec![format!("driver!read+{:#x}", address - 0x1000)]
+///     }
+/// }
+///
+/// let event = traced("Read", Opcode::Info).with_stack(&[0x1004]);
+/// // A file's own schemas come with `Decoder::of(&reader, files)`.
+/// let mut decoder = Decoder::new(Layers::new()).with_names(Arc::new(Names));
+/// decoder.push(Arc::new(BuiltIn));
+/// let decoded: Decoded = decoder.decode(&event.as_ref());
+/// assert_eq!(decoded.field("Length").map(ToString::to_string).as_deref(), Some("512"));
+/// assert_eq!(decoded.frames, ["driver!read+0x4"]);
+/// assert_eq!(decoder.frames(&event.as_ref()), decoded.frames);
+///
+/// // TraceLogging events describe themselves: no schema, and no message of a manifest.
+/// assert!(decoder.schema(&event.as_ref()).is_none() && decoded.message().is_none());
+/// assert!(decoder.provider_name(&event.as_ref()).is_none());
+/// assert_eq!(Kind::TraceLogging.as_str(), "tracelogging");
+/// let identity: etw_etl::Identity = decoder.identify(&event.as_ref());
+/// assert!(identity.has_schema && identity.is_whole);
+/// ```
 #[derive(Debug)]
 pub struct Decoder {
     layers: Layers,

@@ -32,6 +32,31 @@ pub use pcapng::Pcapng;
 use table::Table;
 
 /// Appends the value of a field as JSON, with one type per field. Returns whether the JSON represents the value exactly.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::export::json_node;
+///
+/// let decoded = traced("Read", Opcode::Info).decode();
+/// let mut json = String::new();
+/// let field = &decoded.fields[0];
+/// assert!(json_node(&mut json, field, &field.node));
+/// assert_eq!(json, "512");
+/// ```
 pub fn json_node(out: &mut String, field: &Field, node: &Node) -> bool {
     typed::node(out, field, node, json::Integers::Numbers)
 }
@@ -109,6 +134,48 @@ impl About {
 }
 
 /// Writes events in one of the formats.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::{About, Decoder, Exporter, FileTime, Format};
+///
+/// let event = traced("Read", Opcode::Info);
+/// let mut exporter = Exporter::new(Vec::new(), Format::Text)?.with_decoder(Decoder::default());
+/// exporter.event(&event)?;
+/// exporter.event_ref(&event.as_ref())?;
+/// exporter.decoded(&event.as_ref(), &event.decode())?;
+/// exporter.flush()?;
+/// let text = String::from_utf8(exporter.finish()?)?;
+/// assert_eq!(text.matches("MyDriver/Read Length=512").count(), 3);
+///
+/// // A table for a terminal: its width, colours, and times since a moment.
+/// let mut table = Exporter::new(Vec::new(), Format::Table)?.with_width(100).with_colours().since(FileTime(0));
+/// table.event(&event)?;
+/// assert!(String::from_utf8(table.finish()?)?.contains("Read"));
+///
+/// // A page also says what the trace lost.
+/// let mut page = Exporter::new(Vec::new(), "html".parse()?)?;
+/// let first = About { title: "a.etl".into(), events_lost: 1, ..About::default() };
+/// page.about(first.and(&About { buffers_lost: 2, ..About::default() }));
+/// page.event(&event)?;
+/// assert_eq!(page.left_out(), 0);
+/// assert!(String::from_utf8(page.finish()?)?.contains("a.etl"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Exporter<W> {
     out: W,

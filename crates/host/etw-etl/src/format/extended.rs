@@ -40,6 +40,20 @@ impl ExtendedType {
 }
 
 /// One extended item.
+///
+/// ```
+/// use etw_etl::{ExtendedItem, ExtendedType};
+/// use etw_types::Guid;
+///
+/// let id = Guid::from_name("MyDriver").to_bytes_le();
+/// let item = ExtendedItem { kind: ExtendedType::RELATED_ACTIVITY_ID, data: &id };
+/// assert_eq!(item.related_activity(), Some(Guid::from_name("MyDriver")));
+/// assert_eq!((item.stack(), item.stack_key()), (None, None));
+/// // A header of eight bytes, and the data.
+/// assert_eq!(item.encoded_len(), 24);
+/// assert!(item.header(false).is_some());
+/// assert_eq!(item.encoded_len() % etw_etl::format::ALIGNMENT, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedItem<'a> {
     /// The type of the item.

@@ -52,6 +52,61 @@ pub struct Header {
 }
 
 /// A record of a trace: an event, or another record that is passed on undecoded.
+///
+/// ```
+/// # use etw_types::tracelogging::EventBuilder;
+/// # use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+/// # fn traced(name: &str, opcode: Opcode) -> etw_etl::Event {
+/// #     let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+/// #     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32("Length", 512);
+/// #     let (metadata, payload) = builder.finish().unwrap();
+/// #     let items = etw_etl::ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+/// #     let descriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
+/// #     let descriptor = EventDescriptor { opcode, ..descriptor };
+/// #     let provider = Guid::from_name("MyDriver");
+/// #     let data = etw_etl::EventData { provider, descriptor, items: &items, payload, ..etw_etl::EventData::default() };
+/// #     let mut record = [0; 512];
+/// #     let length = data.encode(&mut record).unwrap();
+/// #     etw_etl::Event::from_record(&record[..length], 0, &etw_etl::WriterOptions::default().clock).unwrap()
+/// # }
+/// use etw_etl::decode::Kind;
+/// use etw_etl::{Event, EventRef, ExtendedType, Header};
+/// use etw_types::tracelogging::{Field, Value, Visitor};
+///
+/// let event: Event = traced("Read", Opcode::Info).with_stack(&[0x1000, 0x2000]);
+/// let Header { provider, descriptor, activity, .. } = &event.header;
+/// assert_eq!((*provider, descriptor.level), (Some(Guid::from_name("MyDriver")), Level::Informational));
+/// assert_eq!((*activity, event.related()), (None, None));
+/// assert_eq!(event.stack(), Some(vec![0x1000, 0x2000]));
+/// assert_eq!(event.kind(), Kind::TraceLogging);
+/// assert!(event.item(ExtendedType::PROV_TRAITS).is_some() && !event.record().is_empty());
+///
+/// // The same without a copy, as `Reader::next_ref` has it.
+/// let borrowed: EventRef<'_> = event.as_ref();
+/// assert_eq!(borrowed.class(), *provider);
+/// assert_eq!((borrowed.kind(), borrowed.payload()), (event.kind(), event.payload()));
+/// assert_eq!((borrowed.items().count(), borrowed.related(), borrowed.stack_key()), (event.items().count(), None, None));
+/// assert_eq!((borrowed.stack(), borrowed.stack_process()), (event.stack(), event.header.process_id));
+/// assert_eq!(borrowed.item(ExtendedType::EVENT_SCHEMA_TL), event.item(ExtendedType::EVENT_SCHEMA_TL));
+/// assert_eq!(borrowed.decode().to_string(), "MyDriver/Read Length=512");
+/// assert_eq!(borrowed.to_event().record(), borrowed.record());
+/// assert_eq!(borrowed.parts().and_then(|parts| parts.provider_name()).as_deref(), Some("MyDriver"));
+///
+/// /// Takes what it is about, without building the rest.
+/// #[derive(Default)]
+/// struct Lengths(Vec<u64>);
+/// impl<'a> Visitor<'a> for Lengths {
+///     fn value(&mut self, field: &Field<'a>, value: Value<'a>) {
+///         if let (b"Length", Value::Unsigned(length)) = (field.name, value) {
+///             self.0.push(length);
+///         }
+///     }
+/// }
+/// let mut lengths = Lengths::default();
+/// assert_eq!((borrowed.visit(&mut lengths), lengths.0), (Ok(true), vec![512]));
+/// let clock = etw_etl::WriterOptions::default().clock;
+/// assert!(EventRef::from_record(borrowed.record(), 0, &clock).is_some());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The header.

@@ -54,6 +54,51 @@ impl Default for ReaderOptions {
 }
 
 /// Reads a file. As an iterator it returns every record including the logfile header, in time order.
+///
+/// ```
+/// use etw_etl::{Clock, EventData, Loss, LossReason, Reader, ReaderOptions, Report, Writer, WriterOptions};
+/// use std::path::Path;
+///
+/// let path = std::env::temp_dir().join(format!("etw-etl-reader-{}.etl", std::process::id()));
+/// let mut writer = Writer::create(&path, WriterOptions::default())?;
+/// for timestamp in [1, 2] {
+///     writer.write(0, &EventData { timestamp, ..EventData::default() })?;
+/// }
+/// writer.close()?;
+///
+/// let mut reader = Reader::open_with(&path, ReaderOptions { memory: 1 << 20, ..ReaderOptions::default() })?;
+/// assert_eq!(*reader.clock(), Clock::of(reader.header(), reader.clock().start_stamp));
+/// assert!(reader.next_time().is_some());
+/// let mut count = 0;
+/// // `next_ref` shows each event where it lies; the iterator copies.
+/// while reader.next_ref().is_some() {
+///     count += 1;
+/// }
+/// assert!(reader.memory_held() <= 1 << 20);
+/// reader.rewind();
+/// assert_eq!(reader.by_ref().count(), count);
+///
+/// // What a decoder needs: schemas and images that the trace itself has.
+/// let (schemas, images) = (reader.schemas(), reader.images());
+/// assert!(images.is_empty());
+/// assert!(reader.refresh()?.is_none(), "a file that does not grow has nothing new");
+/// let decoder = etw_etl::Decoder::of(&reader, [schemas as _]);
+/// # drop(decoder);
+///
+/// let Report { losses, events_lost, .. } = reader.report();
+/// assert!(reader.report().is_whole() && *events_lost == 0 && losses.is_empty());
+/// assert!(reader.get_mut().metadata()?.len() > 0, "the file itself");
+///
+/// // A file that was cut tells what is missing.
+/// let bytes = std::fs::read(&path)?;
+/// let cut = std::io::Cursor::new(&bytes[..bytes.len() / 2 + 100]);
+/// let mut reader = Reader::build(cut, Path::new("cut.etl"), ReaderOptions::default())?;
+/// reader.by_ref().for_each(drop);
+/// let [Loss { reason, .. }] = &reader.report().losses[..] else { return Err("no loss".into()) };
+/// assert_eq!(*reason, LossReason::Truncated);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Reader<R = File> {
     source: Source<R>,
@@ -233,6 +278,7 @@ impl<R: Read + Seek> Reader<R> {
         if is_new {
             found.stacks.finish();
             self.stack_place = 0;
+            self.report.stacks_dropped = found.stacks.dropped();
         }
         self.stacks = found.stacks;
         self.images = Arc::new(found.images);

@@ -112,10 +112,15 @@ impl Stacks {
     /// Completes the collection: resolves keys to stacks, merges the two parts of each stack, and sorts all stacks by time.
     pub(crate) fn finish(&mut self) {
         for (mut walked, key) in std::mem::take(&mut self.keyed) {
-            if let Some(frames) = self.by_key.get(&key) {
+            let Some(frames) = self.by_key.get(&key).cloned() else {
+                // A growing file may define the key later.
+                self.keyed.push((walked, key));
+                continue;
+            };
+            if self.fits(frames.len()) {
                 walked.start = self.frames.len();
                 walked.length = frames.len();
-                self.frames.extend_from_slice(frames);
+                self.frames.extend_from_slice(&frames);
                 self.walked.push(walked);
             }
         }

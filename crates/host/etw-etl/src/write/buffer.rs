@@ -19,6 +19,28 @@ impl fmt::Display for Full {
 impl std::error::Error for Full {}
 
 /// Records of one processor, up to the size of a buffer.
+///
+/// ```
+/// use etw_etl::{Buffer, EventData, Full};
+///
+/// let event = EventData { timestamp: 7, payload: &[0; 300], ..EventData::default() };
+/// let mut buffer = Buffer::new(1024, 3);
+/// buffer.push(&event)?;
+/// assert_eq!((buffer.cpu(), buffer.events(), buffer.last_stamp(), buffer.is_empty()), (3, 1, 7, false));
+/// buffer.push(&event)?;
+/// assert!(matches!(buffer.push(&event), Err(Full)));
+///
+/// // Records that were encoded elsewhere.
+/// let mut record = vec![0; event.encoded_len()];
+/// event.encode(&mut record).ok_or(Full)?;
+/// buffer.clear();
+/// buffer.push_record(&record, 8)?;
+/// // The memory, and a buffer of it again.
+/// let used = etw_etl::format::buffer::SIZE + record.len();
+/// let buffer = Buffer::from_records(1024, 3, 1, buffer.into_bytes(), used)?;
+/// assert_eq!(buffer.events(), 1);
+/// # Ok::<(), Full>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,

@@ -9,6 +9,17 @@ use crate::format::extended::ExtendedItem;
 pub(crate) const MAX_RECORD: usize = 0xFFFF;
 
 /// An event to write to a trace.
+///
+/// ```
+/// use etw_etl::{Event, EventData, WriterOptions};
+///
+/// let data = EventData { process_id: 4, payload: b"abc", ..EventData::default() };
+/// let mut record = vec![0; data.encoded_len()];
+/// let length = data.encode(&mut record).ok_or("no room")?;
+/// let event = Event::from_record(&record[..length], 0, &WriterOptions::default().clock).ok_or("no event")?;
+/// assert_eq!((event.header.process_id, event.payload()), (Some(4), &b"abc"[..]));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventData<'a> {
     /// GUID of the provider.

@@ -23,6 +23,44 @@ use outcome::{BufferOutcome, Summary};
 use storage::Opener;
 
 /// Writes a trace.
+///
+/// ```
+/// use etw_etl::{Buffer, BufferOutcome, Clock, ClockKind, EventData, FileMode, FileTime, Reader, Summary, Writer, WriterOptions};
+///
+/// let path = std::env::temp_dir().join(format!("etw-etl-writer-{}.etl", std::process::id()));
+/// // Only files of system time can be continued.
+/// let clock = Clock { kind: ClockKind::SystemTime, ..WriterOptions::default().clock };
+/// let mode = FileMode::Sequential { max_bytes: None };
+/// let options = || WriterOptions { processors: 2, mode, clock, ..WriterOptions::default() };
+/// let mut writer = Writer::create(&path, options())?;
+/// let event = EventData { payload: b"abc", ..EventData::default() };
+/// writer.write(0, &event)?;
+/// let mut record = vec![0; event.encoded_len()];
+/// event.encode(&mut record).ok_or("no room")?;
+/// writer.write_record(1, &record, 1)?;
+///
+/// // Events wait in a buffer of their processor.
+/// assert_eq!(writer.summary().buffers, 0);
+/// assert_eq!(writer.flush_cpu(0)?, BufferOutcome::Written);
+/// assert_eq!(writer.flush_cpu(0)?, BufferOutcome::Empty);
+/// writer.flush()?;
+///
+/// // Or in one of the caller's.
+/// let mut own = Buffer::new(options().buffer_size, 1);
+/// own.push(&event).map_err(|_| "no room")?;
+/// assert_eq!(writer.write_buffer(&mut own, 2)?, BufferOutcome::Written);
+/// writer.add_lost(5, 0);
+/// let Summary { events, events_lost, .. } = writer.close_at(FileTime::now())?;
+/// assert_eq!((events, events_lost), (3, 5));
+///
+/// // The same file goes on; without `%d` in its path there is no next one to advance to.
+/// let mut writer = Writer::append(&path, options())?;
+/// assert!(writer.advance().is_err());
+/// writer.close()?;
+/// assert_eq!(Reader::open(&path)?.filter(|event| event.payload() == b"abc").count(), 3);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Writer {
     options: WriterOptions,
     pattern: PathBuf,

@@ -216,7 +216,7 @@ fn add(
             channel: None,
             keywords: Vec::new(),
             message: None,
-            fields: fields.to_vec(),
+            fields: fields.into(),
             top_level,
             source: Source::BuiltIn,
         };

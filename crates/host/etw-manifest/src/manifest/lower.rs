@@ -12,13 +12,15 @@ use crate::types::{Encoding, out_from_tdh};
 /// Maximum number of fields of an event, including members of structs.
 const MAX_FIELDS: usize = 1024;
 
+/// The fields of a template, which its events share, and how many of them are not members of structs.
+type Lowered = (Arc<[Field]>, usize);
+
 /// The parts of a provider, by name.
 pub(super) struct Lower<'a> {
     provider: &'a Provider,
     name: Arc<str>,
     source: Source,
-    templates: HashMap<&'a str, &'a Template>,
-    maps: HashMap<&'a str, Arc<ValueMap>>,
+    templates: HashMap<&'a str, Lowered>,
 }
 
 impl<'a> Lower<'a> {
@@ -32,19 +34,18 @@ impl<'a> Lower<'a> {
             let entries = map.items.iter().map(entry).filter(|entry| !entry.name.is_empty()).collect();
             (map.name.as_str(), Arc::new(ValueMap::new(&map.name, map.is_bits, entries)))
         };
-        Self {
-            provider,
-            name: limited(&provider.name).into(),
-            source,
-            templates: provider.templates.iter().map(|template| (template.id.as_str(), template)).collect(),
-            maps: provider.maps.iter().map(map).collect(),
-        }
+        let maps = provider.maps.iter().map(map).collect();
+        let template = |template: &'a Template| {
+            let mut fields = Fields { maps: &maps, fields: Vec::new() };
+            let top_level = fields.add(&template.fields);
+            (template.id.as_str(), (fields.fields.into(), top_level))
+        };
+        let templates = provider.templates.iter().map(template).collect();
+        Self { provider, name: limited(&provider.name).into(), source, templates }
     }
 
     pub(super) fn event(&self, event: &Event) -> EventSchema {
-        let mut fields = Fields { lower: self, fields: Vec::new() };
-        let template = self.templates.get(event.template.as_str());
-        let top_level = template.map_or(0, |template| fields.add(&template.fields));
+        let (fields, top_level) = self.templates.get(event.template.as_str()).cloned().unwrap_or_default();
         let channel = self.provider.channels.iter().find(|channel| channel.id == event.channel);
         let word = |text: &str| (!text.is_empty()).then(|| text.strip_prefix("win:").unwrap_or(text).into());
         EventSchema {
@@ -54,7 +55,7 @@ impl<'a> Lower<'a> {
             channel: channel.map(|channel| channel.name.as_str().into()).or_else(|| word(&event.channel)),
             keywords: event.keywords.iter().filter_map(|keyword| word(keyword)).collect(),
             message: event.message.as_ref().map(|message| message.text.as_str().into()),
-            fields: fields.fields,
+            fields,
             top_level,
             source: self.source,
         }
@@ -77,7 +78,7 @@ fn name(event: &Event) -> String {
 }
 
 struct Fields<'a> {
-    lower: &'a Lower<'a>,
+    maps: &'a HashMap<&'a str, Arc<ValueMap>>,
     fields: Vec<Field>,
 }
 
@@ -98,7 +99,7 @@ impl Fields<'_> {
             };
             let (encoding, out, map) = match &item.kind {
                 DataKind::Value { encoding, out, map } => {
-                    let map = map.as_ref().and_then(|name| self.lower.maps.get(name.as_str()).cloned());
+                    let map = map.as_ref().and_then(|name| self.maps.get(name.as_str()).cloned());
                     (*encoding, out_from_tdh(*out), map)
                 }
                 DataKind::Struct(_) => (Encoding::Struct { first: 0, members: 0 }, OutType::Default, None),

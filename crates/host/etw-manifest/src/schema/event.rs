@@ -35,7 +35,7 @@ pub struct EventSchema {
     /// The message, with inserts such as `%1`.
     pub message: Option<Box<str>>,
     /// All fields. The members of structs come after the event's own fields.
-    pub fields: Vec<Field>,
+    pub fields: Arc<[Field]>,
     /// How many of the fields, from the first on, are the event's own.
     pub top_level: usize,
     /// Where the schema comes from.

@@ -95,7 +95,7 @@ fn with_all_frames(mut schema: Arc<EventSchema>) -> Arc<EventSchema> {
     if let (Some([.., count, stack]), Ok(place)) = (schema.fields.get(..=last), u16::try_from(last))
         && counts(count)
         && is_stack(stack)
-        && let Some(stack) = Arc::make_mut(&mut schema).fields.get_mut(last)
+        && let Some(stack) = Arc::make_mut(&mut Arc::make_mut(&mut schema).fields).get_mut(last)
     {
         stack.count = Extent::Field(place - 1);
     }
@@ -135,6 +135,7 @@ mod tests {
         let (provider, name) = ("P".into(), "E".into());
         let (top_level, source) = (fields.len(), Source::Trace);
         let (level, channel, keywords, message) = (None, None, Vec::new(), None);
+        let fields = fields.into();
         let schema = EventSchema { provider, name, level, channel, keywords, message, fields, top_level, source };
         let mut layers = Layers::new();
         layers.push(Arc::new(One(Arc::new(schema))));

@@ -27,6 +27,8 @@ const EVENT_SIZE: usize = 48;
 const ITEM_SIZE: usize = 20;
 /// Maximum number of fields of a template.
 const MAX_ITEMS: usize = 1024;
+/// Maximum length of a name, in bytes.
+const MAX_NAME_BYTES: usize = 2048;
 /// Maximum number of elements of one list, such as events or levels.
 const MAX_PARTS: usize = 0x1_0000;
 
@@ -100,8 +102,10 @@ impl Reader<'_> {
 
     /// Reads a text that is preceded by its size.
     fn name(&self, offset: usize) -> Option<String> {
-        let size = size_at(self.resource, offset)?;
-        Some(utf16(self.resource.get(offset + 4..)?.get(..size.checked_sub(4)?)?))
+        let size = size_at(self.resource, offset)?.checked_sub(4)?;
+        let text = self.resource.get(offset + 4..)?.get(..size)?;
+        // Many parts can refer to one name.
+        Some(utf16(text.get(..MAX_NAME_BYTES).unwrap_or(text)))
     }
 
     /// Reads the name whose offset is stored at `place` in an element; empty if the offset is 0.
@@ -216,19 +220,21 @@ impl Reader<'_> {
         }
         (top <= all && all <= MAX_ITEMS).then_some(())?;
         let items = self.resource.get(size_at(header, 16)?..)?.as_chunks::<ITEM_SIZE>().0.get(..all)?;
-        self.fields(items, 0, top, maps, 0)
+        self.fields(items, (0, top), maps, &mut all.clone())
     }
 
+    /// Parses `count` items from `first` on. Each item belongs to one struct at most, so there cannot be more fields than
+    /// items; `left` is the number of fields that can still follow. This also stops cycles.
     fn fields(
         &self,
         items: &[[u8; ITEM_SIZE]],
-        first: usize,
-        count: usize,
+        (first, count): (usize, usize),
         maps: &mut Vec<Map>,
-        depth: usize,
+        left: &mut usize,
     ) -> Option<Vec<Data>> {
         let mut fields = Vec::new();
         for item in items.get(first..)?.get(..count)? {
+            *left = left.checked_sub(1)?;
             let flags = u32_at(item, 0)?;
             let size = |fixed: u32, field: u32, place: usize| {
                 let number = u16_at(item, place)?;
@@ -242,9 +248,7 @@ impl Reader<'_> {
             };
             let kind = if flags & FLAG_STRUCT != 0 {
                 let (start, members) = (usize::from(u16_at(item, 4)?), usize::from(u16_at(item, 6)?));
-                // In manifests, structs cannot contain structs. Some nesting is accepted; the limit stops cycles.
-                (depth < 4).then_some(())?;
-                DataKind::Struct(self.fields(items, start, members, maps, depth + 1)?)
+                DataKind::Struct(self.fields(items, (start, members), maps, left)?)
             } else {
                 let encoding = Encoding::from_tdh(u16::from(*item.get(4)?))?;
                 let out = u16::from(*item.get(5)?);

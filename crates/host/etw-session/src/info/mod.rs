@@ -72,6 +72,27 @@ pub enum Privilege {
 }
 
 /// A value of an information class.
+///
+/// ```
+/// use etw_session::info::{
+///     Enumerable, Information, MaxSessions, OfMachine, OfSession, Privilege, ProviderInstances, Queryable, Scope, Settable,
+///     StackTracing, StreamCount,
+/// };
+/// use etw_types::Guid;
+///
+/// let sessions = MaxSessions(64);
+/// assert_eq!(MaxSessions::decode(&sessions.encode()), Ok(sessions));
+/// assert!(MaxSessions::decode(b"abc").is_err(), "three bytes are no number");
+///
+/// // What belongs to a session is not asked of the machine: the compiler refuses it.
+/// fn belongs_to<S: Scope, T: Information<Scope = S>>() {}
+/// belongs_to::<OfMachine, MaxSessions>();
+/// belongs_to::<OfSession, StreamCount>();
+///
+/// assert_eq!(<StackTracing as Settable>::PRIVILEGE, Privilege::Helps);
+/// assert_eq!(MaxSessions::buffer(&()).len(), 4);
+/// assert_eq!(ProviderInstances::input_bytes(&Guid::from_u128(7)).len(), 16);
+/// ```
 pub trait Information: Sized {
     /// The class.
     const CLASS: TraceInfoClass;

@@ -68,6 +68,48 @@ static NTSTATUS Queue(WDFDRIVER Driver)
     return status;
 }
 
+#if BUG == 1
+/* Binds the framework, uses objects that need no driver object, and takes packets by itself. */
+static PDEVICE_OBJECT Own;
+
+static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    (void)Device;
+    DbgPrint("packet %x\n", Irp->Tail.Overlay.CurrentStackLocation->MajorFunction);
+    Irp->IoStatus.Status = 0;
+    Irp->IoStatus.Information = 0;
+    IofCompleteRequest(Irp, 0);
+    return 0;
+}
+
+static VOID NTAPI UnloadBound(PDRIVER_OBJECT Driver)
+{
+    (void)Driver;
+    IoDeleteDevice(Own);
+    WdfVersionUnbind(&NoPath, &Bind, Globals);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name;
+    NTSTATUS status = WdfVersionBind(Driver, Path, &Bind, &Globals);
+
+    (void)Queue, (void)Unload;
+    RtlInitUnicodeString(&name, L"\\Device\\Bound");
+    if (status >= 0) {
+        status = IoCreateDevice(Driver, 0, &name, 0x22, 0, FALSE, &Own);
+    }
+    if (status < 0) {
+        return status;
+    }
+    Own->Flags &= ~0x80; /* DO_DEVICE_INITIALIZING */
+    Driver->DriverUnload = UnloadBound;
+    for (int i = 0; i < 28; i++) {
+        Driver->MajorFunction[i] = Packet;
+    }
+    return 0;
+}
+#else
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     WDF_DRIVER_CONFIG config = {0};
@@ -94,3 +136,4 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     Driver->DriverUnload = Unload;
     return status;
 }
+#endif

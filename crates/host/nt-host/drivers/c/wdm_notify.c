@@ -79,11 +79,84 @@ static VOID NTAPI OnImage(PUNICODE_STRING Name, HANDLE Process, PVOID Info)
     LOG("image %wZ in %u, %u bytes\n", Name, (ULONG)(ULONG_PTR)Process, (ULONG)((ULONG64 *)Info)[3]);
 }
 
-static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, SET_VALUE *Value)
+typedef struct {
+    PVOID Object;
+    NTSTATUS Status;
+    PVOID PreInformation;
+    NTSTATUS ReturnStatus;
+    PVOID CallContext;
+} POST_OPERATION;
+
+static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, PVOID Information)
 {
-    LOG("registry %u, context %u: %wZ, type %u, %u bytes\n", (ULONG)(ULONG_PTR)Operation, (ULONG)(ULONG_PTR)Context,
-        Value->ValueName, Value->Type, Value->DataSize);
-    return Value->Type == 3 ? (NTSTATUS)0xC0000022 : 0;
+    ROUTINE(NTSTATUS, CmCallbackGetKeyObjectIDEx, PLARGE_INTEGER, PVOID, PULONG_PTR, PUNICODE_STRING *, ULONG);
+    ROUTINE(VOID, CmCallbackReleaseKeyObjectIDEx, PUNICODE_STRING);
+    ULONG operation = (ULONG)(ULONG_PTR)Operation;
+    SET_VALUE *value = Information;
+    POST_OPERATION *post = Information;
+    PVOID *words = Information; /* an object and a name, or the other way round for keys that are opened */
+    PUNICODE_STRING key = NULL;
+
+    switch (operation) {
+    case 1: /* RegNtPreSetValueKey */
+        LOG("registry 1, context %u: %wZ, type %u, %u bytes\n", (ULONG)(ULONG_PTR)Context, value->ValueName, value->Type,
+            value->DataSize);
+        return value->Type == 3 ? (NTSTATUS)0xC0000022 : 0;
+    case 0: /* RegNtPreDeleteKey */
+        CmCallbackGetKeyObjectIDEx(&Cookie, words[0], NULL, &key, 0);
+        LOG("registry 0: %wZ\n", key);
+        CmCallbackReleaseKeyObjectIDEx(key);
+        words[1] = (PVOID)77;
+        return 0;
+    case 2:  /* RegNtPreDeleteValueKey */
+    case 4:  /* RegNtPreRenameKey */
+    case 8:  /* RegNtPreQueryValueKey */
+        LOG("registry %u: %wZ\n", operation, words[1]);
+        return 0;
+    case 26: /* RegNtPreCreateKeyEx */
+    case 28: /* RegNtPreOpenKeyEx */
+        LOG("registry %u: %wZ\n", operation, words[0]);
+        return ((PUNICODE_STRING)words[0])->Length == 12 ? (NTSTATUS)0xC0000022 : 0;
+    default:
+        LOG("registry %u after: %x, context %u\n", operation, post->Status, (ULONG)(ULONG_PTR)post->CallContext);
+        return 0;
+    }
+}
+
+/* What the driver itself does to the registry goes the same way. */
+static VOID Use(PUNICODE_STRING Path)
+{
+    ROUTINE(NTSTATUS, ZwRenameKey, HANDLE, PUNICODE_STRING);
+    OBJECT_ATTRIBUTES attributes = {sizeof(attributes)};
+    HANDLE own, key;
+    UNICODE_STRING name, value, secret;
+    ULONG data = 5, length, disposition = 0;
+    UCHAR room[64];
+    NTSTATUS status;
+
+    RtlInitUnicodeString(&name, L"Below");
+    RtlInitUnicodeString(&value, L"Number");
+    RtlInitUnicodeString(&secret, L"Secret");
+    attributes.ObjectName = Path;
+    attributes.Attributes = 0x240; /* OBJ_KERNEL_HANDLE, OBJ_CASE_INSENSITIVE */
+    status = ZwOpenKey(&own, 0xF003F, &attributes);
+    LOG("own key: %x\n", status);
+    attributes.RootDirectory = own;
+    attributes.ObjectName = &secret;
+    LOG("secret: %x\n", ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL));
+    attributes.ObjectName = &name;
+    status = ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, &disposition);
+    LOG("created: %x, %u\n", status, disposition);
+    LOG("set: %x\n", ZwSetValueKey(key, &value, 0, 4, &data, sizeof(data)));
+    LOG("refused: %x\n", ZwSetValueKey(key, &value, 0, 3, &data, sizeof(data)));
+    LOG("query: %x\n", ZwQueryValueKey(key, &value, 2, room, sizeof(room), &length));
+    LOG("delete value: %x\n", ZwDeleteValueKey(key, &value));
+    LOG("gone: %x\n", ZwQueryValueKey(key, &value, 2, room, sizeof(room), &length));
+    RtlInitUnicodeString(&name, L"Renamed");
+    LOG("rename: %x\n", ZwRenameKey(key, &name));
+    LOG("delete: %x\n", ZwDeleteKey(key));
+    ZwClose(key);
+    ZwClose(own);
 }
 
 static ULONG NTAPI OnHandle(PVOID Context, PRE_OPERATION *Operation)
@@ -107,7 +180,7 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     PsRemoveLoadImageNotifyRoutine(OnImage);
     CmUnRegisterCallback(Cookie);
     ObUnRegisterCallbacks(Handles);
-#if BUG == 0
+#if BUG != 1
     PsRemoveCreateThreadNotifyRoutine(OnThread);
 #else
     (void)PsRemoveCreateThreadNotifyRoutine;
@@ -139,5 +212,10 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
         ObRegisterCallbacks(&registration, &Handles) != 0) {
         return STATUS_UNSUCCESSFUL_;
     }
+#if BUG == 2
+    Use(Path);
+#else
+    (void)Use;
+#endif
     return 0;
 }

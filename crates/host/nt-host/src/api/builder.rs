@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Below, Config, Failure, RegistryValue, Time, can_fail, notes, plan_image};
+use nt_machine::{Below, Config, Failure, RegistryValue, Resource, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -14,6 +14,32 @@ use crate::child::Process;
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
+///
+/// ```no_run
+/// use etw_types::NtStatus;
+/// use nt_host::{Builder, Failure, NtHost, RegistryValue};
+/// use std::time::Duration;
+///
+/// let builder: Builder = NtHost::builder()
+///     .driver("my_driver.sys")
+///     // A value of the driver's Parameters key, and a Windows without a routine.
+///     .parameter("Timeout", RegistryValue::Dword(5))
+///     .hide("EtwSetInformation")
+///     // Every call of a routine fails; `fail_call` has one fail.
+///     .fail(Failure { routine: "ExAllocatePool2".into(), status: Some(NtStatus::InsufficientResources), call: None })
+///     // Threads take turns in the order of this seed; accesses of two threads without a lock are findings.
+///     .seed(7)
+///     .races()
+///     // Events have stacks. The driver's process gets this much memory, and this long for a request.
+///     .stacks()
+///     .memory(256 << 20)
+///     .patience(Duration::from_secs(10));
+/// // Time jumps when everybody waits. It can pass as things take, or as on a clock.
+/// let host = builder.clone().measured_time().start()?;
+/// host.unload()?.assert_clean();
+/// builder.real_time().start()?.unload()?.assert_clean();
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     path: PathBuf,
@@ -42,12 +68,19 @@ impl Builder {
         self
     }
 
-    /// Sets what the device below the driver does with requests that reach it. By default, it accepts all Plug and Play
-    /// and power requests, can be opened and closed, and refuses all other requests. The first entry that matches a
-    /// request applies.
+    /// Sets what the device below the driver does with requests that reach it, or a device of another driver that the
+    /// driver opens by name. By default, the device below accepts all Plug and Play and power requests, can be opened and
+    /// closed, and refuses all other requests. The first entry that matches a request applies.
     #[must_use]
     pub fn below(mut self, below: Below) -> Self {
         self.config.below.push(below);
+        self
+    }
+
+    /// Gives the driver's devices a hardware resource: the lists that the driver gets when a device starts have it.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.config.resources.push(resource);
         self
     }
 
@@ -164,7 +197,8 @@ impl Builder {
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
-        let (path, traces) = (self.path, self.config.trace_all);
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size })))
+        let (path, traces, stacks) = (self.path, self.config.trace_all, self.config.stacks);
+        let pdb = image.pdb().cloned();
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb })))
     }
 }

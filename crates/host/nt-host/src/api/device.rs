@@ -1,6 +1,7 @@
 //! A device of the driver, as a client uses it.
 
-use nt_machine::{Answer, IoRequest};
+use etw_types::NtStatus;
+use nt_machine::{Answer, IoRequest, WmiRequest};
 
 use super::NtHost;
 use super::file::{self, File};
@@ -90,6 +91,32 @@ impl Device {
     /// Returns the driver's status if it fails. Also fails if the driver stops the machine.
     pub fn wake(&self) -> Result<(), Error> {
         self.host.ask_status(&Request::SetPower { device: self.number, on: true })
+    }
+
+    /// Asks the device by way of Windows Management Instrumentation.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Device::ioctl`].
+    pub fn wmi(&self, asked: WmiRequest) -> Result<Answer, Error> {
+        match self.host.ask(&Request::Wmi { device: self.number, asked })? {
+            Reply::Completed { answer } => Ok(answer),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Raises an interrupt of the device, counted from 0 over its lines and messages in the order of its resources (see
+    /// [`Builder::resource`](crate::Builder::resource)). Returns whether a routine of the driver said that it was for it; what
+    /// the routine put off until later has run, too.
+    ///
+    /// # Errors
+    ///
+    /// With `STATUS_NOT_FOUND` if nobody is connected to it, and if the driver stops the machine.
+    pub fn interrupt(&self, number: u32) -> Result<bool, Error> {
+        match self.host.ask(&Request::Interrupt { device: self.number, number })? {
+            Reply::Interrupted { claimed } => claimed.ok_or(Error::Status(NtStatus::NotFound)),
+            reply => Err(self.host.unexpected(reply)),
+        }
     }
 
     /// Begins a control request. Returns when the driver has received it, not when it is completed.

@@ -8,6 +8,28 @@ use crate::wire::{Reply, Request};
 
 /// An open device. The driver receives the cleanup and the close when [`File::close`] is called, when the device is
 /// removed, or when the driver is unloaded.
+///
+/// ```no_run
+/// use nt_host::{Device, File, NtHost, PendingRequest};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let device: Device = host.add_device()?;
+/// device.write(b"whole")?;
+///
+/// let file: File = device.open()?;
+/// file.write(b"abc")?;
+/// file.internal_ioctl(0x0022_0003, &[], 0)?;
+/// let reading: PendingRequest = file.begin_read(64)?;
+/// let writing = file.begin_write(b"def")?;
+/// reading.cancel()?;
+/// println!("{:?} {:?}", reading.wait()?.status, writing.wait()?.status);
+/// file.close()?;
+///
+/// // The same without a file of one's own.
+/// device.begin_read(64)?.cancel()?;
+/// device.begin_write(b"ghi")?.wait()?;
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct File {
     host: NtHost,

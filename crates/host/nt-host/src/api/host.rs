@@ -9,7 +9,7 @@ use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
 use nt_machine::{Notification, Record, Told};
-use pe_image::Symbols;
+use pe_image::{PdbReference, Symbols};
 
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
@@ -29,9 +29,51 @@ pub(crate) struct Inner {
     pub(crate) notes: Vec<String>,
     /// The size of the image in memory, in bytes.
     pub(crate) size: u64,
+    /// Events carry stacks.
+    pub(crate) stacks: bool,
+    /// What the image says about its PDB.
+    pub(crate) pdb: Option<PdbReference>,
 }
 
 /// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
+///
+/// ```no_run
+/// use etw_types::Guid;
+/// use nt_host::{NtHost, Place, Report, Storm};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// println!("process {}, {} events so far", host.process_id(), host.events_written()?);
+/// host.notes().iter().for_each(|note| println!("{note}"));
+///
+/// // Devices that come and go while threads send requests.
+/// let storm = Storm {
+///     rounds: 10,
+///     threads: 4,
+///     requests: 100,
+///     provider: Guid::from_name("MyDriver"),
+///     code: 0x0022_E000,
+///     input: b"hello".to_vec(),
+///     output: 64,
+/// };
+/// host.storm(&storm)?.assert_clean();
+///
+/// // Routines that could have failed, with how often they were called: what `Matrix` goes through.
+/// for (routine, calls) in host.fallible_calls()? {
+///     println!("{routine}: {calls}");
+/// }
+///
+/// // Findings so far, and where an address is in the driver's sources.
+/// let report: Report = host.report();
+/// let mut decoder = host.decoder();
+/// for event in host.trace().events()? {
+///     let line = decoder.decode(&event.as_ref());
+///     let innermost: Option<Place> = event.stack().and_then(|stack| host.locate(*stack.first()?));
+///     let inlined: Vec<Place> = event.stack().and_then(|stack| Some(host.locate_all(*stack.first()?))).unwrap_or_default();
+///     println!("{line} at {innermost:?}, inside of {} functions", inlined.len());
+/// }
+/// assert!(report.is_clean());
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct NtHost {
     inner: Arc<Inner>,
@@ -313,6 +355,7 @@ impl NtHost {
             Reply::Status { status } => Error::Status(status),
             Reply::Number { .. }
             | Reply::Told { .. }
+            | Reply::Interrupted { .. }
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),

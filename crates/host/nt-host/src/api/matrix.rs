@@ -27,6 +27,19 @@ pub struct Broken {
 }
 
 /// The result of a matrix.
+///
+/// ```no_run
+/// use nt_host::{Broken, Matrix, NtHost, Survey};
+///
+/// let builder = NtHost::builder().driver("my_driver.sys");
+/// // Each of the first 100 calls fails once.
+/// let survey: Survey = Matrix::new(builder).calls(100).run(|host| host.add_device()?.remove())?;
+/// for Broken { failure, findings, .. } in &survey.broken {
+///     println!("{failure}: {} findings", findings.len());
+/// }
+/// survey.assert_clean();
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "what was found is in here"]
 pub struct Survey {

@@ -29,6 +29,15 @@ impl NtHost {
     /// After the driver has stopped the machine, calls return `ERROR_SYSTEM_PROCESS_TERMINATED` (591). If the process
     /// is gone, they return `ERROR_PROCESS_ABORTED` (1067). In the first case, the files of sessions are completed; in
     /// the second, they can be read up to the last buffer that was written.
+    ///
+    /// ```no_run
+    /// use etw_session::Machine;
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// assert!(Machine::with(host.system()).sessions().is_ok());
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
     #[must_use]
     pub fn system(&self) -> Arc<dyn System> {
         Arc::new(HostSystem(Arc::clone(self.inner())))

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use etw_etl::expect::Expected;
-use etw_etl::{Clock, ClockKind, Event, FileTime, NewFile, Writer, WriterOptions};
-use etw_types::{Guid, Level};
+use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
+use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
+use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
 use super::{Expectation, NtHost};
 use nt_machine::EPOCH;
@@ -13,6 +14,29 @@ use crate::Error;
 use crate::wire::{Reply, Request, spill};
 
 /// A session that was started.
+///
+/// ```no_run
+/// use etw_types::{Guid, Level};
+/// use nt_host::{Expectation, NtHost, Trace, TraceSession, event};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let provider = Guid::from_name("MyDriver");
+/// let session: TraceSession = host.session("test")?;
+/// let trace: Trace = session.enable(provider, Level::Verbose, !0)?;
+/// session.enable_group(Guid::from_u128(7), Level::Error, !0)?;
+/// // The driver tells its state.
+/// session.capture_state(provider)?;
+/// session.disable(provider)?;
+///
+/// let expectation: Expectation = trace.expect(event("Rundown").field("Devices", 0));
+/// expectation.anywhere();
+/// assert_eq!((trace.events()?.len(), trace.events_lost()?), (1, 0));
+/// // One by one, for traces that are large; and as a file.
+/// let lost = trace.visit(|event| println!("{}", event.decode()))?;
+/// assert_eq!(lost, 0);
+/// trace.write_etl("my_driver.etl")?;
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TraceSession {
     host: NtHost,
@@ -136,8 +160,11 @@ impl Trace {
         let place = |error: std::io::Error| Error::Host(error.to_string());
         let file = NewFile::create(path).map_err(place)?;
         let mut writer = etl_writer(file.beside()).map_err(failed)?;
-        let (mut end, mut result) = (CLOCK.start, Ok(()));
+        let (mut end, mut result, mut first) = (CLOCK.start, Ok(()), true);
         let lost = self.visit(|event| {
+            if result.is_ok() && std::mem::take(&mut first) {
+                result = self.write_image(&mut writer, &event);
+            }
             if result.is_ok() {
                 result = writer.write_record(0, event.record(), event.header.stamp).map(drop);
             }
@@ -147,6 +174,44 @@ impl Trace {
         writer.add_lost(lost, 0);
         writer.close_at(end).map_err(failed)?;
         file.finish().map_err(place)
+    }
+
+    /// Where events have stacks, says which image their addresses are in and which PDB has its names, as the kernel does when
+    /// it loads an image. So any reader of the file names functions and lines.
+    fn write_image(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
+        let inner = self.host.inner();
+        let base = inner.process.image_base();
+        if !inner.stacks || base == 0 {
+            return Ok(());
+        }
+        let process_id = first.header.process_id.unwrap_or_default();
+        let name = inner.path.file_name().unwrap_or_default().to_string_lossy();
+        let path: Vec<u8> =
+            format!("\\SystemRoot\\System32\\drivers\\{name}\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
+        // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
+        let load = [&place[..], &inner.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
+        let size = u16::try_from(PERFINFO_SIZE + load.len()).unwrap_or(u16::MAX);
+        let timestamp = first.header.stamp;
+        let header = SystemHeader {
+            version: 2,
+            header_type: TYPE_PERFINFO_64,
+            size,
+            hook_id: LOAD,
+            timestamp,
+            ..SystemHeader::default()
+        };
+        writer.write_record(0, &[&header.to_perfinfo_bytes()[..], &load].concat(), timestamp)?;
+        let Some(pdb) = &inner.pdb else { return Ok(()) };
+        let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
+        let names =
+            [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
+        let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
+        let (provider, flags) = (IMAGE_ID, CLASSIC_HEADER);
+        writer.write(
+            0,
+            &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },
+        )
     }
 
     /// Calls `found` for each event so far, oldest first, and returns how many were lost. Keeps at most one event in
@@ -183,6 +248,13 @@ const CLOCK: Clock = Clock {
     start: FileTime(EPOCH.cast_signed()),
     start_stamp: 0,
 };
+
+/// What the kernel writes about images: a record of its own for the load, and an event of a class for the PDB.
+const LOAD: u16 = 0x140A;
+const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE);
+const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
+/// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
+const CLASSIC_HEADER: u16 = 0x100;
 
 /// Creates a file that Windows tools can read.
 fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {

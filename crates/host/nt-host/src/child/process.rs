@@ -15,7 +15,8 @@ use super::server;
 use crate::wire::spill::{self, Spill};
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
-/// The maximum time that a child may take to reply, in addition to the time that it allows its driver.
+/// How long a child may do nothing before it is given up. It looks after its driver by itself, many times a second: on a
+/// busy machine it answers late, and its processor time goes on.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The maximum time that a child may take to exit by itself. Meanwhile, it finishes the files of its sessions.
@@ -33,8 +34,6 @@ pub(crate) struct Process {
     /// The file with the event records.
     trace: File,
     findings: Findings,
-    /// The maximum time that the driver may take for a request.
-    limit: Duration,
 }
 
 impl Process {
@@ -62,11 +61,7 @@ impl Process {
             }
             _ => {
                 drop((theirs, their_control));
-                for stream in [&ours, &our_control] {
-                    stream.set_read_timeout(Some(PATIENCE))?;
-                }
-                let limit = config.patience.unwrap_or(server::LIMIT);
-                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings, limit })
+                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings })
             }
         }
     }
@@ -78,16 +73,54 @@ impl Process {
 
     /// Sends a request and waits for the reply.
     pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
-        let patience = (PATIENCE + self.limit).saturating_mul(request.rounds());
-        if let Ok(stream) = self.stream.lock() {
-            stream.set_read_timeout(Some(patience))?;
-        }
-        exchange(&self.stream, request)
+        self.exchange(&self.stream, request)
     }
 
     /// Makes a session control call. Must not be used for calls that may call the driver back.
     pub(crate) fn control(&self, call: &Control) -> io::Result<Answer> {
-        exchange(&self.control, call)
+        self.exchange(&self.control, call)
+    }
+
+    /// Sends, and waits for the answer.
+    fn exchange<T: Wire>(&self, stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
+        let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let sent = wire::send(&mut *stream, request).and_then(|()| self.wait(&stream));
+        let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
+            // An answer that comes too late must not be taken for that to the next request.
+            let _ = stream.shutdown(Shutdown::Both);
+        })?;
+        reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
+    }
+
+    /// Waits for the beginning of an answer, for as long as the child is alive.
+    fn wait(&self, stream: &UnixStream) -> io::Result<()> {
+        let mut before = self.processor_time();
+        loop {
+            let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one structure, as announced.
+            let ready = unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as i32) };
+            let now = self.processor_time();
+            match ready {
+                0 if now == before => return Err(io::ErrorKind::TimedOut.into()),
+                0 => before = now,
+                1 => return Ok(()),
+                _ => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// The processor time of the child, in nanoseconds.
+    fn processor_time(&self) -> Option<i64> {
+        let mut clock = 0;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: room for the number of a clock.
+        let known = unsafe { libc::clock_getcpuclockid(self.pid, &raw mut clock) } == 0;
+        // SAFETY: room for a time.
+        let read = known && unsafe { libc::clock_gettime(clock, &raw mut time) } == 0;
+        read.then(|| time.tv_sec * 1_000_000_000 + time.tv_nsec)
     }
 
     /// Returns the file with the event records.
@@ -114,17 +147,6 @@ impl Process {
     pub(crate) fn output(&self) -> String {
         self.findings.output()
     }
-}
-
-/// Sends a message and waits for the reply.
-fn exchange<T: Wire>(stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
-    let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-    let sent = wire::send(&mut *stream, request);
-    let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
-        // A late reply must not be taken for the reply to the next request.
-        let _ = stream.shutdown(Shutdown::Both);
-    })?;
-    reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
 }
 
 /// Closes all files of the parent except these and the standard ones: a child must not keep another child's connection

@@ -16,6 +16,8 @@ use crate::wire::{self, Reply, Request};
 
 /// The default of the maximum time that the driver may take for one request.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
+/// How long a thread may take to say where it is.
+const LAST_WORD: Duration = Duration::from_secs(30);
 /// How often the worker is checked.
 const INTERVAL: Duration = Duration::from_millis(25);
 
@@ -110,7 +112,8 @@ impl Server {
     fn run(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
         let limit = self.limit.saturating_mul(request.rounds());
         self.worker.give(request, Arc::clone(&self.sessions));
-        let (started, times) = (Instant::now(), self.machine.processor_times());
+        let times = self.machine.processor_times();
+        let mut patience = Patience::new(&times);
         let (mut stuck, mut asked) = (0, false);
         loop {
             match self.machine.listen(INTERVAL) {
@@ -128,14 +131,53 @@ impl Server {
                     if stuck == 3 {
                         self.worker.ask();
                         stuck = i32::MIN;
-                    } else if started.elapsed() > limit && !asked {
+                    } else if patience.spent(self.machine) > limit && !asked {
                         self.worker.ask_busiest(&times);
                         asked = true;
+                    } else if asked && patience.spent > limit + LAST_WORD {
+                        // Not even a signal gets through.
+                        return None;
                     }
                 }
             }
         }
     }
+}
+
+/// How long the driver has taken, without what a busy machine took from it: a thread that wants to run counts by the
+/// processor time that it gets. Only while all of them wait does time pass as on the wall.
+struct Patience {
+    spent: Duration,
+    looked: Instant,
+    /// Processor time of each thread, in nanoseconds.
+    times: BTreeMap<i32, u64>,
+}
+
+impl Patience {
+    fn new(times: &BTreeMap<i32, u64>) -> Self {
+        Self { spent: Duration::ZERO, looked: Instant::now(), times: times.clone() }
+    }
+
+    /// Looks at the threads; returns what was spent so far.
+    fn spent(&mut self, machine: Machine) -> Duration {
+        let times = machine.processor_times();
+        let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
+        let used = times.iter().map(|(thread, time)| time.saturating_sub(before(thread))).max().unwrap_or_default();
+        let waited = self.looked.elapsed();
+        // This thread may have been kept from looking: what happened meanwhile it does not know.
+        let quiet = times.keys().all(|thread| is_asleep(*thread));
+        let idle = if quiet { waited.min(INTERVAL * 2) } else { Duration::ZERO };
+        self.spent += idle.max(Duration::from_nanos(used).min(waited));
+        (self.looked, self.times) = (Instant::now(), times);
+        self.spent
+    }
+}
+
+/// Whether a thread of this process waits for something. One that cannot be asked has ended.
+fn is_asleep(thread: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    // The name is in parentheses and may contain anything; the state follows it.
+    status.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('S'))
 }
 
 /// Locks data that threads of this process share.

@@ -131,6 +131,10 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
             machine.advance(time);
             done()
         }
+        Request::Interrupt { device, number } => {
+            Reply::Interrupted { claimed: machine.interrupt(DeviceId::from_int(device), number) }
+        }
+        Request::Wmi { device, asked } => completed(machine.wmi(DeviceId::from_int(device), &asked)),
         Request::Notify { notification } => {
             let Told { called, status, access } = machine.notify(&notification);
             Reply::Told { called, status, access }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::builder::{StringValueParser, TypedValueParser as _};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
-use command_line::units::duration;
+use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
-use nt_machine::{Below, IoRequest, RequestKind, Time};
+use nt_machine::{Below, IoRequest, RequestKind, Resource, Time};
 
 use crate::{Failure, Os};
 
@@ -83,6 +83,13 @@ pub(super) struct Options {
     /// complete with (0, C0000001), the data that they return, and how long they take; repeatable
     #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
     pub(super) below: Vec<Below>,
+    /// What another driver's device does with requests; the driver under test opens it by name; repeatable
+    #[arg(long, value_name = "NAME,KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = remote)]
+    pub(super) remote: Vec<Below>,
+    /// What the driver's device has of the hardware: line, messages:COUNT, memory:START:LENGTH, port:START:LENGTH;
+    /// repeatable
+    #[arg(long, value_name = "RESOURCE", value_parser = resource)]
+    pub(super) resource: Vec<Resource>,
     /// After the requests, request the driver's providers to log their state
     #[arg(long)]
     pub(super) capture_state: bool,
@@ -92,9 +99,9 @@ pub(super) struct Options {
     /// The maximum time that the driver may take for one request, in real time (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// The maximum size of all allocations of the driver together, in MiB; allocations beyond it fail (default: 4096)
-    #[arg(long, value_name = "MIB", value_parser = number)]
-    memory: Option<u64>,
+    /// The maximum size of all allocations of the driver together; allocations beyond it fail (default: 4GiB)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) memory: Option<u64>,
     /// Use real time; by default, running code takes the time that it really takes, and waiting takes no time
     #[arg(long, conflicts_with = "virtual_time")]
     real_time: bool,
@@ -125,11 +132,6 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Returns the maximum number of bytes for the driver's allocations, if the command line sets it.
-    pub(super) fn memory(&self) -> Option<u64> {
-        self.memory.map(|mib| mib.saturating_mul(1 << 20))
-    }
-
     /// Returns how time passes, if the command line sets it.
     pub(super) const fn time(&self) -> Option<Time> {
         match (self.real_time, self.virtual_time) {
@@ -149,6 +151,7 @@ pub(super) enum Step {
     Close,
     Request(IoRequest),
     Wait(Duration),
+    Interrupt(u32),
 }
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -179,6 +182,9 @@ struct StepOptions {
     /// Let time pass
     #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::Wait))]
     wait: Vec<Step>,
+    /// Raise an interrupt of the device, counted from 0 in the order of its resources
+    #[arg(long, value_name = "N", value_parser = interrupt)]
+    interrupt: Vec<Step>,
 }
 
 /// The steps of clients, in the order of the command line.
@@ -264,6 +270,23 @@ fn write(text: &str) -> Result<Step, String> {
     Ok(Step::Request(IoRequest { kind: RequestKind::WRITE, input: bytes(text)?, ..IoRequest::default() }))
 }
 
+fn interrupt(text: &str) -> Result<Step, String> {
+    u32::try_from(number(text)?).map(Step::Interrupt).map_err(|_| format!("`{text}` is no interrupt"))
+}
+
+fn resource(text: &str) -> Result<Resource, String> {
+    let bad =
+        || format!("`{text}` is no resource: expected line, messages:4, memory:0xFE000000:0x1000 or port:0x3F8:8");
+    let size = |text: &str| number(text).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(bad);
+    match *text.split(':').collect::<Vec<_>>() {
+        ["line"] => Ok(Resource::LineInterrupt),
+        ["messages", count] => Ok(Resource::MessageInterrupts(size(count)?)),
+        ["memory", start, length] => Ok(Resource::Memory { start: number(start)?, length: size(length)? }),
+        ["port", start, length] => Ok(Resource::Port { start: number(start)?, length: size(length)? }),
+        _ => Err(bad()),
+    }
+}
+
 fn handle(text: &str) -> Result<Step, String> {
     let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
     number.map(Step::Handle).ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
@@ -287,12 +310,22 @@ fn below(text: &str) -> Result<Below, String> {
     let (response, delay) = response.split_once('@').map_or((response, "0"), |(response, delay)| (response, delay));
     let (status, output) = response.split_once(':').unwrap_or((response, ""));
     Ok(Below {
+        device: None,
         kind,
         code: code.map(hexadecimal).transpose()?,
         status: NtStatus::from_int(hexadecimal(status)?),
         output: bytes(output)?,
         delay: duration(delay)?,
     })
+}
+
+/// `NAME,` and what [`below`] takes.
+fn remote(text: &str) -> Result<Below, String> {
+    let (name, script) = text
+        .split_once(',')
+        .filter(|(name, _)| name.starts_with('\\'))
+        .ok_or_else(|| format!(r"`{text}` names no device: expected for example \Device\Name,ioctl:222000=0:0102"))?;
+    Ok(Below { device: Some(name.to_owned()), ..below(script)? })
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -391,6 +424,9 @@ mod tests {
                 "run a --below ioctl",
                 "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms",
             ),
+            ("run a --resource dma", "`dma` is no resource: expected line, messages:4,"),
+            ("run a --interrupt first", "`first` is no number"),
+            (r"run a --remote Name,any=0", "`Name,any=0` names no device: expected for example"),
             ("run a --handle 0", "`0` is no handle: they count from 1"),
             ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
             ("run a --write 1", "`1` is no data in hexadecimal"),

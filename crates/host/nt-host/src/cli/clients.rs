@@ -32,6 +32,7 @@ impl<'a> Clients<'a> {
                 Step::Handle(number) => self.current = *number,
                 Step::Close => self.close(progress)?,
                 Step::Request(request) => self.send(request, progress)?,
+                Step::Interrupt(number) => self.interrupt(*number, progress)?,
                 Step::Wait(time) => {
                     progress.step("time");
                     self.host.advance(*time)?;
@@ -65,6 +66,24 @@ impl<'a> Clients<'a> {
         if let Err(status) = closed {
             progress.say(&format!("close: {status}"));
             progress.requests.push(Sent::not_sent("close", 0, status));
+        }
+        Ok(())
+    }
+
+    fn interrupt(&self, number: u32, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("interrupt");
+        let raised = match self.device {
+            Some(device) => status_of(device.interrupt(number))?,
+            None => Err(NtStatus::NoSuchDevice),
+        };
+        match raised {
+            Ok(claimed) => {
+                progress.say(&format!("interrupt {number}: {}", if claimed { "taken" } else { "nobody took it" }));
+            }
+            Err(status) => {
+                progress.say(&format!("interrupt {number}: not connected: {status}"));
+                progress.requests.push(Sent::not_sent("interrupt", number, status));
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! `nt-host matrix`: makes every call fail that can, one at a time, and then calls at random.
 
+use std::cell::Cell;
+
 use command_line::exit::{FINDINGS, SUCCESS, USAGE};
 use command_line::print;
 
@@ -12,7 +14,14 @@ const SEEDS: u64 = 20;
 
 pub(super) fn matrix(options: &Options) -> u8 {
     let matrix = Matrix::new(builder(options, false)).seeds(options.seed.unwrap_or(SEEDS));
-    match matrix.run(|host| drive(host, options, &mut Progress::silent())) {
+    let runs = Cell::new(0);
+    let result = matrix.run(|host| {
+        runs.set(runs.get() + 1);
+        Progress::line().step(&format!("run {}", runs.get()));
+        drive(host, options, &mut Progress::mute())
+    });
+    Progress::line().end();
+    match result {
         Ok(survey) => {
             print(&format!("{survey}\n{}\n", options.path.display()));
             if survey.broken.is_empty() { SUCCESS } else { FINDINGS }

@@ -17,6 +17,10 @@ use command_line::{end, parse};
 use args::{Arguments, Command};
 
 /// Runs the command. `words` begins with the name of the program.
+///
+/// ```no_run
+/// let code = nt_host::cli::main(["nt-host", "run", "my_driver.sys"].into_iter().map(Into::into));
+/// ```
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Arguments = match parse(words) {

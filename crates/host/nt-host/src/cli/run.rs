@@ -28,8 +28,11 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for routine in &options.hide {
         builder = builder.hide(routine);
     }
-    for below in &options.below {
+    for below in options.below.iter().chain(&options.remote) {
         builder = builder.below(below.clone());
+    }
+    for resource in &options.resource {
+        builder = builder.resource(*resource);
     }
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
@@ -37,7 +40,7 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }
-    if let Some(memory) = options.memory() {
+    if let Some(memory) = options.memory {
         builder = builder.memory(memory);
     }
     if let Some(timeout) = options.timeout {
@@ -201,6 +204,11 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
     }
 }
 
+/// Returns whether the progress line is shown.
+fn shows_progress() -> bool {
+    std::io::stderr().is_terminal() && !command_line::is_quiet()
+}
+
 /// A progress line, shown on a terminal only.
 pub(super) struct Progress {
     line: bool,
@@ -211,10 +219,16 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(talk: bool) -> Self {
-        Self { line: talk && std::io::stderr().is_terminal(), talk, requests: Vec::new() }
+        Self { line: talk && shows_progress(), talk, requests: Vec::new() }
     }
 
-    pub(super) const fn silent() -> Self {
+    /// The line only.
+    pub(super) fn line() -> Self {
+        Self { line: shows_progress(), ..Self::mute() }
+    }
+
+    /// Nothing at all.
+    pub(super) const fn mute() -> Self {
         Self { line: false, talk: false, requests: Vec::new() }
     }
 

@@ -34,6 +34,21 @@ impl Sent {
 }
 
 /// The findings and the debug output of a run.
+///
+/// ```no_run
+/// use nt_host::{Finding, Losses, NtHost, Place, Report, Rule};
+///
+/// let host = NtHost::builder().driver("my_driver.sys").start()?;
+/// let report: Report = host.unload()?;
+/// for Finding { rule, detail, place, .. } in report.findings() {
+///     let line = place.as_ref().and_then(|Place { file, line, .. }| Some(format!("{}:{}", file.as_ref()?, (*line)?)));
+///     println!("{rule:?}: {detail} {}", line.unwrap_or_default());
+/// }
+/// let Losses { findings, events } = report.losses();
+/// assert!(report.is_complete(), "{findings} findings and {events} events were lost");
+/// assert!(report.is_clean());
+/// # Ok::<(), nt_host::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     findings: Vec<Finding>,

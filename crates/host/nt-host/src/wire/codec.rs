@@ -1,7 +1,7 @@
 //! Encodes values as bytes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer, IoRequest, RequestKind};
+use nt_machine::{Answer, IoRequest, RequestKind, WmiOperation, WmiRequest};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
@@ -113,6 +113,43 @@ impl Wire for IoRequest {
         Some(Self {
             kind: RequestKind::from_int(Wire::get(from)?),
             code: Wire::get(from)?,
+            input: Wire::get(from)?,
+            output: Wire::get(from)?,
+        })
+    }
+}
+
+impl Wire for WmiRequest {
+    fn put(&self, out: &mut Vec<u8>) {
+        let (kind, number) = match self.operation {
+            WmiOperation::Query => (0, 0),
+            WmiOperation::Set => (1, 0),
+            WmiOperation::SetItem(item) => (2, item),
+            WmiOperation::Method(method) => (3, method),
+            WmiOperation::Events(on) => (4, on.into()),
+            WmiOperation::Collection(on) => (5, on.into()),
+        };
+        out.push(kind);
+        number.put(out);
+        self.guid.put(out);
+        self.instance.put(out);
+        self.input.put(out);
+        self.output.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let operation = match (u8::get(from)?, u32::get(from)?) {
+            (0, _) => WmiOperation::Query,
+            (1, _) => WmiOperation::Set,
+            (2, item) => WmiOperation::SetItem(item),
+            (3, method) => WmiOperation::Method(method),
+            (4, on) => WmiOperation::Events(on != 0),
+            (5, on) => WmiOperation::Collection(on != 0),
+            _ => return None,
+        };
+        Some(Self {
+            guid: Wire::get(from)?,
+            instance: Wire::get(from)?,
+            operation,
             input: Wire::get(from)?,
             output: Wire::get(from)?,
         })

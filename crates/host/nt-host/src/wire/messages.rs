@@ -1,7 +1,7 @@
 //! The messages between the two processes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, IoRequest, Notification};
+use nt_machine::{Answer as IoAnswer, IoRequest, Notification, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -85,6 +85,10 @@ messages! {
         SetPower { device: u64, on: bool } = 20,
         /// Remove a device by surprise.
         SurpriseRemove { device: u64 } = 21,
+        /// Raise an interrupt of a device.
+        Interrupt { device: u64, number: u32 } = 26,
+        /// Ask a device by way of WMI.
+        Wmi { device: u64, asked: WmiRequest } = 27,
         /// Return how many events were written.
         Written {} = 22,
         /// Notify the driver of an event in the system.
@@ -113,6 +117,8 @@ messages! {
         Control { answer: Answer } = 8,
         /// The result of a notification.
         Told { called: u32, status: NtStatus, access: u32 } = 10,
+        /// Whether a routine took an interrupt; there is none if nobody is connected.
+        Interrupted { claimed: Option<bool> } = 11,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

@@ -1,8 +1,18 @@
 //! Encodes events of the system as bytes: the kind, then its members.
 
-use nt_machine::Notification;
+use nt_machine::{KeyOperation, Notification};
 
 use super::Wire;
+
+/// Operations by their numbers.
+const OPERATIONS: [KeyOperation; 6] = [
+    KeyOperation::CreateKey,
+    KeyOperation::OpenKey,
+    KeyOperation::DeleteKey,
+    KeyOperation::RenameKey,
+    KeyOperation::DeleteValue,
+    KeyOperation::QueryValue,
+];
 
 impl Wire for Notification {
     fn put(&self, out: &mut Vec<u8>) {
@@ -36,6 +46,12 @@ impl Wire for Notification {
                 kind.put(out);
                 data.put(out);
             }
+            Self::Registry { operation, key, name } => {
+                out.push(7);
+                (OPERATIONS.iter().position(|known| known == operation).unwrap_or_default() as u8).put(out);
+                key.put(out);
+                name.put(out);
+            }
             Self::HandleCreated { thread, duplicated, access } => {
                 out.push(6);
                 thread.put(out);
@@ -60,6 +76,11 @@ impl Wire for Notification {
             6 => {
                 Self::HandleCreated { thread: Wire::get(from)?, duplicated: Wire::get(from)?, access: Wire::get(from)? }
             }
+            7 => Self::Registry {
+                operation: OPERATIONS.get(usize::from(u8::get(from)?)).copied()?,
+                key: Wire::get(from)?,
+                name: Wire::get(from)?,
+            },
             _ => return None,
         })
     }

@@ -33,7 +33,6 @@ layout! {
         Padding3: u32,
     }
 
-    /// `REG_SET_VALUE_KEY_INFORMATION`. The other structures begin with the same members, as far as they have them.
     REG_SET_VALUE_KEY_INFORMATION: 0x40 {
         Object: GuestPtr<Opaque>,
         ValueName: GuestPtr<UNICODE_STRING>,
@@ -42,6 +41,68 @@ layout! {
         Data: GuestPtr<u8>,
         DataSize: u32,
         Padding: u32,
+        CallContext: u64,
+        ObjectContext: u64,
+        Reserved: u64,
+    }
+
+    REG_DELETE_KEY_INFORMATION: 0x20 {
+        Object: GuestPtr<Opaque>,
+        CallContext: u64,
+        ObjectContext: u64,
+        Reserved: u64,
+    }
+
+    /// `REG_DELETE_VALUE_KEY_INFORMATION` and `REG_RENAME_KEY_INFORMATION`.
+    REG_NAME_KEY_INFORMATION: 0x28 {
+        Object: GuestPtr<Opaque>,
+        Name: GuestPtr<UNICODE_STRING>,
+        CallContext: u64,
+        ObjectContext: u64,
+        Reserved: u64,
+    }
+
+    REG_QUERY_VALUE_KEY_INFORMATION: 0x48 {
+        Object: GuestPtr<Opaque>,
+        ValueName: GuestPtr<UNICODE_STRING>,
+        KeyValueInformationClass: u32,
+        Padding1: u32,
+        KeyValueInformation: GuestPtr<Opaque>,
+        Length: u32,
+        Padding2: u32,
+        ResultLength: GuestPtr<u32>,
+        CallContext: u64,
+        ObjectContext: u64,
+        Reserved: u64,
+    }
+
+    /// Also for keys that are opened.
+    REG_CREATE_KEY_INFORMATION: 0x70 {
+        CompleteName: GuestPtr<UNICODE_STRING>,
+        RootObject: GuestPtr<Opaque>,
+        ObjectType: GuestPtr<Opaque>,
+        CreateOptions: u32,
+        Padding: u32,
+        Class: GuestPtr<UNICODE_STRING>,
+        SecurityDescriptor: GuestPtr<Opaque>,
+        SecurityQualityOfService: GuestPtr<Opaque>,
+        DesiredAccess: u32,
+        GrantedAccess: u32,
+        Disposition: GuestPtr<u32>,
+        ResultObject: GuestPtr<Opaque>,
+        CallContext: u64,
+        RootObjectContext: u64,
+        Transaction: u64,
+        Reserved: u64,
+    }
+
+    REG_POST_OPERATION_INFORMATION: 0x38 {
+        Object: GuestPtr<Opaque>,
+        Status: NtStatus,
+        Padding1: u32,
+        PreInformation: GuestPtr<Opaque>,
+        ReturnStatus: NtStatus,
+        Padding2: u32,
         CallContext: u64,
         ObjectContext: u64,
         Reserved: u64,

@@ -1,7 +1,9 @@
 //! The structures that drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of them. Their
 //! sizes are those that drivers store in them and that the framework checks.
 
+use super::device::{DEVICE_OBJECT, FILE_OBJECT};
 use super::layout;
+use super::string::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, Opaque};
 
 layout! {
@@ -151,6 +153,29 @@ layout! {
         Padding: u32,
         First: u64,
         Second: u64,
+    }
+
+    WDF_IO_TARGET_OPEN_PARAMS: 120 {
+        Size: u32,
+        Type: u32,
+        EvtIoTargetQueryRemove: GuestPtr<Code>,
+        EvtIoTargetRemoveCanceled: GuestPtr<Code>,
+        EvtIoTargetRemoveComplete: GuestPtr<Code>,
+        TargetDeviceObject: GuestPtr<DEVICE_OBJECT>,
+        TargetFileObject: GuestPtr<FILE_OBJECT>,
+        TargetDeviceName: UNICODE_STRING,
+        DesiredAccess: u32,
+        ShareAccess: u32,
+        FileAttributes: u32,
+        CreateDisposition: u32,
+        CreateOptions: u32,
+        Padding1: u32,
+        EaBuffer: GuestPtr<Opaque>,
+        EaBufferLength: u32,
+        Padding2: u32,
+        AllocationSize: GuestPtr<u64>,
+        FileInformation: u32,
+        Padding3: u32,
     }
 
     WDF_REQUEST_SEND_OPTIONS: 16 {

@@ -8,7 +8,7 @@ use super::{Machine, parts, plug};
 use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::image;
-use crate::kernel::io::{device, registration};
+use crate::kernel::io::{device, interrupt, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
@@ -91,6 +91,7 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     let made =
         device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, &config.name, &keys::service(config));
     let (driver, path) = made.or_stop();
+    stack::add_scripted_devices().or_stop();
     let status = call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]) as u32;
     let status = NtStatus::from_int(status);
     if status.is_success() {
@@ -145,6 +146,7 @@ fn gone() {
     lock(&kernel.io).report_leaks();
     lock(&kernel.notifications).report_leaks();
     registration::forget();
+    interrupt::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();
     let mapped = lock(&parts().mapped).take();

@@ -11,7 +11,8 @@ use etw_types::NtStatus;
 use super::{Machine, parts};
 use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
-use crate::kernel::io::{device, names, open, pnp};
+use crate::kernel::io::wmi::WmiRequest;
+use crate::kernel::io::{device, interrupt, names, open, pnp, stack, wmi};
 use crate::kernel::{Answer, IoRequest, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
@@ -127,7 +128,10 @@ impl File {
 
     fn begin(self, request: &IoRequest) -> Sent {
         let sent = match self {
-            Self::Framework(device, file) => wdf::begin(device, file, request).map(Sent::Framework),
+            Self::Framework(device, file) => wdf::begin(device, file, request).map(|begun| match begun {
+                wdf::Begun::Request(sent) => Sent::Framework(sent),
+                wdf::Begun::Packet(sent) => Sent::Packets(sent),
+            }),
             Self::Packets(device, file) => pnp::begin(device, file, request).map(Sent::Packets),
         };
         settled(sent).unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
@@ -192,6 +196,26 @@ impl Machine {
             Device::Framework(device) => wdf::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
         })
+    }
+
+    /// Asks a device by way of Windows Management Instrumentation.
+    #[must_use]
+    pub fn wmi(self, device: DeviceId, asked: &WmiRequest) -> Answer {
+        let answer = match device.device() {
+            Device::Framework(device) => wdf::ask_wmi(device, asked),
+            Device::Packets(device) => wmi::ask(device, asked),
+        };
+        settled(answer).unwrap_or_else(|status| Answer { status, ..Answer::default() })
+    }
+
+    /// Raises an interrupt of a device, counted from 0: whether a routine said that it was for it. `None` if nobody is connected.
+    #[must_use]
+    pub fn interrupt(self, device: DeviceId, number: u32) -> Option<bool> {
+        let source = match device.device() {
+            Device::Framework(device) => wdf::interrupt_source(device)?,
+            Device::Packets(device) => stack::below(device).or_stop()?,
+        };
+        interrupt::raise(source, number)
     }
 
     /// Notifies the driver of an event in the system, if it has registered for it.

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::object::{Data, Object};
 use super::request::{lookup, with_request};
-use super::{Handle, queue, queue_state, sync, with};
+use super::{Handle, queue, queue_state, send, sync, with};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::memory::{Code, GuestPtr};
@@ -34,13 +34,15 @@ pub(super) fn cancel(handle: Handle) {
     let state = with(|framework| match framework.objects.get_mut(&handle) {
         Some(Object { data: Data::Request(request), deleted: false, .. }) => {
             request.canceled = true;
-            Some((std::mem::take(&mut request.cancel), request.queue))
+            Some((std::mem::take(&mut request.cancel), request.queue, request.sent.is_some()))
         }
         _ => None,
     });
     match state {
-        Some((callback, _)) if !callback.is_null() => tell_canceled(handle, callback),
-        Some((_, queue)) if queue::withdraw(queue, handle) => queue_state::canceled(queue, handle),
+        // An I/O target has it: it is canceled there, and its driver is told when it comes back.
+        Some((.., true)) => drop(send::cancel_sent(handle)),
+        Some((callback, ..)) if !callback.is_null() => tell_canceled(handle, callback),
+        Some((_, queue, _)) if queue::withdraw(queue, handle) => queue_state::canceled(queue, handle),
         _ => {}
     }
 }

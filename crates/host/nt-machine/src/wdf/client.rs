@@ -6,7 +6,8 @@ use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
 use super::request::{self, PATIENCE, Request, complete};
-use super::{Handle, cancel, queue, with};
+use super::{Handle, cancel, preprocess, queue, with};
+use crate::kernel::io::pnp;
 use crate::kernel::{self, Answer, IoRequest, RequestKind, call_back, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
 use crate::routine::{Outcome, PASSIVE, fail};
@@ -20,10 +21,40 @@ pub(crate) struct Sent {
     output: GuestSlice<u8>,
 }
 
+impl Sent {
+    pub(super) const fn request(&self) -> Handle {
+        self.request
+    }
+
+    /// Runs something when the request ends, maybe at once.
+    pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
+        let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
+            if framework.ended.contains_key(&self.request) {
+                return Some(Box::new(run) as _);
+            }
+            framework.ends.insert(self.request, Box::new(run));
+            None
+        });
+        if let Some(run) = now {
+            run();
+        }
+    }
+}
+
+/// What a client's request has become.
+pub(crate) enum Begun {
+    Request(Sent),
+    /// The driver wanted to see it before the framework.
+    Packet(pnp::Sent),
+}
+
 /// Sends a request through an open file, which is NULL if the driver wants none.
-pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Sent> {
+pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Begun> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
+    }
+    if let Some(sent) = preprocess::begin(device, file, asked)? {
+        return Ok(Begun::Packet(sent));
     }
     let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
@@ -31,7 +62,7 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let attributes = with_device(device, |device| device.init.request);
     let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))?;
     submit(device, request, asked.kind);
-    Ok(Sent { request, input, output })
+    Ok(Begun::Request(Sent { request, input, output }))
 }
 
 /// Gives a request to the queue that it is for.

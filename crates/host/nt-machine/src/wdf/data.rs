@@ -7,18 +7,26 @@ use super::device::Device;
 use super::driver::Driver;
 use super::file::File;
 use super::init::Init;
+use super::interrupt::Interrupt;
 use super::queue::Queue;
 use super::request::Request;
+use super::target::Target;
 use super::timer::Timer;
+use super::wmi::{Instance, Provider};
 use super::work::Work;
 use crate::kernel::ex::object::KernelHandle;
+use crate::layout::CM_PARTIAL_RESOURCE_DESCRIPTOR;
 use crate::memory::{GuestPtr, GuestSlice};
 
 /// What kind an object is, and what it has.
 pub(super) enum Data {
     General,
-    /// An I/O target: the device below this one.
-    Target(Handle),
+    Target(Box<Target>),
+    Interrupt(Box<Interrupt>),
+    WmiProvider(Provider),
+    WmiInstance(Instance),
+    /// Descriptors of a device's hardware resources.
+    Resources(Vec<GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>>),
     Driver(Driver),
     Init(Box<Init>),
     Device(Box<Device>),
@@ -64,6 +72,10 @@ impl Data {
         match self {
             Self::General => "general object",
             Self::Target(_) => "I/O target",
+            Self::Interrupt(_) => "interrupt",
+            Self::WmiProvider(_) => "WMI provider",
+            Self::WmiInstance(_) => "WMI instance",
+            Self::Resources(_) => "resource list",
             Self::Driver(_) => "driver",
             Self::Init(_) => "device initialisation",
             Self::Device(_) => "device",

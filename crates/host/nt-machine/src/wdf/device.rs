@@ -6,14 +6,18 @@ use super::attributes::Attributes;
 use super::init::Init;
 use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
-use super::{Handle, driver, life, power, with};
+use super::{Handle, driver, life, power, preprocess, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::{device as wdm, names, stack};
 use crate::kernel::{self, call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
-use crate::memory::GuestPtr;
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
+use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
+
+/// `IRP_MJ_POWER`, `IRP_MJ_PNP`.
+const POWER: u8 = 0x16;
+const PNP: u8 = 0x1B;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceCreate", PASSIVE, create_device).fails(NtStatus::InsufficientResources),
@@ -133,6 +137,11 @@ pub(super) struct Device {
     pub(super) static_children: Vec<Handle>,
     /// What stands for the device below.
     pub(super) target: Handle,
+    pub(super) interrupts: Vec<Handle>,
+    /// The lists of its hardware resources, raw and translated.
+    pub(super) resources: [Handle; 2],
+    /// Files, and what packets have for them.
+    pub(super) file_objects: Vec<(Handle, GuestPtr<FILE_OBJECT>)>,
 }
 
 /// Looks at or changes a device.
@@ -166,6 +175,12 @@ fn create_device(call: &Call) -> Outcome {
     }
     let driver = kernel::lock(&kernel().io).driver;
     let wdm = wdm::new_device(driver, 0)?;
+    // DO_DIRECT_IO, DO_BUFFERED_IO.
+    wdm.Flags().write(if init.direct { 16 } else { 4 })?;
+    if !init.preprocess.is_empty() {
+        // The driver can have a location of its own, for a completion routine.
+        wdm.StackSize().change(|size| size + 1)?;
+    }
     let mut device = Device { init, wdm, ..Device::default() };
     if !device.init.parent.is_null() {
         device.init.physical = wdm;
@@ -229,7 +244,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
             fail(NtStatus::NoSuchDevice)
         }
-        (Ok(()), Some(device)) => match power::start(device) {
+        (Ok(()), Some(device)) => match start(device)?.ok() {
             Ok(()) => Ok(device),
             Err(status) => {
                 life::delete(device);
@@ -239,6 +254,15 @@ pub(crate) fn add_device() -> Outcome<Handle> {
     }
 }
 
+/// `IRP_MN_START_DEVICE`.
+fn start(device: Handle) -> Result<NtStatus, Fault> {
+    preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))
+}
+
+fn status_of(result: Result<(), NtStatus>) -> NtStatus {
+    result.err().unwrap_or(NtStatus::Success)
+}
+
 /// A device disappears, by surprise or because somebody asked for it: then its driver may refuse.
 pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if !object::exists(device) || with_device(device, |device| device.init.control) {
@@ -246,7 +270,14 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     }
     // Plug and play asks the children first, and they cannot refuse here.
     super::children::parent_goes(device);
-    power::remove(device, surprise)?;
+    if !surprise {
+        // IRP_MN_QUERY_REMOVE_DEVICE: the framework itself asks when the device goes.
+        preprocess::through(device, (PNP, 1), Handle::NULL, || NtStatus::Success)?.ok()?;
+    }
+    // IRP_MN_SURPRISE_REMOVAL or IRP_MN_REMOVE_DEVICE.
+    let minor = if surprise { 0x17 } else { 2 };
+    preprocess::through(device, (PNP, minor), Handle::NULL, move || status_of(power::remove(device, surprise)))?
+        .ok()?;
     // Clients close what they have open; their requests have ended.
     super::close_clients(device);
     life::delete(device);
@@ -258,11 +289,15 @@ pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
-    if on {
-        return Ok(power::wake(device)?);
-    }
-    power::sleep(device);
-    Ok(())
+    // IRP_MN_SET_POWER.
+    let set = move || {
+        if on {
+            return status_of(power::wake(device));
+        }
+        power::sleep(device);
+        NtStatus::Success
+    };
+    Ok(preprocess::through(device, (POWER, 2), Handle::NULL, set)?.ok()?)
 }
 
 /// The device that an object belongs to, going up the tree.

@@ -5,13 +5,18 @@ use etw_types::NtStatus;
 use super::device::with_device;
 use super::object::{self, Data, change};
 use super::request::Request;
-use super::{Handle, client, life, sync};
+use super::{Handle, client, life, preprocess, sync};
 use crate::kernel::RequestKind;
 use crate::kernel::call_back;
 use crate::kernel::io::device::new_string;
 use crate::layout::UNICODE_STRING;
-use crate::memory::{Code, GuestPtr};
+use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
+
+/// Major functions of packets about files.
+const CREATE: u8 = 0x00;
+const CLOSE: u8 = 0x02;
+const CLEANUP: u8 = 0x12;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.handle(1))),
@@ -60,11 +65,14 @@ pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
 
 fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
     let Some(events) = with_device(device, |device| device.init.file) else {
+        preprocess::through(device, (CREATE, 0), Handle::NULL, || NtStatus::Success)?.ok()?;
         return Ok(Handle::NULL);
     };
     let name = new_string(name)?;
     let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
-    let status = create(device, file, events.create)?;
+    let status = preprocess::through(device, (CREATE, 0), file, move || {
+        create(device, file, events.create).unwrap_or(NtStatus::InsufficientResources)
+    })?;
     if status.is_success() {
         return Ok(file);
     }
@@ -103,13 +111,20 @@ pub(crate) fn close(device: Handle, file: Handle) {
     }
     with_device(device, |device| device.opened = device.opened.saturating_sub(1));
     let events = with_device(device, |device| device.init.file);
-    let Some(events) = events.filter(|_| !file.is_null() && object::exists(file)) else { return };
-    for (callback, name) in [(events.cleanup, "EvtFileCleanup"), (events.close, "EvtFileClose")] {
-        if !callback.is_null() {
-            sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
-        }
+    let events = events.filter(|_| !file.is_null() && object::exists(file)).unwrap_or_default();
+    for (major, callback, name) in [(CLEANUP, events.cleanup, "EvtFileCleanup"), (CLOSE, events.close, "EvtFileClose")]
+    {
+        let told = preprocess::through(device, (major, 0), file, move || {
+            if !callback.is_null() {
+                sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
+            }
+            NtStatus::Success
+        });
+        told.or_stop();
     }
-    life::delete(file);
+    if object::exists(file) {
+        life::delete(file);
+    }
 }
 
 /// File callbacks run under the device's lock where its callbacks run at passive level, as they do themselves.

@@ -3,33 +3,37 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, device, driver, file, init, locks, memory, misc, object, property, queue, registry, request,
-    sync, target, timer, work,
+    cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property, queue,
+    registry, request, send, sync, target, timer, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
 
 /// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
-const TABLE: &str = include_str!("../../../wdk-kit/kit/wdf/functions.txt");
+const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 18] = [
+static FAMILIES: [&[Routine]; 22] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     device::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
     init::FUNCTIONS,
+    interrupt::FUNCTIONS,
     locks::FUNCTIONS,
     memory::FUNCTIONS,
     misc::FUNCTIONS,
     object::FUNCTIONS,
+    preprocess::FUNCTIONS,
     property::FUNCTIONS,
     queue::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    send::FUNCTIONS,
     sync::FUNCTIONS,
     target::FUNCTIONS,
     timer::FUNCTIONS,
+    wmi::FUNCTIONS,
     work::FUNCTIONS,
 ];
 

@@ -5,6 +5,7 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::life;
 use super::object::{self, Data};
+use super::preprocess::Wanted;
 use super::{Handle, structures, with};
 use crate::layout::{
     DEVICE_OBJECT, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
@@ -117,6 +118,8 @@ pub(super) struct Init {
     pub(super) in_caller_context: GuestPtr<Code>,
     /// The list of children that the device is to have.
     pub(super) children: Option<(WDF_CHILD_LIST_CONFIG, Attributes)>,
+    /// Packets that the driver sees before the framework.
+    pub(super) preprocess: Vec<Wanted>,
     /// The device of the bus driver, for that of a child.
     pub(super) parent: Handle,
     /// The device of the bus below.
@@ -136,7 +139,7 @@ fn ignore(call: &Call) -> NtStatus {
 }
 
 /// Changes the description, which must be one.
-fn set(call: &Call, body: impl FnOnce(&mut Init)) -> NtStatus {
+pub(super) fn set(call: &Call, body: impl FnOnce(&mut Init)) -> NtStatus {
     object::part(call.handle(1), |data| match data {
         Data::Init(init) => {
             body(init);

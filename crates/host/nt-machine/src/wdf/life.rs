@@ -5,9 +5,10 @@
 //! of their creation.
 
 use super::object::{self, Data, Farewell, Object, change};
-use super::{Handle, children, queue_state, timer, with};
+use super::{Handle, children, queue_state, target, timer, with};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
+use crate::memory::GuestPtr;
 use crate::routine::PASSIVE;
 
 /// Deletes an object and what belongs to it. An object that is on its way out is left alone.
@@ -26,7 +27,8 @@ pub(super) fn delete(handle: Handle) {
 /// Whether an object or one below it waits for something before it goes.
 fn needs_passive(handle: Handle) -> bool {
     let (here, children) = object::lookup(handle, |object| {
-        let waits = matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_));
+        let waits =
+            matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_) | Data::Target(_));
         (waits, object.children.clone())
     });
     here || children.into_iter().filter(|child| object::exists(*child)).any(needs_passive)
@@ -39,6 +41,7 @@ fn clean(handle: Handle) {
     }
     timer::cancel_before_delete(handle);
     queue_state::purge_before_delete(handle);
+    target::close_before_delete(handle);
     children::before_delete(handle);
     let children = object::lookup(handle, |object| object.children.clone());
     for child in children.into_iter().rev().filter(|child| object::exists(*child)) {
@@ -92,13 +95,22 @@ pub(super) fn free(object: &Object) {
         Data::String { units } => Some(units.start().address()),
         Data::Device(device) => Some(device.wdm.address()),
         Data::File(file) => Some(file.name.address()),
+        Data::Interrupt(interrupt) => Some(interrupt.object.address()),
         _ => None,
     };
     let lists = match &object.data {
-        Data::Request(request) => request.lists.iter().map(|list| list.address()).collect(),
+        Data::Request(request) => {
+            let shown = request.shown.non_null().map(GuestPtr::address);
+            request.lists.iter().map(|list| list.address()).chain(shown).collect()
+        }
+        Data::Resources(list) => list.iter().map(|descriptor| descriptor.address()).collect(),
         _ => Vec::new(),
     };
-    let own = own.into_iter().chain(lists);
+    let files = match &object.data {
+        Data::Device(device) => device.file_objects.iter().map(|(_, object)| object.address()).collect(),
+        _ => Vec::new(),
+    };
+    let own = own.into_iter().chain(lists).chain(files);
     for address in object.contexts.iter().map(|(_, memory)| memory.address()).chain(own) {
         pool.free_object(address);
     }

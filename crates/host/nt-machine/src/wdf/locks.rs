@@ -3,6 +3,7 @@
 use etw_types::NtStatus;
 
 use super::Handle;
+use super::attributes::Attributes;
 use super::object::{self, Data, change, create, created};
 use crate::cpu::thread;
 use crate::kernel::sync::{irql, spinlock};
@@ -60,6 +61,33 @@ fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
         Data::WaitLock { owner } => Some(body(owner)),
         _ => None,
     })
+}
+
+/// The memory of a spin lock.
+pub(super) fn word(handle: Handle) -> GuestPtr<u64> {
+    spin_lock(handle).0
+}
+
+/// A wait lock of the framework's own.
+pub(super) fn new_wait_lock(from: u64, parent: Handle) -> Outcome<Handle> {
+    object::create_with(from, &Attributes::default(), Some(parent), Data::WaitLock { owner: 0 })
+}
+
+/// Waits for a wait lock.
+pub(super) fn take_wait_lock(handle: Handle) {
+    let me = thread::number();
+    kernel().scheduler.wait(None, |_| owner(handle, |owner| (*owner == 0).then(|| *owner = me)));
+}
+
+/// Takes a wait lock if it is free.
+pub(super) fn try_wait_lock(handle: Handle) -> bool {
+    let me = thread::number();
+    owner(handle, |owner| (*owner == 0).then(|| *owner = me)).is_some()
+}
+
+pub(super) fn give_wait_lock(handle: Handle) {
+    owner(handle, |owner| *owner = 0);
+    kernel().scheduler.change(|_| ());
 }
 
 /// Arguments: lock, address of a timeout or NULL.

@@ -8,7 +8,7 @@ use super::object::{self, Data, change, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fixed, routine};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -56,8 +56,6 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfCollectionGetLastItem", DISPATCH, |call| {
         items(call, |items| items.last().copied().unwrap_or_default())
     }),
-    fixed("WdfCmResourceListGetCount", DISPATCH, 0),
-    fixed("WdfCmResourceListGetDescriptor", DISPATCH, 0),
     routine!("WdfVerifierDbgBreakPoint", DISPATCH, |call| stop(call, "a breakpoint, with no debugger")),
     routine!("WdfVerifierKeBugCheck", DISPATCH, |call| stop(call, "the driver stopped the machine")),
 ];

@@ -18,6 +18,7 @@ mod file;
 mod functions;
 mod handle;
 mod init;
+mod interrupt;
 mod life;
 mod loader;
 mod locks;
@@ -25,16 +26,19 @@ mod memory;
 mod misc;
 mod object;
 mod power;
+mod preprocess;
 mod property;
 mod queue;
 mod queue_state;
 mod registry;
 mod request;
 mod retrieve;
+mod send;
 mod structures;
 mod sync;
 mod target;
 mod timer;
+mod wmi;
 mod work;
 
 use std::collections::BTreeMap;
@@ -43,14 +47,18 @@ use std::sync::Mutex;
 use etw_types::NtStatus;
 
 use crate::kernel;
+use crate::layout::IRP;
+use crate::memory::GuestPtr;
 use crate::part::Part;
 
-pub(crate) use client::{Sent, begin, cancel_sent, finish};
+pub(crate) use client::{Begun, Sent, begin, cancel_sent, finish};
 pub(crate) use device::{add_device, devices, find, remove_device, set_power};
 pub(crate) use file::{close, open};
 pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
+pub(crate) use interrupt::source as interrupt_source;
 pub(crate) use loader::LOADER;
+pub(crate) use wmi::ask as ask_wmi;
 
 use object::Object;
 
@@ -62,8 +70,26 @@ struct Framework {
     created: u64,
     /// Requests that have ended, with status and information: a second end is noticed.
     ended: BTreeMap<Handle, (NtStatus, u64)>,
+    /// What runs when a request ends.
+    ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
+    /// Packets that the driver sees before the framework, and what becomes of them then.
+    packets: BTreeMap<GuestPtr<IRP>, preprocess::Then>,
     /// Objects' locks that a driver took, with the IRQL before.
     lock_irqls: Vec<(Handle, u8)>,
+}
+
+impl Framework {
+    /// Whether an object belongs to another, maybe by others in between.
+    fn is_below(&self, handle: Handle, ancestor: Handle) -> bool {
+        let mut current = handle;
+        while let Some(object) = self.objects.get(&current) {
+            if object.parent == ancestor {
+                return true;
+            }
+            current = object.parent;
+        }
+        false
+    }
 }
 
 /// This layer's part of the machine.

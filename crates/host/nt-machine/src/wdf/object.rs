@@ -9,11 +9,11 @@ use crate::cpu::thread;
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{ANY, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfObjectGetTypedContextWorker", DISPATCH, |call| {
+    routine!("WdfObjectGetTypedContextWorker", ANY, |call| {
         let wanted = ContextType::read(call.ptr(2))?.unique;
         done(lookup(call.handle(1), |object| object.context(wanted)))
     }),

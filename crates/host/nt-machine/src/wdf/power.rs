@@ -7,9 +7,10 @@ use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
     IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
-use super::{Handle, children, queue_state};
+use super::{Handle, children, interrupt, queue_state};
+use crate::exception::fault;
 use crate::kernel::call_back;
-use crate::routine::PASSIVE;
+use crate::routine::{Failure, PASSIVE};
 
 /// `WDF_POWER_DEVICE_STATE`: where a device sleeps, and where it comes from at first and goes to at last.
 const D3: u64 = 4;
@@ -33,10 +34,16 @@ fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
 
 /// Starts a device: hardware, power, queues, self-managed I/O.
 pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
-    let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &[0, 0]);
+    let [raw, translated] = match interrupt::assign(device) {
+        Ok(lists) => lists,
+        Err(Failure::Status(status)) => return Err(status),
+        Err(Failure::Fault(fault)) => fault::raise(fault, false),
+    };
+    let lists = [raw.as_int(), translated.as_int()];
+    let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &lists);
     let result = prepared.and_then(|()| enter(device, D3_FINAL));
     if result.is_err() {
-        tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
+        release(device);
         end_io(device);
         return result;
     }
@@ -48,7 +55,11 @@ pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
 /// To D0, from the given state.
 fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
     event(device, D0_ENTRY, "EvtDeviceD0Entry", &[from])?;
-    if let Err(status) = event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &[from]) {
+    let enabled = interrupt::enable_all(device);
+    if let Err(status) =
+        enabled.and_then(|()| event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &[from]))
+    {
+        interrupt::disable_all(device);
         tell(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL]);
         return Err(status);
     }
@@ -73,7 +84,14 @@ fn leave(device: Handle, to: u64) {
     with_device(device, |device| device.in_d0 = false);
     queue_state::stop_all(device, true, to == D3_FINAL);
     tell(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &[to]);
+    interrupt::disable_all(device);
     tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);
+}
+
+/// The driver gives its hardware back.
+fn release(device: Handle) {
+    let [_, translated] = with_device(device, |device| device.resources);
+    tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[translated.as_int()]);
 }
 
 /// The device goes to sleep: its driver keeps it, and its power-managed queues hold their requests.
@@ -89,7 +107,7 @@ pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
     if with_device(device, |device| device.started && !device.in_d0) {
         enter(device, D3).inspect_err(|_| {
             with_device(device, |device| device.started = false);
-            tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
+            release(device);
         })?;
     }
     Ok(())
@@ -108,7 +126,7 @@ pub(super) fn remove(device: Handle, surprise: bool) -> Result<(), NtStatus> {
             tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
             leave(device, D3_FINAL);
         }
-        tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[0]);
+        release(device);
     }
     end_io(device);
     Ok(())

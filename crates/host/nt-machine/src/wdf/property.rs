@@ -15,8 +15,10 @@ const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceQueryProperty", PASSIVE, query).fails(NOT_FOUND),
     routine!("WdfFdoInitQueryProperty", PASSIVE, query).fails(NOT_FOUND),
+    routine!("WdfIoTargetQueryTargetProperty", PASSIVE, query).fails(NOT_FOUND),
     routine!("WdfDeviceAllocAndQueryProperty", PASSIVE, query_memory).fails(NO_RESOURCES),
     routine!("WdfFdoInitAllocAndQueryProperty", PASSIVE, query_memory).fails(NO_RESOURCES),
+    routine!("WdfIoTargetAllocAndQueryTargetProperty", PASSIVE, query_memory).fails(NO_RESOURCES),
     // Arguments: device, string.
     routine!("WdfDeviceRetrieveDeviceName", PASSIVE, |call| {
         let name = with_device(call.handle(1), |device| device.init.name.clone());

@@ -4,11 +4,12 @@ use etw_types::NtStatus;
 
 use super::deliver::{self, End};
 use super::object::{self, Data};
-use super::{Handle, life, memory, queue, with};
+use super::send::Flight;
+use super::{Handle, life, memory, preprocess, queue, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::mdl;
 use crate::kernel::kernel;
-use crate::layout::{MDL, WDF_REQUEST_PARAMETERS};
+use crate::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
@@ -102,7 +103,11 @@ pub(super) struct Request {
     /// How it came back from an I/O target.
     pub(super) result: (NtStatus, u64),
     /// An I/O target has it.
-    pub(super) sent: bool,
+    pub(super) sent: Option<Flight>,
+    /// The packet that it came as, which ends with it.
+    pub(super) irp: GuestPtr<IRP>,
+    /// The packet that the driver looks at, if it came as none.
+    pub(super) shown: GuestPtr<IRP>,
     /// Memory descriptor lists for its buffers: they go with it.
     pub(super) lists: Vec<GuestPtr<MDL>>,
 }
@@ -143,9 +148,9 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if with(|framework| framework.ended.contains_key(&handle)) {
         return verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
     }
-    let (queue, cancel, room, waits) = with_request(handle, |request| {
+    let (queue, cancel, room, waits, irp) = with_request(handle, |request| {
         let room = request.input.len().max(request.output.len());
-        (request.queue, request.cancel, room, !request.presented && !request.queue.is_null())
+        (request.queue, request.cancel, room, !request.presented && !request.queue.is_null(), request.irp)
     });
     if waits && queue::withdraw(queue, handle) {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed that waits in a queue"));
@@ -160,6 +165,12 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     }
     with(|framework| framework.ended.insert(handle, (status, information)));
     life::delete(handle);
+    if let Some(irp) = irp.non_null() {
+        preprocess::ended(irp, status, information);
+    }
+    if let Some(then) = with(|framework| framework.ends.remove(&handle)) {
+        then();
+    }
     if queue.is_null() {
         kernel().scheduler.change(|_| ());
     } else {

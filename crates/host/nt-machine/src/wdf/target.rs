@@ -1,107 +1,189 @@
-//! I/O targets: the device below the driver's, and requests that the driver sends to it.
+//! I/O targets: the device below the driver's, and devices that the driver opens by name or by their objects.
 //!
-//! What the device does with them is scripted, see [`below`]. There are local targets only.
+//! A target sends while it is started, keeps requests while it is stopped, and refuses them while it is purged or closed.
+//! What devices of others do is scripted, see [`below`](crate::kernel::io::below); a device of this machine's driver gets the
+//! requests themselves. How requests go out and come back is in [`super::send`].
+
+use std::collections::VecDeque;
 
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::with_device;
-use super::memory::part_of;
+use super::device::{self, with_device};
 use super::object::{self, Data, create, created};
-use super::request::{Request, complete, with_request};
-use super::{Handle, sync};
-use crate::cpu::thread;
-use crate::kernel::io::below::{self, Response};
-use crate::kernel::{RequestKind, call_back, kernel};
-use crate::layout::{MDL, WDF_MEMORY_DESCRIPTOR, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
-use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
+use super::{Handle, file, request, send};
+use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::io::{device as wdm, file as files, names};
+use crate::kernel::kernel;
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
+use crate::memory::GuestPtr;
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_REQUEST_SEND_OPTION_…`.
-const TIMEOUT: u32 = 0x1;
-const SYNCHRONOUS: u32 = 0x2;
-const SEND_AND_FORGET: u32 = 0x8;
-/// `WdfIoTargetStarted`.
-const STARTED: u64 = 1;
+/// `WDF_IO_TARGET_OPEN_TYPE`.
+const EXISTING_DEVICE: u32 = 1;
+const BY_NAME: u32 = 2;
+const REOPEN: u32 = 3;
+const LOCAL_BY_FILE: u32 = 4;
+/// `WDF_IO_TARGET_SENT_IO_ACTION`.
+const CANCEL_SENT: u32 = 1;
+const WAIT_FOR_SENT: u32 = 2;
+const LEAVE_SENT: u32 = 3;
+/// `WDF_IO_TARGET_PURGE_IO_ACTION`.
+const PURGE_AND_WAIT: u32 = 1;
+/// `FILE_OPENED`.
+const OPENED: u32 = 1;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceGetIoTarget", DISPATCH, target_of),
-    routine!("WdfIoTargetGetDevice", DISPATCH, |call| device_of(call.handle(1))),
-    routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| {
-        with_device(device_of(call.handle(1)), |device| device.init.physical)
-    }),
-    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| {
-        with_device(device_of(call.handle(1)), |device| device.init.physical)
-    }),
-    fixed("WdfIoTargetGetState", DISPATCH, STARTED),
-    fixed("WdfIoTargetStart", DISPATCH, 0),
-    fixed("WdfIoTargetStop", PASSIVE, 0),
-    fixed("WdfIoTargetPurge", DISPATCH, 0),
-    // Arguments: target, request, code, input, output, options, place for the number of bytes.
-    routine!("WdfIoTargetSendIoctlSynchronously", PASSIVE, |call| send_control(call, RequestKind::DEVICE_CONTROL))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    routine!("WdfIoTargetSendInternalIoctlSynchronously", PASSIVE, |call| {
-        send_control(call, RequestKind::INTERNAL_DEVICE_CONTROL)
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    // Arguments: target, request, memory, offset, options, place for the number of bytes.
-    routine!("WdfIoTargetSendReadSynchronously", PASSIVE, |call| send_transfer(call, RequestKind::READ))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    routine!("WdfIoTargetSendWriteSynchronously", PASSIVE, |call| send_transfer(call, RequestKind::WRITE))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    // Arguments: attributes, target, place for the request.
-    routine!("WdfRequestCreate", DISPATCH, |call| {
-        let request = Request { presented: true, delivered: true, ..Request::default() };
-        created(create(call, call.ptr(1), None, Data::Request(Box::new(request))), call.ptr(3))
+    // Arguments: device, attributes, place for the target.
+    routine!("WdfIoTargetCreate", PASSIVE, |call| {
+        let device = call.handle(1);
+        with_device(device, |_| ());
+        let target = Target::new(device, State::CLOSED, Behind::Nothing);
+        created(create(call, call.ptr(2), Some(device), Data::Target(Box::new(target))), call.ptr(3))
     })
     .fails(NtStatus::InsufficientResources),
-    // Arguments: request, what is to be reused.
-    routine!("WdfRequestReuse", DISPATCH, |call| {
-        with_request(call.handle(1), |request| {
-            (request.result, request.completion, request.sent) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0), false);
+    // Arguments: target, parameters.
+    routine!("WdfIoTargetOpen", PASSIVE, open).fails(NtStatus::ObjectNameNotFound),
+    routine!("WdfIoTargetClose", PASSIVE, |call| close(call.handle(1), State::CLOSED)),
+    routine!("WdfIoTargetCloseForQueryRemove", PASSIVE, |call| close(call.handle(1), State::CLOSED_FOR_QUERY_REMOVE)),
+    routine!("WdfIoTargetGetDevice", DISPATCH, |call| with_target(call.handle(1), |target| target.device)),
+    routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| device_object(call.handle(1))),
+    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| device_object(call.handle(1))),
+    // Devices of the framework have no file objects of the I/O manager's here.
+    routine!("WdfIoTargetWdmGetTargetFileObject", DISPATCH, |call| {
+        with_target(call.handle(1), |target| match target.behind {
+            Behind::Scripted { file, .. } | Behind::Packets { file, .. } => file,
+            _ => GuestPtr::NULL,
+        })
+    }),
+    routine!("WdfIoTargetWdmGetTargetFileHandle", DISPATCH, |call| {
+        with_target(call.handle(1), |target| target.handle.as_int())
+    }),
+    // No device of others has an interface.
+    fixed("WdfIoTargetQueryForInterface", PASSIVE, NtStatus::NotSupported.as_int() as u64),
+    routine!("WdfIoTargetGetState", DISPATCH, |call| with_target(call.handle(1), |target| target.state.0)),
+    routine!("WdfIoTargetStart", DISPATCH, |call| {
+        let target = call.handle(1);
+        let starts = with_target(target, |target| {
+            let starts = matches!(target.state, State::STARTED | State::STOPPED | State::PURGED);
+            if starts {
+                target.state = State::STARTED;
+            }
+            starts
         });
-        NtStatus::Success
+        if !starts {
+            return fail(NtStatus::InvalidDeviceState);
+        }
+        send::resend(target)?;
+        done(())
     }),
-    // Arguments: target, request, code, input, its part, output, its part.
-    routine!("WdfIoTargetFormatRequestForIoctl", DISPATCH, |call| format_control(call, RequestKind::DEVICE_CONTROL))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    routine!("WdfIoTargetFormatRequestForInternalIoctl", DISPATCH, |call| {
-        format_control(call, RequestKind::INTERNAL_DEVICE_CONTROL)
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    // Arguments: target, request, memory, its part.
-    routine!("WdfIoTargetFormatRequestForRead", DISPATCH, |call| {
-        let output = memory(call, 3, 4)?;
-        format(call.handle(2), RequestKind::READ, 0, GuestPtr::NULL.array(0), output)
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    routine!("WdfIoTargetFormatRequestForWrite", DISPATCH, |call| {
-        let input = memory(call, 3, 4)?;
-        format(call.handle(2), RequestKind::WRITE, 0, input, GuestPtr::NULL.array(0))
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    // A request goes on as it came.
-    routine!("WdfRequestFormatRequestUsingCurrentType", DISPATCH, |call| with_request(call.handle(1), |_| ())),
-    // Arguments: request, routine, context.
-    routine!("WdfRequestSetCompletionRoutine", DISPATCH, |call| {
-        with_request(call.handle(1), |request| request.completion = (call.ptr(2), call.arg(3)));
+    // Arguments: target, what becomes of requests that were sent.
+    routine!("WdfIoTargetStop", DISPATCH, |call| {
+        let (target, action) = (call.handle(1), call.u32(2));
+        if !matches!(action, CANCEL_SENT | WAIT_FOR_SENT | LEAVE_SENT) {
+            verify::find(Rule::BadArgument, format_args!("{action} says nothing about requests that were sent"));
+        }
+        object::needs_passive(action != LEAVE_SENT);
+        with_target(target, |target| {
+            if matches!(target.state, State::STARTED | State::PURGED) {
+                target.state = State::STOPPED;
+            }
+        });
+        if action == CANCEL_SENT {
+            cancel_sent(target);
+        }
+        if action != LEAVE_SENT {
+            wait(target);
+        }
     }),
-    routine!("WdfRequestSend", DISPATCH, send),
-    routine!("WdfRequestCancelSentRequest", DISPATCH, cancel_sent),
-    // Arguments: request, place for the parameters.
-    routine!("WdfRequestGetCompletionParams", DISPATCH, |call| {
-        call.ptr(2).write(completion_params(call.handle(1)))
+    // Arguments: target, whether to wait.
+    routine!("WdfIoTargetPurge", DISPATCH, |call| {
+        let (target, waits) = (call.handle(1), call.u32(2) == PURGE_AND_WAIT);
+        object::needs_passive(waits);
+        with_target(target, |target| {
+            if matches!(target.state, State::STARTED | State::STOPPED) {
+                target.state = State::PURGED;
+            }
+        });
+        purge(target);
+        if waits {
+            wait(target);
+        }
     }),
 ];
+
+/// `WDF_IO_TARGET_STATE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State(u32);
+
+impl State {
+    pub(super) const STARTED: Self = Self(1);
+    pub(super) const STOPPED: Self = Self(2);
+    const CLOSED_FOR_QUERY_REMOVE: Self = Self(3);
+    const CLOSED: Self = Self(4);
+    const DELETED: Self = Self(5);
+    const PURGED: Self = Self(6);
+}
+
+/// What is behind a target.
+#[derive(Clone, Debug)]
+pub(super) enum Behind {
+    /// It is not open.
+    Nothing,
+    /// A device of another driver: that below the driver's own, or one with a name.
+    Scripted { name: Option<String>, device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT> },
+    /// A device of the framework, and its file.
+    Framework { device: Handle, file: Handle },
+    /// A device of the driver's that takes packets.
+    Packets { device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT> },
+}
+
+/// An I/O target.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The device whose driver sends.
+    device: Handle,
+    pub(super) state: State,
+    pub(super) behind: Behind,
+    /// The handle of the file, if the target was opened by name.
+    handle: KernelHandle,
+    /// How it was opened: kind, device and name.
+    opened: (u32, GuestPtr<DEVICE_OBJECT>, String),
+    /// Requests that go out when the target is started.
+    pub(super) waiting: VecDeque<Handle>,
+    /// Requests that have not come back.
+    pub(super) sent: Vec<Handle>,
+}
+
+impl Target {
+    fn new(device: Handle, state: State, behind: Behind) -> Self {
+        Self {
+            device,
+            state,
+            behind,
+            handle: KernelHandle::default(),
+            opened: (0, GuestPtr::NULL, String::new()),
+            waiting: VecDeque::new(),
+            sent: Vec::new(),
+        }
+    }
+}
+
+/// Looks at or changes a target.
+pub(super) fn with_target<R>(handle: Handle, body: impl FnOnce(&mut Target) -> R) -> R {
+    object::part(handle, |data| match data {
+        Data::Target(target) => Some(body(target)),
+        _ => None,
+    })
+}
+
+/// What stands for the device below a device of the driver.
+fn below(device: Handle) -> Behind {
+    let physical = with_device(device, |device| device.init.physical);
+    Behind::Scripted { name: None, device: physical, file: GuestPtr::NULL }
+}
 
 /// The target of a device: it is made when somebody asks for it.
 fn target_of(call: &Call) -> Outcome<Handle> {
@@ -110,194 +192,128 @@ fn target_of(call: &Call) -> Outcome<Handle> {
     if object::exists(known) {
         return Ok(known);
     }
-    let target = object::create_with(call.from, &Attributes::default(), Some(device), Data::Target(device))?;
+    let data = Data::Target(Box::new(Target::new(device, State::STARTED, below(device))));
+    let target = object::create_with(call.from, &Attributes::default(), Some(device), data)?;
     with_device(device, |device| device.target = target);
     Ok(target)
 }
 
-fn device_of(target: Handle) -> Handle {
-    object::part(target, |data| match data {
-        Data::Target(device) => Some(*device),
-        _ => None,
-    })
-}
-
-/// What the device below does with a request; without a script it knows none.
-fn response(kind: RequestKind, code: u32) -> Response {
-    let unknown = Response { status: NtStatus::InvalidDeviceRequest, output: Vec::new(), delay: 0 };
-    below::response(kind, code).unwrap_or(unknown)
-}
-
-fn memory(call: &Call, handle: u64, part: u64) -> Outcome<GuestSlice<u8>> {
-    match call.handle(handle) {
-        Handle::NULL => Ok(GuestPtr::NULL.array(0)),
-        memory => Ok(part_of(memory, call.ptr(part))?),
+fn device_object(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
+    match with_target(target, |target| target.behind.clone()) {
+        Behind::Nothing => GuestPtr::NULL,
+        Behind::Scripted { device, .. } | Behind::Packets { device, .. } => device,
+        Behind::Framework { device, .. } => with_device(device, |device| device.wdm),
     }
 }
 
-fn format_control(call: &Call, kind: RequestKind) -> Outcome {
-    let (input, output) = (memory(call, 4, 5)?, memory(call, 6, 7)?);
-    format(call.handle(2), kind, call.u32(3), input, output)
-}
-
-fn format(request: Handle, kind: RequestKind, code: u32, input: GuestSlice<u8>, output: GuestSlice<u8>) -> Outcome {
-    with_request(request, |request| {
-        (request.kind, request.code, request.input, request.output) = (kind, code, input, output);
+/// Arguments: target, parameters.
+fn open(call: &Call) -> Outcome {
+    let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
+    let (device, state, before) = with_target(target, |target| (target.device, target.state, target.opened.clone()));
+    if !matches!(state, State::CLOSED | State::CLOSED_FOR_QUERY_REMOVE) {
+        return fail(NtStatus::InvalidDeviceState);
+    }
+    let (kind, object, name) = match params.Type().read()? {
+        REOPEN => before,
+        BY_NAME => (BY_NAME, GuestPtr::NULL, params.TargetDeviceName().text()?),
+        EXISTING_DEVICE => (EXISTING_DEVICE, params.TargetDeviceObject().read()?, String::new()),
+        LOCAL_BY_FILE => (LOCAL_BY_FILE, GuestPtr::NULL, String::new()),
+        _ => return fail(NtStatus::InvalidParameter),
+    };
+    let mut handle = KernelHandle::default();
+    let behind = match kind {
+        BY_NAME => {
+            let (behind, opened) = open_name(&name, call.from)?;
+            handle = opened;
+            params.FileInformation().write(OPENED)?;
+            behind
+        }
+        EXISTING_DEVICE => existing(object, params.TargetFileObject().read()?)?,
+        LOCAL_BY_FILE => below(device),
+        // There was no open before.
+        _ => return fail(NtStatus::InvalidDeviceState),
+    };
+    with_target(target, |target| {
+        (target.behind, target.handle, target.state) = (behind, handle, State::STARTED);
+        target.opened = (kind, object, name);
     });
     done(())
 }
 
-/// The memory that a descriptor names; none for NULL.
-fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> {
-    let Some(place) = place.non_null() else { return Ok(GuestPtr::NULL.array(0)) };
-    let WDF_MEMORY_DESCRIPTOR { Type: kind, First: first, Second: second, .. } = place.read()?;
-    match kind {
-        1 => Ok(GuestPtr::new(first).array(u64::from(second as u32))),
-        2 => {
-            let list = GuestPtr::<MDL>::new(first);
-            let start = list.StartVa().read()?.at(list.ByteOffset().read()?.into());
-            Ok(start.array(u64::from(list.ByteCount().read()?).min(u64::from(second as u32))))
+/// Opens a device by its name: one of the framework's, the driver's, or one that a script speaks for.
+fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
+    if let Some((device, rest)) = device::find(name) {
+        return Ok((Behind::Framework { device, file: file::open(device, &rest)? }, KernelHandle::default()));
+    }
+    let Some((device, rest)) = names::resolve(name) else { return fail(NtStatus::ObjectNameNotFound) };
+    let (file, handle) = files::open(device, &rest, from)?;
+    Ok((packets(device, file), handle))
+}
+
+/// A device that takes packets, or whose packets a script answers.
+fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behind {
+    match wdm::name_of_others(device) {
+        Some(name) => Behind::Scripted { name: Some(name).filter(|name| !name.is_empty()), device, file },
+        None => Behind::Packets { device, file },
+    }
+}
+
+/// A device that the driver has a pointer to. It is not opened: whoever got the pointer has done that.
+fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
+    let own = device::devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object);
+    match own {
+        Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
+        None if wdm::exists(object) => Ok(packets(object, file)),
+        None => {
+            verify::find(Rule::BadArgument, format_args!("{object:#x} is no device, or one that was deleted"));
+            fail(NtStatus::InvalidParameter)
         }
-        3 => Ok(part_of(Handle::new(first), GuestPtr::new(second))?),
-        _ => fail(NtStatus::InvalidParameter),
     }
 }
 
-/// Flags and the timeout in 100 ns units.
-fn options(place: GuestPtr<WDF_REQUEST_SEND_OPTIONS>) -> Result<(u32, Option<u64>), Fault> {
-    let Some(place) = place.non_null() else { return Ok((0, None)) };
-    let WDF_REQUEST_SEND_OPTIONS { Flags: flags, Timeout: timeout, .. } = place.read()?;
-    let deadline = (flags & TIMEOUT != 0).then(|| kernel().scheduler.deadline(timeout));
-    Ok((flags, deadline.map(|deadline| deadline.saturating_sub(kernel().scheduler.now()))))
-}
-
-fn send_control(call: &Call, kind: RequestKind) -> Outcome {
-    let (input, output) = (described(call.ptr(4))?, described(call.ptr(5))?);
-    synchronously(call, kind, call.u32(3), input, output, options(call.ptr(6))?.1, call.ptr(7))
-}
-
-fn send_transfer(call: &Call, kind: RequestKind) -> Outcome {
-    let memory = described(call.ptr(3))?;
-    let none = GuestPtr::NULL.array(0);
-    let (input, output) = if kind == RequestKind::READ { (none, memory) } else { (memory, none) };
-    synchronously(call, kind, 0, input, output, options(call.ptr(5))?.1, call.ptr(6))
-}
-
-/// Sends and waits.
-fn synchronously(
-    call: &Call,
-    kind: RequestKind,
-    code: u32,
-    input: GuestSlice<u8>,
-    output: GuestSlice<u8>,
-    timeout: Option<u64>,
-    place: GuestPtr<u64>,
-) -> Outcome {
-    device_of(call.handle(1));
-    let (status, information) = wait_for(kind, code, input, output, timeout)?;
-    place.write_if(information)?;
-    Ok(status.ok()?)
-}
-
-/// Waits as long as the device below takes, or until the timeout.
-fn wait_for(
-    kind: RequestKind,
-    code: u32,
-    input: GuestSlice<u8>,
-    output: GuestSlice<u8>,
-    timeout: Option<u64>,
-) -> Result<(NtStatus, u64), Fault> {
-    let response = response(kind, code);
-    let late = timeout.is_some_and(|timeout| timeout < response.delay);
-    let time = timeout.filter(|_| late).unwrap_or(response.delay);
-    if time != 0 {
-        let deadline = kernel().scheduler.now().saturating_add(time);
-        kernel().scheduler.wait(Some(deadline), |_| None::<()>);
-    }
-    if late {
-        return Ok((NtStatus::IoTimeout, 0));
-    }
-    Ok((response.status, response.store(kind, output, input.len())?))
-}
-
-/// Arguments: request, target, options. Returns whether the request was sent.
-fn send(call: &Call) -> Outcome<bool> {
-    let (request, target) = (call.handle(1), call.handle(2));
-    device_of(target);
-    let (flags, timeout) = options(call.ptr(3))?;
-    let (kind, code, input, output, sent) = with_request(request, |request| {
-        let sent = std::mem::replace(&mut request.sent, true);
-        (request.kind, request.code, request.input, request.output, sent)
+/// Closes a target: its requests end first.
+fn close(target: Handle, state: State) {
+    with_target(target, |target| target.state = state);
+    purge(target);
+    wait(target);
+    let (behind, handle, kind) = with_target(target, |target| {
+        let behind = std::mem::replace(&mut target.behind, Behind::Nothing);
+        (behind, std::mem::take(&mut target.handle), target.opened.0)
     });
-    if sent {
-        verify::find(Rule::RequestMisuse, format_args!("a request is sent that was sent before and has not come back"));
-        return Ok(false);
-    }
-    if flags & SYNCHRONOUS != 0 {
-        let result = wait_for(kind, code, input, output, timeout)?;
-        with_request(request, |request| (request.result, request.sent) = (result, false));
-        return Ok(true);
-    }
-    let response = response(kind, code);
-    let late = timeout.is_some_and(|timeout| timeout < response.delay);
-    let delay = timeout.filter(|_| late).unwrap_or(response.delay);
-    let forget = flags & SEND_AND_FORGET != 0;
-    let back = move || {
-        let stored = response.store(kind, output, input.len()).or_stop();
-        let result = if late { (NtStatus::IoTimeout, 0) } else { (response.status, stored) };
-        came_back(request, target, result, forget);
-    };
-    if delay == 0 {
-        back();
-    } else {
-        below::later(request.as_int(), delay, back);
-    }
-    Ok(true)
-}
-
-/// A request comes back from the device below: its sender is told, or its client.
-fn came_back(request: Handle, target: Handle, result: (NtStatus, u64), forget: bool) {
-    if !object::exists(request) {
-        return;
-    }
-    let (routine, context) = with_request(request, |request| {
-        (request.result, request.sent) = (result, false);
-        request.completion
-    });
-    if forget {
-        return complete(request, result.0, result.1);
-    }
-    if routine.is_null() {
-        return;
-    }
-    let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = crate::kernel::lock(&kernel().pool).new_object();
-    params.write(completion_params(request)).or_stop();
-    let arguments = [request.as_int(), target.as_int(), params.address(), context];
-    sync::locked(None, thread::irql(), |irql| call_back("EvtRequestCompletionRoutine", irql, routine, &arguments));
-    crate::kernel::lock(&kernel().pool).free_object(params.address());
-}
-
-fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {
-    let (kind, code, (status, information)) =
-        with_request(request, |request| (request.kind, request.code, request.result));
-    WDF_REQUEST_COMPLETION_PARAMS {
-        Size: size_of::<WDF_REQUEST_COMPLETION_PARAMS>() as u32,
-        Type: kind.as_int().into(),
-        Status: status.as_int(),
-        Padding: 0,
-        Information: information,
-        Parameters: [code.into(), 0, 0, 0, 0, information],
+    match behind {
+        Behind::Framework { device, file } if kind == BY_NAME => file::close(device, file),
+        _ if handle != KernelHandle::default() => drop(crate::kernel::ex::object::close(handle)),
+        _ => {}
     }
 }
 
-/// The driver does not want a request that it sent; whether the device below still had it.
-fn cancel_sent(call: &Call) -> bool {
-    let request = call.handle(1);
-    let waits = kernel().scheduler.change(|state| state.unset(request.as_int()));
-    if waits {
-        let device = super::device::of(request).unwrap_or_default();
-        let target = if device == Handle::NULL { device } else { with_device(device, |device| device.target) };
-        came_back(request, target, (NtStatus::Cancelled, 0), false);
+/// An object is about to go: a target is closed.
+pub(super) fn close_before_delete(handle: Handle) {
+    if object::lookup(handle, |object| matches!(object.data, Data::Target(_))) {
+        close(handle, State::DELETED);
     }
-    waits
+}
+
+/// Cancels what waits and what was sent.
+fn purge(target: Handle) {
+    for request in with_target(target, |target| target.waiting.clone()) {
+        send::cancel_sent(request);
+    }
+    cancel_sent(target);
+}
+
+fn cancel_sent(target: Handle) {
+    for request in with_target(target, |target| target.sent.clone()) {
+        send::cancel_sent(request);
+    }
+}
+
+/// Waits until every request that was sent has come back, and the driver has been told.
+fn wait(target: Handle) {
+    let soon = kernel().scheduler.now() + request::PATIENCE;
+    let back = |_: &mut _| with_target(target, |target| target.sent.is_empty()).then_some(());
+    if kernel().scheduler.wait(Some(soon), back).is_none() {
+        let what = format_args!("an I/O target comes to no rest: a request that was sent does not come back");
+        verify::find(Rule::RequestNever, what);
+    }
 }

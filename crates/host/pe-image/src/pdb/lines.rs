@@ -86,8 +86,8 @@ type Block<'a> = (u32, &'a [[u8; 8]], &'a [u8]);
 fn block(rest: &[u8]) -> Option<Block<'_>> {
     let (file, count, size) = (u32_at(rest, 0)?, size_at(rest, 4)?, size_at(rest, 8)?);
     let lines = part(rest, BLOCK_HEADER, count.checked_mul(8)?)?;
-    // The size must at least cover the header, otherwise the loop would not advance.
-    let next = rest.get(size.max(BLOCK_HEADER)..)?;
+    // A block that is smaller than its lines would share them with the next one.
+    let next = rest.get(size.max(BLOCK_HEADER + lines.len())..)?;
     Some((file, lines.as_chunks().0, next))
 }
 
@@ -100,4 +100,18 @@ fn parts(information: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
         rest = rest.get(8 + size.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, data))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::block;
+
+    #[test]
+    fn a_block_does_not_share_its_lines_with_the_next_one() {
+        for (size, left) in [(12_u32, 4), (28, 4), (32, 0)] {
+            let bytes: Vec<u8> = [7, 2, size, 0, 0, 0, 0, 0].into_iter().flat_map(u32::to_le_bytes).collect();
+            let (file, lines, next) = block(&bytes).unwrap();
+            assert_eq!((file, lines.len(), next.len()), (7, 2, left), "{size}");
+        }
+    }
 }

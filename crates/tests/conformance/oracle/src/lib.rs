@@ -1,7 +1,7 @@
-//! Microsoft's `tracelogging` 1.2.4, compiled in kernel mode for whatever host runs the tests.
+//! Microsoft's `tracelogging` 1.2.4, compiled in kernel mode for the host that runs the tests.
 //!
-//! Its sources are included unmodified from where Cargo keeps them (see `build.rs`). The routines it calls, `EtwRegister`
-//! and the others, are the ones that `etw-symbols` provides, so its events and ours end in the same engine.
+//! Its sources are included unmodified from Cargo's copy (see `build.rs`). `etw-symbols` provides the routines that it
+//! calls, such as `EtwRegister`, so its events and ours reach the same engine.
 #![no_std]
 #![allow(
     clippy::all,
@@ -21,5 +21,5 @@ pub use native::{NativeImplementation, ProviderEnableCallback, NATIVE_IMPLEMENTA
 pub use provider::Provider;
 pub use tracelogging_macros::{define_provider, write_event};
 
-/// The file with the table of field types, for a test that wants to know whether it tries all of them.
+/// The file with the table of field types, for a test that checks that it covers all of them.
 pub const FIELD_TYPES: &str = env!("FIELD_TYPES");

@@ -9,8 +9,7 @@ use docs_tests::markdown::repository;
 use test_images::{built, named};
 
 /// The programs, by the names of their packages.
-pub(crate) const PACKAGES: [&str; 7] =
-    ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "etw-fuzz"];
+pub(crate) const PACKAGES: [&str; 6] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo"];
 
 static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let packages = PACKAGES.iter().flat_map(|program| ["--package", program]);

@@ -1,4 +1,4 @@
-//! For drivers: everything comes from ntoskrnl.exe.
+//! For drivers: all imports are from ntoskrnl.exe.
 
 use core::ffi::c_void;
 use core::panic::PanicInfo;
@@ -11,8 +11,8 @@ unsafe extern "system" {
     fn KeBugCheckEx(code: u32, a: usize, b: usize, c: usize, d: usize) -> !;
 }
 
-// Never called by name, but public, so that they count as used: the compiler emits calls of them. The kernel exports
-// all of them.
+// These are not called by name. They are public, so that they count as used: the compiler emits calls to them. The
+// kernel exports all of them.
 #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
 unsafe extern "C" {
     pub fn memcpy(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void;
@@ -25,18 +25,18 @@ unsafe extern "C" {
 /// "RPNC", the bug check code that Microsoft's `wdk-panic` uses.
 const RUST_PANIC: u32 = 0x5250_4E43;
 
-/// Stops the machine and tells where the panic was.
+/// Stops the machine and reports the location of the panic.
 pub fn bug_check(info: &PanicInfo<'_>) -> ! {
     let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
     let (text, length) = (file.as_ptr().expose_provenance(), file.len());
-    // SAFETY: the routine takes any numbers, at any IRQL, and does not return.
+    // SAFETY: the routine accepts any numbers at any IRQL and does not return.
     unsafe { KeBugCheckEx(RUST_PANIC, text, length, line as usize, 0) }
 }
 
-/// What the kernel calls when the driver is unloaded.
+/// The routine that the kernel calls when the driver is unloaded.
 pub type Unload = unsafe extern "system" fn(*mut DriverObject);
 
-/// A driver object up to what these drivers touch (x64).
+/// A driver object, up to the last field that these drivers use (x64).
 #[repr(C)]
 pub struct DriverObject {
     before: [usize; 13],
@@ -46,14 +46,14 @@ pub struct DriverObject {
 
 const _: () = assert!(core::mem::offset_of!(DriverObject, unload) == 0x68);
 
-/// What a driver is loaded with. The compiler cannot know any of it, so it cannot remove a path that depends on it.
+/// The input of a driver. The compiler cannot know any of it, so it cannot remove a path that depends on it.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     /// The registry path, as the kernel passes it.
     pub path: &'a UnicodeString,
-    /// Its characters.
+    /// Its UTF-16 code units.
     pub units: &'a [u16],
-    /// The same in bytes.
+    /// The same as bytes.
     pub bytes: &'a [u8],
     /// A number.
     pub seed: usize,
@@ -62,11 +62,11 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     /// # Safety
     ///
-    /// `path` has as many bytes as it says, and keeps them for `'a`.
+    /// `path` must have as many bytes as its length says, and they must be valid for `'a`.
     #[must_use]
     pub unsafe fn new(path: &'a UnicodeString) -> Self {
         let length = usize::from(path.length);
-        // SAFETY: the caller vouches for the string; half its bytes are its characters.
+        // SAFETY: the caller guarantees that the string is valid; a code unit has two bytes.
         let units = unsafe { slice::from_raw_parts(path.buffer, length / 2) };
         // SAFETY: the same memory, in bytes.
         let bytes = unsafe { slice::from_raw_parts(path.buffer.cast(), length) };
@@ -74,7 +74,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Makes a driver out of what it does when loaded (it is given an [`Input`] and returns a status) and when unloaded.
+/// Makes a driver from the function that runs when it is loaded (it takes an [`Input`] and returns a status) and the
+/// one that runs when it is unloaded.
 #[macro_export]
 macro_rules! driver {
     ($load:path, $unload:path) => {
@@ -85,15 +86,15 @@ macro_rules! driver {
 
         /// # Safety
         ///
-        /// For the kernel only, with its driver object and a registry path.
+        /// Only the kernel may call it, with its driver object and a registry path.
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn DriverEntry(
             driver: *mut $crate::kernel::DriverObject,
             path: &$crate::kernel::UnicodeString,
         ) -> u32 {
-            // SAFETY: the caller passes a driver object, which is ours to fill in.
+            // SAFETY: the caller passes a driver object, which this routine may fill in.
             unsafe { (*driver).unload = Some(driver_unload) };
-            // SAFETY: the caller passes a valid string, which lives as long as this call.
+            // SAFETY: the caller passes a string that is valid during this call.
             $load(unsafe { $crate::kernel::Input::new(path) })
         }
 

@@ -1,13 +1,13 @@
-//! What the images share: the routines a compiler calls by itself, and panic handlers that leave a trace.
+//! What the images have in common: routines that compiled code calls implicitly, and panic handlers that leave a trace.
 //!
-//! A panic handler here always hands the panic's location on. So a panic that the optimiser could not prove
-//! impossible shows in an image twice: the handler's import, and the file name of the panic.
+//! The panic handlers here always use the panic's location. So if the optimiser could not prove that a panic is
+//! impossible, the image shows it in two ways: the handler's import, and the file name of the panic.
 
 #![no_std]
 
 pub mod kernel;
 pub mod user;
 
-/// The linker wants this symbol from code that uses floating point.
+/// The linker requires this symbol if code uses floating point.
 #[unsafe(no_mangle)]
 pub static _fltused: i32 = 0;

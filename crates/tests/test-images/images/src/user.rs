@@ -1,4 +1,4 @@
-//! For programs: only kernel32.dll, no C runtime.
+//! For programs: only kernel32.dll, and no C runtime.
 
 use core::panic::PanicInfo;
 
@@ -7,7 +7,7 @@ unsafe extern "system" {
     fn RaiseException(code: u32, flags: u32, count: u32, arguments: *const usize);
 }
 
-/// Ends the process and tells where the panic was.
+/// Ends the process and reports the location of the panic.
 pub fn raise(info: &PanicInfo<'_>) -> ! {
     const RUST_PANIC: u32 = 0x5250_4E43;
     const NONCONTINUABLE: u32 = 1;
@@ -15,7 +15,7 @@ pub fn raise(info: &PanicInfo<'_>) -> ! {
     let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
     let arguments = [file.as_ptr().expose_provenance(), file.len(), line as usize];
     loop {
-        // SAFETY: the array has the three elements that are announced; the routine may end the process.
+        // SAFETY: the array has three elements, as `count` says; the routine may end the process.
         unsafe { RaiseException(RUST_PANIC, NONCONTINUABLE, 3, arguments.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Link arguments of a driver, and a library that the crate asks for and that drivers do not have.
+//! Sets the link arguments of a driver, and creates a library that the crate links and drivers do not have.
 #![expect(clippy::expect_used, reason = "a build script fails by a panic")]
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn main() {
     {
         println!("cargo::rustc-cdylib-link-arg={argument}");
     }
-    // `tracelogging` links rpcrt4, from which it takes a function that these events do not call.
+    // `tracelogging` links rpcrt4 for a function that these events do not call.
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
     fs::write(out.join("rpcrt4.lib"), EMPTY_LIBRARY).expect("OUT_DIR is writable");
     println!("cargo::rustc-link-search=native={}", out.display());

@@ -1,4 +1,4 @@
-//! Link arguments of a driver.
+//! Sets the link arguments of a driver.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Reading traces: ours beside dissect.etl and etl-parser.
+//! Measures reading traces, compared with dissect.etl and etl-parser.
 
 use std::fs;
 use std::path::Path;
@@ -20,9 +20,9 @@ same events; their rate does not depend on the size. etl-parser keeps the whole 
 const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
 const IMPORT: &str = "import dissect.etl, etl.etl";
 const MIB: u64 = 1 << 20;
-/// Captured files are beside the repository, where there are any.
+/// The folder for captured files, next to the repository. It does not have to exist.
 const CAPTURED: &str = "../shared/data/etl";
-/// No captured file that is smaller tells anything about speed.
+/// Captured files smaller than this say nothing about speed.
 const SMALLEST: u64 = MIB / 4;
 
 /// One reading.
@@ -42,11 +42,11 @@ impl Reading {
     }
 }
 
-/// Reads everything.
+/// Measures all readers.
 ///
 /// # Errors
 ///
-/// When our side fails. Where the others cannot be had, their rows say so.
+/// Returns an error if our side fails. If another reader is not available, its row says so.
 pub fn decode(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "MB", "events", "MB per s", "events per s", "peak MiB"];
     let mut section = Section::new("decode", "Decoding", TEXT, &columns);
@@ -106,7 +106,8 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
     Ok(Findings { sections: vec![section], goals })
 }
 
-/// Names kernel events; returns the rate for a large file. Memory grows with call stacks up to a limit.
+/// Measures naming kernel events. Returns the rate for a large file. Memory grows with the number of call stacks, up to
+/// a limit.
 fn kernel(settings: &Settings, section: &mut Section, rounds: usize, large: u64) -> Result<Option<f64>, String> {
     let mut rate = None;
     for mib in [16, large] {
@@ -159,7 +160,7 @@ fn captured(settings: &Settings, section: &mut Section, rounds: usize) -> Result
     Ok(())
 }
 
-/// Measures the Python readers; returns the events per second of etl-parser.
+/// Measures the Python readers. Returns the events per second of etl-parser.
 fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, String> {
     let readers = ["dissect", "etl_parser"];
     let python = match python(&settings.folder("python-etl"), &PACKAGES, IMPORT) {

@@ -1,4 +1,4 @@
-//! Events into a file session of the engine, beside LTTng-UST.
+//! Measures writing events to a file session of the engine, compared with LTTng-UST.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ impl Written {
 ///
 /// # Errors
 ///
-/// When our side fails. Where the other cannot be had, its rows say so.
+/// Returns an error if our side fails. If LTTng is not available, its rows say so.
 pub fn engine(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "ns per event", "recorded per s", "MB per s", "lost %", "instructions"];
     let mut section = Section::new("engine", "Engine", TEXT, &columns);
@@ -87,7 +87,7 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
     Ok(Findings { sections: vec![section], goals })
 }
 
-/// What is known of the difference.
+/// Explains the difference.
 fn why(ours: &[Written], theirs: &[Written]) -> String {
     let bytes =
         |runs: &[Written]| median(&runs.iter().map(|run| run.bytes / (run.events - run.lost)).collect::<Vec<_>>());
@@ -141,10 +141,10 @@ fn total(events: u64, threads: u64) -> f64 {
     (events * threads) as f64
 }
 
-/// Events that are stepped.
+/// Number of events that are stepped.
 const STEPPED: u64 = 50;
 
-/// Instructions of an event: those of many minus those of none.
+/// Returns the instructions per event: those of many events minus those of none.
 fn per_event(mut count: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, String> {
     let (many, none) = (count(STEPPED)?, count(0)?);
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]

@@ -1,4 +1,4 @@
-//! Events that are written through `log` and `tracing`, beside the same written directly.
+//! Measures events that are written through `log` and `tracing`, compared with events that are written directly.
 
 use super::instructions::driver::{Driver, Facade};
 use super::{Findings, Images};
@@ -12,7 +12,7 @@ feature `kv`. `tracing-etw` cannot be in a driver: it needs `std`, and on Linux 
 `tracelogging_dynamic` 1.2.4, called as it does: a builder that is used again, the time as the first field, then the fields. Not measured, and added to \
 that on Windows, are its subscriber with the registry of spans, the clock, and the formatting of messages, which allocates.";
 
-/// The images, and what their events are written with.
+/// The images, and what writes their events.
 const SIDES: [(&str, &str); 4] = [
     ("facade_direct", "write_event!"),
     ("facade_log", "log"),
@@ -24,7 +24,7 @@ const SIDES: [(&str, &str); 4] = [
 ///
 /// # Errors
 ///
-/// When an image cannot be read or stepped.
+/// Returns an error if an image cannot be read or stepped.
 pub fn facades(images: &Images) -> Result<Findings, String> {
     let columns = ["event", "written with", "disabled", "enabled", "calls beside", "stack", "image, bytes"];
     let mut section = Section::new("facades", "log and tracing", TEXT, &columns);

@@ -1,6 +1,6 @@
-//! Crates with as many E2 events as one likes, made for a run below `target/bench/generated`.
+//! Generates crates with a given number of E2 events for a run, in `target/bench/generated`.
 //!
-//! Both sides get the same source, but for the crate that their macros come from, and the same manifest.
+//! Both sides have the same manifest and the same source, except for the crate that provides the macros.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,10 +13,10 @@ use test_images::{Toolchain, built, named};
 use super::Settings;
 use super::images::SIDES;
 
-/// How many events the crates have.
+/// The numbers of events of the crates.
 pub(super) const COUNTS: [u32; 3] = [10, 100, 1000];
 
-/// The section with the addresses of the events, which keeps them in the image and is not counted.
+/// The section with the addresses of the events. It keeps them in the image and is not counted.
 pub(super) const TABLE: &str = ".table";
 
 /// A workspace with a crate for each side and count.
@@ -28,7 +28,7 @@ pub(super) struct Generated {
 }
 
 impl Generated {
-    /// Writes the sources; what is there already and the same is left alone.
+    /// Writes the sources. Files that already have the same content are not changed.
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
         let images = settings.root.join("crates/tools/bench/images");
         let images = images.canonicalize().map_err(|error| format!("{}: {error}", images.display()))?;
@@ -48,8 +48,8 @@ impl Generated {
         Ok(Self { toolchain: Toolchain::find()?, workspace, target: settings.folder("images") })
     }
 
-    /// Runs cargo on one crate as if its source had just been written; its dependencies are ready. Answers how long that
-    /// took.
+    /// Runs cargo on one crate as if its source had just changed. Its dependencies must be built already. Returns the
+    /// time it took.
     pub(super) fn compile(&self, verb: &str, side: &str, count: u32) -> Result<Spent, String> {
         let name = name(side, count);
         let source = self.workspace.join(&name).join("src/lib.rs");
@@ -65,7 +65,7 @@ impl Generated {
         Ok(Spent { wall: started.elapsed().as_secs_f64(), processor: children() - before })
     }
 
-    /// Builds all of them and returns their images.
+    /// Builds all crates and returns their images.
     pub(super) fn build(&self) -> Result<Vec<PathBuf>, String> {
         built(&mut self.command("build"))
     }
@@ -75,26 +75,26 @@ impl Generated {
     }
 }
 
-/// The image of one crate, among those that were built.
+/// Reads the image of one crate from those that were built.
 pub(super) fn image(built: &[PathBuf], side: &str, count: u32) -> Result<Vec<u8>, String> {
     let path = named(built, &format!("{}.dll", name(side, count).replace('-', "_")))?;
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Seconds of a compilation.
+/// The time of a compilation in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spent {
     pub(super) wall: f64,
-    /// On all processors together: what a machine that has other work changes little.
+    /// Time on all processors together. It changes little if the machine has other work.
     pub(super) processor: f64,
 }
 
-/// Processor time of all children that have ended, in seconds.
+/// Returns the processor time of all ended child processes, in seconds.
 fn children() -> f64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is a place for the answer.
+    // SAFETY: `usage` is valid for writing.
     unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    // SAFETY: zeroes are a valid value of the structure, which holds numbers only.
+    // SAFETY: the structure contains only numbers, so zeros are a valid value.
     let usage = unsafe { usage.assume_init() };
     #[expect(clippy::cast_precision_loss, reason = "seconds and microseconds are far below 2^53")]
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
@@ -147,7 +147,7 @@ fn manifest(side: &str, count: u32, images: &Path) -> String {
     )
 }
 
-/// A driver with as many events, each in a function of its own.
+/// Returns the source of a driver with this many events, each in its own function.
 fn source(side: &str, count: u32) -> String {
     let (library, routines) = if side == "ours" { ("wdk_etw", "") } else { ("tracelogging", ROUTINES) };
     let mut text = format!(
@@ -176,7 +176,7 @@ fn source(side: &str, count: u32) -> String {
     text + "];\n"
 }
 
-/// What `tracelogging` leaves to the WDK's import library.
+/// The routines for which `tracelogging` relies on the WDK's import library.
 const ROUTINES: &str = "\
 mod kernel {
 #[link(name = \"ntoskrnl.exe\", kind = \"raw-dylib\", modifiers = \"+verbatim\")]

@@ -1,4 +1,4 @@
-//! The sample driver in nt-host and in speakeasy, and how long the demonstration takes.
+//! Runs the sample driver in nt-host and in speakeasy, and measures how long the demonstration takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,15 +23,15 @@ Seconds of `cargo xtask demo`, which sets up, builds the sample driver and runs 
 (packages that were downloaded before are not downloaded again), and a second time.";
 const SAMPLE: &str = "target/driver/x64/driver_sample.sys";
 const ECHO: u32 = 0x0022_E000;
-/// A demonstration that takes longer has built something.
+/// A demonstration that takes longer than this has built something.
 const SECONDS_OF_A_BUILD: f64 = 10.0;
 const SPEAKEASY: [&str; 1] = ["speakeasy-emulator==1.5.11"];
 
-/// Runs the sample in both.
+/// Runs the sample driver in both.
 ///
 /// # Errors
 ///
-/// When the sample does not run in nt-host.
+/// Returns an error if the sample driver does not run in nt-host.
 pub fn host(settings: &Settings) -> Result<Findings, String> {
     let mut section = Section::new("host", "Running the sample driver", TEXT, &["what", "ms"]);
     let image = settings.root.join(SAMPLE);
@@ -41,7 +41,7 @@ pub fn host(settings: &Settings) -> Result<Findings, String> {
     }
     let rounds = if settings.quick { 20 } else { 100 };
     let mut times = Vec::new();
-    // The first one reads the file into the system's memory.
+    // The first run reads the file into the system's cache.
     live(&image)?;
     for _ in 0..rounds {
         times.push(live(&image)?.as_secs_f64() * 1e3);
@@ -70,7 +70,7 @@ fn goal(measured: Option<f64>, note: &str) -> Goal {
     }
 }
 
-/// The life of the driver.
+/// Runs the driver from load to unload and returns the time.
 fn live(image: &Path) -> Result<Duration, String> {
     let text = |error: nt_host::Error| error.to_string();
     let started = Instant::now();
@@ -105,16 +105,16 @@ fn speakeasy(settings: &Settings, image: &Path) -> Result<(f64, String), String>
     Ok((get("ns")? / 1e6, format!("1 run; it emulated {entries}")))
 }
 
-/// Times the demonstration, in a short run only where everything is there already.
+/// Measures the demonstration. A quick run measures it only if everything is already built.
 ///
 /// # Errors
 ///
-/// When the demonstration fails.
+/// Returns an error if the demonstration fails.
 pub fn setup(settings: &Settings) -> Result<Findings, String> {
     let mut section = Section::new("setup", "Set-up", SETUP_TEXT, &["what", "s"]);
     if settings.quick {
         section.skipped("first `cargo xtask demo`", "only in the full run");
-        // What was built here before is not known: a run that had to build is not the second one.
+        // It is not known what has been built here before: a run that had to build is not the second one.
         let first = demo(&settings.root)?;
         let second = if first > SECONDS_OF_A_BUILD { demo(&settings.root)? } else { first };
         section.row(vec![Cell::text("second `cargo xtask demo`"), Cell::Number(second, 1)], "1 run");
@@ -137,7 +137,7 @@ fn first_and_second(folder: &PathBuf) -> Result<(f64, f64), String> {
 
 fn demo(folder: &PathBuf) -> Result<f64, String> {
     let started = Instant::now();
-    // What cargo told this program about itself is not for another workspace.
+    // The variables that cargo set for this program do not apply to another workspace.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     run_slowly(Command::new(cargo).args(["xtask", "demo"]).current_dir(folder).env_remove("CARGO_MANIFEST_DIR"))?;
     Ok(started.elapsed().as_secs_f64())

@@ -7,24 +7,24 @@ use test_images::{Toolchain, built, named};
 
 use super::Settings;
 
-/// The two sides of every comparison: the name of the image, and of what it is made with.
+/// The two sides of every comparison: the name of the image, and of the crate that it is built with.
 pub(super) const SIDES: [(&str, &str); 2] = [("ours", "wdk-etw"), ("peer", "tracelogging 1.2.4")];
 
 /// Where the sources of the images are.
 const SOURCES: &str = "crates/tools/bench/images";
 
-/// The images, built.
+/// The built images.
 #[derive(Clone, Debug)]
 pub struct Images {
     files: Vec<PathBuf>,
 }
 
 impl Images {
-    /// Builds them.
+    /// Builds the images.
     ///
     /// # Errors
     ///
-    /// Says what is missing, or what the compiler said.
+    /// Returns what is missing, or the compiler's message.
     pub fn build(settings: &Settings) -> Result<Self, String> {
         let toolchain = Toolchain::find()?;
         let manifest = settings.root.join(SOURCES).join("Cargo.toml");
@@ -33,11 +33,11 @@ impl Images {
         Ok(Self { files })
     }
 
-    /// The bytes of an image.
+    /// Returns the bytes of an image.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, String> {
         let path = named(&self.files, &format!("{name}.dll"))?;
         fs::read(path).map_err(|error| format!("{}: {error}", path.display()))

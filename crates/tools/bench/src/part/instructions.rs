@@ -1,4 +1,4 @@
-//! Instructions, descriptors and stack of an event: disabled, enabled, and with a keyword that nobody wants.
+//! Measures instructions, descriptors and stack of an event: disabled, enabled, and with a keyword that is not enabled.
 
 pub(super) mod driver;
 
@@ -18,14 +18,14 @@ const LOOP_TEXT: &str = "\
 An E2 event that nobody listens to, inside a loop: what 100 rounds more cost, minus what they cost without an event, for each round. \
 Nothing may be kept in registers from one round to the next.";
 
-/// Rounds of a loop.
+/// Number of iterations of a loop.
 const ROUNDS: u64 = 100;
 
 /// Steps through all events of both images.
 ///
 /// # Errors
 ///
-/// When an image cannot be stepped, or when the two sides do not write the same.
+/// Returns an error if an image cannot be stepped, or if the two sides do not write the same.
 pub fn instructions(images: &Images) -> Result<Findings, String> {
     let mut sides = Vec::new();
     for (image, _) in SIDES {
@@ -86,7 +86,7 @@ pub fn instructions(images: &Images) -> Result<Findings, String> {
     Ok(Findings { sections: vec![section, looped], goals })
 }
 
-/// Every shape with both keywords.
+/// Measures every shape with both keywords.
 fn events(driver: &mut Driver) -> Result<Vec<Measured>, String> {
     let mut events = Vec::new();
     for shape in 0..LIMITS.len() {

@@ -1,4 +1,4 @@
-//! LTTng-UST: a small program of ours with the same event, compiled for the run and traced into a file.
+//! LTTng-UST: a small program with the same event, compiled for the run and traced to a file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const SESSION: &str = "wdk-etw-bench";
 const CHANNEL: &str = "channel";
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a run wrote.
+/// The results of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) nanoseconds: f64,
@@ -27,7 +27,7 @@ pub(super) struct Run {
 pub(super) struct Lttng {
     program: PathBuf,
     output: PathBuf,
-    /// The daemon where it is ours.
+    /// The daemon, if we started it.
     daemon: Option<Child>,
 }
 
@@ -65,7 +65,7 @@ impl Lttng {
         Ok(())
     }
 
-    /// Starts a session that writes to a folder of ours.
+    /// Starts a session that writes to our folder.
     fn start(&self) -> Result<(), String> {
         let _ = lttng(&["destroy", SESSION]);
         let _ = fs::remove_dir_all(&self.output);
@@ -78,12 +78,12 @@ impl Lttng {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        // The program waits until the daemon knows it, but not for ever.
+        // The program waits until it is registered with the daemon, up to a time limit.
         command.args(words).env("LTTNG_UST_REGISTER_TIMEOUT", "10000");
         command
     }
 
-    /// Writes as many events from each of the threads.
+    /// Writes this many events from each thread.
     pub(super) fn write(&self, events: u64, threads: u64) -> Result<Run, String> {
         self.start()?;
         let answer = run(&mut self.command(&[&events.to_string(), &threads.to_string()]))?;
@@ -93,7 +93,7 @@ impl Lttng {
         let bytes = size_of(&self.output);
         lttng(&["destroy", SESSION])?;
         let _ = fs::remove_dir_all(&self.output);
-        // Less than a byte for each event: the daemon never knew the program.
+        // There is less than one byte per event: the program was never registered with the daemon.
         #[expect(clippy::cast_precision_loss, reason = "a few million")]
         let least = (events * threads) as f64;
         if bytes < least && lost < least {
@@ -102,7 +102,7 @@ impl Lttng {
         Ok(Run { nanoseconds, lost, bytes })
     }
 
-    /// Instructions of as many events, and of what happens once.
+    /// Returns the instructions of this many events, including what happens only once.
     pub(super) fn stepped(&self, events: u64) -> Result<u64, String> {
         self.start()?;
         let counted = between_marks(&mut self.command(&[&events.to_string(), "1", "stepped"]));
@@ -125,13 +125,13 @@ fn lttng(words: &[&str]) -> Result<String, String> {
     run(Command::new("lttng").arg("--no-sessiond").args(words))
 }
 
-/// The number behind `Discarded events:`.
+/// Returns the number after `Discarded events:`.
 fn discarded(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.trim().strip_prefix("Discarded events:"))?;
     line.trim().parse().ok()
 }
 
-/// Bytes of all files below a folder.
+/// Returns the size of all files in a folder and its subfolders.
 #[expect(clippy::cast_precision_loss, reason = "traces are far smaller than 2^53 bytes")]
 fn size_of(folder: &std::path::Path) -> f64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

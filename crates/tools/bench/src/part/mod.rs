@@ -1,4 +1,4 @@
-//! What is measured, one module each. A part returns its tables and the goals that they decide.
+//! The measurements, with one module each. A part returns its tables and the goals that they decide.
 
 mod decode;
 mod engine;
@@ -22,16 +22,16 @@ pub use images::Images;
 pub use instructions::instructions;
 pub use size::size;
 
-/// Where a run is and what it may do.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The repository.
     pub root: PathBuf,
-    /// Ends soon: fewer repetitions, long parts left out.
+    /// Whether this is a quick run: fewer repetitions, and no long parts.
     pub quick: bool,
 }
 
-/// What a part found.
+/// The results of a part.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Its tables.
@@ -41,7 +41,7 @@ pub struct Findings {
 }
 
 impl Settings {
-    /// A path below the folder in which the bench keeps what it makes.
+    /// Returns a path in the folder for the files that the bench creates.
     #[must_use]
     pub fn folder(&self, inside: &str) -> PathBuf {
         self.root.join("target/bench").join(inside)

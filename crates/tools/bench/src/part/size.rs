@@ -1,4 +1,4 @@
-//! Bytes of an event in an image, compile time of a thousand, and panics in the images.
+//! Measures the bytes of an event in an image, the compile time of a thousand events, and the panics in the images.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ other work on the machine changes little; the wall clock is beside them.";
 const PANIC_TEXT: &str = "\
 Signs of a path that ends in a panic, in the image with all event shapes: the panic handler's import, and source files that a panic \
 would name.";
-/// What the images' panic handler calls, and nothing else does.
+/// The routine that only the images' panic handler calls.
 const PANIC: &str = "ntoskrnl.exe!KeBugCheckEx";
 const FOLDERS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/"];
 
@@ -29,7 +29,7 @@ const FOLDERS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/sr
 ///
 /// # Errors
 ///
-/// When one cannot be built or read.
+/// Returns an error if an image cannot be built or read.
 pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
     let generated = Generated::new(settings)?;
     let mut findings = bytes(&generated.build()?)?;
@@ -42,7 +42,7 @@ pub fn size(settings: &Settings, images: &Images) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// Size of the read-only sections and of the file.
+/// Returns the size of the read-only sections and of the file.
 fn weigh(file: &[u8]) -> Result<(f64, f64), String> {
     let image = pe_image::Image::parse(file).map_err(|error| error.to_string())?;
     let counted = image.sections.iter().filter(|section| !section.is_writable());
@@ -99,7 +99,7 @@ fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, Strin
     let mut goals = Vec::new();
     for verb in ["build", "check"] {
         if verb == "check" {
-            // What comes before the crate itself is checked before anything is timed.
+            // The dependencies are checked before anything is timed.
             for (side, _) in SIDES {
                 generated.compile(verb, side, 10)?;
             }
@@ -136,7 +136,7 @@ fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, Strin
     Ok(Findings { sections: vec![section], goals })
 }
 
-/// Compiles both sides, ours first every other time.
+/// Compiles both sides, with ours first in every other round.
 fn in_turns(generated: &Generated, verb: &str, round: usize) -> Result<(Spent, Spent), String> {
     if round.is_multiple_of(2) {
         let ours = generated.compile(verb, "ours", 1000)?;

@@ -1,4 +1,4 @@
-//! Bars as SVG: ours beside the peer's, one group for each row. No fonts, scripts or styles from elsewhere.
+//! Bar charts as SVG: ours next to the peer's, one group per row. No external fonts, scripts or styles.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,14 @@ const FOOT: f64 = 34.0;
 const OURS: &str = "#2563eb";
 const PEER: &str = "#94a3b8";
 
-/// One plot: a title and for each group its name, ours, the peer's.
+/// One plot: a title, and for each group its name, our value and the peer's.
 struct Plot {
     title: &'static str,
     groups: Vec<(String, f64, f64)>,
 }
 
-/// The chart of a report: instructions of enabled and disabled events, and bytes per event. Empty plots are left out.
+/// Draws the chart of a report: instructions of enabled and disabled events, and bytes per event. Empty plots are
+/// omitted.
 #[must_use]
 pub fn chart(report: &Report) -> String {
     let event = |row: &str| row.starts_with('E');
@@ -42,7 +43,7 @@ pub fn chart(report: &Report) -> String {
     svg + "</svg>\n"
 }
 
-/// The rows of a table that are wanted, with the columns `ours WHAT` and `peer WHAT`.
+/// Returns the selected rows of a table, with the columns `ours WHAT` and `peer WHAT`.
 fn plot(report: &Report, title: &'static str, id: &str, what: &str, wanted: impl Fn(&str) -> bool) -> Plot {
     let column = |side: &str| format!("{side} {what}").trim_end().to_owned();
     let (ours, peer) = (column("ours"), column("peer"));

@@ -1,13 +1,13 @@
-//! The report as JSON, and back.
+//! Writes the report as JSON and reads it.
 
 use serde_json::{Map, Value, json};
 
 use super::{Bound, Cell, Goal, Report, Row, Section};
 
-/// The layout of the file.
+/// The version of the file's layout.
 const FORMAT: u64 = 1;
 
-/// The report as JSON.
+/// Converts the report to JSON.
 #[must_use]
 pub fn to_json(report: &Report) -> Value {
     let machine: Vec<Value> = report.machine.iter().map(|(name, value)| json!([name, value])).collect();
@@ -55,11 +55,11 @@ fn goal(goal: &Goal) -> Value {
     })
 }
 
-/// The report that a file has.
+/// Reads the report from JSON.
 ///
 /// # Errors
 ///
-/// Names what is missing or of the wrong type.
+/// Returns what is missing or has the wrong type.
 pub fn from_json(value: &Value) -> Result<Report, String> {
     let file = object(value, "the file")?;
     if file.get("format").and_then(Value::as_u64) != Some(FORMAT) {

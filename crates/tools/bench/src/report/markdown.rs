@@ -14,7 +14,7 @@ here ran on Windows: images are release builds for x86_64-pc-windows-msvc, run i
 ![Instructions and bytes per event](images/performance.svg)
 ";
 
-/// The document.
+/// Returns the document.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
     let mut text = String::from(HEAD);

@@ -1,4 +1,5 @@
-//! What was measured, as data: tables, goals, and the machine. Terminal, file, document and chart are made from it.
+//! The measurements as data: tables, goals, and the machine. Terminal output, file, document and chart are made from
+//! it.
 
 mod chart;
 mod json;
@@ -13,26 +14,26 @@ pub use table::text;
 /// One run of the bench.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// A short run, which leaves parts out.
+    /// Whether this was a quick run, which omits some parts.
     pub quick: bool,
-    /// What it ran on: names and values, in order.
+    /// The machine: names and values, in order.
     pub machine: Vec<(String, String)>,
     /// The tables.
     pub sections: Vec<Section>,
-    /// What was to be reached.
+    /// The goals.
     pub goals: Vec<Goal>,
 }
 
 /// One table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// A short name, for readers of the file.
+    /// A short name, for programs that read the file.
     pub id: String,
     /// The heading.
     pub title: String,
-    /// What is measured, in a few sentences.
+    /// An explanation of what is measured, in a few sentences.
     pub text: String,
-    /// Names of the columns. The last column, how a row was counted, has none here.
+    /// Names of the columns, without the last column, which says how a row was counted.
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<Row>,
@@ -41,24 +42,24 @@ pub struct Section {
 /// One row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// As many as the table has columns, or fewer.
+    /// At most as many as the table has columns.
     pub cells: Vec<Cell>,
-    /// How it was counted and how often, or why it was not.
+    /// How and how often it was counted, or why it was not.
     pub how: String,
 }
 
-/// One place in a row.
+/// One cell of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A number and how many digits behind the point are shown.
+    /// A number, and the number of decimal places to show.
     Number(f64, u8),
     /// Not measured.
     Empty,
 }
 
-/// Something that was to be reached.
+/// A goal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
     /// What is measured.
@@ -67,17 +68,17 @@ pub struct Goal {
     pub limit: f64,
     /// Whether it is an upper or a lower limit.
     pub bound: Bound,
-    /// What was measured; `None` where it could not be.
+    /// The measured value; `None` if it could not be measured.
     pub measured: Option<f64>,
-    /// Whether every machine measures the same.
+    /// Whether the value is the same on every machine.
     pub everywhere: bool,
-    /// Where the number comes from, or why there is none.
+    /// The source of the number, or why there is none.
     pub note: String,
-    /// What stands in the way, where it is missed.
+    /// The reason, if the goal is missed.
     pub why: String,
 }
 
-/// Which side of a limit is the good one.
+/// The side of the limit that reaches the goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// No more than the limit.
@@ -86,19 +87,19 @@ pub enum Bound {
     AtLeast,
 }
 
-/// How a goal turned out.
+/// The outcome of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As good as wanted, or better.
+    /// The limit is met.
     Reached,
-    /// Not as good as wanted.
+    /// The limit is not met.
     Missed,
-    /// Nobody knows.
+    /// There is no measurement.
     NotMeasured,
 }
 
 impl Section {
-    /// An empty table.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(id: &str, title: &str, text: &str, columns: &[&str]) -> Self {
         Self {
@@ -115,33 +116,33 @@ impl Section {
         self.rows.push(Row { cells, how: how.into() });
     }
 
-    /// Adds a row for what was not measured.
+    /// Adds a row for something that was not measured.
     pub fn skipped(&mut self, name: &str, reason: &str) {
         self.row(vec![Cell::text(name)], format!("skipped: {}", reason.trim()));
     }
 }
 
 impl Cell {
-    /// Words.
+    /// Creates a cell with text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// A number that may be missing.
+    /// Creates a cell with a number that may be missing.
     #[must_use]
     pub fn number(value: Option<f64>, digits: u8) -> Self {
         value.map_or(Self::Empty, |value| Self::Number(value, digits))
     }
 
-    /// A count.
+    /// Creates a cell with a count.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
     pub fn count(value: u64) -> Self {
         Self::Number(value as f64, 0)
     }
 
-    /// As it is shown: digits in groups of three.
+    /// Returns the text to display. Digits are in groups of three.
     #[must_use]
     pub fn show(&self) -> String {
         match self {
@@ -153,7 +154,7 @@ impl Cell {
 }
 
 impl Goal {
-    /// How it turned out.
+    /// Returns the outcome.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match (self.measured, self.bound) {
@@ -164,7 +165,7 @@ impl Goal {
         }
     }
 
-    /// In words: reached, or by how much not.
+    /// Returns the outcome in words: reached, or missed and by how much.
     #[must_use]
     pub fn outcome(&self) -> String {
         match (self.verdict(), self.measured) {
@@ -178,7 +179,7 @@ impl Goal {
         }
     }
 
-    /// The limit in words.
+    /// Returns the limit in words.
     #[must_use]
     pub fn limit_text(&self) -> String {
         let sign = if self.bound == Bound::AtMost { "≤" } else { "≥" };
@@ -187,13 +188,13 @@ impl Goal {
 }
 
 impl Report {
-    /// Goals that every machine has to reach and this run did not.
+    /// Returns the goals that every machine must reach and this run did not.
     #[must_use]
     pub fn failures(&self) -> Vec<&Goal> {
         self.goals.iter().filter(|goal| goal.everywhere && goal.verdict() != Verdict::Reached).collect()
     }
 
-    /// A number of a table, by the name in the first column of its row and the column's name.
+    /// Returns a number of a table, by the name in the first column of its row and the name of its column.
     #[must_use]
     pub fn number(&self, section: &str, row: &str, column: &str) -> Option<f64> {
         let section = self.sections.iter().find(|each| each.id == section)?;
@@ -206,7 +207,7 @@ impl Report {
     }
 }
 
-/// A number with as many digits as it needs, at most three behind the point.
+/// Formats a number with as many digits as it needs, and at most three decimal places.
 pub(crate) fn plain(value: f64) -> String {
     let text = grouped(value, 3);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

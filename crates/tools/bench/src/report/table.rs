@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Cell, Report, Section, Verdict};
 
-/// The whole report.
+/// Returns the whole report.
 #[must_use]
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
@@ -31,7 +31,7 @@ fn table(section: &Section) -> String {
         let mut out = String::from(" ");
         for (index, (cell, width)) in line.iter().zip(&widths).enumerate() {
             let last = index + 1 == line.len();
-            // Names to the left, numbers to the right, the last as long as it is.
+            // Names are aligned left, numbers right; the last column has no padding.
             let room = width - cell.chars().count();
             let (before, after) = if index == 0 {
                 (0, room)

@@ -1,4 +1,4 @@
-//! An image in memory, and the addresses that stand for the kernel's routines.
+//! An image in memory, and addresses that represent the kernel's routines.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use pe_image::Layout;
 
 use super::memory::Shared;
 
-/// Bytes between two routines.
+/// Distance between two routines in bytes.
 const STEP: u64 = 16;
 
-/// Addresses at which there is nothing: one for each import, and one to which calls return.
+/// Inaccessible addresses: one for each import, and one to which calls return.
 #[derive(Debug)]
 pub(super) struct Gate {
     pages: Shared,
@@ -26,12 +26,12 @@ impl Gate {
         self.pages.base() + STEP * index as u64
     }
 
-    /// Where calls return to.
+    /// Returns the address to which calls return.
     pub(super) fn exit(&self) -> u64 {
         self.address(self.count)
     }
 
-    /// The import that an address stands for.
+    /// Returns the import that an address represents.
     pub(super) fn index(&self, address: u64) -> Option<usize> {
         let offset = address.checked_sub(self.pages.base())?;
         let index = usize::try_from(offset / STEP).ok()?;
@@ -39,7 +39,7 @@ impl Gate {
     }
 }
 
-/// An image that was laid out, relocated and bound to a gate.
+/// An image that has been laid out, relocated and bound to a gate.
 #[derive(Debug)]
 pub(super) struct Mapped {
     pages: Shared,

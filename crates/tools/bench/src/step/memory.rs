@@ -1,11 +1,11 @@
-//! Pages that this process and a child that is forked later both see, at the same address.
+//! Memory that this process and a child that is forked later share, at the same address.
 
 use std::io;
 use std::ptr;
 
 const PAGE: usize = 0x1000;
 
-/// Some pages. They go away with this value; the child's view of them with the child.
+/// Shared pages. They are unmapped when this value is dropped; the child has its own mapping.
 #[derive(Debug)]
 pub(super) struct Shared {
     start: *mut u8,
@@ -13,12 +13,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// New zeroed pages that may be read and written.
+    /// Maps new zeroed pages that can be read and written.
     pub(super) fn new(size: usize) -> io::Result<Self> {
         Self::with(size, libc::PROT_READ | libc::PROT_WRITE)
     }
 
-    /// Addresses at which there is nothing.
+    /// Reserves inaccessible addresses.
     pub(super) fn nothing(size: usize) -> io::Result<Self> {
         Self::with(size, libc::PROT_NONE)
     }
@@ -26,7 +26,7 @@ impl Shared {
     fn with(size: usize, rights: i32) -> io::Result<Self> {
         let size = size.next_multiple_of(PAGE);
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-        // SAFETY: new pages at an address of the system's choice touch nothing that exists.
+        // SAFETY: the system chooses the address of the new pages, so existing memory is not affected.
         let start = unsafe { libc::mmap(ptr::null_mut(), size, rights, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -42,7 +42,7 @@ impl Shared {
         self.offset(address, 1).is_some()
     }
 
-    /// Where `length` bytes at an address begin, if all of them are here.
+    /// Returns the offset of `length` bytes at an address, if all of them are in these pages.
     fn offset(&self, address: u64, length: usize) -> Option<usize> {
         let offset = usize::try_from(address.checked_sub(self.base())?).ok()?;
         let end = offset.checked_add(length)?;
@@ -52,10 +52,10 @@ impl Shared {
     pub(super) fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let offset = self.offset(address, length)?;
         let mut bytes = vec![0; length];
-        // SAFETY: `offset` lies in the pages.
+        // SAFETY: `offset` is within the pages.
         let from = unsafe { self.start.add(offset) };
-        // SAFETY: all of the range lies in the pages, which are mapped as long as this value lives and can be read, but
-        // for those with nothing at them, which nobody reads. The child stands still meanwhile.
+        // SAFETY: the whole range is within the pages, which stay mapped as long as this value lives. They are
+        // readable, except for inaccessible ones, which are never read. The child is stopped during this time.
         unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), length) };
         Some(bytes)
     }
@@ -64,19 +64,19 @@ impl Shared {
         let Some(offset) = self.offset(address, bytes.len()) else {
             return false;
         };
-        // SAFETY: `offset` lies in the pages.
+        // SAFETY: `offset` is within the pages.
         let to = unsafe { self.start.add(offset) };
-        // SAFETY: as in `read`; no reference of this process leads to the pages.
+        // SAFETY: as in `read`; this process has no references to the pages.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         true
     }
 
-    /// Lets a part of the pages be executed. In this process they can still be written to only where they could be.
+    /// Makes a part of the pages executable and read-only.
     pub(super) fn allow_execution(&self, offset: usize, size: usize) -> io::Result<()> {
-        // SAFETY: `offset` lies in the pages.
+        // SAFETY: `offset` is within the pages.
         let start = unsafe { self.start.add(offset) };
         let size = size.next_multiple_of(PAGE);
-        // SAFETY: the range is of these pages alone, to which no reference leads.
+        // SAFETY: the range is within these pages, to which there are no references.
         let result = unsafe { libc::mprotect(start.cast(), size, libc::PROT_READ | libc::PROT_EXEC) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -84,7 +84,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: the pages are this value's own.
+        // SAFETY: this value owns the pages.
         unsafe { libc::munmap(self.start.cast(), self.size) };
     }
 }

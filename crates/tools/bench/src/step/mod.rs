@@ -1,9 +1,9 @@
 //! Counts the instructions that an image executes, one by one.
 //!
-//! An image is mapped into memory that this process shares with a child, which does nothing but stand still. This process
-//! sets the child's registers to a call of one of the image's functions and lets it take single steps (ptrace, the
-//! processor's trap flag). Every step is one instruction of the image. Where the image calls the kernel, this process
-//! answers in the child's place, so nothing of the kernel is executed and nothing of it is counted.
+//! An image is mapped into memory that this process shares with a stopped child process. This process sets the child's
+//! registers for a call of one of the image's functions and single-steps it (with ptrace, which uses the processor's
+//! trap flag). Every step is one instruction of the image. When the image calls the kernel, this process performs the
+//! call for the child, so no kernel code is executed or counted.
 
 mod map;
 mod memory;
@@ -18,13 +18,13 @@ use map::{Gate, Mapped};
 use memory::Shared;
 use trace::{Child, Registers};
 
-/// Bytes of the child's stack.
+/// Size of the child's stack in bytes.
 const STACK: usize = 0x1_0000;
-/// Bytes for what calls point at.
+/// Size of the memory for the arguments' data in bytes.
 const ARENA: usize = 0x1_0000;
-/// No call that is measured takes as many; one that does runs wild.
+/// Maximum number of steps. A measured call takes far fewer; one that takes more is out of control.
 const MOST_STEPS: u64 = 10_000_000;
-/// Registers of the first arguments have room on the stack all the same.
+/// Size of the stack space that callers reserve for the first four arguments, which are in registers.
 const HOME: u64 = 0x20;
 
 /// An image that can be called step by step.
@@ -39,12 +39,12 @@ pub struct Stepper {
     used: usize,
 }
 
-/// What a call did.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Instructions of the image, from the first to the last `ret`.
+    /// Instructions of the image, from the first one to the last `ret`.
     pub instructions: u64,
-    /// Bytes of stack, return addresses inside included.
+    /// Bytes of stack, including return addresses.
     pub stack: u64,
 }
 
@@ -64,20 +64,20 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The bytes at an address; `None` where not all of them are the child's.
+    /// Returns the bytes at an address, or `None` if not all of them belong to the child.
     #[must_use]
     pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         self.parts.iter().find_map(|part| part.read(address, length))
     }
 
-    /// A number of eight bytes.
+    /// Reads a 64-bit number.
     #[must_use]
     pub fn u64(&self, address: u64) -> Option<u64> {
         let bytes = self.bytes(address, 8)?;
         bytes.try_into().ok().map(u64::from_le_bytes)
     }
 
-    /// Puts bytes somewhere; `false` where that is not the child's memory.
+    /// Writes bytes at an address. Returns `false` if they do not belong to the child.
     #[must_use]
     pub fn put(&self, address: u64, bytes: &[u8]) -> bool {
         self.parts.iter().any(|part| part.write(address, bytes))
@@ -85,7 +85,7 @@ impl View<'_> {
 }
 
 impl<'a> KernelCall<'a> {
-    /// An argument, counted from 0. Those behind the fourth are on the stack.
+    /// Returns an argument, counted from 0. Arguments after the fourth are on the stack.
     #[must_use]
     pub fn argument(&self, index: u64) -> u64 {
         match index {
@@ -97,7 +97,7 @@ impl<'a> KernelCall<'a> {
         }
     }
 
-    /// The memory.
+    /// Returns the memory.
     #[must_use]
     pub const fn memory(&self) -> &View<'a> {
         &self.memory
@@ -105,11 +105,11 @@ impl<'a> KernelCall<'a> {
 }
 
 impl Stepper {
-    /// Maps an image and makes the child.
+    /// Maps an image and creates the child.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the image, or what the system refused.
+    /// Returns what is wrong with the image, or the system's error.
     pub fn new(file: &[u8]) -> Result<Self, String> {
         let layout = Layout::parse(file).map_err(|error| error.to_string())?;
         let text = |error: io::Error| format!("the image cannot be stepped: {error}");
@@ -129,18 +129,18 @@ impl Stepper {
         })
     }
 
-    /// The address of an exported function.
+    /// Returns the address of an exported function.
     #[must_use]
     pub fn export(&self, name: &str) -> Option<u64> {
         let (_, rva) = self.exports.iter().find(|(export, _)| export == name)?;
         Some(self.image.base() + u64::from(*rva))
     }
 
-    /// Keeps bytes where the image can read and write them, and returns their address.
+    /// Copies bytes to where the image can read and write them, and returns their address.
     ///
     /// # Errors
     ///
-    /// When there is no room left.
+    /// Returns an error if there is no room left.
     pub fn keep(&mut self, bytes: &[u8]) -> Result<u64, String> {
         let address = self.arena.base() + self.used as u64;
         if !self.arena.write(address, bytes) {
@@ -150,11 +150,11 @@ impl Stepper {
         Ok(address)
     }
 
-    /// Calls a function of the image and counts. `kernel` does what the image asks of the kernel.
+    /// Calls a function of the image and counts its instructions. `kernel` performs the image's calls to the kernel.
     ///
     /// # Errors
     ///
-    /// When the image leaves itself, faults, or finds no end.
+    /// Returns an error if the image jumps outside itself, faults, or does not end.
     pub fn call(
         &mut self,
         function: u64,
@@ -166,7 +166,7 @@ impl Stepper {
         let mut last = function;
         loop {
             let mut registers = self.child.step()?;
-            // A repeated string instruction stops after each round, where it began.
+            // A repeated string instruction stops after each iteration at the same address.
             if registers.rip != last {
                 count.instructions += 1;
             }
@@ -194,7 +194,7 @@ impl Stepper {
         }
     }
 
-    /// Sets the child up for a call; returns the stack pointer at the function's entry.
+    /// Prepares the child for a call. Returns the stack pointer at the function's entry.
     fn enter(&mut self, function: u64, arguments: &[u64]) -> Result<u64, String> {
         let room = HOME + 8 * arguments.len() as u64 + 0x100;
         let top = self.stack.base() + STACK as u64 - room.next_multiple_of(16);

@@ -9,26 +9,26 @@ use libc::c_void;
 
 use crate::tools::limit;
 
-/// Seconds that a program may take to its second mark.
+/// Maximum time until a program's second mark, in seconds.
 const PATIENCE: u32 = 300;
 
-/// The signal by which a program marks where counting begins and ends.
+/// The signal with which a program marks the start and the end of counting.
 pub const MARK: i32 = libc::SIGUSR1;
 
 /// Raises the mark.
 pub fn mark() {
-    // SAFETY: sends a signal to this thread. Nobody who runs without a tracer calls this: it would end the process.
+    // SAFETY: this sends a signal to this thread. Call it only under a tracer: otherwise the signal ends the process.
     unsafe { libc::raise(MARK) };
 }
 
-/// Runs a program and counts the instructions of its first thread between the two marks that it raises, those of the
-/// marks themselves included. Other threads run freely and are not counted; a system call is one instruction.
+/// Runs a program and counts the instructions of its first thread between the two marks that it raises, including those
+/// of the marks themselves. Other threads run freely and are not counted. A system call counts as one instruction.
 ///
 /// # Errors
 ///
-/// When the program cannot be started or traced, or ends before its second mark.
+/// Returns an error if the program cannot be started or traced, or if it ends before its second mark.
 pub fn between_marks(command: &mut Command) -> Result<u64, String> {
-    // SAFETY: the closure makes one system call and touches nothing else.
+    // SAFETY: the closure only makes one system call.
     unsafe { command.pre_exec(trace_me) };
     let mut process =
         limit(command, PATIENCE).spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
@@ -50,7 +50,7 @@ fn count(process: &Process) -> Result<u64, String> {
     let mut request = libc::PTRACE_CONT;
     let mut signal = 0;
     let (mut instructions, mut last) = (0, 0);
-    // The first stop is that of the program's start.
+    // The first stop is at the start of the program.
     wait(id)?;
     loop {
         resume(id, request, signal)?;
@@ -60,11 +60,11 @@ fn count(process: &Process) -> Result<u64, String> {
             MARK => request = libc::PTRACE_SINGLESTEP,
             libc::SIGTRAP => {
                 let at = instruction_pointer(id)?;
-                // A repeated string instruction stops after each round, where it began.
+                // A repeated string instruction stops after each iteration at the same address.
                 instructions += u64::from(at != last);
                 last = at;
             }
-            // Anything else is the program's own.
+            // Any other signal is passed on to the program.
             other => signal = other,
         }
     }
@@ -72,22 +72,22 @@ fn count(process: &Process) -> Result<u64, String> {
 
 fn resume(id: i32, request: libc::c_uint, signal: i32) -> Result<(), String> {
     let signal = ptr::without_provenance_mut::<c_void>(usize::try_from(signal).unwrap_or_default());
-    // SAFETY: the request lets our own child go on; the number of a signal is passed as an address.
+    // SAFETY: the request resumes our own child. The signal number is passed as an address.
     let result = unsafe { libc::ptrace(request, id, ptr::null_mut::<c_void>(), signal) };
     if result == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(()) }
 }
 
 fn instruction_pointer(id: i32) -> Result<i64, String> {
     let place = ptr::without_provenance_mut::<c_void>(8 * libc::RIP as usize);
-    // SAFETY: the request reads a register of our own child, which stands still.
+    // SAFETY: the request reads a register of our own child, which is stopped.
     let value = unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, id, place, ptr::null_mut::<c_void>()) };
     if value == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(value) }
 }
 
-/// Waits until the first thread stops; returns the signal.
+/// Waits until the first thread stops. Returns the signal.
 fn wait(id: i32) -> Result<i32, String> {
     let mut status = 0;
-    // SAFETY: `status` is a place for a number, and the child is ours.
+    // SAFETY: `status` is valid for writing, and the child is ours.
     let waited = unsafe { libc::waitpid(id, &raw mut status, 0) };
     if waited != id {
         return Err(io::Error::last_os_error().to_string());

@@ -1,4 +1,4 @@
-//! A process that stands still and takes steps when told (ptrace(2)).
+//! A stopped process that can be single-stepped (ptrace(2)).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,16 +8,16 @@ use libc::{c_void, pid_t};
 
 pub(super) use libc::user_regs_struct as Registers;
 
-/// A child of this process; it ends with this value.
+/// A child of this process. It is killed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Child {
     id: pid_t,
 }
 
 impl Child {
-    /// Forks. The child asks to be traced and stops; its own code never goes on from there.
+    /// Forks. The child requests to be traced and stops. Its own code does not continue after that.
     pub(super) fn new() -> io::Result<Self> {
-        // SAFETY: the child calls nothing but system calls, which is allowed even where this process has threads.
+        // SAFETY: the child makes only system calls, which is allowed even if this process has threads.
         let id = unsafe { libc::fork() };
         match id {
             -1 => Err(io::Error::last_os_error()),
@@ -29,10 +29,10 @@ impl Child {
         }
     }
 
-    /// Waits until the child stops; returns the signal.
+    /// Waits until the child stops. Returns the signal.
     fn wait(&self) -> Result<i32, String> {
         let mut status = 0;
-        // SAFETY: `status` is a place for a number, and the child is ours.
+        // SAFETY: `status` is valid for writing, and the child is ours.
         let waited = unsafe { libc::waitpid(self.id, &raw mut status, 0) };
         if waited != self.id {
             return Err(io::Error::last_os_error().to_string());
@@ -44,7 +44,7 @@ impl Child {
         }
     }
 
-    /// Executes one instruction; returns the registers behind it.
+    /// Executes one instruction. Returns the registers after it.
     pub(super) fn step(&self) -> Result<Registers, String> {
         self.request(libc::PTRACE_SINGLESTEP, ptr::null_mut())?;
         match self.wait()? {
@@ -59,7 +59,7 @@ impl Child {
     pub(super) fn registers(&self) -> Result<Registers, String> {
         let mut registers = MaybeUninit::<Registers>::uninit();
         self.request(libc::PTRACE_GETREGS, registers.as_mut_ptr().cast())?;
-        // SAFETY: the request succeeded, so all of it was written.
+        // SAFETY: the request succeeded, so the whole structure was written.
         Ok(unsafe { registers.assume_init() })
     }
 
@@ -68,7 +68,7 @@ impl Child {
     }
 
     fn request(&self, request: libc::c_uint, data: *mut c_void) -> Result<(), String> {
-        // SAFETY: the requests used here read or write at `data` no more than the structure that callers pass.
+        // SAFETY: at `data`, the requests used here access at most the structure that callers pass.
         let result = unsafe { libc::ptrace(request, self.id, ptr::null_mut::<c_void>(), data) };
         if result == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(()) }
     }
@@ -76,15 +76,15 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // SAFETY: the child is ours and was not waited for, so its number is still its own.
+        // SAFETY: the child is ours and has not been reaped, so its id is still valid.
         unsafe { libc::kill(self.id, libc::SIGKILL) };
         let mut status = 0;
-        // SAFETY: as above; `status` is a place for a number.
+        // SAFETY: as above; `status` is valid for writing.
         unsafe { libc::waitpid(self.id, &raw mut status, 0) };
     }
 }
 
-/// What the child does.
+/// Runs in the child.
 fn stand_still() -> ! {
     // SAFETY: the request takes no arguments.
     unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, ptr::null_mut::<c_void>(), ptr::null_mut::<c_void>()) };

@@ -1,4 +1,4 @@
-//! A trace read and decoded from beginning to end.
+//! Reads and decodes a whole trace.
 
 use std::fs;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use etw_etl::{Decoder, Reader};
 use etw_types::tracelogging::{Field, Value as Decoded, Visitor};
 use serde_json::{Value, json};
 
-/// Decodes every event of a file into values of its own.
+/// Decodes every event of a file into owned values.
 pub(super) fn decode(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
         let (mut events, mut fields) = (0, 0);
@@ -21,13 +21,13 @@ pub(super) fn decode(file: &Path) -> Result<Value, String> {
     })
 }
 
-/// Shows every value of a file's events to a visitor, where it lies.
+/// Passes every value of a file's events to a visitor, without copying.
 pub(super) fn visit(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
         let mut counter = Counter::default();
         let mut events = 0;
         while let Some(event) = reader.next_ref() {
-            // An event without a schema has nothing to show.
+            // An event without a schema has no values.
             let _ = event.visit(&mut counter);
             events += 1;
         }
@@ -35,7 +35,8 @@ pub(super) fn visit(file: &Path) -> Result<Value, String> {
     })
 }
 
-/// Names every event of a file and shows each of its values where it lies: named decoding. Each event must be named and whole.
+/// Names every event of a file and visits each of its values without copying. Fails if an event is not named or
+/// incomplete.
 pub(super) fn name(file: &Path) -> Result<Value, String> {
     let mut missed = 0_u64;
     let answer = measure(file, |reader| {
@@ -55,7 +56,7 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
     if missed > 0 { Err(format!("{missed} events are not named or not whole")) } else { Ok(answer) }
 }
 
-/// Decodes every event of a file by its schema into values of its own.
+/// Decodes every event of a file by its schema into owned values.
 pub(super) fn name_owned(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
         let mut decoder = Decoder::of(reader, None);
@@ -68,7 +69,7 @@ pub(super) fn name_owned(file: &Path) -> Result<Value, String> {
     })
 }
 
-/// Counts values, and looks at each so that it has to be decoded.
+/// Counts values and uses each one, so that it must be decoded.
 #[derive(Default)]
 struct Counter {
     values: u64,
@@ -81,7 +82,7 @@ impl<'a> Visitor<'a> for Counter {
     }
 }
 
-/// Times a walk over a file; it returns how many events and fields there were.
+/// Times `walk` over a file. `walk` returns the numbers of events and fields.
 fn measure(file: &Path, walk: impl FnOnce(&mut Reader) -> (u64, u64)) -> Result<Value, String> {
     let text = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let bytes = fs::metadata(file).map_err(|error| text(&error))?.len();
@@ -98,7 +99,7 @@ fn measure(file: &Path, walk: impl FnOnce(&mut Reader) -> (u64, u64)) -> Result<
     }))
 }
 
-/// The most memory that this process had, in KiB.
+/// Returns the maximum memory use of this process in KiB.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

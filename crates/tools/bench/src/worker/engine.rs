@@ -1,4 +1,4 @@
-//! E2 events into a file session of the engine.
+//! Writes E2 events to a file session of the engine.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 
 use crate::step::program::mark;
 
-/// KiB of a buffer, and how many of them: as many as the peer is given.
+/// Size of a buffer in KiB. Size and number are the same as for the peer.
 pub const BUFFER_KIB: u32 = 1024;
-/// See [`BUFFER_KIB`].
+/// Number of buffers. See [`BUFFER_KIB`].
 pub const BUFFERS: u32 = 32;
 
 const NAME: &str = "WdkEtw.Bench";
 const TRAITS: &[u8] = b"\x0f\x00WdkEtw.Bench\x00";
 const TEXT: &[u8; 16] = b"sixteen letters.";
 
-/// A session that writes a file, and a provider that it listens to.
+/// A session that writes a file, and a provider that it has enabled.
 struct Writer {
     engine: Engine,
     session: Session,
@@ -51,8 +51,8 @@ impl Writer {
         Ok(Self { engine, session, handle, metadata })
     }
 
-    /// Writes as many events, as a driver with our macros does: two descriptors of metadata, one for the fixed-size
-    /// fields and the length, one for the text.
+    /// Writes this many events in the same way as a driver with our macros: two descriptors for metadata, one for the
+    /// fixed-size fields and the length, one for the text.
     fn write(&self, events: u64) {
         let descriptor =
             EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
@@ -72,7 +72,7 @@ impl Writer {
         }
     }
 
-    /// Stops the session; returns what became of the events.
+    /// Stops the session. Returns its statistics.
     fn finish(&self, file: &Path) -> Result<Value, String> {
         self.session.stop();
         let statistics = self.session.statistics();
@@ -81,7 +81,7 @@ impl Writer {
     }
 }
 
-/// Writes events from several threads, each as many.
+/// Writes this many events from each of several threads.
 #[expect(clippy::indexing_slicing, reason = "assigning to a key of a JSON object adds it")]
 pub(super) fn write(events: u64, threads: u64, file: &Path) -> Result<Value, String> {
     let writer = Writer::new(file, Overflow::Lose)?;
@@ -110,7 +110,7 @@ pub(super) fn stepped(events: u64, file: &Path) -> Result<Value, String> {
     writer.finish(file)
 }
 
-/// Makes a file of about as many bytes.
+/// Creates a file of about this many bytes.
 #[expect(clippy::indexing_slicing, reason = "assigning to a key of a JSON object adds it")]
 pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     const AT_ONCE: u64 = 10_000;

@@ -1,4 +1,5 @@
-//! A trace of kernel events as a profiler records one: samples, context switches, disk requests, stacks, images, processes.
+//! Creates a trace of kernel events like that of a profiler: samples, context switches, disk requests, stacks, images,
+//! processes.
 
 use std::path::Path;
 
@@ -10,7 +11,8 @@ const BUFFER: u32 = 64 * 1024;
 const HOOK_SAMPLE: u16 = 0x0F2E;
 const HOOK_STACK: u16 = 0x1820;
 
-/// Hook id, version, whether the header has a thread, and the data: in the proportions of a sampled system.
+/// Returns hook id, version, whether the header has a thread, and data of each event, in the proportions of a sampled
+/// system.
 fn events() -> Vec<(u16, u16, bool, Vec<u8>)> {
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let wide = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
@@ -48,7 +50,7 @@ fn events() -> Vec<(u16, u16, bool, Vec<u8>)> {
     events
 }
 
-/// Writes a file of about so many bytes.
+/// Writes a file of about this many bytes.
 pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     let text = |error: etw_etl::Error| error.to_string();
     let mut writer =
@@ -77,7 +79,7 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
             let mut record = if *has_thread { header.to_bytes().to_vec() } else { header.to_perfinfo_bytes().to_vec() };
             record.extend(data);
             if hook_id == HOOK_STACK {
-                // The stack of the sample before.
+                // The stack belongs to the previous sample.
                 record.splice(PERFINFO_SIZE..PERFINFO_SIZE + 8, sampled.to_le_bytes());
             } else if hook_id == HOOK_SAMPLE {
                 sampled = stamp;

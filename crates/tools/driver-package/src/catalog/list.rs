@@ -14,7 +14,7 @@ use super::{Catalog, Version, name_value};
 use crate::sign::oid;
 use crate::sign::spc::with_null;
 
-/// `CertificateTrustList`, without the parts that catalogs leave out.
+/// `CertificateTrustList`, without the parts that catalogs omit.
 #[derive(Sequence)]
 struct TrustList {
     usage: Vec<ObjectIdentifier>,
@@ -26,7 +26,7 @@ struct TrustList {
     extensions: Vec<Extension>,
 }
 
-/// Length of the list's identifier, which inf2cat fills with a random GUID.
+/// Length of the list's identifier. inf2cat uses a random GUID.
 const IDENTIFIER: usize = 16;
 
 pub(super) fn encode(catalog: &Catalog) -> der::Result<Vec<u8>> {
@@ -57,7 +57,7 @@ pub(super) fn encode(catalog: &Catalog) -> der::Result<Vec<u8>> {
     list.to_der()
 }
 
-/// Different for lists of different files, the same for the same ones.
+/// Computes an identifier that is the same for the same files and different for others.
 fn identifier(subjects: &[Subscriber], extensions: &[Extension]) -> der::Result<Vec<u8>> {
     let mut digest = Sha256::new();
     for subject in subjects {
@@ -69,7 +69,7 @@ fn identifier(subjects: &[Subscriber], extensions: &[Extension]) -> der::Result<
     Ok(digest.finalize().into_iter().take(IDENTIFIER).collect())
 }
 
-/// Whole seconds; the short form until 2050.
+/// Converts to whole seconds, in the short form until 2050.
 fn time(since_1970: Duration) -> der::Result<Time> {
     let seconds = Duration::from_secs(since_1970.as_secs());
     UtcTime::from_unix_duration(seconds)

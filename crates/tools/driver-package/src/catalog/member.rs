@@ -1,4 +1,4 @@
-//! A file in a catalog: its tag, and what is said about it.
+//! A file in a catalog: its tag, and its attributes.
 
 use der::asn1::{Any, BmpString, OctetString, SetOfVec};
 use der::{Decode, Encode, Sequence};
@@ -24,21 +24,21 @@ pub(super) struct Subscriber {
     attributes: SetOfVec<Attribute>,
 }
 
-/// Which of Windows' subject interface packages the digest is checked by, in the first version.
+/// The subject interface package of Windows that checks the digest. Only in version 1.
 #[derive(Sequence)]
 struct MemberInfo {
     package: BmpString,
     version: u32,
 }
 
-/// For images, and for every other file.
+/// The packages for images and for all other files.
 const PACKAGES: [&str; 2] = ["{C689AAB8-8E78-11D0-8C47-00C04FC295EE}", "{DE351A42-8E59-11D0-8C47-00C04FC295EE}"];
 const PACKAGE_VERSION: u32 = 0x200;
 /// Windows 10 and later.
 const SYSTEM: &str = "2:10.0";
 
 impl Member {
-    /// An image is digested without its signature, any other file as it is.
+    /// Computes the digests: of an image without its signature, of any other file as it is.
     #[must_use]
     pub fn new(name: &str, bytes: &[u8]) -> Self {
         let image = image_digests(bytes);
@@ -47,13 +47,13 @@ impl Member {
         Self { name: name.to_lowercase(), is_image, digests }
     }
 
-    /// The digests that the catalog vouches for.
+    /// Returns the digests that the catalog contains.
     #[must_use]
     pub fn digests(&self) -> &Digests {
         &self.digests
     }
 
-    /// The member's entries: one in the first version, one for each digest in the second.
+    /// Returns the member's entries: one in version 1, one for each digest in version 2.
     pub(super) fn entries(&self, version: Version) -> der::Result<Vec<Subscriber>> {
         let Digests { sha1, sha256 } = &self.digests;
         match version {

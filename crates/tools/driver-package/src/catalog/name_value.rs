@@ -1,4 +1,4 @@
-//! `CatalogNameValue`: a name, flags and a text, about the catalog or about a member.
+//! `CatalogNameValue`: a name, flags and a text that describe the catalog or a member.
 
 use der::asn1::{Any, BmpString, OctetString};
 use der::{Decode, Encode, Sequence};
@@ -24,20 +24,20 @@ impl NameValue {
     }
 }
 
-/// One about the catalog.
+/// Creates one for the catalog.
 pub(super) fn extension(name: &str, value: &str) -> der::Result<Extension> {
     let value = NameValue::new(name, value)?.to_der()?;
     Ok(Extension { extn_id: oid::NAME_VALUE, critical: false, extn_value: OctetString::new(value)? })
 }
 
-/// One about a member.
+/// Creates one for a member.
 pub(super) fn attribute(name: &str, value: &str) -> der::Result<Attribute> {
     let value = NameValue::new(name, value)?.to_der()?;
     let values = der::asn1::SetOfVec::try_from(vec![Any::from_der(&value)?])?;
     Ok(Attribute { oid: oid::NAME_VALUE, values })
 }
 
-/// UTF-16LE with a zero at its end.
+/// Encodes text as UTF-16LE with a NUL at the end.
 pub(super) fn utf16_with_end(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }

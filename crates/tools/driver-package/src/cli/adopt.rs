@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(match adoption.adopt() {
         Ok(adopted) => {
             for warning in &adopted.warnings {
-                eprintln!("{warning}");
+                command_line::say(&warning.to_string());
             }
             print(&summary(&adopted));
             exit::SUCCESS

@@ -4,7 +4,7 @@
 //! image or the command line is wrong.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 /// Looks at every file, whatever the others are; the worst of them decides the exit code.
 fn inspect(options: &Arguments) -> u8 {
     let target = Target { release: options.windows };
-    let style = table::Style { bold: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() };
+    let style = table::Style { bold: command_line::has_colours(&io::stdout()) };
     let mut reports = Vec::new();
     let mut worst = 0;
     for file in &options.files {

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(match make(arguments, clock) {
         Ok(package) => {
             for warning in &package.warnings {
-                eprintln!("{warning}");
+                command_line::say(&warning.to_string());
             }
             print(&summary(&package, &arguments.out));
             exit::SUCCESS

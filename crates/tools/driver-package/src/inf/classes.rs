@@ -1,13 +1,12 @@
-//! Device setup classes that Microsoft defined: those nobody else may install into, and those with an installer of
-//! Windows' own.
+//! Device setup classes that Microsoft defined: classes that are reserved, and classes that Windows itself installs.
 //!
-//! Both lists are Microsoft Learn's, "System-Defined Device Setup Classes Reserved for System Use" and "… Available to
-//! Vendors"; the class of the WDK's samples is on neither, and infverif refuses it outside of them.
+//! Both lists are from Microsoft Learn, "System-Defined Device Setup Classes Reserved for System Use" and "… Available
+//! to Vendors". The class of the WDK's samples is on neither list, but infverif rejects it in other drivers.
 
-/// Name and id.
+/// Name and GUID.
 pub(super) type Class = (&'static str, &'static str);
 
-/// Not for anybody else.
+/// Classes that are reserved for Microsoft.
 pub(super) const RESERVED: &[Class] = &[
     ("1394Debug", "66f250d6-7801-4a64-b139-eea80a450b24"),
     ("Adapter", "4d36e964-e325-11ce-bfc1-08002be10318"),
@@ -28,7 +27,7 @@ pub(super) const RESERVED: &[Class] = &[
     ("VolumeSnapshot", "533c5b84-ec70-11d2-9505-00c04f79deaf"),
 ];
 
-/// For everybody, but installed by Windows.
+/// Classes that every vendor can use, but only Windows installs.
 pub(super) const SYSTEM: &[Class] = &[
     ("1394", "6bdd1fc1-810f-11d0-bec7-08002be2092f"),
     ("61883", "7ebefbc0-3200-11d2-b4c2-00a0c9697d07"),
@@ -83,7 +82,7 @@ pub(super) const SYSTEM: &[Class] = &[
     ("WPD", "eec5ad98-8080-425f-922a-dabf3de3f69a"),
 ];
 
-/// The class of a list that has this name or this id.
+/// Finds the class with this name or this GUID in a list.
 pub(super) fn find(list: &'static [Class], name: &str, id: &str) -> Option<&'static Class> {
     let id = id.trim_matches(['{', '}']);
     list.iter().find(|class| class.0.eq_ignore_ascii_case(name) || class.1.eq_ignore_ascii_case(id))

@@ -1,10 +1,10 @@
-//! What a file installs on one processor: devices, their install sections, their services.
+//! What a file installs on one processor architecture: devices, their install sections and their services.
 
 use windows_releases::Release;
 
 use super::{Entry, Inf, Section};
 
-/// A processor that packages are made for.
+/// A processor architecture for which packages can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arch {
     /// x86-64.
@@ -14,7 +14,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// As on command lines and in folder names.
+    /// Returns the name for command lines and folders.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -23,7 +23,7 @@ impl Arch {
         }
     }
 
-    /// As in INF files.
+    /// Returns the name in INF files.
     #[must_use]
     pub fn inf_name(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Arch {
         }
     }
 
-    /// As in the headers of images.
+    /// Returns the machine number in image headers.
     #[must_use]
     pub fn machine(self) -> u16 {
         match self {
@@ -41,19 +41,19 @@ impl Arch {
         }
     }
 
-    /// By its name on command lines.
+    /// Finds an architecture by its name on command lines.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::X64, Self::Arm64].into_iter().find(|arch| arch.name() == name)
     }
 
-    /// By the number in an image.
+    /// Finds an architecture by the machine number of an image.
     #[must_use]
     pub fn of_machine(machine: u16) -> Option<Self> {
         [Self::X64, Self::Arm64].into_iter().find(|arch| arch.machine() == machine)
     }
 
-    /// Whether a decoration such as `NTamd64.10.0` means this processor, or all.
+    /// Returns whether a decoration such as `NTamd64.10.0` applies to this architecture.
     fn is_meant_by(self, decoration: &str) -> bool {
         let lower = decoration.to_ascii_lowercase();
         let rest = lower.strip_prefix("nt").unwrap_or(&lower);
@@ -62,14 +62,14 @@ impl Arch {
     }
 }
 
-/// A device that the file has a driver for.
+/// A device for which the file has a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Where it is named.
+    /// The line of its entry.
     pub line: usize,
-    /// As a user sees it, with tokens replaced.
+    /// The name that users see, with tokens replaced.
     pub description: String,
-    /// Hardware and compatible ids, as they are written.
+    /// Hardware and compatible ids, in their original case, with tokens replaced.
     pub ids: Vec<String>,
     /// The name of its install section, without decoration.
     pub install: String,
@@ -78,11 +78,11 @@ pub struct Device {
 /// A service that a device's install section adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// Where it is added.
+    /// The line of the `AddService` directive.
     pub line: usize,
-    /// Its name; none for a device without a function driver.
+    /// Its name; `None` for a device without a function driver.
     pub name: Option<String>,
-    /// Whether it is the device's own, and not a filter's.
+    /// Whether it is the function driver of the device and not a filter.
     pub is_function: bool,
     /// The section that describes it.
     pub section: Option<String>,
@@ -92,14 +92,15 @@ pub struct Service {
 const ASSOCIATED: u32 = 2;
 
 impl Inf {
-    /// Names of the models sections for a processor, each with the entry of `[Manufacturer]` that names it.
+    /// Returns the names of the models sections for an architecture, each with the entry of `[Manufacturer]` that names
+    /// it.
     pub(super) fn models(&self, arch: Arch) -> Vec<(String, &Entry)> {
         let entries = self.section("Manufacturer").into_iter().flat_map(|section| &section.entries);
         let mut models = Vec::new();
         for entry in entries {
             let (base, decorations) = match entry.fields.split_first() {
                 Some((base, rest)) if !base.is_empty() => (base.as_str(), rest),
-                // Without a section, the maker's name is that of the section.
+                // If no section is given, the manufacturer's name is the name of the section.
                 _ => (entry.key.as_deref().unwrap_or_default(), &[][..]),
             };
             if decorations.is_empty() {
@@ -111,21 +112,22 @@ impl Inf {
         models
     }
 
-    /// The lowest build of Windows that a models section for a processor is for, with the line that says so.
+    /// Returns the lowest build of Windows to which a models section for an architecture applies, with the line that
+    /// states it.
     #[must_use]
     pub fn lowest_build(&self, arch: Arch) -> Option<(u32, usize)> {
         let builds = self.models(arch).into_iter().map(|(name, entry)| (lowest_build(&name), entry.line));
         builds.min_by_key(|(build, _)| *build)
     }
 
-    /// The devices, in the file's order.
+    /// Returns the devices in the order of the file.
     #[must_use]
     pub fn devices(&self, arch: Arch) -> Vec<Device> {
         let sections = self.models(arch).into_iter().filter_map(|(name, _)| self.section(&name));
         sections.flat_map(|section| &section.entries).map(|entry| self.device(entry)).collect()
     }
 
-    /// Every hardware id once, in lower case, in the file's order.
+    /// Returns the hardware ids without duplicates, in lower case and in the order of the file.
     #[must_use]
     pub fn hardware_ids(&self, arch: Arch) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
@@ -148,7 +150,8 @@ impl Inf {
         }
     }
 
-    /// The section that Windows takes for an install section's name: the most decorated one that fits.
+    /// Returns the section that Windows uses for an install section's name: one with architecture and version,
+    /// otherwise with architecture, otherwise with `.NT`, otherwise without decoration.
     #[must_use]
     pub fn install_section(&self, name: &str, arch: Arch) -> Option<&Section> {
         let decorated = format!("{name}.nt{}", arch.inf_name()).to_ascii_lowercase();
@@ -164,7 +167,7 @@ impl Inf {
             .or_else(|| self.section(name))
     }
 
-    /// The services of an install section, from its `.Services` section.
+    /// Returns the services of an install section, from its `.Services` section.
     #[must_use]
     pub fn services(&self, install: &Section) -> Vec<Service> {
         let section = self.section(&format!("{}.Services", install.name));
@@ -178,8 +181,8 @@ impl Inf {
     }
 }
 
-/// The lowest build that the decoration of a models section allows: `Models.NTamd64.10.0...16299`, with product type and
-/// suite before the build.
+/// Returns the lowest build that the decoration of a models section allows: `Models.NTamd64.10.0...16299`. Product type
+/// and suite come before the build.
 fn lowest_build(models: &str) -> u32 {
     let lower = models.to_ascii_lowercase();
     let version = lower.split_once(".nt").and_then(|(_, rest)| rest.split_once('.')).map_or("", |(_, version)| version);
@@ -193,7 +196,7 @@ fn lowest_build(models: &str) -> u32 {
     part(4).unwrap_or_default().max(first)
 }
 
-/// A number as INF files write it.
+/// Parses a number of an INF file.
 pub(super) fn number(text: &str) -> Option<u32> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {

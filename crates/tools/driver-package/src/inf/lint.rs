@@ -1,7 +1,7 @@
-//! Rules of infverif, under its numbers: the ones that a test-signed package breaks in practice.
+//! Rules of infverif, with the same numbers: those that test-signed packages violate in practice.
 //!
-//! Severities are those of infverif's `/w` mode, which the WDK's build of a driver uses. Where the meaning of a rule
-//! comes from: Microsoft Learn, "INF Validation Errors and Warnings".
+//! Severities are those of infverif's `/w` mode, which the WDK uses to build drivers. The rules are documented by
+//! Microsoft Learn, "INF Validation Errors and Warnings".
 
 mod files;
 mod registry;
@@ -16,11 +16,11 @@ use crate::problem::Level;
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// infverif's number.
+    /// The number in infverif.
     pub number: u16,
-    /// Whether a package may be made all the same.
+    /// An error prevents the package from being made; a warning does not.
     pub level: Level,
-    /// What is asked.
+    /// What the rule requires.
     pub what: &'static str,
 }
 
@@ -28,7 +28,7 @@ const fn error(number: u16, what: &'static str) -> Rule {
     Rule { number, level: Level::Error, what }
 }
 
-/// Every rule that is checked, those of reading and stamping included.
+/// Every rule that is checked, including those of reading and stamping.
 pub static RULES: &[Rule] = &[
     error(1001, "[Version] has the signature $Windows NT$"),
     error(1002, "the file can be parsed"),
@@ -51,14 +51,14 @@ pub static RULES: &[Rule] = &[
 ];
 
 impl Rule {
-    /// By its number.
+    /// Finds a rule by its number.
     #[must_use]
     pub fn of(number: u16) -> Option<&'static Self> {
         RULES.iter().find(|rule| rule.number == number)
     }
 }
 
-/// Everything that infverif would say about a file for one processor, by line.
+/// Returns everything that infverif would report for one architecture, sorted by line.
 #[must_use]
 pub fn lint(inf: &Inf, arch: Arch) -> Vec<Fault> {
     let mut linter = Linter { inf, arch, faults: Vec::new(), used: Vec::new() };
@@ -74,12 +74,12 @@ pub fn lint(inf: &Inf, arch: Arch) -> Vec<Fault> {
     linter.faults
 }
 
-/// What the rules work on and write to.
+/// The input and the output of the rules.
 struct Linter<'a> {
     inf: &'a Inf,
     arch: Arch,
     faults: Vec<Fault>,
-    /// Names of sections that something refers to, in lower case.
+    /// Names of the sections to which something refers, in lower case.
     used: Vec<String>,
 }
 

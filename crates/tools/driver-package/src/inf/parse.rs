@@ -1,7 +1,7 @@
-//! Sections and entries with their lines, as `SetupAPI` sees them.
+//! Parses sections and entries with their lines, as `SetupAPI` does.
 //!
-//! Names compare without case; a section that is written twice is one. Quotes are taken off; `%tokens%` stay, since
-//! what they mean is known only after `[Strings]` was read.
+//! Names are not case-sensitive, and sections with the same name are merged. Quotes are removed. `%tokens%` are kept,
+//! because their values are known only after `[Strings]` has been read.
 
 use super::Fault;
 
@@ -16,31 +16,31 @@ pub struct Inf {
 /// A section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// As it is written first.
+    /// The name, as it is first written.
     pub name: String,
-    /// Where it begins.
+    /// The line where it begins.
     pub line: usize,
-    /// In the file's order.
+    /// The entries, in the order of the file.
     pub entries: Vec<Entry>,
 }
 
-/// A line, or several that are continued with a backslash.
+/// A line, or several lines that are continued with a backslash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it begins.
+    /// The line where it begins.
     pub line: usize,
-    /// What is before the equals sign, where there is one.
+    /// The text before the equals sign, if there is one.
     pub key: Option<String>,
-    /// What the commas separate; never empty.
+    /// The values between commas. Never empty.
     pub fields: Vec<String>,
 }
 
 impl Inf {
-    /// Reads a file's text.
+    /// Parses the text of a file.
     ///
     /// # Errors
     ///
-    /// Rule 1002 with the line of what makes no sense.
+    /// Returns rule 1002 with the line that is not valid.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut inf = Self::default();
         let mut current = None;
@@ -58,19 +58,19 @@ impl Inf {
         Ok(inf)
     }
 
-    /// In the file's order.
+    /// Returns the sections in the order of the file.
     #[must_use]
     pub fn sections(&self) -> &[Section] {
         &self.sections
     }
 
-    /// The section of this name.
+    /// Finds the section of this name.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name.eq_ignore_ascii_case(name))
     }
 
-    /// A value with its `%tokens%` replaced; unknown ones stay.
+    /// Replaces the `%tokens%` in a value. Unknown tokens are kept.
     #[must_use]
     pub fn expand(&self, value: &str) -> String {
         let mut result = String::new();
@@ -78,7 +78,7 @@ impl Inf {
         result.push_str(pieces.next().unwrap_or_default());
         while let Some(token) = pieces.next() {
             let Some(after) = pieces.next() else {
-                // A lone sign.
+                // A single percent sign.
                 return result + "%" + token;
             };
             match self.string(token) {
@@ -91,7 +91,7 @@ impl Inf {
         result
     }
 
-    /// What `[Strings]` says about a token.
+    /// Returns the value of a token in `[Strings]`.
     #[must_use]
     pub fn string(&self, token: &str) -> Option<&str> {
         self.section("Strings")?.first(token)?.fields.first().map(String::as_str)
@@ -107,13 +107,13 @@ impl Inf {
 }
 
 impl Section {
-    /// The first entry with this key.
+    /// Returns the first entry with this key.
     #[must_use]
     pub fn first(&self, key: &str) -> Option<&Entry> {
         self.all(key).next()
     }
 
-    /// Every entry with this key.
+    /// Returns every entry with this key.
     pub fn all(&self, key: &str) -> impl Iterator<Item = &Entry> {
         let key = key.to_ascii_lowercase();
         self.entries.iter().filter(move |entry| entry.key.as_ref().is_some_and(|k| k.eq_ignore_ascii_case(&key)))
@@ -121,7 +121,7 @@ impl Section {
 }
 
 impl Entry {
-    /// A field that is not empty.
+    /// Returns a field, or `None` if it is empty or missing.
     #[must_use]
     pub fn field(&self, index: usize) -> Option<&str> {
         self.fields.get(index).map(String::as_str).filter(|field| !field.is_empty())
@@ -150,11 +150,11 @@ impl Entry {
     }
 }
 
-/// A value that is being read: blanks around it do not count, unless they are quoted.
+/// A value that is being read. Surrounding blanks are removed unless they are quoted.
 #[derive(Default)]
 struct Field {
     text: String,
-    /// How much of the text is not blanks at its end.
+    /// Length of the text without trailing blanks.
     kept: usize,
 }
 
@@ -177,7 +177,7 @@ impl Field {
     }
 }
 
-/// Lines without comments, continued ones joined, with the number of the first.
+/// Returns the lines without comments. Continued lines are joined and have the number of the first.
 fn logical_lines(text: &str) -> Result<Vec<(usize, String)>, Fault> {
     let mut lines = Vec::new();
     let mut pending: Option<(usize, String)> = None;
@@ -201,7 +201,7 @@ fn logical_lines(text: &str) -> Result<Vec<(usize, String)>, Fault> {
     Ok(lines)
 }
 
-/// The line up to its comment; none where a quote stays open.
+/// Returns the line up to its comment, or `None` if a quotation is not closed.
 fn without_comment(line: &str) -> Option<&str> {
     let mut quoted = false;
     for (index, character) in line.char_indices() {

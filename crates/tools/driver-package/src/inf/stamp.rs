@@ -1,6 +1,6 @@
-//! From `.inx` to `.inf`: variables replaced, `DriverVer` and `CatalogFile` written.
+//! Creates an `.inf` from an `.inx`: replaces variables, and writes `DriverVer` and `CatalogFile`.
 //!
-//! Everything else, comments and line ends included, stays as it is.
+//! Everything else, including comments and line endings, is not changed.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use der::DateTime;
 
 use super::{Arch, Fault, Inf, Text};
 
-/// What the stamp says.
+/// The values that are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// For `$ARCH$`.
     pub arch: Arch,
-    /// For `$KMDFVERSION$`, like `1.33`; none for a driver without the framework.
+    /// For `$KMDFVERSION$`, such as `1.33`; `None` for a driver without the framework.
     pub kmdf: Option<String>,
     /// For `DriverVer`.
     pub version: DriverVersion,
@@ -21,20 +21,20 @@ pub struct Stamp {
     pub catalog: String,
 }
 
-/// The value of `DriverVer`: of two drivers for a device, Windows takes the one with the later date, then the higher
-/// version.
+/// The value of `DriverVer`. If there are two drivers for a device, Windows uses the one with the later date or, if the
+/// dates are equal, the higher version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverVersion {
-    /// Its day.
+    /// The date.
     pub date: DateTime,
-    /// Its four parts.
+    /// The four parts of the version.
     pub parts: [u16; 4],
 }
 
 impl DriverVersion {
-    /// The version of this time of day, as stampinf makes it: hours, minutes, seconds, and milliseconds as zero.
+    /// Makes a version from the time of day, as stampinf does: hours, minutes, seconds, and zero for the milliseconds.
     ///
-    /// Midnight gets a last part of one, since a version of nothing but zeros is not allowed.
+    /// At midnight the last part is one, because a version of only zeros is not allowed.
     #[must_use]
     pub fn of_time(date: DateTime) -> Self {
         let parts = [date.hour(), date.minutes(), date.seconds()].map(u16::from);
@@ -51,29 +51,29 @@ impl fmt::Display for DriverVersion {
     }
 }
 
-/// A stamped file, and the way back to the lines of its source.
+/// A stamped file, with the mapping to the lines of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamped {
     /// The `.inf`.
     pub text: Text,
-    /// The line behind which others were added.
+    /// The line after which lines were added.
     added_behind: usize,
     added: usize,
 }
 
 impl Stamped {
-    /// The line of the source that a line of the result comes from.
+    /// Returns the line of the source from which a line of the result comes.
     #[must_use]
     pub fn source_line(&self, line: usize) -> usize {
         line.saturating_sub(self.added).clamp(self.added_behind.min(line), line)
     }
 }
 
-/// Makes an `.inf`.
+/// Creates an `.inf`.
 ///
 /// # Errors
 ///
-/// Rules 1001 and 1002 where there is no `[Version]` to write to, 1006 where a variable has no value.
+/// Returns rule 1001 or 1002 if there is no `[Version]` section to write to, and 1006 if a variable has no value.
 pub fn stamp(source: &Text, stamp: &Stamp) -> Result<Stamped, Fault> {
     let inf = Inf::parse(&source.text)?;
     let missing = || Fault::new(1001, 1, "there is no section [Version]");

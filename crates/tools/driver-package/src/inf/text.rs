@@ -1,37 +1,37 @@
-//! The encodings of INF files: the system's ANSI code page, or UTF-16LE with its mark, and nothing else.
+//! The encodings of INF files: the system's ANSI code page, or UTF-16LE with a byte order mark.
 //!
-//! ANSI bytes above 127 mean something else on every machine, so they are carried through unchanged, one character for
-//! each byte.
+//! ANSI bytes above 127 have a different meaning on every machine, so they are kept unchanged, as one character per
+//! byte.
 
 use super::Fault;
 
 const RULE: u16 = 1003;
 
-/// How the characters are stored.
+/// How the characters are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// One byte for each character.
+    /// One byte per character.
     Ansi,
     /// With a byte order mark.
     Utf16Le,
 }
 
-/// A file's characters and how they were stored.
+/// The text of a file, and its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// How they are stored.
+    /// The encoding.
     pub encoding: Encoding,
-    /// Without a mark.
+    /// The text, without a byte order mark.
     pub text: String,
 }
 
 impl Text {
-    /// Reads the bytes of a file.
+    /// Decodes the bytes of a file.
     ///
     /// # Errors
     ///
-    /// Rule 1003, with the line where that is a matter of one, where Windows would read something else than what an
-    /// editor shows.
+    /// Returns rule 1003, with the line if possible, if Windows would read the file differently from what an editor
+    /// shows.
     pub fn decode(bytes: &[u8]) -> Result<Self, Fault> {
         match bytes {
             [0xff, 0xfe, rest @ ..] => decode_utf16(rest),
@@ -41,11 +41,11 @@ impl Text {
         }
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         match self.encoding {
-            // What was not read from a byte cannot be written as one; decoding and stamping add ASCII only.
+            // A character that did not come from a byte cannot be encoded. Stamping adds only ASCII, so there are none.
             Encoding::Ansi => self.text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect(),
             Encoding::Utf16Le => {
                 let units = std::iter::once(0xfeff).chain(self.text.encode_utf16());

@@ -1,8 +1,8 @@
-//! A package that the WDK made, with what it lacks: scripts, a description for them, a recording profile.
+//! Completes a package that the WDK made: adds scripts, their data file and a recording profile.
 //!
-//! `cargo wdk build` and `cargo make` leave `NAME_package` with `.sys`, `.inf`, `.cat`, `.pdb`, `.map` and the test
-//! certificate. None of these files is changed. Files of ours are added, all or none; one that is there and differs is
-//! replaced only if the caller says so.
+//! `cargo wdk build` and `cargo make` create `NAME_package` with `.sys`, `.inf`, `.cat`, `.pdb`, `.map` and the test
+//! certificate. None of these files is changed. Either all of our files are added or none. A file of ours that already
+//! exists and differs is replaced only if the caller requests it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,39 +17,40 @@ use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
 use crate::rules::{Target, Verdict};
-use crate::sign::{Digests, Signer, Trust, image_digests};
+use crate::sign::{Signer, Trust};
+use crate::verify::Members;
 
 /// What to add to which folder.
 #[derive(Clone, Debug)]
 pub struct Adoption {
-    /// The package, or the folder of a profile with one `NAME_package` in it.
+    /// The package, or the folder of a Cargo profile that contains one `NAME_package`.
     pub folder: PathBuf,
-    /// A folder with PowerShell scripts; none means those of this repository.
+    /// A folder with PowerShell scripts; `None` means the scripts of this repository.
     pub scripts: Option<PathBuf>,
     /// The name of the driver's ETW provider.
     pub provider: Option<String>,
-    /// `etwctl.exe`, which goes along as it is: there is no key to sign it with.
+    /// `etwctl.exe`, which is included as it is: there is no key to sign it.
     pub etwctl: Option<PathBuf>,
-    /// Whether files of ours that are there already, and differ, are replaced.
+    /// Whether to replace files of ours that already exist and differ.
     pub replace: bool,
 }
 
-/// What was done.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adopted {
     /// The package.
     pub folder: PathBuf,
-    /// The processor it is for.
+    /// Its architecture.
     pub arch: Arch,
-    /// Names of files that are new.
+    /// Names of new files.
     pub added: Vec<String>,
-    /// Names of files that took the place of others.
+    /// Names of replaced files.
     pub replaced: Vec<String>,
-    /// What is not right, and does not matter for this.
+    /// Problems that did not prevent the adoption.
     pub warnings: Vec<Problem>,
 }
 
-/// The files of a package of the WDK, by name.
+/// The files of a WDK package, by name.
 struct Found {
     folder: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
@@ -60,7 +61,7 @@ impl Adoption {
     ///
     /// # Errors
     ///
-    /// Names the file that is missing, damaged or does not belong to the others; nothing is changed then.
+    /// Returns the file that is missing, damaged or does not match the others. Nothing is changed then.
     pub fn adopt(&self) -> Result<Adopted, Problems> {
         let found = Found::in_folder(&locate(&self.folder)?)?;
         let mut warnings = Vec::new();
@@ -68,8 +69,8 @@ impl Adoption {
         let name = inf_name.get(..inf_name.len() - ".inf".len()).unwrap_or_default();
         let (image_name, image, arch) = found.image(&inf, name, &mut warnings)?;
         let catalog = found.catalog(&inf, &inf_name, arch)?;
-        found.check_digests(&catalog, &[&inf_name, &image_name])?;
         let (signer, certificate) = found.certificate(&catalog, name)?;
+        found.check_digests(&catalog, &[&inf_name, &image_name])?;
         if let (Trust::Issued, Some(issuer)) = (signer.trust(), signer.issuer()) {
             let text =
                 format!("`{}` is signed by `{issuer}`, which the machine has to trust already", signer.subject());
@@ -112,7 +113,7 @@ impl Adoption {
     }
 }
 
-/// The package's folder.
+/// Finds the folder of the package.
 fn locate(folder: &Path) -> Result<PathBuf, Problem> {
     let problem = |text: String| Problem::error(folder, "package-folder", text);
     let mut packages = Vec::new();
@@ -146,7 +147,7 @@ impl Found {
         let mut files = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(problem)? {
             let path = entry.map_err(problem)?.path();
-            // Debug information is large, and not looked at.
+            // Debug information is large and is not needed.
             if path.is_file() && !has_extension(&path, "pdb") {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 files.insert(name, read(&path)?);
@@ -169,7 +170,7 @@ impl Found {
         self.files.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// A file's name as the folder has it: Windows does not mind the case.
+    /// Returns a file's name as it is in the folder. Windows ignores the case.
     fn name_of(&self, wanted: &str) -> Option<&String> {
         self.files.keys().find(|name| name.eq_ignore_ascii_case(wanted))
     }
@@ -188,7 +189,8 @@ impl Found {
         Ok(((*name).clone(), inf))
     }
 
-    /// The driver's image: a `.sys` that the INF lists and the folder has. What the loader minds is a warning here.
+    /// Returns the driver's image: a `.sys` that the INF lists and that is in the folder. Violations of the loader's
+    /// rules are only warnings here.
     fn image(&self, inf: &Inf, stem: &str, warnings: &mut Vec<Problem>) -> Result<(String, Image, Arch), Problem> {
         let listed = [Arch::X64, Arch::Arm64].into_iter().flat_map(|arch| sources(inf, arch));
         let mut images: Vec<&String> =
@@ -219,14 +221,12 @@ impl Found {
         self.name_of(&named).cloned().ok_or_else(|| self.problem(&named, "package-file", text))
     }
 
-    /// A catalog has the digest of each of its files; one that was changed later is found here and not on the machine.
+    /// Checks that the catalog contains the digest of each file. This finds a file that was changed later, before the
+    /// target machine does.
     fn check_digests(&self, catalog: &str, names: &[&str]) -> Result<(), Problem> {
-        let bytes = self.bytes(catalog);
+        let members = Members::of(self.bytes(catalog)).map_err(|text| self.problem(catalog, "catalog-list", text))?;
         for name in names {
-            let file = self.bytes(name);
-            let digests = image_digests(file).unwrap_or_else(|_| Digests::of_file(file));
-            let has = |digest: &[u8]| bytes.windows(digest.len()).any(|window| window == digest);
-            if !has(&digests.sha256) && !has(&digests.sha1) {
+            if members.find(self.bytes(name)).is_none() {
                 let text = format!(
                     "{catalog} does not have its digest: it was changed after the catalog was made; build again"
                 );
@@ -236,7 +236,7 @@ impl Found {
         Ok(())
     }
 
-    /// Who signed the catalog, and the name of the file with that certificate: one that is there, or a new one.
+    /// Returns the signer of the catalog, and the name of the file with its certificate: an existing file or a new one.
     fn certificate(&self, catalog: &str, stem: &str) -> Result<(Signer, String), Problem> {
         let signer = Signer::of_envelope(self.bytes(catalog)).map_err(|text| {
             self.problem(catalog, "catalog-signature", format!("{text}; build the package with a signature"))
@@ -245,7 +245,7 @@ impl Found {
         for name in self.files.keys().filter(|name| has_extension(name, "cer") || has_extension(name, "crt")) {
             let own = Signer::of_file(self.bytes(name)).map_err(|text| self.problem(name, "certificate-file", text))?;
             if own == signer {
-                // The file's own bytes are what Windows makes the thumbprint of.
+                // Windows computes the thumbprint from the bytes of this file.
                 return Ok((own, name.clone()));
             }
             others.push(name.as_str());
@@ -260,7 +260,7 @@ impl Found {
         Err(self.problem(others.first().copied().unwrap_or_default(), "certificate-mismatch", text))
     }
 
-    /// Names of new files and of those that take the place of others; equal files are left out.
+    /// Returns the names of new files and of replaced files. Identical files are skipped.
     fn sort_out(&self, files: &mut Vec<File>, replace: bool) -> Result<(Vec<String>, Vec<String>), Problems> {
         files.sort();
         files.retain(|(name, bytes)| self.files.get(name) != Some(bytes));

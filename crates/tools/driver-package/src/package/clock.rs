@@ -1,22 +1,22 @@
-//! The time, and the one that reproducible builds put in its place.
+//! The current time, and the time that reproducible builds use instead.
 
 use std::time::{Duration, SystemTime};
 
-/// Seconds since 1970.
+/// Both times, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// What time it is: certificates are valid or not by it.
+    /// The current time, which determines whether certificates are valid.
     pub now: Duration,
-    /// What is written: the same, or `SOURCE_DATE_EPOCH`.
+    /// The time to write: the current time or `SOURCE_DATE_EPOCH`.
     pub stamp: Duration,
 }
 
 impl Clock {
-    /// Reads the system's clock; `epoch` is the variable's value where it is set.
+    /// Takes the current time. `epoch` is the value of `SOURCE_DATE_EPOCH` if it is set.
     ///
     /// # Errors
     ///
-    /// Says so when the value is no number of seconds, or lies outside of the years that certificates can write.
+    /// Returns an error if the value is not a number of seconds, or is outside the years that certificates can express.
     pub fn new(now: SystemTime, epoch: Option<&str>) -> Result<Self, String> {
         let now = now.duration_since(SystemTime::UNIX_EPOCH).map_err(|_| String::from("the clock is before 1970"))?;
         let now = Duration::from_secs(now.as_secs());

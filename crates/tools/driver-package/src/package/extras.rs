@@ -1,4 +1,4 @@
-//! Files beside the driver's own: the scripts, and `etwctl.exe`. No private key is ever among them.
+//! Additional files of a package: the scripts, and `etwctl.exe`. A private key is never among them.
 
 use std::fs;
 use std::path::Path;
@@ -16,11 +16,11 @@ pub(super) const ETWCTL: &str = "etwctl.exe";
 
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../../driver-sample/deploy/", $name)))),*]
+        [$(($name, include_str!(concat!("../../deploy/", $name)))),*]
     };
 }
 
-/// The scripts of this repository, for packages that bring none of their own.
+/// The scripts of this repository, for packages without their own.
 const SCRIPTS: [(&str, &str); 8] = scripts![
     "boot-trace.ps1",
     "boot.ps1",
@@ -32,12 +32,12 @@ const SCRIPTS: [(&str, &str); 8] = scripts![
     "uninstall.ps1",
 ];
 
-/// The built-in scripts.
+/// Returns the built-in scripts.
 pub(super) fn built_in_scripts() -> Vec<File> {
     SCRIPTS.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
 }
 
-/// The PowerShell scripts in a folder.
+/// Returns the PowerShell scripts in a folder.
 pub(super) fn scripts_in(folder: &Path) -> Result<Vec<File>, Problem> {
     let unreadable = |error: std::io::Error| Problem::error(folder, "package-file", error.to_string());
     let mut scripts = Vec::new();
@@ -50,12 +50,12 @@ pub(super) fn scripts_in(folder: &Path) -> Result<Vec<File>, Problem> {
     Ok(scripts)
 }
 
-/// The program that records and decodes, if it can run on that processor.
+/// Reads the program that records and decodes, if it can run on this architecture.
 pub(super) fn etwctl(path: &Path, arch: Arch) -> Result<Vec<u8>, Problem> {
     let bytes = read(path)?;
     let image = Image::parse(&bytes).map_err(|error| Problem::error(path, error.field(), error.reason()))?;
     let machine = image.header.machine;
-    // Windows on ARM64 runs programs for x64; the other way round does not work.
+    // Windows on ARM64 can run programs for x64, but not the reverse.
     match Arch::of_machine(machine.0) {
         Some(own) if own == arch || own == Arch::X64 => Ok(bytes),
         _ => {
@@ -65,16 +65,16 @@ pub(super) fn etwctl(path: &Path, arch: Arch) -> Result<Vec<u8>, Problem> {
     }
 }
 
-/// Extensions of files that hold private keys.
+/// Extensions of files that contain private keys.
 const KEY_FILES: [&str; 6] = ["pfx", "p12", "pvk", "pem", "key", "snk"];
 /// The first bytes of a `.pvk` file.
 const PVK: [u8; 4] = [0x1e, 0xf1, 0xb5, 0xb0];
 
-/// Refuses a file that is or contains a private key.
+/// Rejects a file that is or contains a private key.
 pub(super) fn refuse_keys(folder: &Path, files: &[File]) -> Result<(), Problem> {
     for (name, bytes) in files {
         let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        // An image may well contain the words; a driver that parses such files does.
+        // An image may contain these words, for example if the driver parses such files.
         let is_pem = !bytes.starts_with(b"MZ") && bytes.windows(16).any(|window| window == b"PRIVATE KEY-----");
         if KEY_FILES.contains(&extension.as_str()) || is_pem || bytes.starts_with(&PVK) {
             let text = "it holds a private key, or looks like it; packages are copied to other machines, so keep keys out of them";

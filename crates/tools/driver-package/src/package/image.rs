@@ -1,4 +1,4 @@
-//! The image: of the right processor, signed, and held against the loader's rules as it will be shipped.
+//! Prepares the image: checks its architecture, signs it, and checks the signed file against the loader's rules.
 
 use super::{Request, read};
 use crate::inf::Arch;
@@ -7,15 +7,15 @@ use crate::problem::{Level, Problem, Problems};
 use crate::rules::{Severity, Target, Verdict};
 use crate::sign::{Identity, sign_image};
 
-/// An image that is ready for its package.
+/// An image that is ready for the package.
 pub(super) struct Prepared {
     /// The signed file.
     pub(super) bytes: Vec<u8>,
-    /// What it is.
+    /// The parsed image.
     pub(super) image: Image,
-    /// Its processor.
+    /// Its architecture.
     pub(super) arch: Arch,
-    /// What is not right with it but does not matter.
+    /// Problems that do not prevent the package.
     pub(super) warnings: Vec<Problem>,
 }
 

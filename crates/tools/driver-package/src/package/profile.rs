@@ -1,16 +1,16 @@
-//! A recording profile for Windows Performance Recorder: the driver's provider, at every level and keyword.
+//! A recording profile for Windows Performance Recorder: the driver's provider with every level and keyword.
 //!
-//! Elements, attributes and their order are those of Microsoft Learn, "Recording Profile XML Reference". WPR itself has
-//! not opened one of these files.
+//! Elements, attributes and their order follow Microsoft Learn, "Recording Profile XML Reference". The files have not
+//! been tested with WPR.
 
 use etw_types::Guid;
 
-/// The text of `NAME.wprp`.
+/// Returns the text of `NAME.wprp`.
 pub(super) fn profile(name: &str, provider: &str) -> String {
     let (id, name, provider) = (identifier(name), escaped(name), (escaped(provider), Guid::from_name(provider)));
     let (provider, guid) = provider;
-    // A level of 0, the default, is every level; so is keyword 0 every keyword. Drivers write at any IRQL, hence memory
-    // that is not paged.
+    // Level 0, the default, means every level, and keyword 0 means every keyword. Drivers write at any IRQL, so the
+    // buffers must be in non-paged memory.
     let text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
 <!-- The provider {comment}. Start: wpr -start {file}.wprp -filemode   End: wpr -stop FILE.etl -->
@@ -48,13 +48,13 @@ pub(super) fn profile(name: &str, provider: &str) -> String {
     text.replace('\n', "\r\n")
 }
 
-/// An id of a profile has neither colons nor spaces, and its parts are separated with dots.
+/// Returns a valid id: it must not contain colons or spaces, and dots separate its parts.
 fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
 }
 
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    // No escape makes these characters valid.
+    // These characters are not valid even if they are escaped.
     text.replace(|c: char| c.is_control() || c == '\u{fffe}' || c == '\u{ffff}', "?")
 }

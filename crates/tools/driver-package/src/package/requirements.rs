@@ -1,7 +1,8 @@
-//! What a driver asks of Windows: a build and a version of KMDF, for the scripts to check before they change anything.
+//! The requirements of a driver: a build of Windows and a version of KMDF. The scripts check them before they change
+//! anything.
 //!
-//! The image says which framework it binds to and which routines it imports; the INF says for which builds it is. The
-//! table of Windows releases says which build has what.
+//! The image states the framework to which it binds and the routines that it imports. The INF states the builds to
+//! which it applies. The table of Windows releases says which build has what.
 
 use std::path::Path;
 
@@ -11,23 +12,24 @@ use crate::inf::{Arch, Inf};
 use crate::pe::Image;
 use crate::problem::{Level, Problem};
 
-/// The oldest Windows for a package.
+/// The oldest Windows that a package supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Requirements {
-    /// The oldest framework that binds the driver, like `1.25`; none for a driver without the framework.
+    /// The oldest framework version to which the driver can bind, such as `1.25`; `None` for a driver without the
+    /// framework.
     pub(super) kmdf: Option<String>,
     /// The lowest build number.
     pub(super) build: u32,
-    /// In words.
+    /// The name of that release.
     pub(super) windows: String,
-    /// Whether the table has the version of KMDF.
+    /// Whether the KMDF version is in the table.
     pub(super) is_known: bool,
 }
 
 impl Requirements {
     pub(super) fn of(inf: &Inf, image: &Image, arch: Arch) -> Self {
         let bound = image.framework.map(|client| format!("{}.{}", client.major, client.oldest_framework()));
-        // An image whose bind information is not found may be one of the framework all the same.
+        // The image may use the framework even if its bind information is not found.
         let kmdf = bound.or_else(|| framework(inf, arch));
         let minor = kmdf.as_ref().and_then(|version| version.strip_prefix("1.")?.parse().ok());
         let release = minor.and_then(Release::first_with_kmdf);
@@ -38,7 +40,7 @@ impl Requirements {
         Self { windows: title(build), kmdf, build, is_known }
     }
 
-    /// A word on a version that cannot be checked completely.
+    /// Returns a warning if the version cannot be checked completely.
     pub(super) fn warning(&self, file: &Path) -> Option<Problem> {
         let version = self.kmdf.as_ref().filter(|_| !self.is_known)?;
         let text = format!("no known Windows has KMDF {version}; install.ps1 compares it with the machine's own only");
@@ -46,7 +48,7 @@ impl Requirements {
     }
 }
 
-/// The version in the section that `KmdfService` of a device's `.Wdf` section names.
+/// Returns the version in the section that a device's `.Wdf` section names with `KmdfService`.
 fn framework(inf: &Inf, arch: Arch) -> Option<String> {
     let devices = inf.devices(arch);
     let installs = devices.iter().filter_map(|device| inf.install_section(&device.install, arch));
@@ -60,7 +62,7 @@ fn framework(inf: &Inf, arch: Arch) -> Option<String> {
 fn title(build: u32) -> String {
     let mut later = Release::ALL.into_iter().filter(|release| release.build() >= build);
     match (later.next(), later.next()) {
-        // A server came first: the client has another number.
+        // The server was released first, and the client has another build number.
         (Some(server), Some(next)) if server.title().starts_with("Windows Server") => {
             format!("{} or {}", server.title(), next.title())
         }

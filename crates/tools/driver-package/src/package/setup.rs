@@ -1,4 +1,4 @@
-//! The INF: stamped, held against infverif's rules, and asked which other files the package needs.
+//! Prepares the INF: stamps it, checks it against infverif's rules, and finds the other files that the package needs.
 
 use std::path::{Component, Path};
 
@@ -15,7 +15,7 @@ pub(super) struct Setup {
     pub(super) inf: Inf,
     pub(super) bytes: Vec<u8>,
     pub(super) version: DriverVersion,
-    /// Where `[SourceDisksFiles]` lists each of the other files, in the lines of the source.
+    /// The other files, each with its line in `[SourceDisksFiles]` of the source.
     others: Vec<(String, usize)>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn prepare(
     Ok(Setup { inf, bytes: stamped.text.encode(), version, others })
 }
 
-/// The INF lets a Windows install the driver that cannot load it.
+/// The INF allows the driver on a Windows that cannot load it.
 fn too_low(request: &Request, arch: Arch, lowest_build: u32, oldest: Release) -> Problem {
     let (name, nt, build) = (arch.inf_name(), oldest.nt_version(), oldest.build());
     let text = format!(
@@ -76,7 +76,7 @@ fn too_low(request: &Request, arch: Arch, lowest_build: u32, oldest: Release) ->
 }
 
 impl Setup {
-    /// The package's other files, from beside the `.inx` or the image.
+    /// Reads the other files of the package, from the folder of the `.inx` or of the image.
     pub(super) fn read_others(&self, request: &Request) -> Result<Vec<(String, Vec<u8>)>, Problems> {
         let mut files = Vec::new();
         let mut problems = Vec::new();
@@ -93,7 +93,7 @@ impl Setup {
     }
 }
 
-/// Names and lines of the files that the package consists of on a processor.
+/// Returns the names and lines of the files in the package for an architecture.
 pub(super) fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
     let decorated = format!("SourceDisksFiles.{}", arch.inf_name());
     let sections = [decorated.as_str(), "SourceDisksFiles"].into_iter().filter_map(|name| inf.section(name));

@@ -1,6 +1,6 @@
-//! What a package says about itself: to its scripts, and to people.
+//! The files that describe a package, for its scripts and for people.
 //!
-//! Both files are for Windows: plain ASCII wherever the INF is, and its line ends.
+//! Both are for Windows: they have Windows line endings, and are plain ASCII if the INF is.
 
 use std::fmt::Write as _;
 
@@ -12,19 +12,19 @@ use super::requirements::Requirements;
 use crate::inf::{Arch, Device, Inf};
 use crate::sign::Signer;
 
-/// The program that goes along.
+/// Whether the included program is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Etwctl {
     Signed,
     Unsigned,
 }
 
-/// What is known about the finished package.
+/// The properties of the finished package.
 pub(super) struct Facts<'a> {
-    /// The package's name; the INF and the profile have it.
+    /// The name of the package. The INF and the profile have the same name.
     pub(super) name: &'a str,
     pub(super) inf: &'a Inf,
-    /// Names of files.
+    /// File names.
     pub(super) catalog: &'a str,
     pub(super) image: &'a str,
     pub(super) certificate: &'a str,
@@ -34,12 +34,12 @@ pub(super) struct Facts<'a> {
     pub(super) provider: Option<&'a str>,
     pub(super) requirements: &'a Requirements,
     pub(super) has_scripts: bool,
-    /// Whether there is a program, and whether it is signed.
+    /// Whether the program is included, and whether it is signed.
     pub(super) etwctl: Option<Etwctl>,
 }
 
 impl Facts<'_> {
-    /// The files about the package.
+    /// Returns the files that describe the package.
     pub(super) fn files(&self) -> Vec<File> {
         let mut files = vec![
             (String::from("package.psd1"), self.data_file().into_bytes()),
@@ -51,7 +51,7 @@ impl Facts<'_> {
         files
     }
 
-    /// `package.psd1`, which the scripts read, so that they need no changes for another driver.
+    /// Returns `package.psd1`. The scripts read it, so that they work unchanged for every driver.
     fn data_file(&self) -> String {
         let inf = self.inf;
         let version = |key: &str| quoted(&version_entry(inf, key).unwrap_or_default());
@@ -84,7 +84,7 @@ impl Facts<'_> {
         format!("# What the scripts beside this file work on.\r\n@{{\r\n{}}}\r\n", lines.concat())
     }
 
-    /// `README.txt`
+    /// Returns `README.txt`.
     fn read_me(&self) -> String {
         let (name, requirements, trust) = (self.name, self.requirements, self.signer.trust());
         let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
@@ -101,7 +101,7 @@ impl Facts<'_> {
             devices = devices.join("\n"),
         );
         let mut file = |name: &str, what: &str| {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{name:<24} {what}");
         };
         file(self.image, "the driver");
@@ -188,10 +188,10 @@ To take it back, first:
     certutil -delstore TrustedPublisher THUMBPRINT
 ";
 
-/// A directive of `[Version]`.
+/// Returns the value of a directive in `[Version]`.
 pub(super) fn version_entry(inf: &Inf, key: &str) -> Option<String> {
     let entry = inf.section("Version")?.first(key)?;
-    // DriverVer has a comma of its own.
+    // The value of DriverVer contains a comma.
     Some(inf.expand(&entry.fields.join(","))).filter(|value| !value.is_empty())
 }
 

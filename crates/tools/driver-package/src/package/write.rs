@@ -1,4 +1,4 @@
-//! The folder appears as a whole: written under another name, then renamed.
+//! Writes a folder atomically: under another name, which is then renamed.
 
 use std::fs;
 use std::io;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::problem::Problem;
 
-/// A folder with this file is a package of ours and may be replaced.
+/// A folder with this file is a package of ours and can be replaced.
 const MARK: &str = "package.psd1";
 
-/// Puts the files in place of the package that is there.
+/// Replaces the package in a folder with these files.
 pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
     let problem = |path: &Path, error: &io::Error| Problem::error(path, "package-folder", error.to_string());
     if !may_be_replaced(folder) {
@@ -23,17 +23,24 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
             fs::rename(folder, &old).map_err(|error| (folder.to_path_buf(), error))?;
         }
         fs::rename(&draft, folder).map_err(|error| {
-            // Back to what was there.
+            // Restore the previous folder.
             let _ = fs::rename(&old, folder);
             (folder.to_path_buf(), error)
         })
     });
     let _ = fs::remove_dir_all(&draft);
+    if !folder.exists() && old.exists() {
+        // The restore failed, too: this is the only copy of the previous package.
+        let text = format!("it could not be replaced; the previous package is in {}", old.display());
+        return Err(Problem::error(folder, "package-folder", text));
+    }
     let _ = fs::remove_dir_all(&old);
-    result.map_err(|(path, error)| problem(&path, &error))
+    // The name that the user knows.
+    let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| folder.join(inside));
+    result.map_err(|(path, error)| problem(&named(path), &error))
 }
 
-/// Adds files to a folder, in place of those of the same name: all of them, or none.
+/// Adds files to a folder, or replaces those of the same name. Either all files are written or none.
 pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
     let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
     let mut placed = Vec::new();
@@ -52,7 +59,7 @@ pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Prob
         Ok(())
     });
     if result.is_err() {
-        // Back to what was there; a name is in `placed` before its file is moved.
+        // Restore the previous files. A name is added to `placed` before its file is moved.
         for name in placed {
             let _ = fs::remove_file(folder.join(name));
         }
@@ -61,7 +68,8 @@ pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Prob
         }
     }
     let _ = fs::remove_dir_all(&draft);
-    let _ = fs::remove_dir_all(&old);
+    // After an error, files that could not be restored stay in `old`.
+    let _ = if result.is_ok() { fs::remove_dir_all(&old) } else { fs::remove_dir(&old) };
     result.map_err(|(path, error)| Problem::error(&path, "package-folder", error.to_string()))
 }
 
@@ -75,7 +83,7 @@ fn fill(draft: &Path, files: &[(String, Vec<u8>)]) -> Result<(), (PathBuf, io::E
     Ok(())
 }
 
-/// A hidden neighbour, on the same file system.
+/// Returns the path of a hidden sibling on the same file system.
 fn beside(folder: &Path, what: &str) -> PathBuf {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     folder.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
@@ -98,7 +106,7 @@ mod tests {
 
     use super::{MARK, add, replace};
 
-    /// A folder of the test's own below the system's, emptied first.
+    /// Creates an empty temporary folder for a test.
     fn place(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("driver-package-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);

@@ -1,6 +1,7 @@
-//! The certificate for tests: self-signed, made once, the key readable by its owner only.
+//! The test certificate. It is self-signed and created once, and only its owner can read the key.
 //!
-//! It has the name that Microsoft's build of Rust drivers uses, so that a machine prepared for one knows the other.
+//! It has the name that Microsoft's build of Rust drivers uses, so that a machine prepared for one recognises the
+//! other.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -30,19 +31,19 @@ use super::spc::with_null;
 use super::{Identity, oid, pem};
 use crate::problem::Problem;
 
-/// The certificate's name, and that of its files.
+/// The name of the certificate and of its files.
 pub const TEST_NAME: &str = "WDRLocalTestCert";
 const BITS: usize = 2048;
-/// A certificate for tests is not renewed; this is the last day that makecert gave its own.
+/// The test certificate is not renewed. makecert uses the same last day.
 const LAST_DAY: (u16, u8, u8) = (2039, 12, 31);
-/// Clocks of test machines are not exact.
+/// The clocks of test machines are not exact.
 const SLACK: Duration = Duration::from_hours(24);
 
-/// The identity in a folder, made first where there is none.
+/// Loads the identity in a folder. Creates it first if there is none.
 ///
 /// # Errors
 ///
-/// Names the file when it cannot be written or read, or when its certificate may not sign any more.
+/// Returns the file that cannot be written or read, or whose certificate is not valid for signing.
 pub fn test_identity(folder: &Path, now: Duration) -> Result<Identity, Problem> {
     let file = folder.join(TEST_NAME).with_extension("pem");
     if !file.exists() {
@@ -53,7 +54,7 @@ pub fn test_identity(folder: &Path, now: Duration) -> Result<Identity, Problem> 
     Identity::load(&file, now)
 }
 
-/// A new key and its certificate, as PEM.
+/// Creates a new key and its certificate as PEM.
 fn make(now: Duration) -> Result<String, Box<dyn std::error::Error>> {
     let key = RsaPrivateKey::new(&mut OsRng, BITS)?;
     let certificate = self_signed(&key, now)?;
@@ -94,7 +95,7 @@ fn extension<T: Encode + AssociatedOid>(value: &T, critical: bool) -> der::Resul
     Ok(Extension { extn_id: T::OID, critical, extn_value: OctetString::new(value.to_der()?)? })
 }
 
-/// Positive, and different for every certificate.
+/// Returns a positive number that is different for every certificate.
 fn serial_number() -> [u8; 16] {
     let mut bytes = [0; 16];
     OsRng.fill_bytes(&mut bytes);
@@ -102,7 +103,7 @@ fn serial_number() -> [u8; 16] {
     bytes
 }
 
-/// Writes the file at once or not at all; the one that somebody else wrote meanwhile stays.
+/// Writes the file atomically. A file that another process has written in the meantime is kept.
 fn store(file: &Path, text: &str) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(file);
     fs::create_dir_all(folder)?;
@@ -115,7 +116,7 @@ fn store(file: &Path, text: &str) -> std::io::Result<()> {
     fs::remove_file(&draft).and(written)
 }
 
-/// A new file that nobody else may read.
+/// Creates a file that other users cannot read.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

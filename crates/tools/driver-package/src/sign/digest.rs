@@ -1,4 +1,4 @@
-//! Digests of files: of an image without what signing changes, of any other file as it is.
+//! Digests of files: of an image without the parts that signing changes, of any other file as it is.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 use crate::pe::SigningOffsets;
 
-/// Both digests that catalogs use.
+/// The two digests that catalogs use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digests {
-    /// Of catalogs of the first version, and beside the other in the second.
+    /// For catalogs of version 1. Catalogs of version 2 contain both.
     pub sha1: [u8; 20],
-    /// Of everything else.
+    /// For everything else.
     pub sha256: [u8; 32],
 }
 
 impl Digests {
-    /// Of a file as it is.
+    /// Computes the digests of a file as it is.
     #[must_use]
     pub fn of_file(bytes: &[u8]) -> Self {
         Self::of_parts([bytes])
@@ -34,28 +34,28 @@ impl Digests {
     }
 }
 
-/// Upper-case hexadecimal digits.
+/// Returns upper-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02X}");
         text
     })
 }
 
-/// Digests of an image without its checksum, the entry that points to its signature, and the signature.
+/// Computes the digests of an image without its checksum, the directory entry of its signature, and the signature.
 ///
-/// What stays is filled with zeros to a multiple of eight, as it would be before a signature is added; an image has
-/// the same digests before and after it is signed.
+/// The rest is padded with zeros to a multiple of eight, as it is before a signature is added. So an image has the same
+/// digests before and after signing.
 ///
 /// # Errors
 ///
-/// Names the field when the bytes are no image that can be signed.
+/// Returns the field that shows that the bytes are not an image that can be signed.
 pub fn image_digests(image: &[u8]) -> Result<Digests, Error> {
     Ok(Digests::of_parts(image_parts(image, SigningOffsets::of(image)?)))
 }
 
-/// What of an image is digested.
+/// Returns the parts of an image that are digested.
 pub(crate) fn image_parts(image: &[u8], offsets: SigningOffsets) -> [&[u8]; 4] {
     let part = |range: std::ops::Range<usize>| image.get(range).unwrap_or_default();
     let end = offsets.signed_end(image.len());

@@ -1,4 +1,4 @@
-//! A certificate that may sign code now, and its key.
+//! A certificate that is currently valid for signing code, and its key.
 
 use std::fs;
 use std::path::Path;
@@ -19,23 +19,25 @@ use x509_cert::ext::pkix::{ExtendedKeyUsage, KeyUsage};
 use super::{hex, oid, pem};
 use crate::problem::Problem;
 
-/// Shorter keys are not accepted for code.
+/// Minimum key size for signing code.
 const LEAST_BITS: usize = 2048;
 
-/// Who signs.
+/// A certificate and its key, which sign.
 pub struct Identity {
     certificate: Certificate,
-    /// The certificates between this one and a root that the user's file has too.
+    /// The other certificates in the user's file, between this one and a root.
     others: Vec<Certificate>,
     key: SigningKey<Sha256>,
 }
 
 impl Identity {
-    /// Reads a PEM file with a certificate and its RSA key, in any order; more certificates go into signatures.
+    /// Reads a PEM file with a certificate and its RSA key, in any order. Further certificates are included in
+    /// signatures.
     ///
     /// # Errors
     ///
-    /// Names the file and what is wrong: unreadable, expired, not for code signing, not the key's.
+    /// Returns the file and what is wrong: it is unreadable, or the certificate is expired, not for code signing, or
+    /// does not belong to the key.
     pub fn load(file: &Path, now: Duration) -> Result<Self, Problem> {
         let problem = |rule: &str, text: String| Problem::error(file, rule, text);
         let bytes = fs::read(file).map_err(|error| problem("certificate-file", error.to_string()))?;
@@ -66,7 +68,7 @@ impl Identity {
         Self::new(key, certificates, now).map_err(|(rule, text)| problem(rule, text))
     }
 
-    /// Puts a key and its certificate together, and checks what Windows would check.
+    /// Combines a key with its certificate, and checks what Windows would check.
     pub(super) fn new(
         key: RsaPrivateKey,
         mut certificates: Vec<Certificate>,
@@ -89,31 +91,31 @@ impl Identity {
         Ok(Self { certificate, others: certificates, key: SigningKey::new(key) })
     }
 
-    /// The certificate that signs.
+    /// Returns the certificate that signs.
     #[must_use]
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// All certificates that go into a signature.
+    /// Returns all certificates that are included in a signature.
     pub(crate) fn certificates(&self) -> impl Iterator<Item = &Certificate> {
         std::iter::once(&self.certificate).chain(&self.others)
     }
 
-    /// The certificate as a `.cer` file has it.
+    /// Returns the certificate as the content of a `.cer` file.
     ///
     /// # Errors
     ///
-    /// None for a certificate that was read.
+    /// This cannot fail for a certificate that was read from a file.
     pub fn to_cer(&self) -> der::Result<Vec<u8>> {
         self.certificate.to_der()
     }
 
-    /// The certificate's thumbprint as Windows shows it.
+    /// Returns the certificate's thumbprint as Windows shows it.
     ///
     /// # Errors
     ///
-    /// None for a certificate that was read.
+    /// This cannot fail for a certificate that was read from a file.
     pub fn thumbprint(&self) -> der::Result<String> {
         Ok(hex(&Sha1::digest(self.to_cer()?)))
     }

@@ -1,4 +1,4 @@
-//! Authenticode: the signature goes behind the image, its place into the header, the checksum last.
+//! Authenticode: appends the signature to the image, writes its position to the header, and updates the checksum last.
 
 use der::Encode;
 
@@ -12,11 +12,11 @@ use crate::pe::{SigningOffsets, write_checksum};
 /// `WIN_CERT_REVISION_2_0`, then `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
 const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
 
-/// The image with a signature, and without the one it had.
+/// Signs an image. Removes the signature that it had.
 ///
 /// # Errors
 ///
-/// Names the field when the bytes are no image that can be signed.
+/// Returns the field that shows that the bytes are not an image that can be signed.
 pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
     let offsets = SigningOffsets::of(image)?;
     let digest = image_digests(image)?.sha256;
@@ -32,7 +32,7 @@ pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
     let start = u32::try_from(signed.len()).map_err(too_large)?;
     let size = u32::try_from(size).map_err(too_large)?;
 
-    // Signtool counts the padding into the entry's size, so there is no second opinion on where the table ends.
+    // Signtool includes the padding in the entry's size, so that the end of the table is unambiguous.
     signed.extend_from_slice(&size.to_le_bytes());
     signed.extend_from_slice(&KIND);
     signed.extend_from_slice(&envelope);

@@ -1,4 +1,4 @@
-//! The object identifiers of Authenticode and of catalogs, under Microsoft's names for them.
+//! The object identifiers of Authenticode and of catalogs, with Microsoft's names.
 
 use const_oid::ObjectIdentifier;
 
@@ -15,6 +15,13 @@ pub(crate) const SHA256_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.11"
 pub(crate) const SHA1_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.5");
 pub(crate) const SHA384_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.12");
 pub(crate) const SHA512_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.13");
+/// A key of an elliptic curve; which one is a parameter.
+pub(crate) const EC: ObjectIdentifier = oid("1.2.840.10045.2.1");
+pub(crate) const P256: ObjectIdentifier = oid("1.2.840.10045.3.1.7");
+pub(crate) const P384: ObjectIdentifier = oid("1.3.132.0.34");
+pub(crate) const SHA256_WITH_ECDSA: ObjectIdentifier = oid("1.2.840.10045.4.3.2");
+pub(crate) const SHA384_WITH_ECDSA: ObjectIdentifier = oid("1.2.840.10045.4.3.3");
+pub(crate) const SHA512_WITH_ECDSA: ObjectIdentifier = oid("1.2.840.10045.4.3.4");
 pub(crate) const SIGNED_DATA: ObjectIdentifier = oid("1.2.840.113549.1.7.2");
 pub(crate) const CONTENT_TYPE: ObjectIdentifier = oid("1.2.840.113549.1.9.3");
 pub(crate) const MESSAGE_DIGEST: ObjectIdentifier = oid("1.2.840.113549.1.9.4");
@@ -40,7 +47,7 @@ pub(crate) const OPUS_INFO: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.12");
 pub(crate) const IMAGE_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.15");
 /// `SPC_INDIVIDUAL_SP_KEY_PURPOSE_OBJID`
 pub(crate) const INDIVIDUAL: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.21");
-/// `SPC_CAB_DATA_OBJID`, which catalogs use for any file that is no image.
+/// `SPC_CAB_DATA_OBJID`, which catalogs use for every file that is not an image.
 pub(crate) const FLAT_DATA: ObjectIdentifier = oid("1.3.6.1.4.1.311.2.1.25");
 /// `szOID_CTL`
 pub(crate) const TRUST_LIST: ObjectIdentifier = oid("1.3.6.1.4.1.311.10.1");

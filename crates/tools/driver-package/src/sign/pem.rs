@@ -1,8 +1,8 @@
-//! Blocks of a PEM file, whatever is between them.
+//! The blocks of a PEM file. Text between them is ignored.
 
 use der::pem::{self, LineEnding};
 
-/// The blocks: label and bytes, in the file's order.
+/// Returns label and bytes of the blocks in the order of the file.
 pub(super) fn blocks(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
@@ -25,7 +25,7 @@ pub(super) fn blocks(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     }
 }
 
-/// One block.
+/// Encodes one block.
 pub(super) fn block(label: &str, bytes: &[u8]) -> Result<String, String> {
     pem::encode_string(label, LineEnding::LF, bytes).map_err(|error| error.to_string())
 }

@@ -1,7 +1,7 @@
-//! The envelope around a signed content: PKCS #7 `SignedData` of version 1, as Windows writes and expects it.
+//! The envelope of signed content: PKCS #7 `SignedData` of version 1, as Windows writes and expects it.
 //!
-//! There is no signing time in it: Windows believes a timestamp server only. RSA with PKCS #1 v1.5 padding draws no
-//! random numbers, so the same content and key give the same bytes.
+//! It has no signing time, because Windows trusts only the time of a timestamp server. RSA with PKCS #1 v1.5 padding
+//! uses no random numbers, so the same content and key result in the same bytes.
 
 use cms::cert::{CertificateChoices, IssuerAndSerialNumber};
 use cms::content_info::{CmsVersion, ContentInfo};
@@ -24,13 +24,13 @@ struct Statement {
     purpose: ObjectIdentifier,
 }
 
-/// `SpcSpOpusInfo` without a program's name and without a link.
+/// `SpcSpOpusInfo` without a program name and a link.
 const EMPTY_OPUS: [u8; 2] = [0x30, 0x00];
 
 /// Signs a DER value.
 pub(crate) fn sign(identity: &Identity, kind: ObjectIdentifier, content: &[u8]) -> der::Result<Vec<u8>> {
     let content = Any::from_der(content)?;
-    // What is digested is the content's value, without tag and length.
+    // The digest covers the content's value without tag and length.
     let digest = Sha256::digest(content.value());
     let attributes = SetOfVec::try_from(vec![
         attribute(oid::CONTENT_TYPE, Any::encode_from(&kind)?)?,
@@ -63,7 +63,7 @@ pub(crate) fn sign(identity: &Identity, kind: ObjectIdentifier, content: &[u8]) 
     ContentInfo { content_type: oid::SIGNED_DATA, content: Any::encode_from(&envelope)? }.to_der()
 }
 
-/// An attribute with one value.
+/// Creates an attribute with one value.
 pub(crate) fn attribute(oid: ObjectIdentifier, value: Any) -> der::Result<Attribute> {
     Ok(Attribute { oid, values: SetOfVec::try_from(vec![value])? })
 }

@@ -1,6 +1,6 @@
-//! Who signed a file: the certificate in a PKCS #7 envelope, as others make it.
+//! The signer of a file: the certificate in a PKCS #7 envelope that other programs made.
 //!
-//! The signature is not verified; Windows does that.
+//! The signature is not verified here; Windows does that.
 
 use cms::cert::CertificateChoices;
 use cms::content_info::ContentInfo;
@@ -11,33 +11,33 @@ use x509_cert::Certificate;
 
 use super::{hex, oid, pem};
 
-/// A certificate of a signature, or of a `.cer` file.
+/// The certificate of a signature or of a `.cer` file.
 #[derive(Clone, Debug)]
 pub struct Signer {
     certificate: Certificate,
     bytes: Vec<u8>,
 }
 
-/// What a certificate says counts, and not how it was encoded.
+/// Compares the content of the certificates, not their encoding.
 impl PartialEq for Signer {
     fn eq(&self, other: &Self) -> bool {
         self.certificate == other.certificate
     }
 }
 
-/// Where the trust in a certificate comes from.
+/// Why a machine trusts a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// From nowhere: it is self-signed, made for tests.
+    /// It does not: the certificate is self-signed and made for tests.
     Test,
-    /// From its issuer, whom the machine has to trust already.
+    /// Because of its issuer, which the machine must already trust.
     Issued,
-    /// Every Windows has it: the hardware program signs with it.
+    /// Because Microsoft's hardware program signs with it, and every Windows trusts it.
     Microsoft,
 }
 
 impl Trust {
-    /// The machine's stores that the certificate goes to.
+    /// Returns the machine's certificate stores to which the certificate must be added.
     #[must_use]
     pub fn stores(self) -> &'static [&'static str] {
         match self {
@@ -47,7 +47,7 @@ impl Trust {
         }
     }
 
-    /// Whether the kernel loads the driver in test mode only.
+    /// Returns whether the kernel loads the driver only in test mode.
     #[must_use]
     pub fn needs_test_mode(self) -> bool {
         self != Self::Microsoft
@@ -55,11 +55,11 @@ impl Trust {
 }
 
 impl Signer {
-    /// Of the first signature in an envelope, such as a catalog.
+    /// Returns the signer of the first signature in an envelope, such as a catalog.
     ///
     /// # Errors
     ///
-    /// Says what is missing: the envelope, a signature in it, or the signer's certificate.
+    /// Returns what is missing: the envelope, a signature in it, or the signer's certificate.
     pub fn of_envelope(bytes: &[u8]) -> Result<Self, String> {
         let broken = |error: der::Error| format!("it is no signed file: {error}");
         let content = ContentInfo::from_der(bytes).map_err(broken)?;
@@ -84,14 +84,14 @@ impl Signer {
         Ok(Self { certificate: found.clone(), bytes: found.to_der().map_err(broken)? })
     }
 
-    /// Of a `.cer` file, in either of its encodings.
+    /// Reads a `.cer` file, in either of its encodings.
     ///
     /// # Errors
     ///
-    /// Says why it is none.
+    /// Returns why it is not a certificate.
     pub fn of_file(bytes: &[u8]) -> Result<Self, String> {
         let mut der = bytes.to_vec();
-        // DER is a sequence; everything else has to be PEM, with or without other text.
+        // DER begins with a sequence. Anything else must be PEM, with or without other text.
         if !bytes.starts_with(&[0x30]) {
             let text = std::str::from_utf8(bytes).map_err(|_| "it is no certificate")?;
             let blocks = pem::blocks(text)?;
@@ -102,25 +102,25 @@ impl Signer {
         Ok(Self { certificate, bytes: der })
     }
 
-    /// As a `.cer` file has it.
+    /// Returns the content of a `.cer` file.
     #[must_use]
     pub fn to_cer(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// As Windows shows it.
+    /// Returns the thumbprint as Windows shows it.
     #[must_use]
     pub fn thumbprint(&self) -> String {
         hex(&Sha1::digest(&self.bytes))
     }
 
-    /// Whom it is for.
+    /// Returns the subject of the certificate.
     #[must_use]
     pub fn subject(&self) -> String {
         self.certificate.tbs_certificate.subject.to_string()
     }
 
-    /// What a machine has to be told before it installs what this certificate signed.
+    /// Returns how a machine comes to trust what this certificate signed.
     #[must_use]
     pub fn trust(&self) -> Trust {
         let is_microsoft = |name: &str| name.contains("O=Microsoft Corporation");
@@ -131,7 +131,7 @@ impl Signer {
         }
     }
 
-    /// Who signed the certificate itself, if that is somebody else.
+    /// Returns the issuer of the certificate, or `None` if it is self-signed.
     #[must_use]
     pub fn issuer(&self) -> Option<String> {
         let fields = &self.certificate.tbs_certificate;
@@ -170,7 +170,7 @@ mod tests {
                 (Trust::Issued, &["TrustedPublisher"][..], true)
             );
         }
-        // A name proves nothing: who writes Microsoft's on a certificate for tests gets one for tests.
+        // A name proves nothing: a self-signed test certificate with Microsoft's name is still a test certificate.
         assert_eq!(named(publisher, publisher).trust(), Trust::Test);
     }
 }

@@ -1,4 +1,4 @@
-//! `SpcIndirectDataContent`: a digest and what kind of file it is of.
+//! `SpcIndirectDataContent`: a digest, and the type of the file that it belongs to.
 //!
 //! The layouts are those of Microsoft's "Windows Authenticode Portable Executable Signature Format".
 
@@ -9,7 +9,7 @@ use spki::AlgorithmIdentifierOwned;
 
 use super::oid;
 
-/// A digest of something elsewhere.
+/// A digest of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Sequence)]
 pub(crate) struct IndirectData {
     data: TypedValue,
@@ -28,10 +28,10 @@ struct DigestInfo {
     digest: OctetString,
 }
 
-/// What was digested, and who says so.
+/// The file that was digested, and where the digest is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// An image, in its own signature: `SpcPeImageData` without flags, and a file without a name.
+    /// An image, in its own signature: `SpcPeImageData` without flags, and without a file name.
     SignedImage,
     /// An image, in a catalog: the flags are those that inf2cat writes.
     CataloguedImage,
@@ -60,23 +60,23 @@ impl IndirectData {
         })
     }
 
-    /// What the digest is of.
+    /// Returns the description of the digested file.
     pub(crate) fn value(&self) -> &Any {
         &self.data.value
     }
 
-    /// The digest's algorithm.
+    /// Returns the algorithm of the digest.
     pub(crate) fn algorithm(&self) -> ObjectIdentifier {
         self.digest.algorithm.oid
     }
 
-    /// The digest.
+    /// Returns the digest.
     pub(crate) fn digest(&self) -> &[u8] {
         self.digest.digest.as_bytes()
     }
 }
 
-/// An algorithm with the empty parameters that Windows writes.
+/// Returns an algorithm with the NULL parameters that Windows writes.
 pub(crate) fn with_null(oid: ObjectIdentifier) -> AlgorithmIdentifierOwned {
     AlgorithmIdentifierOwned { oid, parameters: Some(Any::null()) }
 }

@@ -11,9 +11,14 @@ use crate::sign::spc::IndirectData;
 use crate::sign::{hex, image_parts, oid};
 
 /// Digests of files.
-pub(super) struct Members(Vec<Vec<u8>>);
+pub(crate) struct Members(Vec<Vec<u8>>);
 
 impl Members {
+    /// The list of a catalog, whoever signed it.
+    pub(crate) fn of(catalog: &[u8]) -> Result<Self, String> {
+        Self::read(&Envelope::parse(catalog)?)
+    }
+
     /// Reads the list that the envelope signs.
     pub(super) fn read(envelope: &Envelope) -> Result<Self, String> {
         if envelope.kind() != oid::TRUST_LIST {
@@ -29,7 +34,7 @@ impl Members {
     }
 
     /// The name of the algorithm by which the list has this file.
-    pub(super) fn find(&self, bytes: &[u8]) -> Option<&'static str> {
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<&'static str> {
         let offsets = SigningOffsets::of(bytes).ok();
         [Algorithm::Sha256, Algorithm::Sha1].into_iter().find_map(|algorithm| {
             let digest = match offsets {

@@ -20,9 +20,9 @@ impl Algorithm {
     pub(super) fn of(oid: ObjectIdentifier) -> Option<Self> {
         match oid {
             oid::SHA1 | oid::SHA1_WITH_RSA => Some(Self::Sha1),
-            oid::SHA256 | oid::SHA256_WITH_RSA => Some(Self::Sha256),
-            oid::SHA384 | oid::SHA384_WITH_RSA => Some(Self::Sha384),
-            oid::SHA512 | oid::SHA512_WITH_RSA => Some(Self::Sha512),
+            oid::SHA256 | oid::SHA256_WITH_RSA | oid::SHA256_WITH_ECDSA => Some(Self::Sha256),
+            oid::SHA384 | oid::SHA384_WITH_RSA | oid::SHA384_WITH_ECDSA => Some(Self::Sha384),
+            oid::SHA512 | oid::SHA512_WITH_RSA | oid::SHA512_WITH_ECDSA => Some(Self::Sha512),
             _ => None,
         }
     }

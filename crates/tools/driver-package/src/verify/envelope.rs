@@ -1,12 +1,13 @@
 //! PKCS #7 `SignedData` as others make it: the content, the certificates, the signatures.
 //!
-//! The fields are walked one by one, and not decoded as a whole: a certificate that is not understood must not hide the others, and a
-//! signature is over the bytes of its attributes as they are in the file, whatever their order.
+//! The fields are walked one by one, and not decoded as a whole: a certificate that is not understood must not hide the others, and the
+//! bytes of signed attributes are needed as they are in the file.
 
 use cms::signed_data::{SignerIdentifier, SignerInfo};
 use const_oid::ObjectIdentifier;
 use der::asn1::{Any, OctetString};
 use der::{Decode as _, Encode as _, Reader as _, SliceReader, Tag, TagNumber, Tagged as _};
+use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
 use rsa::RsaPublicKey;
 use rsa::pkcs8::DecodePublicKey as _;
 use x509_cert::Certificate;
@@ -30,10 +31,12 @@ pub(super) struct Envelope {
     pub(super) nested: Vec<Envelope>,
 }
 
-/// A signature, and the bytes that it is over if it has attributes.
+/// A signature, and the bytes that it is over if it has attributes: as they are in the file, and in the order of DER if that is another
+/// one. CMS has the signature made over the latter (RFC 5652, 5.4); OpenSSL checks the former.
 pub(super) struct Signer {
     info: SignerInfo,
     attributes: Option<Vec<u8>>,
+    ordered: Option<Vec<u8>>,
 }
 
 impl Signer {
@@ -44,7 +47,11 @@ impl Signer {
             // What is signed has the tag of a set instead of the implicit one.
             Any::new(Tag::Set, field.value()).and_then(|set| set.to_der())
         });
-        Ok(Self { info, attributes: attributes.transpose()? })
+        let attributes = attributes.transpose()?;
+        // Decoding a set sorts it.
+        let ordered = info.signed_attrs.as_ref().map(der::Encode::to_der).transpose()?;
+        let ordered = ordered.filter(|ordered| attributes.as_ref() != Some(ordered));
+        Ok(Self { info, attributes, ordered })
     }
 
     /// The signature itself, which a timestamp is about.
@@ -145,6 +152,15 @@ impl Envelope {
             };
             let subject = &certificate.tbs_certificate.subject;
             account.add("signature", Mark::Passed, format!("by {subject}"));
+            if signer.ordered.is_some() {
+                let text =
+                    "its attributes are not in the order of DER, which CMS requires: other verifiers may refuse it";
+                account.add("signature", Mark::Note, text);
+            }
+            if certificate.tbs_certificate.subject_public_key_info.algorithm.oid == oid::EC {
+                let text = "it is ECDSA; whether Windows loads a driver with it was never tried";
+                account.add("signature", Mark::Note, text);
+            }
             let time = match timestamp::of(self, signer) {
                 Ok(Some(Stamp { time, by })) => {
                     account.add("timestamp", Mark::Passed, format!("{}, by {by}", timestamp::show(time)));
@@ -187,7 +203,8 @@ impl Envelope {
                 attributes
             }
         };
-        verify_signature(certificate, algorithm, message, signer.signature())?;
+        let verify = |message: &[u8]| verify_signature(certificate, algorithm, message, signer.signature());
+        verify(message).or_else(|refusal| signer.ordered.as_deref().map_or(Err(refusal), verify))?;
         Ok(certificate)
     }
 }
@@ -208,17 +225,36 @@ pub(super) fn verify_signature(
     signature: &[u8],
 ) -> Result<(), Refusal> {
     let key = &certificate.tbs_certificate.subject_public_key_info;
-    if key.algorithm.oid != oid::RSA {
-        return Err(Refusal::Unknown(format!("keys of the algorithm {} are not checked here", key.algorithm.oid)));
-    }
-    let key = key.to_der().ok().and_then(|key| RsaPublicKey::from_public_key_der(&key).ok());
-    let key = key.ok_or_else(|| Refusal::Failed("the key of its certificate cannot be read".into()))?;
-    let digest = algorithm.digest(&[message]);
     let subject = &certificate.tbs_certificate.subject;
-    // Some timestamp servers signed the bare digest, without the name of its algorithm; Windows accepts that.
-    key.verify(algorithm.padding(), &digest, signature)
-        .or_else(|_| key.verify(rsa::Pkcs1v15Sign::new_unprefixed(), &digest, signature))
-        .map_err(|_| Refusal::Failed(format!("the key of {subject} did not make it, or it was changed afterwards")))
+    let digest = algorithm.digest(&[message]);
+    let curve = key.algorithm.parameters.as_ref().and_then(|parameters| parameters.decode_as().ok());
+    let bytes = key.to_der().map_err(|error| Refusal::Failed(error.to_string()))?;
+    let is_good = match (key.algorithm.oid, curve) {
+        (oid::RSA, _) => RsaPublicKey::from_public_key_der(&bytes).ok().map(|key| {
+            // Some timestamp servers signed the bare digest, without the name of its algorithm; Windows accepts that.
+            let paddings = [algorithm.padding(), rsa::Pkcs1v15Sign::new_unprefixed()];
+            paddings.into_iter().any(|padding| key.verify(padding, &digest, signature).is_ok())
+        }),
+        (oid::EC, Some(oid::P256)) => p256::ecdsa::VerifyingKey::from_public_key_der(&bytes).ok().map(|key| {
+            let signature = p256::ecdsa::Signature::from_der(signature);
+            signature.is_ok_and(|signature| key.verify_prehash(&digest, &signature).is_ok())
+        }),
+        (oid::EC, Some(oid::P384)) => p384::ecdsa::VerifyingKey::from_public_key_der(&bytes).ok().map(|key| {
+            let signature = p384::ecdsa::Signature::from_der(signature);
+            signature.is_ok_and(|signature| key.verify_prehash(&digest, &signature).is_ok())
+        }),
+        (kind, curve) => {
+            let kind = curve.filter(|_| kind == oid::EC).unwrap_or(kind);
+            return Err(Refusal::Unknown(format!("keys of the algorithm {kind} are not checked here")));
+        }
+    };
+    match is_good {
+        Some(true) => Ok(()),
+        Some(false) => {
+            Err(Refusal::Failed(format!("the key of {subject} did not make it, or it was changed afterwards")))
+        }
+        None => Err(Refusal::Failed("the key of its certificate cannot be read".into())),
+    }
 }
 
 /// The values of a sequence or a set.

@@ -1,4 +1,4 @@
-//! Inputs of a package: an image, an `.inx` that breaks no rule, and somebody who signs.
+//! Inputs of a package: an image, an `.inx` that violates no rule, and an identity.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use driver_package::sign::Identity;
 
 use super::Driver;
 
-/// In 2023, while the certificate for tests is valid.
+/// A time in 2023, when the test certificate is valid.
 pub(crate) const TIME: Duration = Duration::from_secs(1_700_000_000);
 
-/// Breaks no rule; line numbers are part of what tests expect.
+/// Violates no rule. Tests depend on the line numbers.
 pub(crate) const INX: &str = "\
 [Version]
 Signature   = \"$Windows NT$\"
@@ -79,7 +79,7 @@ pub(crate) fn signer() -> Identity {
     Identity::load(&data("signer.pem"), TIME).unwrap()
 }
 
-/// An image without a signature.
+/// Returns an unsigned image.
 pub(crate) fn image(arch: Arch) -> Driver {
     Driver { machine: arch.machine(), signed: false, ..Driver::default() }
 }
@@ -102,12 +102,12 @@ pub(crate) fn request(folder: &Path, image: &[u8], inx: &[u8]) -> Request {
     }
 }
 
-/// The usual request, for a processor.
+/// Returns the default request for an architecture.
 pub(crate) fn usual(folder: &Path, arch: Arch) -> Request {
     request(folder, &image(arch).build(), INX.as_bytes())
 }
 
-/// Names in a folder, sorted.
+/// Returns the sorted names in a folder.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();

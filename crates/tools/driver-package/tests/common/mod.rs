@@ -1,6 +1,6 @@
-//! A small linker: driver images with exactly the properties that a test asks for.
+//! A small linker: creates driver images with exactly the properties that a test needs.
 //!
-//! [`Driver::default`] makes an image that breaks no rule. Tests change one field, or patch the laid-out bytes, and the
+//! [`Driver::default`] creates an image that violates no rule. Tests change one field or patch the finished bytes. The
 //! checksum is written last.
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -22,7 +22,7 @@ pub(crate) const DISCARDABLE: u32 = 0x0200_0000;
 const CODE: u32 = 0x20;
 const DATA: u32 = 0x40;
 
-/// Where the headers begin behind the DOS header, and the offsets in them that tests patch.
+/// Offset of the PE header after the DOS header, and offsets of the fields that tests patch.
 pub(crate) const PE_OFFSET: usize = 0x80;
 pub(crate) const OPTIONAL: usize = PE_OFFSET + 24;
 pub(crate) const CHECKSUM: usize = OPTIONAL + 64;
@@ -49,19 +49,19 @@ pub(crate) struct Driver {
     pub(crate) imports: Vec<(&'static str, Vec<&'static str>)>,
     pub(crate) delayed: Vec<&'static str>,
     pub(crate) exports: Vec<(&'static str, u32)>,
-    /// Address, of a pointer, that is to be adjusted; none for an image without relocations.
+    /// Addresses of pointers to relocate. Empty for an image without relocations.
     pub(crate) relocations: Vec<u32>,
     pub(crate) cookie: u64,
     pub(crate) pdb: &'static str,
     pub(crate) signed: bool,
     pub(crate) rights: [u32; 5],
-    /// Empty sections behind the others.
+    /// Number of empty sections after the others.
     pub(crate) more_sections: u32,
     /// Whether import addresses are in `.text`.
     pub(crate) addresses_in_code: bool,
     pub(crate) tls: bool,
     pub(crate) clr: bool,
-    /// What is passed to the framework's loader.
+    /// The information for the framework's loader.
     pub(crate) framework: Option<Client>,
 }
 
@@ -101,12 +101,12 @@ impl Default for Driver {
 }
 
 impl Driver {
-    /// The file, with the right checksum.
+    /// Returns the file with a valid checksum.
     pub(crate) fn build(&self) -> Vec<u8> {
         self.build_with(|_| {})
     }
 
-    /// The file after a change to its bytes, with the right checksum for them.
+    /// Returns the file after a change to its bytes, with a valid checksum.
     pub(crate) fn build_with(&self, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut file = self.link();
         change(&mut file);
@@ -114,7 +114,8 @@ impl Driver {
         file
     }
 
-    /// `.data`: the cookie, and for a driver of the framework its bind information, the oldest version and the name.
+    /// `.data`: the cookie and, for a driver that uses the framework, its bind information, the minimum version and the
+    /// name.
     fn data(&self) -> Vec<u8> {
         let mut data = vec![0x11; 0x40];
         let Some(client) = self.framework else { return data };
@@ -205,7 +206,7 @@ impl Driver {
         }
     }
 
-    /// `.rdata`: import addresses first, then tables and names; the load configuration at 0x400.
+    /// `.rdata`: import addresses first, then tables and names. The load configuration is at 0x400.
     fn read_only_data(&self, text: &mut [u8], directories: &mut [(u32, u32); 16]) -> Vec<u8> {
         let thunks: usize = self.imports.iter().map(|(_, routines)| routines.len() + 1).sum();
         let mut area = Area { bytes: vec![0; 8 * thunks], base: RDATA };
@@ -276,7 +277,7 @@ impl Driver {
         let guid: Vec<u8> = (0..16).collect();
         let record = [b"RSDS", guid.as_slice(), &1_u32.to_le_bytes(), self.pdb.as_bytes(), b"\0"].concat();
         let rva = area.add(&record);
-        // `.rdata` is the second section, behind 0x400 bytes of headers and 0x200 of code.
+        // `.rdata` is the second section, after 0x400 bytes of headers and 0x200 bytes of code.
         let entry = [0, 0, 0, 2, u32_of(record.len()), rva, rva - RDATA + 0x600].map(u32::to_le_bytes).concat();
         (area.add(&entry), u32_of(entry.len()))
     }
@@ -299,7 +300,7 @@ struct Area {
 }
 
 impl Area {
-    /// Appends, aligned to eight bytes, and returns the address.
+    /// Appends bytes, aligned to eight, and returns their address.
     fn add(&mut self, bytes: &[u8]) -> u32 {
         self.bytes.resize(align(self.bytes.len(), 8), 0);
         let rva = self.base + u32_of(self.bytes.len());
@@ -319,7 +320,7 @@ fn section(name: &str, (rva, size): (u32, usize), (offset, file_size): (usize, u
     header
 }
 
-/// Not a signature, only its shape.
+/// Has only the layout of a signature.
 fn certificate() -> Vec<u8> {
     let mut entry = vec![0x30; 24];
     put(&mut entry, 0, &24_u32.to_le_bytes());
@@ -328,7 +329,8 @@ fn certificate() -> Vec<u8> {
     entry
 }
 
-/// Written from the format's description a second time, so that it is not the code under test that agrees with itself.
+/// Implemented a second time from the documentation of the format, so that the code under test is not compared with
+/// itself.
 pub(crate) fn write_checksum(file: &mut [u8]) {
     put(file, CHECKSUM, &[0; 4]);
     let mut sum: u64 = 0;
@@ -358,7 +360,7 @@ pub(crate) fn change_u32(file: &mut [u8], at: usize, change: impl FnOnce(u32) ->
     put_u32(file, at, change(get_u32(file, at)));
 }
 
-/// The bytes of a line of the section table.
+/// Returns the range of a header in the section table.
 pub(crate) fn section_header(index: usize) -> Range<usize> {
     SECTION_TABLE + 40 * index..SECTION_TABLE + 40 * (index + 1)
 }

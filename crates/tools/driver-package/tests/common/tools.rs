@@ -1,10 +1,10 @@
-//! Other programs that read PE files, where they are installed.
+//! Other programs that read PE files, if they are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a program printed, or why it was left out.
+/// Returns the output of a program, or why it could not run.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {
@@ -15,7 +15,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Whether the program is there at all, with a word on standard error where it is not.
+/// Returns whether a program is installed. Prints a message to standard error if it is not.
 pub(crate) fn is_there(program: &str, probe: &[&str]) -> bool {
     match run(program, probe) {
         Ok(_) => true,
@@ -26,7 +26,7 @@ pub(crate) fn is_there(program: &str, probe: &[&str]) -> bool {
     }
 }
 
-/// A folder of the test's own, emptied first.
+/// Creates an empty folder for a test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -34,7 +34,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Images that a real linker made in earlier builds of this repository.
+/// Returns images that a real linker created in earlier builds of this repository.
 pub(crate) fn linked_images() -> Vec<PathBuf> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap().join("target");
     let folders = ["built/images", "driver/x64", "driver/arm64"].map(|folder| target.join(folder));

@@ -1,6 +1,7 @@
-//! Programs of other people that check signatures and scripts.
+//! Third-party programs that check signatures and scripts.
 //!
-//! They are found, never installed: `cargo xtask test` does that. What is not there is named on standard error.
+//! They are looked up and never installed here: `cargo xtask test` installs them. Missing programs are reported on
+//! standard error.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,23 +9,23 @@ use std::process::Command;
 
 use super::tools;
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Accepted,
     Refused,
 }
 
-/// Runs a verifier whose exit code is its verdict, and says what it said.
+/// Runs a verifier whose exit code is its verdict, and returns its output.
 pub(crate) fn ask<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> (Verdict, String) {
     let output = Command::new(program).args(arguments).output().unwrap();
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (if output.status.success() { Verdict::Accepted } else { Verdict::Refused }, said)
 }
 
-/// A program on the path.
+/// Returns a program on the path.
 pub(crate) fn program(name: &str, probe: &[&str]) -> Option<PathBuf> {
-    // Some end with 1 after saying their version.
+    // Some programs exit with 1 after printing their version.
     match Command::new(name).args(probe).output() {
         Ok(_) => Some(name.into()),
         Err(error) => {
@@ -34,12 +35,12 @@ pub(crate) fn program(name: &str, probe: &[&str]) -> Option<PathBuf> {
     }
 }
 
-/// The repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap().to_path_buf()
 }
 
-/// A Python that has a module: that of `cargo xtask test`, or the user's.
+/// Returns a Python that can run this script: the one that `cargo xtask test` installs, or the user's.
 pub(crate) fn python(script: &str) -> Option<PathBuf> {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     let own = root().join("target/verifiers").join(folder).join("python");
@@ -51,7 +52,7 @@ pub(crate) fn python(script: &str) -> Option<PathBuf> {
     found.cloned()
 }
 
-/// Runs a script of this folder with a module that it needs.
+/// Returns the path of a script in the folder of these tests.
 pub(crate) fn script(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name).to_str().unwrap().to_owned()
 }

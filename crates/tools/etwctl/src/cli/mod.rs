@@ -7,14 +7,15 @@ mod session;
 mod trace;
 
 pub(crate) use session::{
-    Capture, Disable, Enable, InfoGet, InfoSet, Listed, Named, Providers, Record, Requested, Start, Update,
+    Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested, Start,
+    Update,
 };
 pub(crate) use trace::{Activities, Decode, Formats, Schema, SchemaFiles, Selected, Stacks, Stats};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command_line::{VERSION, exit};
 use etw_session::Machine;
 
@@ -34,17 +35,6 @@ pub(crate) struct Global {
     /// Write JSON instead of tables
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
 }
 
 /// Every command.
@@ -54,6 +44,8 @@ pub(crate) enum Command {
     Sessions(Listed),
     /// List the registered providers, or who enabled one
     Providers(Providers),
+    /// Explain why a provider does not show up, in sessions that run or in a trace file
+    Doctor(Doctor),
     /// Start a session
     Start(Start),
     /// Change a running session

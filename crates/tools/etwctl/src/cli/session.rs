@@ -40,6 +40,38 @@ pub(crate) struct Providers {
     pub(crate) process: bool,
 }
 
+/// The event that is missed.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Missed {
+    /// The level of the event that is missed
+    #[arg(long, value_parser = Words::new(LEVELS.iter().copied(), values::level))]
+    pub(crate) level: Option<Level>,
+    /// The keyword of the event that is missed; 0 is none
+    #[arg(long, value_name = "MASK", value_parser = values::number)]
+    pub(crate) keyword: Option<u64>,
+}
+
+/// `doctor`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A problem keeps events away; a possible one keeps some of them away. Unknown is what ETW does not tell.\n\n\
+                        Examples:\n  etwctl doctor WdkEtw.DriverSample\n  \
+                        etwctl doctor WdkEtw.DriverSample --session mine --level verbose --keyword 0x2\n  \
+                        etwctl doctor WdkEtw.DriverSample trace.etl"
+)]
+pub(crate) struct Doctor {
+    /// A GUID, or a `TraceLogging` provider's name
+    pub(crate) provider: Provider,
+    /// A trace in which it is missed; - is standard input
+    #[arg(conflicts_with = "session")]
+    pub(crate) file: Option<PathBuf>,
+    /// The session in which it is missed (default: those that enabled it)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) missed: Missed,
+}
+
 /// What time stamps count.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Clock {
@@ -312,7 +344,7 @@ pub(crate) struct InfoSet {
     after_help = "Stops at --for, --count, Enter on a terminal, Ctrl-C, or when the demonstration or the driver is done; the file is \
                   closed in all these cases. A second Ctrl-C ends at once. With --json, events are JSON Lines.\n\n\
                   A driver is run as a program, with nt-host: on Linux for x86-64 and without Windows, with all rights of this \
-                  process. What it did wrong is reported, and the exit code is then 5.\n\n\
+                  process. What it did wrong is reported, and the exit code is then 3.\n\n\
                   Examples:\n  etwctl record WdkEtw.DriverSample --live --level verbose\n  \
                   etwctl record WdkEtw.DriverSample --etl trace.etl --for 10s"
 )]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use command_line::note;
 use etw_etl::pair::{Pairs, Role, base};
 use etw_etl::{Decoded, EventRef};
 use etw_types::Guid;
@@ -162,10 +163,10 @@ pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Resul
     traces.done();
     pairs.finish().into_iter().for_each(|start| all.open(start));
     if all.unmatched > 0 {
-        eprintln!("note: {} stops have no start in the trace, or none that they fit", all.unmatched);
+        note(&format!("{} stops have no start in the trace, or none that they fit", all.unmatched));
     }
     if all.no_room > 0 {
-        eprintln!("note: {} starts did not fit into memory and count as open", all.no_room);
+        note(&format!("{} starts did not fit into memory and count as open", all.no_room));
     }
     if line.tree {
         context.table(tree(&all))?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use command_line::{note, say};
 use etw_etl::export::Pcapng;
 use etw_etl::{About, Exporter, FileTime, Format};
 
@@ -68,21 +69,21 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     }
     traces.done();
     let about = traces.reports().map(|(_, report)| About::from(report)).reduce(|one, other| one.and(&other));
-    if let Some(note) = sink.finish(About { title: traces.title(), ..about.unwrap_or_default() })? {
-        eprintln!("note: {note}");
+    if let Some(text) = sink.finish(About { title: traces.title(), ..about.unwrap_or_default() })? {
+        note(&text);
     }
     match traces.reports().collect::<Vec<_>>().as_slice() {
-        [(_, report)] => eprintln!("{} of {report}", printed.count),
+        [(_, report)] => say(&format!("{} of {report}", printed.count)),
         reports => {
             for (path, report) in reports {
-                eprintln!("{}: {report}", path.display());
+                say(&format!("{}: {report}", path.display()));
             }
-            eprintln!("{} printed", values::counted(printed.count, "event"));
+            say(&format!("{} printed", values::counted(printed.count, "event")));
         }
     }
     // Whoever did not read everything cannot say what is missing.
-    for note in selection.notes().into_iter().filter(|_| printed.is_all) {
-        eprintln!("note: {note}");
+    for text in selection.notes().into_iter().filter(|_| printed.is_all) {
+        note(&text);
     }
     printed.unnamed.tell();
     traces.check()

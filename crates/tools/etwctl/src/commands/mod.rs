@@ -3,6 +3,7 @@
 mod activities;
 mod batch;
 mod decode;
+mod doctor;
 mod info_get;
 mod info_set;
 mod providers;
@@ -36,6 +37,7 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Info(Info::Set(line)) => info_set::set(context, line),
         Command::Record(line) => record::record(context, line),
         Command::Decode(line) => decode::decode(context, line),
+        Command::Doctor(line) => doctor::doctor(context, line),
         Command::Stats(line) => stats::stats(context, line),
         Command::Activities(line) => activities::activities(context, line),
         Command::Stacks(line) => stacks::stacks(context, line),

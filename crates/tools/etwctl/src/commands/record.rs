@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use command_line::{note, say};
 use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
@@ -58,11 +59,11 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     Context::tell_unstopped(&machine);
     let outcome = driver.finish();
     for answer in outcome.answers {
-        eprintln!("{answer}");
+        say(&answer);
     }
     if !line.requested.group {
-        for note in missed(&line.providers, &outcome.providers) {
-            eprintln!("note: {note}");
+        for text in missed(&line.providers, &outcome.providers) {
+            note(&text);
         }
     }
     for finding in &outcome.findings {
@@ -149,11 +150,17 @@ fn run(
     if context.has_colour {
         printer = printer.with_colours();
     }
-    let (shown, status) = follow(session, consumer, printer, &end, Meter::new(context.color))?;
-    let counts = counts(&status);
+    let (shown, status) = follow(session, consumer, printer, &end, Meter::new())?;
+    let (counts, has_losses) = (counts(&status), status.has_losses());
     let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
     let shown = if is_live { format!("{} printed, ", values::counted(shown, "event")) } else { String::new() };
-    eprintln!("{name}: {shown}{counts}{file}");
+    let summary = format!("{name}: {shown}{counts}{file}");
+    // What is lost is told however little is to be said.
+    if has_losses {
+        eprintln!("{summary}")
+    } else {
+        say(&summary)
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use command_line::note;
 use etw_manifest::SchemaFiles;
 use etw_manifest::wpp::Messages;
 
@@ -22,10 +23,10 @@ pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
         messages.add(path).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     for skipped in files.skipped().iter().take(MOST_SKIPPED) {
-        eprintln!("note: skipped {skipped}");
+        note(&format!("skipped {skipped}"));
     }
     if let Some(more @ 1..) = files.skipped().len().checked_sub(MOST_SKIPPED) {
-        eprintln!("note: skipped {more} more files");
+        note(&format!("skipped {more} more files"));
     }
     let pdbs = Arc::new(Pdbs::open(&line.pdbs)?);
     let mut schemas = Schemas { layers: vec![Arc::new(files), Arc::new(messages)], pdbs: Arc::clone(&pdbs) };

@@ -71,6 +71,6 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     }
     out.finish()?;
     traces.done();
-    eprintln!("{with_stack} of {events} events have a call stack");
+    command_line::say(&format!("{with_stack} of {events} events have a call stack"));
     traces.check()
 }

@@ -38,9 +38,9 @@ impl Unnamed {
         let notes =
             providers.iter().filter_map(|((kind, guid), (name, events))| note(*kind, *guid, name.as_deref(), *events));
         let notes: Vec<String> = notes.collect();
-        notes.iter().take(MOST_NOTES).for_each(|note| eprintln!("note: {note}"));
+        notes.iter().take(MOST_NOTES).for_each(|text| command_line::note(text));
         if let Some(more @ 1..) = notes.len().checked_sub(MOST_NOTES) {
-            eprintln!("note: {more} more providers have events without a schema");
+            command_line::note(&format!("{more} more providers have events without a schema"));
         }
     }
 }

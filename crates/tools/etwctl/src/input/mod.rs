@@ -13,6 +13,7 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use command_line::note;
 use etw_etl::{Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
@@ -65,12 +66,12 @@ impl Traces {
             let path = path.display();
             if schemas.dropped() > 0 {
                 let dropped = schemas.dropped();
-                eprintln!(
-                    "note: {path} describes more events than fit into memory; {dropped} descriptions are left out"
-                );
+                note(&format!(
+                    "{path} describes more events than fit into memory; {dropped} descriptions are left out"
+                ));
             }
             if schemas.malformed() > 0 {
-                eprintln!("note: {} descriptions of events in {path} could not be read", schemas.malformed());
+                note(&format!("{} descriptions of events in {path} could not be read", schemas.malformed()));
             }
         }
         let trace = |(place, (path, reader)): (usize, (PathBuf, Reader<Watched>))| {

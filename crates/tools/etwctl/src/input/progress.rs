@@ -22,7 +22,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// A bar on standard error if that is a terminal and, while the work goes on, the only thing that is written to one.
     pub(crate) fn new(writes_to_terminal: bool) -> Self {
-        Self::with(io::stderr().is_terminal() && !writes_to_terminal)
+        Self::with(io::stderr().is_terminal() && !writes_to_terminal && !command_line::is_quiet())
     }
 
     fn with(is_wanted: bool) -> Self {

@@ -73,7 +73,7 @@ impl Pdbs {
         if let Ok(mut said) = self.said.lock()
             && !said.contains(&note)
         {
-            eprintln!("note: {note}");
+            command_line::note(&note);
             said.push(note);
         }
     }
@@ -168,8 +168,12 @@ impl FrameNames for Frames {
         if frames.is_empty() {
             return plain();
         }
+        // From the symbol to where the call returns to, as debuggers count. It is of the function that was called.
+        let offset =
+            table.nearest(rva.saturating_sub(1)).map(|nearest| format!("+{:#x}", nearest.offset.saturating_add(1)));
         let name = |frame: pe_image::Frame<'_>| {
             let function = frame.function.unwrap_or_else(|| "(inlined)".to_owned());
+            let function = if frame.is_inlined { function } else { function + offset.as_deref().unwrap_or_default() };
             match frame.source {
                 Some((file, line)) => {
                     let file = file.rsplit(['\\', '/']).next().unwrap_or(file);

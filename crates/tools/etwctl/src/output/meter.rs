@@ -3,11 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use command_line::{has_colours, is_quiet};
 use etw_session::SessionStatus;
 use etw_session::platform::shows_colours;
 
-use super::paint;
-use crate::cli::Color;
 use crate::values::counted;
 
 /// How often it is redrawn.
@@ -26,9 +25,9 @@ pub(crate) struct Meter<W> {
 
 impl Meter<io::Stderr> {
     /// A meter on standard error.
-    pub(crate) fn new(color: Color) -> Self {
-        let out = (io::stderr().is_terminal() && shows_colours()).then(io::stderr);
-        Self::with(out, color != Color::Never && paint::may_colour())
+    pub(crate) fn new() -> Self {
+        let out = (io::stderr().is_terminal() && shows_colours() && !is_quiet()).then(io::stderr);
+        Self::with(out, has_colours(&io::stderr()))
     }
 }
 

@@ -4,14 +4,13 @@ mod aside;
 mod file;
 pub(crate) mod json;
 mod meter;
-pub(crate) mod paint;
 mod sink;
 pub(crate) mod table;
 mod unread;
 
 pub(crate) use aside::Aside;
 pub(crate) use file::Output;
-pub(crate) use json::{Json, document, object};
+pub(crate) use json::{Json, document, object, plain};
 pub(crate) use meter::Meter;
 pub(crate) use sink::Sink;
 pub(crate) use table::Table;

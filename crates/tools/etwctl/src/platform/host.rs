@@ -26,6 +26,7 @@ pub(crate) fn interrupted() -> bool {
     static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = INTERRUPTED.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
+        command_line::handles_interrupts();
         for signal in [SIGINT, SIGTERM] {
             // In this order: the second signal finds the flag set. Where there are no handlers, a signal ends the process.
             let _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag));

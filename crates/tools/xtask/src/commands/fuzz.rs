@@ -1,11 +1,11 @@
 //! `cargo xtask fuzz`: looks for input that breaks a reader, a decoder or a parser.
 //!
-//! The targets, the mutator and the summary are in the crate `etw-fuzz`, which is built when needed; its exit code is
-//! ours. Here is decided which engine runs, and libFuzzer's is built.
+//! cargo-fuzz builds a target and runs it with libFuzzer. Without a sanitizer that needs no nightly compiler, and no crate has unsafe
+//! code on these paths that one would watch.
 
-use std::path::PathBuf;
+use std::fs;
+use std::time::Duration;
 
-use super::test::pick_nightly;
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use driver_build::Error;
@@ -15,97 +15,139 @@ pub(super) const COMMAND: Command = Command {
     name: "fuzz",
     summary: "Looks for input that breaks a reader, decoder or parser",
     details: "\
-Runs one target (--list shows them) on changed copies of the committed corpus.
-Where rustup has a nightly toolchain, that is libFuzzer: cargo-fuzz is taken
-from PATH, or installed into target/tools with `cargo install`. Elsewhere, and
-with --mutator, a mutator of our own runs, which needs nothing but cargo and
-does not see what its inputs reach. Both print their random seed. An input that
-breaks a promise is written to target/fuzz/TARGET with how to reproduce it, and
-the command ends with 1. Ctrl-C ends a run early, with its summary.
+Runs one target (--list shows them) with libFuzzer on changed copies of the
+committed corpus. cargo-fuzz is taken from PATH, or installed into target/tools
+with `cargo install`; libFuzzer needs a C++ compiler. What is learned is kept in
+target/fuzz/TARGET/corpus. An input that breaks a promise is written to
+target/fuzz/TARGET, and the command ends with 1; --replay runs it again. Ctrl-C
+ends a run early.
 ",
     flags: &[
         Flag { name: "TARGET", summary: "what is fuzzed" },
-        Flag { name: "--time TIME", summary: "for how long, such as 90s or 10m (1m)" },
-        Flag { name: "--minutes N", summary: "the same in minutes" },
+        Flag { name: "--time TIME", summary: "for how long, such as 90s, 10m or 2h (1m)" },
+        Flag { name: "--minutes N", summary: "the same in minutes; parts are allowed" },
         Flag { name: "--seed N", summary: "decides on the inputs; another one each time if not given" },
-        Flag { name: MUTATOR, summary: "our own mutator, whatever is installed" },
         Flag { name: "--replay FILE", summary: "runs the target once, on this file" },
-        Flag { name: "--list", summary: "prints the targets and how many seeds they have" },
+        Flag { name: "--list", summary: "prints the targets" },
     ],
     run,
 };
 
-const MUTATOR: &str = "--mutator";
 /// The package with libFuzzer's entries, as cargo-fuzz wants it.
 const FUZZ_DIR: &str = "crates/tests/fuzz/libfuzzer";
+const CORPUS: &str = "crates/tests/fuzz/corpus";
+/// Targets whose seeds are also those of others.
+const SHARED: [(&str, &str); 3] = [
+    ("etl", "crates/host/etw-etl/tests/corpus"),
+    ("loader", "crates/tests/fuzz/corpus/pe"),
+    ("manifest", "crates/tests/fuzz/corpus/pe"),
+];
 const TOOLS: &str = "target/tools";
 const BUILT: &str = "target/libfuzzer";
-/// Where cargo is told to put the programs; where else they are inside of its folder is its own affair.
-const PROGRAMS: &str = "target/libfuzzer-programs";
 
 fn run(context: &Context) -> Result<(), Error> {
-    let mut words: Vec<String> = context.words().iter().filter(|word| *word != MUTATOR).cloned().collect();
-    let runs = ![MUTATOR, "--list", "--replay"].iter().any(|flag| context.has_flag(flag));
-    if let Some(target) = target(context.words()).filter(|target| runs && has_entry(context, target)) {
-        match libfuzzer(context, target) {
-            Ok(program) => words.extend([String::from("--libfuzzer"), program.display().to_string()]),
-            Err(reason) => note(&format!("no libFuzzer, so our own mutator runs: {reason}")),
-        }
+    let asked = Asked::of(context.words())?;
+    let known = targets(context)?;
+    let Some(target) = asked.target else {
+        known.iter().for_each(|name| println!("{name}"));
+        return Ok(());
+    };
+    if !known.iter().any(|name| name == target) {
+        return Err(Error::Usage(format!("unknown target `{target}`: there are {}", known.join(", "))));
     }
+    let own = format!("target/fuzz/{target}");
+    let learned = format!("{own}/corpus");
+    fs::create_dir_all(context.path(&learned)).map_err(|error| Error::Failed(format!("{learned}: {error}")))?;
+    let seeds = [learned, format!("{CORPUS}/{target}")].into_iter();
+    let shared = SHARED.iter().filter(|(name, _)| *name == target).map(|(_, folder)| String::from(*folder));
+    let seeds = seeds.chain(shared).filter(|folder| context.path(folder).is_dir());
+    let inputs: Vec<String> = asked.replay.map_or_else(|| seeds.collect(), |file| vec![file.to_owned()]);
     context
-        .cargo()
+        .tool(&cargo_fuzz(context)?)
         .current_dir(&context.path("."))
-        .args(["run", "--quiet", "--profile", "fuzz", "--package", "etw-fuzz", "--"])
-        .args(words)
+        .args(["fuzz", "run", "--fuzz-dir", FUZZ_DIR, "--target-dir", BUILT, "--sanitizer", "none", target])
+        .args(inputs)
+        .args(["--", &format!("-artifact_prefix={own}/"), "-timeout=10", "-rss_limit_mb=2048"])
+        .args(asked.limits())
         .replace_ourselves()
 }
 
-/// The word that is neither a flag nor the value of one.
-fn target(words: &[String]) -> Option<&str> {
-    let takes_value = |word: &String| {
-        COMMAND.flags.iter().any(|flag| flag.name.split_once(' ').is_some_and(|(name, _)| name == word.as_str()))
-    };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if takes_value(word) {
-            words.next();
-        } else if !word.starts_with('-') {
-            return Some(word);
+/// What the command line asks for; without a target, the list.
+#[derive(Debug, Default, PartialEq)]
+struct Asked<'a> {
+    target: Option<&'a str>,
+    seconds: u64,
+    seed: Option<u32>,
+    replay: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(words: &'a [String]) -> Result<Self, Error> {
+        let mut asked = Self { seconds: 60, ..Self::default() };
+        let mut lists = false;
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            // The command line was checked: each of these has a value.
+            let mut value = || words.next().unwrap_or_default();
+            match word {
+                "--list" => lists = true,
+                "--time" => asked.seconds = seconds(value())?,
+                "--minutes" => asked.seconds = minutes(value())?,
+                "--seed" => {
+                    let seed = value();
+                    let bad =
+                        |_| Error::Usage(format!("invalid value '{seed}' for --seed: expected a number of 32 bits"));
+                    asked.seed = Some(seed.parse().map_err(bad)?);
+                }
+                "--replay" => asked.replay = Some(value()),
+                target => asked.target = Some(target),
+            }
+        }
+        match (lists, asked.target) {
+            (true, _) => Ok(Self::default()),
+            (false, None) => Err(Error::Usage("which target? `cargo xtask fuzz --list` prints them".into())),
+            (false, Some(_)) => Ok(asked),
         }
     }
-    None
+
+    /// Of libFuzzer: for how long, and with which inputs.
+    fn limits(&self) -> Vec<String> {
+        let time = self.replay.is_none().then(|| format!("-max_total_time={}", self.seconds));
+        time.into_iter().chain(self.seed.map(|seed| format!("-seed={seed}"))).collect()
+    }
 }
 
-/// A mistyped target is not worth a build.
-fn has_entry(context: &Context, target: &str) -> bool {
-    context.path(FUZZ_DIR).join("fuzz_targets").join(format!("{target}.rs")).is_file()
+/// A time with its unit.
+fn seconds(text: &str) -> Result<u64, Error> {
+    let units = [("s", 1), ("m", 60), ("h", 3600)];
+    let parsed = units.into_iter().find_map(|(unit, scale)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(scale).filter(|seconds| *seconds > 0)
+    });
+    parsed.ok_or_else(|| {
+        Error::Usage(format!("invalid value '{text}' for --time: expected a time such as 90s, 10m or 2h"))
+    })
 }
 
-/// Builds a target for libFuzzer and returns the program, or why that is not possible.
-fn libfuzzer(context: &Context, target: &str) -> Result<PathBuf, String> {
-    let toolchains = context.tool("rustup").args(["toolchain", "list"]).capture();
-    let toolchains = toolchains.map_err(|_| String::from("rustup is not installed"))?;
-    let nightly = pick_nightly(&toolchains)
-        .ok_or_else(|| String::from("no nightly toolchain (rustup toolchain install nightly)"))?;
-    let cargo_fuzz = cargo_fuzz(context)?;
-    note(&format!("building {target} for libFuzzer with {nightly}"));
-    let built = context
-        .tool("rustup")
-        // Nightly only, as libFuzzer is; cargo-fuzz has no flag for it.
-        .hidden_env("CARGO_UNSTABLE_UNSTABLE_OPTIONS", "true")
-        .hidden_env("CARGO_BUILD_ARTIFACT_DIR", context.path(PROGRAMS))
-        .args(["run", nightly])
-        .args([cargo_fuzz.as_str(), "fuzz", "build", "--fuzz-dir", FUZZ_DIR, "--target-dir", BUILT])
-        // The crates have no unsafe code of their own that a sanitizer would watch.
-        .args(["--sanitizer", "none", target])
-        .capture();
-    built.map_err(|error| last_lines(&error.to_string()))?;
-    let program = context.path(PROGRAMS).join(target);
-    if program.is_file() { Ok(program) } else { Err(format!("{} was not built", program.display())) }
+/// The same without one.
+fn minutes(text: &str) -> Result<u64, Error> {
+    let time = text.parse().ok().and_then(|minutes: f64| Duration::try_from_secs_f64(minutes * 60.0).ok());
+    let time = time.map(|time| time.as_secs()).filter(|seconds| *seconds > 0);
+    time.ok_or_else(|| Error::Usage(format!("invalid value '{text}' for --minutes: expected a number of minutes")))
+}
+
+/// The names of libFuzzer's entries.
+fn targets(context: &Context) -> Result<Vec<String>, Error> {
+    let folder = context.path(FUZZ_DIR).join("fuzz_targets");
+    let entries = fs::read_dir(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned())).collect();
+    names.sort();
+    Ok(names)
 }
 
 /// cargo-fuzz from PATH, from an earlier run, or installed now.
-fn cargo_fuzz(context: &Context) -> Result<String, String> {
+fn cargo_fuzz(context: &Context) -> Result<String, Error> {
     let ours = context.path(TOOLS).join("bin/cargo-fuzz").display().to_string();
     for program in ["cargo-fuzz", ours.as_str()] {
         if context.tool(program).args(["fuzz", "--version"]).succeeds() {
@@ -113,44 +155,45 @@ fn cargo_fuzz(context: &Context) -> Result<String, String> {
         }
     }
     note(&format!("installing cargo-fuzz into {TOOLS} with cargo install (about a minute)"));
-    let install = context.cargo().args(["install", "cargo-fuzz", "--locked", "--root", TOOLS]).capture();
-    install
-        .map(|_| ours)
-        .map_err(|error| format!("cargo-fuzz could not be installed\n{}", last_lines(&error.to_string())))
-}
-
-fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines.get(lines.len().saturating_sub(5)..).unwrap_or_default().join("\n")
+    context.cargo().args(["install", "cargo-fuzz", "--locked", "--root", TOOLS]).capture().map(|_| ours)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMAND, Context, TOOLS, has_entry, last_lines, target};
+    use super::{Asked, COMMAND, Context, SHARED, TOOLS, seconds, targets};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(String::from).collect()
     }
 
     #[test]
-    fn the_target_is_found_between_flags_and_their_values() {
-        assert_eq!(target(&words("--time 10m etl --seed 7")), Some("etl"));
-        assert_eq!(target(&words("--minutes 10 etl")), Some("etl"));
-        assert_eq!(target(&words("pe --mutator")), Some("pe"));
-        assert_eq!(target(&words("--time 10m --list")), None);
+    fn target_time_seed_and_file_are_read() {
+        let line = words("--time 10m etl --seed 7");
+        let asked = Asked::of(&line).unwrap();
+        assert_eq!((asked.target, asked.replay), (Some("etl"), None));
+        assert_eq!(asked.limits(), ["-max_total_time=600", "-seed=7"]);
+        let line = words("pe --replay crash.bin");
+        let asked = Asked::of(&line).unwrap();
+        assert_eq!((asked.replay, asked.limits()), (Some("crash.bin"), vec![]));
+        assert_eq!(Asked::of(&words("--time 10m --list")).unwrap(), Asked::default());
+        assert!(Asked::of(&[]).unwrap_err().to_string().contains("--list"));
     }
 
     #[test]
-    fn only_existing_targets_are_built() {
+    fn a_time_has_a_unit() {
+        assert_eq!(["90s", "10m", "2h"].map(|text| seconds(text).unwrap()), [90, 600, 7200]);
+        for text in ["", "10", "0s", "m", "-1m", "1d", "18446744073709551615h"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+        assert_eq!(super::minutes("1.5").unwrap(), 90);
+        assert!(["", "0", "-1", "x", "nan", "1e300"].iter().all(|text| super::minutes(text).is_err()));
+    }
+
+    #[test]
+    fn the_folders_that_targets_share_are_there() {
         let context = Context::new(Vec::new());
-        assert!(has_entry(&context, "etl"));
-        assert!(!has_entry(&context, "elt"));
-    }
-
-    #[test]
-    fn a_reason_is_the_end_of_what_was_said() {
-        assert_eq!(last_lines("1\n2\n3\n4\n5\n6"), "2\n3\n4\n5\n6");
-        assert_eq!(last_lines("only"), "only");
+        let known = targets(&context).unwrap();
+        assert!(SHARED.iter().all(|(name, folder)| known.contains(&(*name).into()) && context.path(folder).is_dir()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `cargo xtask new`: a driver to start from.
 
-use std::env;
+use std::path::Path;
 
 use crate::cli::{Command, Flag};
 use crate::context::Context;
@@ -35,11 +35,9 @@ fn run(context: &Context) -> Result<(), Error> {
         (false, true) => Kind::Wdm,
         (_, false) => Kind::Kmdf,
     };
-    let folder = env::current_dir().unwrap_or_default().join(path);
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let new = NewDriver { name: name.clone(), kind, folder: folder.clone(), wdk_etw: context.path("") };
-    new.write().map_err(|error| Error::Usage(error.to_string()))?;
-    let image = name.replace('-', "_");
+    let new = NewDriver::at(Path::new(path), kind, context.path(""));
+    new.write()?;
+    let (folder, image) = (&new.folder, new.name.replace('-', "_"));
     note(&format!("{} is a new driver. Next, here:", folder.display()));
     note(&format!("cargo xtask build --manifest-path \"{}\"", folder.display()));
     note(&format!("cargo run -p nt-host -- run target/driver/x64/{image}.sys --ioctl 222000:05000000"));

@@ -175,7 +175,7 @@ fn miri(context: &Context) -> Result<Outcome, Error> {
 }
 
 /// The plain nightly if there is one, else the newest dated one, of `rustup toolchain list`.
-pub(super) fn pick_nightly(list: &str) -> Option<&str> {
+fn pick_nightly(list: &str) -> Option<&str> {
     let mut nightlies: Vec<&str> = list
         .lines()
         .filter_map(|line| line.split_whitespace().next())

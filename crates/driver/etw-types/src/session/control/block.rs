@@ -1,8 +1,8 @@
-//! `EVENT_TRACE_PROPERTIES` as a block of bytes: the structure and the two names behind it.
+//! `EVENT_TRACE_PROPERTIES` as a block of bytes: the structure, followed by the two names.
 //!
-//! A caller makes a block anew for every call, because the system overwrites it, with room for the longest names. Reading
-//! follows the rules of `StartTrace` about sizes and offsets; a public conformance test of Wine asserts the main ones
-//! against Windows.
+//! A caller creates a new block for every call, because the system overwrites it. The block has room for the longest
+//! names. Reading a block follows the rules of `StartTrace` for sizes and offsets. A public conformance test of Wine
+//! checks the most important of them on Windows.
 
 use std::borrow::ToOwned;
 use std::path::PathBuf;
@@ -13,22 +13,23 @@ use super::{Properties, SessionStatus};
 use crate::session::{ClockType, EventTraceProperties, MAX_NAME, WNODE_FLAG_TRACED_GUID};
 use crate::{Guid, Win32Error};
 
-/// Bytes of the structure.
+/// Size of the structure in bytes.
 const STRUCTURE: usize = EventTraceProperties::SIZE;
-/// Bytes of a name with its terminator.
+/// Size of a name in bytes, including its terminator.
 const NAME_BYTES: usize = (MAX_NAME + 1) * 2;
-/// Where a block that is made here has its names, and where it ends.
+/// Offsets of the names and of the end in a block that this module creates.
 const NAME: usize = STRUCTURE;
 const FILE: usize = NAME + NAME_BYTES;
 const END: usize = FILE + NAME_BYTES;
 
-/// An empty block for an answer. Private sessions are found by their GUID and mode; others do not need them.
+/// Returns an empty block for the system to fill in. GUID and mode identify a private session; other sessions do not
+/// need them.
 #[must_use]
 pub fn empty_block(guid: Guid, mode: u32) -> Vec<u8> {
     block(&Properties { guid, mode, ..Properties::default() }, Some(""))
 }
 
-/// A block with room for both names. Without a file there is no offset to one.
+/// Creates a block with room for both names. If there is no file, the offset of its name is 0.
 fn block(properties: &Properties, file: Option<&str>) -> Vec<u8> {
     let mut raw = EventTraceProperties {
         buffer_size: properties.buffer_kib,
@@ -38,7 +39,7 @@ fn block(properties: &Properties, file: Option<&str>) -> Vec<u8> {
         log_file_mode: properties.mode,
         flush_timer: properties.flush_timer,
         enable_flags: properties.enable_flags,
-        // The session's name is an argument of its own; the system copies it into the block.
+        // The session's name is a separate argument. The system copies it into the block.
         logger_name_offset: number(NAME),
         log_file_name_offset: file.map_or(0, |_| number(FILE)),
         ..EventTraceProperties::default()
@@ -49,40 +50,40 @@ fn block(properties: &Properties, file: Option<&str>) -> Vec<u8> {
     raw.wnode.client_context = properties.clock.as_int();
     let mut bytes = raw.to_bytes().to_vec();
     bytes.resize(FILE, 0);
-    // A text that is too long is cut: the checks come before.
+    // Text that is too long is truncated here. The properties are checked earlier.
     bytes.extend(file.unwrap_or_default().encode_utf16().take(MAX_NAME).flat_map(u16::to_le_bytes));
     bytes.resize(END, 0);
     bytes
 }
 
 impl Properties {
-    /// The block of a start.
+    /// Returns the block for starting the session.
     #[must_use]
     pub fn to_block(&self) -> Vec<u8> {
         block(self, self.file_name().as_deref())
     }
 
-    /// The block of an update to these properties. It names the file only if that changes: an offset to a name that is
-    /// unchanged makes an update fail.
+    /// Returns the block for updating the session to these properties. It contains the file's name only if the file
+    /// changes: an update fails if the block has the offset of an unchanged name.
     #[must_use]
     pub fn to_update_block(&self, changes_file: bool) -> Vec<u8> {
         let file = if changes_file { self.file_name() } else { None };
         block(self, file.as_deref())
     }
 
-    /// Reads the block that `StartTraceW` gets, together with the session's name, which is an argument of its own.
+    /// Parses the block that `StartTraceW` receives. The session's name is a separate argument of that function.
     ///
     /// # Errors
     ///
-    /// `BadLength` if the block is smaller than the structure, says so, or has no room for the session's name;
-    /// `InvalidParameter` for an offset that lies within the structure or outside the block.
+    /// Returns `BadLength` if the block or the size it states is smaller than the structure, or if the session's name
+    /// does not fit; `InvalidParameter` if an offset lies within the structure or outside the block.
     pub fn from_block(name: &str, block: &[u8]) -> Result<Self, Win32Error> {
         let raw = EventTraceProperties::parse(block).ok_or(Win32Error::BadLength)?;
         let size = length(raw.wnode.buffer_size);
         let block = block.get(..size).filter(|block| block.len() >= STRUCTURE).ok_or(Win32Error::BadLength)?;
         let logger_name = place(block, raw.logger_name_offset)?;
         let log_file = place(block, raw.log_file_name_offset)?;
-        // The name is copied to its offset with its terminator, before the file's name where that follows.
+        // The name is copied to its offset with its terminator. It must end before the file's name if that follows.
         let room = match (logger_name, log_file) {
             (Some(name), Some(file)) if file > name => file - name,
             (Some(name), _) => size - name,
@@ -113,7 +114,7 @@ fn of_raw(raw: &EventTraceProperties, name: String, log_file: Option<PathBuf>) -
 }
 
 impl SessionStatus {
-    /// Reads a block that the system filled in. `None` if it is shorter than the structure.
+    /// Parses a block that the system filled in. Returns `None` if the block is smaller than the structure.
     #[must_use]
     pub fn parse(block: &[u8]) -> Option<Self> {
         let raw = EventTraceProperties::parse(block)?;
@@ -131,12 +132,12 @@ impl SessionStatus {
         })
     }
 
-    /// Fills in the block that `ControlTrace` gets: the structure and, at its offsets, the names.
+    /// Fills in the block that `ControlTrace` receives: the structure, and the names at their offsets.
     ///
     /// # Errors
     ///
-    /// `BadLength` and `InvalidParameter` as for a start; `MoreData` if a name has no room, and everything else is filled
-    /// in.
+    /// Returns `BadLength` and `InvalidParameter` for the same reasons as a start. Returns `MoreData` if a name does
+    /// not fit; everything else is filled in.
     pub fn fill_block(&self, block: &mut [u8]) -> Result<(), Win32Error> {
         let raw = EventTraceProperties::parse(block).ok_or(Win32Error::BadLength)?;
         let size = length(raw.wnode.buffer_size);
@@ -179,7 +180,7 @@ fn length(size: u32) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// An offset that is used: behind the structure and within the block.
+/// Checks an offset: it must lie after the structure and within the block. 0 means that there is none.
 fn place(block: &[u8], offset: u32) -> Result<Option<usize>, Win32Error> {
     match length(offset) {
         0 => Ok(None),
@@ -188,14 +189,14 @@ fn place(block: &[u8], offset: u32) -> Result<Option<usize>, Win32Error> {
     }
 }
 
-/// The UTF-16 text from `start` to its terminator or the end; `None` if it is empty.
+/// Reads UTF-16 text from `start` to its terminator or the end of the block. Returns `None` if it is empty.
 fn text(block: &[u8], start: usize) -> Option<String> {
     let (units, _) = block.get(start..)?.as_chunks::<2>();
     let units: Vec<u16> = units.iter().map(|unit| u16::from_le_bytes(*unit)).take_while(|unit| *unit != 0).collect();
     (!units.is_empty()).then(|| String::from_utf16_lossy(&units))
 }
 
-/// Puts a text with its terminator into `start..end`; false if it has no room.
+/// Writes text with its terminator into `start..end`. Returns false if it does not fit.
 fn put(block: &mut [u8], start: usize, end: usize, text: &str) -> bool {
     let bytes: Vec<u8> = text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
     let place = block.get_mut(start..end).and_then(|place| place.get_mut(..bytes.len()));

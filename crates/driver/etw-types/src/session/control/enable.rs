@@ -1,4 +1,4 @@
-//! What a session asks of a provider.
+//! The parameters with which a session enables a provider.
 
 use std::time::Duration;
 use std::vec::Vec;
@@ -7,7 +7,8 @@ use super::{Filter, rules};
 use crate::session::{Limit, enable as property};
 use crate::{Guid, Keyword, Level};
 
-/// What a session asks of a provider. The default asks for everything and waits five seconds for the callbacks.
+/// The parameters with which a session enables a provider. The default requests all events and waits five seconds for
+/// the enable callbacks.
 ///
 /// ```
 /// use etw_types::Level;
@@ -18,17 +19,18 @@ use crate::{Guid, Keyword, Level};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enable {
-    /// The most verbose level; 0 for every level.
+    /// The most verbose level. 0 means every level.
     pub level: Level,
-    /// An event's keyword needs one of these bits; 0 for every event. For WPP and MOF providers 0 means nothing: use all ones.
+    /// An event's keyword must have at least one of these bits. 0 means every event, except for WPP and MOF providers,
+    /// where it means no event: use all ones for them.
     pub any: u64,
-    /// An event's keyword needs all of these bits.
+    /// An event's keyword must have all of these bits.
     pub all: u64,
     /// `EVENT_ENABLE_PROPERTY_*`.
     pub property: u32,
-    /// Who asks, as the callback is told.
+    /// The source id that the enable callback receives.
     pub source: Guid,
-    /// How long to wait for the callbacks; zero does not wait.
+    /// How long to wait for the enable callbacks. Zero means not to wait.
     pub timeout: Duration,
     /// The filters.
     pub filters: Vec<Filter>,
@@ -49,20 +51,20 @@ impl Default for Enable {
 }
 
 impl Enable {
-    /// Events up to this level.
+    /// Requests events up to this level.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self { level, ..Self::default() }
     }
 
-    /// Events with one of these keywords.
+    /// Requests events that have at least one of these keywords.
     #[must_use]
     pub fn any(mut self, keyword: impl Into<Keyword>) -> Self {
         self.any = keyword.into().bits();
         self
     }
 
-    /// Events with all of these keywords.
+    /// Requests events that have all of these keywords.
     #[must_use]
     pub fn all(mut self, keyword: impl Into<Keyword>) -> Self {
         self.all = keyword.into().bits();
@@ -76,19 +78,19 @@ impl Enable {
         self
     }
 
-    /// The GUID is a provider group's.
+    /// The GUID to enable is that of a provider group.
     #[must_use]
     pub const fn group(self) -> Self {
         self.property(property::PROVIDER_GROUP)
     }
 
-    /// Adds a call stack to every event.
+    /// Records a call stack with every event.
     #[must_use]
     pub const fn stacks(self) -> Self {
         self.property(property::STACK_TRACE)
     }
 
-    /// Adds a filter. A filter about stacks asks for stacks.
+    /// Adds a filter. A filter for stacks also enables stacks.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         if filter.is_about_stacks() {
@@ -98,27 +100,27 @@ impl Enable {
         self
     }
 
-    /// How long to wait for the callbacks.
+    /// Sets how long to wait for the enable callbacks.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Applies every limit and rule.
+    /// Checks every limit and rule.
     ///
     /// # Errors
     ///
-    /// The first that does not hold.
+    /// Returns the first one that is violated.
     pub fn check(&self) -> Result<(), Limit> {
         rules::check_enable(self, |_| true)
     }
 
-    /// Applies the limits, and the rules that `EnableTraceEx2` enforces.
+    /// Checks the limits, and the rules that `EnableTraceEx2` enforces.
     ///
     /// # Errors
     ///
-    /// The first that does not hold.
+    /// Returns the first one that is violated.
     pub fn check_enforced(&self) -> Result<(), Limit> {
         rules::check_enable(self, |rule| rule.is_enforced)
     }

@@ -1,4 +1,4 @@
-//! The filters of `EnableTraceEx2`: what they are, their bytes, and their limits.
+//! The filters of `EnableTraceEx2`: their types, their encoding and their limits.
 
 use std::borrow::ToOwned;
 use std::string::{String, ToString};
@@ -11,38 +11,38 @@ use crate::session::filter::{
     STACKWALK_LEVEL_KW, STACKWALK_NAME, SYSTEM_FLAGS, TRACEHANDLE,
 };
 
-/// Which events a list lets pass.
+/// Which events a list selects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listed {
-    /// Those of the list.
+    /// The events on the list.
     #[default]
     Pass,
-    /// All but those of the list.
+    /// All events that are not on the list.
     Blocked,
 }
 
-/// Level and keyword of the events that a filter is about.
+/// Level and keyword of the events that a filter applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The most verbose level; 0 for every level.
+    /// The most verbose level. 0 means every level.
     pub level: u8,
-    /// An event's keyword needs one of these bits; 0 for every keyword.
+    /// An event's keyword must have at least one of these bits. 0 means every keyword.
     pub any: u64,
-    /// An event's keyword needs all of these bits.
+    /// An event's keyword must have all of these bits.
     pub all: u64,
 }
 
-/// A filter. One of each kind can be given; a later request replaces all of them.
+/// A filter. A request can have one of each kind. A later request replaces all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Filter {
-    /// Processes by number, at most 8. Skips registrations in the kernel and processes that start later.
+    /// Processes by id, at most 8. Kernel-mode registrations and processes that start later are skipped.
     ProcessIds(Vec<u32>),
     /// Processes by the file names of their images.
     Executables(Vec<String>),
     /// Processes by the full name of their package.
     PackageIds(Vec<String>),
-    /// Processes by the application within their package.
+    /// Processes by the application id within their package.
     PackageAppIds(Vec<String>),
     /// Events by id, at most 64.
     EventIds(Listed, Vec<u16>),
@@ -54,22 +54,22 @@ pub enum Filter {
     StackEventNames(Listed, Selection, Vec<String>),
     /// Which events get a stack, by level and keyword.
     StackSelection(Listed, Selection),
-    /// Fields of events, as `TdhAggregatePayloadFilters` compiles them.
+    /// Conditions on the fields of events, as `TdhAggregatePayloadFilters` compiles them.
     Payload(Vec<u8>),
-    /// Data that session and provider agreed on.
+    /// Data whose format the session and the provider agreed on.
     Schematized(Vec<u8>),
     /// Flags of the system providers.
     SystemFlags(Vec<u8>),
-    /// The session whose rundown is asked for.
+    /// The session for which a rundown is requested.
     TraceHandle(u64),
-    /// Containers by their GUIDs in text, separated by `;`.
+    /// Containers by their GUIDs as text, separated by `;`.
     Container(String),
     /// Any other kind.
     Other(u32, Vec<u8>),
 }
 
 impl Filter {
-    /// `EVENT_FILTER_TYPE_*`.
+    /// Returns the type of the filter, `EVENT_FILTER_TYPE_*`.
     #[must_use]
     pub const fn kind(&self) -> u32 {
         match self {
@@ -91,17 +91,17 @@ impl Filter {
         }
     }
 
-    /// Whether the filter is about stacks, which then have to be asked for.
+    /// Returns whether the filter selects events for stacks. Such a filter needs the property `STACK_TRACE`.
     #[must_use]
     pub const fn is_about_stacks(&self) -> bool {
         matches!(self, Self::StackEventIds(..) | Self::StackEventNames(..) | Self::StackSelection(..))
     }
 
-    /// The filter's data.
+    /// Encodes the filter's data.
     ///
     /// # Errors
     ///
-    /// The limit that it exceeds.
+    /// Returns the limit that the filter exceeds.
     pub fn encode(&self) -> Result<Vec<u8>, Limit> {
         let data = match self {
             Self::ProcessIds(ids) => {
@@ -135,11 +135,11 @@ impl Filter {
         Ok(data)
     }
 
-    /// A filter from `EVENT_FILTER_TYPE_*` and its data, as the system gets them.
+    /// Decodes a filter from its `EVENT_FILTER_TYPE_*` and its data.
     ///
     /// # Errors
     ///
-    /// The limit that the data exceeds, or that it does not have the layout of its kind.
+    /// Returns an error if the data exceeds a limit or does not have the layout of its type.
     pub fn decode(kind: u32, data: &[u8]) -> Result<Self, Limit> {
         check_size(kind, data)?;
         let filter = match kind {
@@ -172,7 +172,7 @@ const MALFORMED: Limit = Limit::Conflict {
     code: crate::Win32Error::InvalidParameter,
 };
 
-/// Bytes that a filter of a kind may have, with what they are called; other kinds have [`MAX_DATA`].
+/// Maximum size of each type of filter in bytes, with its description. Other types use [`MAX_DATA`].
 const SIZES: [(u32, &str, usize); 3] = [
     (PAYLOAD, "bytes of a payload filter", MAX_PAYLOAD),
     (EVENT_NAME, "bytes of a filter of event names", MAX_NAMES),
@@ -202,7 +202,7 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-/// Names between semicolons, as one UTF-16 text.
+/// Encodes names, separated by semicolons, as UTF-16 text.
 fn text_list(what: &'static str, names: &[String]) -> Result<Vec<u8>, Limit> {
     Limit::at_least(what, names.len(), 1)?;
     let fits = |name: &String| !name.is_empty() && !name.contains([';', '\0']);
@@ -210,7 +210,7 @@ fn text_list(what: &'static str, names: &[String]) -> Result<Vec<u8>, Limit> {
     Ok(utf16(&names.join(";")))
 }
 
-/// The size follows from the count exactly: the system refuses anything else.
+/// Encodes event ids. The system requires a size that matches the count exactly.
 fn event_ids(listed: Listed, ids: &[u16]) -> Result<Vec<u8>, Limit> {
     Limit::at_most("event ids of a filter", ids.len(), MAX_EVENT_IDS)?;
     let count = u16::try_from(ids.len()).unwrap_or(u16::MAX);
@@ -233,25 +233,25 @@ fn event_names(listed: Listed, selection: Selection, names: &[String]) -> Result
     Ok(header.to_bytes().into_iter().chain(names).collect())
 }
 
-/// The whole data as numbers of `N` bytes.
+/// Splits the data into items of `N` bytes. Returns `None` if bytes are left over.
 fn exact<const N: usize>(data: &[u8]) -> Option<&[[u8; N]]> {
     let (items, rest) = data.as_chunks();
     rest.is_empty().then_some(items)
 }
 
-/// UTF-16, with or without a terminator.
+/// Reads UTF-16 text, with or without a terminator.
 fn read_text(data: &[u8]) -> Option<String> {
     let units = exact(data)?.iter().map(|unit| u16::from_le_bytes(*unit)).take_while(|unit| *unit != 0);
     String::from_utf16(&units.collect::<Vec<_>>()).ok()
 }
 
-/// Names between semicolons. Spaces around them and empty ones are left out.
+/// Reads names that are separated by semicolons. Skips empty names and removes surrounding spaces.
 fn read_list(data: &[u8]) -> Option<Vec<String>> {
     let text = read_text(data)?;
     Some(text.split(';').map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect())
 }
 
-/// A header and exactly as many ids as it says.
+/// Reads a header and exactly as many ids as it states.
 fn read_ids(data: &[u8]) -> Option<(Listed, Vec<u16>)> {
     let header = EventIdHeader::parse(data)?;
     let ids = exact(data.get(EventIdHeader::SIZE..)?)?;
@@ -259,7 +259,7 @@ fn read_ids(data: &[u8]) -> Option<(Listed, Vec<u16>)> {
     (ids.len() == usize::from(header.count)).then(|| (listed, ids.iter().map(|id| u16::from_le_bytes(*id)).collect()))
 }
 
-/// A header and exactly as many terminated names as it says.
+/// Reads a header and exactly as many NUL-terminated names as it states.
 fn read_names(data: &[u8]) -> Option<(Listed, Selection, Vec<String>)> {
     let header = EventNameHeader::parse(data)?;
     let text = str::from_utf8(data.get(EventNameHeader::SIZE..)?).ok()?;

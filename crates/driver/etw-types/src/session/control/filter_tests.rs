@@ -1,4 +1,4 @@
-//! Bytes and limits of every kind of filter.
+//! Encoding and limits of every kind of filter.
 
 use std::borrow::ToOwned;
 use std::string::{String, ToString};

@@ -1,8 +1,8 @@
-//! Sessions as values: what is asked of them and of providers, what can be changed, what they say about themselves, and
-//! their blocks of bytes.
+//! Types for session control: properties, updates, status, enable parameters and filters, and the blocks of bytes that
+//! encode them.
 //!
-//! For those that control sessions and for those that run them. Needs the feature `std`, for names and paths; a driver does
-//! without.
+//! They are used both by controllers and by the implementation of sessions. They need the feature `std`, for names and
+//! paths. Drivers do not need them.
 
 mod block;
 mod enable;

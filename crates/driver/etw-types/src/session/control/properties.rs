@@ -1,4 +1,4 @@
-//! What a session is asked to be.
+//! The properties of a session to be started.
 
 use std::borrow::ToOwned;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,10 @@ use super::rules;
 use crate::Guid;
 use crate::session::{ClockType, KERNEL_LOGGER_NAME, Limit, mode};
 
-/// The properties of a session to be started. Zero and `None` leave the choice to the system.
+/// The properties of a session to be started. With zero and `None`, the system chooses a value.
 ///
-/// The default mode is `INDEPENDENT_SESSION`: without it, a provider that fails for one session loses events of the others.
+/// The mode of [`new`](Self::new) is `INDEPENDENT_SESSION`. Without it, an event that cannot be written to one session
+/// is not written to the others either.
 ///
 /// ```
 /// use etw_types::session::Properties;
@@ -28,62 +29,62 @@ pub struct Properties {
     pub name: String,
     /// The session's GUID.
     pub guid: Guid,
-    /// KiB of a buffer.
+    /// Size of a buffer in KiB.
     pub buffer_kib: u32,
-    /// Buffers at the start.
+    /// Minimum number of buffers, allocated at the start.
     pub minimum_buffers: u32,
-    /// Most buffers.
+    /// Maximum number of buffers.
     pub maximum_buffers: u32,
-    /// Largest file, in MiB or with that mode in KiB.
+    /// Maximum size of the file, in MiB, or in KiB with `USE_KBYTES_FOR_SIZE`.
     pub maximum_file_size: u32,
     /// `EVENT_TRACE_*_MODE`.
     pub mode: u32,
-    /// Seconds, or with that mode milliseconds, between two flushes.
+    /// Time between flushes, in seconds, or in milliseconds with `USE_MS_FLUSH_TIMER`.
     pub flush_timer: u32,
-    /// `EVENT_TRACE_FLAG_*` of the system providers.
+    /// `EVENT_TRACE_FLAG_*` for the system providers.
     pub enable_flags: u32,
-    /// What time stamps count.
+    /// The clock of the time stamps.
     pub clock: ClockType,
-    /// The file.
+    /// The log file.
     pub log_file: Option<PathBuf>,
 }
 
 impl Properties {
-    /// A session of this name, which needs a way out: [`file`](Self::file), [`real_time`](Self::real_time) or
-    /// [`buffering`](Self::buffering).
+    /// Creates the properties of a session with this name. It also needs a destination: [`file`](Self::file),
+    /// [`real_time`](Self::real_time) or [`buffering`](Self::buffering).
     #[must_use]
     pub fn new(name: &str) -> Self {
         let (mode, clock) = (mode::INDEPENDENT_SESSION, ClockType::PerformanceCounter);
         Self { name: name.to_owned(), mode, clock, ..Self::default() }
     }
 
-    /// A session with a sequential file and no other mode.
+    /// Creates the properties of a session that writes a sequential file, with no other mode.
     #[must_use]
     pub fn to_file(name: &str, path: impl AsRef<Path>) -> Self {
         let log_file = Some(path.as_ref().to_owned());
         Self { name: name.to_owned(), log_file, mode: mode::SEQUENTIAL, ..Self::default() }
     }
 
-    /// A session that delivers to consumers, and has no other mode.
+    /// Creates the properties of a session that delivers to real-time consumers, with no other mode.
     #[must_use]
     pub fn to_consumers(name: &str) -> Self {
         Self { name: name.to_owned(), mode: mode::REAL_TIME, ..Self::default() }
     }
 
-    /// A session that keeps its newest events in memory, and has no other mode.
+    /// Creates the properties of a session that keeps its newest events in memory, with no other mode.
     #[must_use]
     pub fn in_memory(name: &str) -> Self {
         Self { name: name.to_owned(), mode: mode::BUFFERING, ..Self::default() }
     }
 
-    /// Writes a file.
+    /// Writes events to a file.
     #[must_use]
     pub fn file(mut self, path: impl AsRef<Path>) -> Self {
         self.log_file = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Delivers to consumers while it runs.
+    /// Delivers events to consumers in real time.
     #[must_use]
     pub const fn real_time(self) -> Self {
         self.mode(mode::REAL_TIME)
@@ -95,28 +96,28 @@ impl Properties {
         self.mode(mode::BUFFERING)
     }
 
-    /// Ends the file at so many MiB.
+    /// Stops writing when the file has this many MiB.
     #[must_use]
     pub const fn sequential(mut self, max_mib: u32) -> Self {
         self.maximum_file_size = max_mib;
         self.mode(mode::SEQUENTIAL)
     }
 
-    /// Overwrites the oldest events once the file has so many MiB.
+    /// Overwrites the oldest events when the file has this many MiB.
     #[must_use]
     pub const fn circular(mut self, max_mib: u32) -> Self {
         self.maximum_file_size = max_mib;
         self.mode(mode::CIRCULAR)
     }
 
-    /// Begins another file every so many MiB. The file's name needs a `%d` for its number.
+    /// Starts a new file after this many MiB. The file's name must contain `%d`, which is replaced by a number.
     #[must_use]
     pub const fn numbered_files(mut self, max_mib: u32) -> Self {
         self.maximum_file_size = max_mib;
         self.mode(mode::NEWFILE)
     }
 
-    /// Size in KiB, least and most number of buffers.
+    /// Sets the size of a buffer in KiB, and the minimum and maximum number of buffers.
     #[must_use]
     pub const fn buffers(mut self, kib: u32, minimum: u32, maximum: u32) -> Self {
         self.buffer_kib = kib;
@@ -125,7 +126,8 @@ impl Properties {
         self
     }
 
-    /// Flushes this often. Whole seconds where it is so, milliseconds otherwise.
+    /// Sets the time between flushes. It is stored in seconds if it is a whole number of them, otherwise in
+    /// milliseconds.
     #[must_use]
     pub fn flush_every(mut self, time: Duration) -> Self {
         if time.subsec_nanos() == 0 {
@@ -138,14 +140,14 @@ impl Properties {
         }
     }
 
-    /// What time stamps count.
+    /// Sets the clock of the time stamps.
     #[must_use]
     pub const fn clock(mut self, clock: ClockType) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Takes events of the system providers; `flags` are `EVENT_TRACE_FLAG_*`.
+    /// Collects events of the system providers. `flags` are `EVENT_TRACE_FLAG_*`.
     #[must_use]
     pub const fn system_logger(mut self, flags: u32) -> Self {
         self.enable_flags = flags;
@@ -166,44 +168,44 @@ impl Properties {
         self
     }
 
-    /// The session's GUID.
+    /// Sets the session's GUID.
     #[must_use]
     pub const fn guid(mut self, guid: Guid) -> Self {
         self.guid = guid;
         self
     }
 
-    /// Applies every rule, also those about values that a system would move into their limits.
+    /// Checks every rule, including those about values that the system would adjust to their limits.
     ///
     /// # Errors
     ///
-    /// The first rule that does not hold.
+    /// Returns the first rule that is violated.
     pub fn check(&self) -> Result<(), Limit> {
         rules::check(self, |_| true)
     }
 
-    /// Applies the rules that `StartTrace` enforces.
+    /// Checks the rules that `StartTrace` enforces.
     ///
     /// # Errors
     ///
-    /// The first rule that does not hold.
+    /// Returns the first rule that is violated.
     pub fn check_enforced(&self) -> Result<(), Limit> {
         rules::check(self, |rule| rule.is_enforced)
     }
 
-    /// Whether the session is the kernel's own.
+    /// Returns whether this is the session "NT Kernel Logger".
     #[must_use]
     pub fn is_kernel_logger(&self) -> bool {
         self.name.eq_ignore_ascii_case(KERNEL_LOGGER_NAME)
     }
 
-    /// Whether the session takes events of the system providers.
+    /// Returns whether the session collects events of the system providers.
     #[must_use]
     pub fn is_system(&self) -> bool {
         self.is_kernel_logger() || self.mode & mode::SYSTEM_LOGGER != 0
     }
 
-    /// The file's name as it goes into a block.
+    /// Returns the file's name as it is written into a block.
     pub(super) fn file_name(&self) -> Option<String> {
         self.log_file.as_ref().map(|path| path.to_string_lossy().into_owned())
     }

@@ -1,23 +1,24 @@
-//! The rules of `StartTrace` and `EnableTraceEx2`, each with its message and its code.
+//! The rules of `StartTrace` and `EnableTraceEx2`, each with its message and its error code.
 //!
-//! They are those of the pages about these functions, `EVENT_TRACE_PROPERTIES`, logging modes and
-//! `EVENT_FILTER_DESCRIPTOR`. If these name no code, the choice is ours, and marked.
+//! The sources are Microsoft's pages about these functions, `EVENT_TRACE_PROPERTIES`, logging modes and
+//! `EVENT_FILTER_DESCRIPTOR`. Where they name no error code, a comment marks it as our choice.
 
 use super::{Enable, Filter, Properties};
 use crate::Win32Error;
 use crate::session::filter::MAX_FILTERS;
 use crate::session::{BUFFER_KIB, ClockType, Limit, MAX_NAME, SYSTEM_TRACE_CONTROL, enable, mode};
 
-/// A rule about the properties of a session, or about a request to a provider.
+/// A rule about the properties of a session or about the parameters of an enable request.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<T = Properties> {
     /// The rule, as a sentence without a full stop.
     pub message: &'static str,
-    /// What the function returns if it is broken.
+    /// The code that the function returns if the rule is violated.
     pub code: Win32Error,
-    /// Whether the function refuses. Otherwise it moves the values into their limits, or ignores what has no effect.
+    /// Whether the function fails if the rule is violated. Otherwise it adjusts the values to their limits or ignores
+    /// them.
     pub is_enforced: bool,
-    /// Whether it holds.
+    /// Returns whether the rule holds.
     pub holds: fn(&T) -> bool,
 }
 
@@ -25,7 +26,7 @@ const fn rule<T>(message: &'static str, holds: fn(&T) -> bool) -> Rule<T> {
     Rule { message, code: Win32Error::InvalidParameter, is_enforced: true, holds }
 }
 
-/// The rules in the order in which they are applied, behind those about names and about modes that exclude each other.
+/// The rules, in the order in which they are checked. Names and modes that exclude each other are checked before them.
 pub const RULES: &[Rule] = &[
     rule("a session in a process must be a private one", |asked| {
         !has(asked, mode::PRIVATE_IN_PROC) || has(asked, mode::PRIVATE_LOGGER)
@@ -46,11 +47,11 @@ pub const RULES: &[Rule] = &[
             asked.log_file.is_some() || without_file
         })
     },
-    // Our choice of code: the page says only that the name must contain it.
+    // The error code is our choice: the page says only that the name must contain it.
     rule("the name of numbered files needs a %d", |asked| {
         !has(asked, mode::NEWFILE) || asked.file_name().is_some_and(|name| name.contains("%d"))
     }),
-    // Our choice: the page names no code.
+    // The error code is our choice: the page names none.
     rule("a clock is 1 (performance counter), 2 (system time) or 3 (cycles)", |asked| asked.clock <= ClockType::Cycles),
     rule("appending to a file needs the clock of the system's time", |asked| {
         !has(asked, mode::APPEND) || asked.clock == ClockType::SystemTime
@@ -67,7 +68,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// The rules of `EnableTraceEx2`, behind the limits of each filter.
+/// The rules of `EnableTraceEx2`. The limits of each filter are checked before them.
 pub const ENABLE_RULES: &[Rule<Enable>] = &[
     rule("a request has one filter of each kind", |asked| {
         let mut rest = asked.filters.as_slice();
@@ -91,7 +92,7 @@ fn has(asked: &Properties, bits: u32) -> bool {
     asked.mode & bits != 0
 }
 
-/// Applies the rules about names and modes, and those of the table that are asked for.
+/// Checks the rules about names and modes, and those rules of the table for which `applies` returns true.
 pub(super) fn check(asked: &Properties, applies: fn(&Rule) -> bool) -> Result<(), Limit> {
     Limit::rule(!asked.name.is_empty(), "a session needs a name")?;
     Limit::rule(!asked.name.contains('\0'), "a session's name cannot contain NUL")?;
@@ -104,7 +105,7 @@ pub(super) fn check(asked: &Properties, applies: fn(&Rule) -> bool) -> Result<()
     check_table(RULES, asked, applies)
 }
 
-/// Applies the limits of a request and its filters, and those rules of the table that are asked for.
+/// Checks the limits of a request and its filters, and those rules of the table for which `applies` returns true.
 pub(super) fn check_enable(asked: &Enable, applies: fn(&Rule<Enable>) -> bool) -> Result<(), Limit> {
     Limit::at_most("filters of a request", asked.filters.len(), MAX_FILTERS)?;
     asked.filters.iter().try_for_each(|filter| filter.encode().map(drop))?;

@@ -1,27 +1,28 @@
-//! What can be changed while a session runs.
+//! The properties that can be changed while a session runs.
 
 use std::path::PathBuf;
 
 use super::Properties;
 use crate::session::mode;
 
-/// What `ControlTrace` can change. What is `None` stays.
+/// The changes that `ControlTrace` can make. `None` leaves a property unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// Flags of the system providers; 0 disables all of them.
     pub enable_flags: Option<u32>,
-    /// Seconds, or with that mode milliseconds, between two flushes.
+    /// Time between flushes, in seconds, or in milliseconds with `USE_MS_FLUSH_TIMER`.
     pub flush_timer: Option<u32>,
-    /// Another file to go on with.
+    /// The file to which the session switches.
     pub log_file: Option<PathBuf>,
-    /// Whether consumers are served.
+    /// Whether the session delivers to real-time consumers.
     pub real_time: Option<bool>,
-    /// Most buffers. Fewer than there are already make no difference until the session is started again.
+    /// Maximum number of buffers. A number below the current number of buffers has no effect until the session is
+    /// restarted.
     pub maximum_buffers: Option<u32>,
 }
 
 impl Update {
-    /// Makes the changes.
+    /// Applies the changes.
     pub fn apply(&self, properties: &mut Properties) {
         match self.real_time {
             Some(true) => properties.mode |= mode::REAL_TIME,
@@ -36,7 +37,8 @@ impl Update {
         }
     }
 
-    /// What a block of `ControlTrace` asks to change in a session that is as `now` says: everything that it carries.
+    /// Returns the changes that a `ControlTrace` block requests of a session with the properties `now`: everything in
+    /// the block.
     #[must_use]
     pub fn from_block(now: &Properties, asked: Properties) -> Self {
         let is_real_time = asked.mode & mode::REAL_TIME != 0;

@@ -1,4 +1,4 @@
-//! The enable state: a callback changes it while others read.
+//! The enable state: a callback changes it while other threads read it.
 
 use loom::sync::Arc;
 use loom::thread;
@@ -11,7 +11,7 @@ fn disabled() -> Arc<EnableState> {
     Arc::new(EnableState::new())
 }
 
-/// Masks under which an event of keyword 0b110 passes, whichever is in force.
+/// Masks that an event with keyword 0b110 passes, whichever of them applies.
 const SETTINGS: [(u8, u64, u64); 3] = [(5, 0b100, 0b010), (0, 0b010, 0b110), (200, u64::MAX, 0)];
 
 #[test]
@@ -50,7 +50,7 @@ fn a_keyword_of_one_bit_wanted_before_and_after_a_change_is_wanted_throughout() 
     });
 }
 
-/// Level and keyword-free events see only the level: there is no mixture at all.
+/// Events without a keyword depend only on the level, so they never see a mixture of old and new masks.
 #[test]
 fn an_event_without_keyword_follows_the_level_alone() {
     loom::model(|| {

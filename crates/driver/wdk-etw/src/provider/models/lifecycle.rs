@@ -6,7 +6,7 @@ use loom::thread;
 
 use crate::provider::state::{Lifecycle, Refusal};
 
-/// A lifecycle, and the operating system's side of it: how many registrations there are.
+/// A lifecycle, and the operating system's side of it: the number of registrations.
 struct Model {
     lifecycle: Lifecycle,
     alive: Counter,
@@ -17,7 +17,7 @@ impl Model {
         Arc::new(Self { lifecycle: Lifecycle::new(), alive: Counter::new(0) })
     }
 
-    /// What `Provider::register` does, with a system that always succeeds.
+    /// Does the same as `Provider::register`, with a system that always succeeds.
     fn register(&self) -> Result<(), Refusal> {
         self.lifecycle.begin_register()?;
         let alive = self.alive.fetch_add(1, Ordering::SeqCst);
@@ -27,7 +27,7 @@ impl Model {
         Ok(())
     }
 
-    /// What `Provider::unregister` does.
+    /// Does the same as `Provider::unregister`.
     fn unregister(&self) -> Result<(), Refusal> {
         self.lifecycle.begin_unregister()?;
         assert_eq!(self.lifecycle.take_handle(), 7, "the handle of the registration");
@@ -52,7 +52,7 @@ fn two_threads_that_register_and_unregister_leave_nothing() {
         let _ = model.register();
         let _ = model.unregister();
         other.join().unwrap();
-        // Whoever came last may have been refused as busy; one more call ends what is left.
+        // The last call may have failed as busy. One more call ends a registration that is left.
         let left = model.unregister();
         assert_ne!(left, Err(Refusal::Busy));
         assert_eq!(model.alive.load(Ordering::SeqCst), 0);

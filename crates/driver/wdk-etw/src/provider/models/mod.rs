@@ -1,5 +1,5 @@
-//! The shared state under loom's model checker: each model runs under every order in which its threads' operations can be
-//! seen.
+//! Models of the shared state for loom, a model checker. Loom runs each model with every order in which the threads'
+//! operations can become visible.
 //!
 //! `cargo xtask test` runs them, as does
 //! `RUSTFLAGS="--cfg loom" cargo test --target-dir target/loom --lib -p wdk-etw -p etw-engine models`.

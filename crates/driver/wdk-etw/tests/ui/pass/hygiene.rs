@@ -43,5 +43,5 @@ fn main() {
         related_id(&related),
     );
     let _ = wdk_etw::start_activity!(inner::PROVIDER, "Names", u8("A", &scope), u8("B", &provider));
-    let _ = wdk_etw::provider_enabled!(inner::PROVIDER, LEVEL, 1);
+    let _ = wdk_etw::compat::provider_enabled!(inner::PROVIDER, LEVEL, 1);
 }

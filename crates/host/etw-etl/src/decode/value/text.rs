@@ -59,6 +59,10 @@ fn is_printable(character: char) -> bool {
 
 /// Escapes text from a trace or a file for display on a terminal. Control characters, line ends, invisible characters and
 /// characters that change the text direction are shown as escapes such as `\u{202e}`.
+///
+/// ```
+/// assert_eq!(etw_etl::escaped("a\u{1b}[31m"), "a\\u{1b}[31m");
+/// ```
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {

@@ -3,6 +3,7 @@
 mod bugcheck;
 mod callback;
 mod directory;
+pub(crate) mod keys;
 mod notify;
 pub(crate) mod object;
 mod raise;
@@ -10,6 +11,7 @@ mod recorder;
 mod system;
 
 pub(crate) use callback::Callbacks;
+pub use keys::KeyOperation;
 pub(crate) use notify::Notifications;
 pub(crate) use raise::raise;
 pub use raise::{Notification, Told};
@@ -17,10 +19,11 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 7] = [
+pub(super) const ROUTINES: [&[Routine]; 8] = [
     bugcheck::ROUTINES,
     callback::ROUTINES,
     directory::ROUTINES,
+    keys::ROUTINES,
     notify::ROUTINES,
     object::ROUTINES,
     recorder::ROUTINES,

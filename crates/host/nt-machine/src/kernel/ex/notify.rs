@@ -4,6 +4,7 @@
 
 use etw_types::NtStatus;
 
+use super::keys::Keys;
 use super::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
@@ -52,6 +53,7 @@ pub(super) struct Registered {
 pub(crate) struct Notifications {
     registered: Vec<Registered>,
     cookies: u64,
+    pub(super) keys: Keys,
 }
 
 pub(super) const ROUTINES: &[Routine] = &[

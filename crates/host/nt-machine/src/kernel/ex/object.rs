@@ -32,6 +32,10 @@ impl KernelHandle {
         Self(value)
     }
 
+    pub(crate) const fn as_int(self) -> u64 {
+        self.0
+    }
+
     /// Returns the handle that is opened after `count` others.
     const fn after(count: u64) -> Self {
         Self(Self::FIRST + count * 4)

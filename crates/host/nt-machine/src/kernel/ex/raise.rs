@@ -2,11 +2,12 @@
 
 use etw_types::NtStatus;
 
+use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Text, tell};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
-    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, REG_SET_VALUE_KEY_INFORMATION, THREAD,
+    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, THREAD,
 };
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 
@@ -56,6 +57,15 @@ pub enum Notification {
         /// The data of the value.
         data: Vec<u8>,
     },
+    /// Something else is to be done to the registry; a driver may refuse it. Those that did not are told that it was done.
+    Registry {
+        /// What is done.
+        operation: KeyOperation,
+        /// The path of the key, or of the one above it.
+        key: String,
+        /// The name of the key that is created or opened, of the value, or the new name of a key.
+        name: String,
+    },
     /// A handle to a process or a thread is about to be created. A driver may remove access rights.
     HandleCreated {
         /// Whether it is a handle to a thread, not to a process.
@@ -78,20 +88,20 @@ pub struct Told {
     pub access: u32,
 }
 
-/// `RegNtPreSetValueKey`.
-const SET_VALUE: u64 = 1;
+/// The key of a value that a test says nothing else about.
+const SOMEBODYS: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
 
-fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
+pub(super) fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
     let place: GuestPtr<T> = lock(&kernel().pool).new_object();
     place.write(value)?;
     Ok(place)
 }
 
-fn free<T>(place: GuestPtr<T>) {
+pub(super) fn free<T>(place: GuestPtr<T>) {
     lock(&kernel().pool).free_object(place.address());
 }
 
-fn text(text: &str) -> Result<Text, Fault> {
+pub(super) fn text(text: &str) -> Result<Text, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let buffer: GuestPtr<u16> = lock(&kernel().pool).new_objects(units.len() as u64 + 1);
     buffer.write_all(&units)?;
@@ -100,7 +110,7 @@ fn text(text: &str) -> Result<Text, Fault> {
     Ok(string)
 }
 
-fn free_text(string: Text) -> Result<(), Fault> {
+pub(super) fn free_text(string: Text) -> Result<(), Fault> {
     free(string.Buffer().read()?);
     free(string);
     Ok(())
@@ -117,7 +127,10 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
             Ok(each(|about| *about == About::Thread, "thread notification", &[*process, *thread, (*created).into()]))
         }
         Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
-        Notification::RegistrySetValue { value, kind, data } => set_value(value, *kind, data),
+        Notification::RegistrySetValue { value, kind, data } => {
+            keys::raise(SOMEBODYS, Change::SetValue { value, kind: *kind, data })
+        }
+        Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
     }
 }
@@ -186,41 +199,6 @@ fn image_loaded(process: u64, image: &str, size: u64) -> Result<Told, Fault> {
     let arguments = [name.address(), process, info.address()];
     let told = each(|about| *about == About::Image, "image notification", &arguments);
     free(info);
-    free_text(name)?;
-    Ok(told)
-}
-
-/// Calls the routines until one of them refuses.
-fn set_value(value: &str, kind: u32, data: &[u8]) -> Result<Told, Fault> {
-    let name = text(value)?;
-    let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len().max(1) as u64);
-    memory.write_all(data)?;
-    let key: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
-    let mut told = Told::default();
-    for known in lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. })) {
-        let About::Registry { context, .. } = known.about else { continue };
-        let info = new(REG_SET_VALUE_KEY_INFORMATION {
-            Object: key.cast(),
-            ValueName: name,
-            TitleIndex: 0,
-            Type: kind,
-            Data: memory,
-            DataSize: data.len() as u32,
-            Padding: 0,
-            CallContext: 0,
-            ObjectContext: 0,
-            Reserved: 0,
-        })?;
-        let answer = tell("registry callback", known.routine, &[context, SET_VALUE, info.address()]);
-        free(info);
-        told.called += 1;
-        told.status = NtStatus::from_int(answer as u32);
-        if !told.status.is_success() {
-            break;
-        }
-    }
-    free(key);
-    free(memory);
     free_text(name)?;
     Ok(told)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etw_types::NtStatus;
 
-use super::request;
+use super::{device, request};
 use crate::kernel::sync::irql;
 use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::{RequestKind, kernel};
@@ -36,14 +36,15 @@ impl Response {
     }
 }
 
-/// What the device does with a request; `None` if nobody said it.
-pub(crate) fn response(kind: RequestKind, code: u32) -> Option<Response> {
+/// What the device with a name does with a request, or the one below the driver; `None` if nobody said it.
+pub(crate) fn response(device: Option<&str>, kind: RequestKind, code: u32) -> Option<Response> {
     // Plug and play, power, and opening and closing are not scripted by "every kind".
     let any = kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE);
     let fits = |kind_of: Option<RequestKind>, code_of: Option<u32>| {
         kind_of.map_or(any, |known| known == kind) && code_of.is_none_or(|known| known == code)
     };
-    let below = kernel().config.below.iter().find(|below| fits(below.kind, below.code))?;
+    let mut scripts = kernel().config.below.iter();
+    let below = scripts.find(|below| below.device.as_deref() == device && fits(below.kind, below.code))?;
     let delay = u64::try_from(below.delay.as_nanos() / 100).unwrap_or(u64::MAX);
     Some(Response { status: below.status, output: below.output.clone(), delay })
 }
@@ -65,7 +66,8 @@ pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> R
     let kind = RequestKind::from_int(place.MajorFunction().read()?);
     let [length, _, code, _] = place.Parameters().read()?;
     let code = if kind.has_code() { code as u32 } else { 0 };
-    let Some(response) = response(kind, code) else { return Ok(None) };
+    let name = device::name_of_others(place.DeviceObject().read()?).filter(|name| !name.is_empty());
+    let Some(response) = response(name.as_deref(), kind, code) else { return Ok(None) };
     let room = buffer(irp, kind, code)?.map_or(GuestPtr::<u8>::NULL.array(0), |start| start.array(length));
     let information = response.store(kind, room, length)?;
     irp.IoStatus().Status().write(response.status)?;

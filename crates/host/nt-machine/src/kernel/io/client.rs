@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::irp;
 use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
 use crate::cpu::thread;
-use crate::kernel::{kernel, lock};
+use crate::kernel::{IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::verify::{self, At, Rule};
@@ -50,6 +50,17 @@ pub(crate) fn send(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> 
 
 /// Sends a request to a device.
 pub(crate) fn begin(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> Result<Packet, Fault> {
+    let routine = dispatch_routine(device, submission.major)?;
+    begin_with(device, submission, routine, |request| call_driver(device, request))
+}
+
+/// Makes a request for a device and has `deliver` give it to `routine`.
+pub(crate) fn begin_with(
+    device: GuestPtr<DEVICE_OBJECT>,
+    submission: &Submission,
+    routine: GuestPtr<Code>,
+    deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
+) -> Result<Packet, Fault> {
     let stack = device.StackSize().read()?;
     let request = irp::new(stack.max(1), 0)?.unwrap_or_default();
     let is_power = matches!(submission.major, PNP | POWER);
@@ -66,9 +77,27 @@ pub(crate) fn begin(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) ->
     request.OriginalFileObject().write(submission.file)?;
     request.Thread().write(thread::object())?;
     lock(&kernel().io).requests.insert(request, Request::default());
-    let routine = dispatch_routine(device, submission.major)?;
-    let answer = call_driver(device, request)?;
+    let answer = deliver(request)?;
     Ok(Packet { request, first, routine, answer })
+}
+
+/// A packet that shows a request that is none: it is at its only location, and nobody can send or end it.
+pub(crate) fn describe(asked: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) -> Result<GuestPtr<IRP>, Fault> {
+    let irp = irp::new(1, 0)?.unwrap_or_default();
+    let place = irp.next_location()?;
+    irp.CurrentLocation().write(1)?;
+    irp.CurrentStackLocation().write(place)?;
+    // The client is a program.
+    irp.RequestorMode().write(1)?;
+    irp.Thread().write(thread::object())?;
+    let [input, output] = buffers;
+    let [in_length, out_length] = lengths;
+    irp.SystemBuffer().write(GuestPtr::new(if input == 0 { output } else { input }))?;
+    irp.UserBuffer().write(GuestPtr::new(output))?;
+    place.MajorFunction().write(asked.kind.as_int())?;
+    let control = [out_length, in_length, asked.code.into(), input];
+    place.Parameters().write(if asked.kind.has_code() { control } else { [in_length.max(out_length), 0, 0, 0] })?;
+    Ok(irp)
 }
 
 fn is_done(request: GuestPtr<IRP>) -> bool {
@@ -76,6 +105,10 @@ fn is_done(request: GuestPtr<IRP>) -> bool {
 }
 
 impl Packet {
+    pub(crate) const fn request(self) -> GuestPtr<IRP> {
+        self.request
+    }
+
     /// The client does not want the result any more.
     pub(crate) fn cancel(self) -> Result<(), Fault> {
         if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }

@@ -211,8 +211,14 @@ fn link(call: &Call) -> Outcome {
     Ok(())
 }
 
+/// The name of a device of another driver; `None` for one of the driver's own.
+pub(crate) fn name_of_others(device: GuestPtr<DEVICE_OBJECT>) -> Option<String> {
+    let io = lock(&kernel().io);
+    io.devices.iter().find(|known| known.object == device && known.of_host).map(|known| known.name.clone())
+}
+
 /// Whether a device is there.
-pub(super) fn exists(device: GuestPtr<DEVICE_OBJECT>) -> bool {
+pub(crate) fn exists(device: GuestPtr<DEVICE_OBJECT>) -> bool {
     lock(&kernel().io).devices.iter().any(|known| known.object == device)
 }
 

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::client::{Completion, Submission, send};
 use super::{names, open, pnp, stack};
-use crate::kernel::ex::object::{self, Lifetime};
+use crate::kernel::ex::object::{self, KernelHandle, Lifetime};
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
@@ -97,7 +97,9 @@ pub(super) const ROUTINES: &[Routine] = &[
 /// What becomes of a file that nobody has open, and that nobody refers to.
 const FILE: Lifetime = Lifetime { last_handle: cleanup, last_reference: close };
 
-fn device_of(file: u64) -> (GuestPtr<crate::layout::DEVICE_OBJECT>, GuestPtr<FILE_OBJECT>) {
+type Device = GuestPtr<crate::layout::DEVICE_OBJECT>;
+
+fn device_of(file: u64) -> (Device, GuestPtr<FILE_OBJECT>) {
     let file = GuestPtr::<FILE_OBJECT>::new(file);
     (file.DeviceObject().read().or_stop(), file)
 }
@@ -112,12 +114,18 @@ fn close(file: u64) {
     open::end(device, file).or_stop();
 }
 
+/// Opens a device: its file, and a handle to that.
+pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<FILE_OBJECT>, KernelHandle)> {
+    let file = open::open(device, rest)?;
+    object::manage(file.address(), FILE);
+    Ok((file, object::open("file", file.address(), from)))
+}
+
 fn create(call: &Call) -> Outcome {
     let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
     let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
-    let file = open::open(device, &rest)?;
-    object::manage(file.address(), FILE);
-    call.ptr(0).write(object::open("file", file.address(), call.from))?;
+    let (_, handle) = open(device, &rest, call.from)?;
+    call.ptr(0).write(handle)?;
     call.ptr(3).write_if(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: OPENED })?;
     Ok(())
 }

@@ -5,10 +5,11 @@ pub(crate) mod build;
 pub(crate) mod client;
 mod csq;
 pub(crate) mod device;
-mod file;
+pub(crate) mod file;
 mod hardware;
 mod information;
 pub(crate) mod interface;
+pub(crate) mod interrupt;
 mod irp;
 pub(crate) mod mdl;
 pub(crate) mod names;
@@ -16,15 +17,17 @@ pub(crate) mod open;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 pub(crate) mod request;
+pub(crate) mod resources;
 mod security;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
+pub(crate) mod wmi;
 pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 14] = [
+pub(super) const ROUTINES: [&[Routine]; 16] = [
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
@@ -32,11 +35,13 @@ pub(super) const ROUTINES: [&[Routine]; 14] = [
     hardware::ROUTINES,
     information::ROUTINES,
     interface::ROUTINES,
+    interrupt::ROUTINES,
     mdl::ROUTINES,
     registration::ROUTINES,
     request::ROUTINES,
     security::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
+    wmi::ROUTINES,
     work::ROUTINES,
 ];

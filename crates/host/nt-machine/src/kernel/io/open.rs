@@ -19,7 +19,7 @@ const SYNCHRONOUS: u32 = 2;
 type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// A file object of a device, which nobody has told its driver about. `name` is what follows the device's own.
-pub(super) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
+pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
     let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
     file.Type().write(TYPE)?;
     file.Size().write(size_of::<FILE_OBJECT>() as u16)?;

@@ -4,11 +4,12 @@ use etw_types::NtStatus;
 
 use super::build::{BUFFERED_IO, DIRECT_IO};
 use super::client::{self, Completion, Packet, Submission, send};
-use super::request::{PNP, POWER};
-use super::{device, mdl, stack};
+use super::request::call_driver;
+use super::request::{PNP, POWER, dispatch_routine};
+use super::{device, mdl, resources, stack};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, MDL};
-use crate::memory::{Fault, GuestPtr};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
+use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Outcome, PASSIVE, fail};
 
 /// Minor functions of plug and play.
@@ -52,7 +53,10 @@ pub(crate) fn add_device() -> Outcome<Object> {
             return fail(status);
         }
     };
-    let started = tell(device, PNP, START_DEVICE, [0; 4]);
+    let lists = resources::lists()?;
+    let [raw, translated] = lists.map(GuestPtr::address);
+    let started = tell(device, PNP, START_DEVICE, [raw, translated, 0, 0]);
+    resources::free(lists);
     if started.is_err() {
         // A device that does not start is taken away again.
         announce(device, REMOVE_DEVICE)?;
@@ -108,6 +112,10 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    pub(crate) const fn packet(&self) -> Packet {
+        self.packet
+    }
+
     pub(crate) fn cancel(&self) -> Result<(), Fault> {
         self.packet.cancel()
     }
@@ -118,6 +126,19 @@ pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoReque
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
+    let top = stack::top(device)?;
+    let routine = dispatch_routine(top, asked.kind.as_int())?;
+    begin_with(top, file, asked, routine, |irp| call_driver(top, irp))
+}
+
+/// Makes a request for a device and has `deliver` give it to `routine`.
+pub(crate) fn begin_with(
+    device: Object,
+    file: GuestPtr<FILE_OBJECT>,
+    asked: &IoRequest,
+    routine: GuestPtr<Code>,
+    deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
+) -> Outcome<Sent> {
     let control = asked.kind.has_code();
     let method = if control { asked.code & 3 } else { transfer_method(device)? };
     let room = if control { asked.output } else { asked.output.max(asked.input.len() as u32) };
@@ -142,7 +163,7 @@ pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoReque
         mdl: buffers.mdl,
         file,
     };
-    let packet = client::begin(stack::top(device)?, &submission)?;
+    let packet = client::begin_with(device, &submission, routine, deliver)?;
     let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
     Ok(Sent { packet, buffers, room })
 }

@@ -1,11 +1,10 @@
 //! What a driver registers with the system beside its devices: extensions, second initialisations, shut-down
-//! notifications, WMI, entries of the error log.
+//! notifications, entries of the error log.
 
 use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use crate::kernel::pool;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
 use crate::memory::{Code, GuestPtr};
@@ -48,8 +47,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoRegisterBootDriverReinitialization", PASSIVE, |call| {
         lock(&kernel().registrations).again.push((call.ptr(1), call.arg(2)));
     }),
-    // Nobody listens to events of WMI: the kernel frees what it takes.
-    routine!("IoWMIWriteEvent", DISPATCH, |call| pool::free(call.arg(0), None)).fails(NO_RESOURCES),
     routine!("IoRegisterShutdownNotification", PASSIVE, |call| {
         lock(&kernel().io).register("shutdown notification", call.arg(0), call.from);
     })
@@ -61,17 +58,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoUnregisterShutdownNotification", PASSIVE, |call| {
         lock(&kernel().io).forget("shutdown notification", call.arg(0));
     }),
-    // Arguments: device or callback, action: 1 registers, 2 takes back.
-    routine!("IoWMIRegistrationControl", PASSIVE, |call| {
-        let mut io = lock(&kernel().io);
-        match call.u32(1) {
-            1 => io.register("WMI registration", call.arg(0), call.from),
-            2 if !io.forget("WMI registration", call.arg(0)) => return NtStatus::InvalidParameter,
-            _ => {}
-        }
-        NtStatus::Success
-    })
-    .fails(NO_RESOURCES),
     // Arguments: device or driver, size.
     routine!("IoAllocateErrorLogEntry", DISPATCH, |call| {
         let size = u64::from(call.u8(1));

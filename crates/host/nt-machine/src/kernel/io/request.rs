@@ -10,7 +10,7 @@ use super::device::{Device, Link};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IRP};
+use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -23,7 +23,7 @@ pub(super) const POWER: u8 = 0x16;
 pub(super) const PNP: u8 = 0x1B;
 
 /// Bits of `IO_STACK_LOCATION.Control`: `SL_PENDING_RETURNED` and `SL_INVOKE_ON_…`.
-pub(super) const PENDING_RETURNED: u8 = 0x01;
+pub(crate) const PENDING_RETURNED: u8 = 0x01;
 pub(super) const ON_CANCEL: u8 = 0x20;
 pub(super) const ON_SUCCESS: u8 = 0x40;
 pub(super) const ON_ERROR: u8 = 0x80;
@@ -70,12 +70,21 @@ pub(crate) struct Io {
     /// Packets that wait for `StartIo`, by device; a device without a packet is busy with one.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
     registrations: Vec<Registration>,
+    /// What runs when a packet ends.
+    ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
+    /// Who is told of the cancellation of a packet that the framework has.
+    cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
 impl Io {
     /// Remembers what a driver must take back before it goes.
     pub(crate) fn register(&mut self, what: &'static str, target: u64, from: u64) {
         self.registrations.push(Registration { what, target, from });
+    }
+
+    /// Whether something is registered.
+    pub(super) fn is_registered(&self, what: &str, target: u64) -> bool {
+        self.registrations.iter().any(|known| known.what == what && known.target == target)
     }
 
     /// The driver took something back; whether it was there.
@@ -99,12 +108,14 @@ impl Io {
             verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} is left"));
         }
         self.started.clear();
+        self.ends.clear();
+        self.cancels.clear();
         self.requests.clear();
     }
 }
 
 /// The driver's routine for a major function.
-pub(super) fn dispatch_routine(device: GuestPtr<DEVICE_OBJECT>, major: u8) -> Result<GuestPtr<Code>, Fault> {
+pub(crate) fn dispatch_routine(device: GuestPtr<DEVICE_OBJECT>, major: u8) -> Result<GuestPtr<Code>, Fault> {
     let routines = device.DriverObject().read()?.MajorFunction();
     routines.element(major.into()).map_or(Ok(GuestPtr::NULL), GuestPtr::read)
 }
@@ -118,6 +129,15 @@ fn refuse(request: GuestPtr<IRP>, status: NtStatus) -> Result<NtStatus, Fault> {
 
 /// `IoCallDriver`: goes to the next stack location and calls the device's driver.
 pub(crate) fn call_driver(device: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+    let place = descend(device, request)?;
+    dispatch(device, request, place)
+}
+
+/// The next stack location becomes that of a device.
+pub(crate) fn descend(
+    device: GuestPtr<DEVICE_OBJECT>,
+    request: GuestPtr<IRP>,
+) -> Result<GuestPtr<IO_STACK_LOCATION>, Fault> {
     let current = request.CurrentLocation().read()?;
     if current <= 1 {
         verify::stop(Rule::BugCheck, Some("IofCallDriver"), 0, format_args!("no more IRP stack locations"));
@@ -126,6 +146,14 @@ pub(crate) fn call_driver(device: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP
     request.CurrentLocation().write(current - 1)?;
     request.CurrentStackLocation().write(place)?;
     place.DeviceObject().write(device)?;
+    Ok(place)
+}
+
+fn dispatch(
+    device: GuestPtr<DEVICE_OBJECT>,
+    request: GuestPtr<IRP>,
+    place: GuestPtr<IO_STACK_LOCATION>,
+) -> Result<NtStatus, Fault> {
     let major = place.MajorFunction().read()?.min(PNP);
     if device.DriverObject().read()? != lock(&kernel().io).driver {
         if let Some(status) = below::serve(request, place)? {
@@ -172,8 +200,31 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     } else if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
         known.completed = true;
     }
+    let then = {
+        let mut io = lock(&kernel().io);
+        io.cancels.remove(&request);
+        io.ends.remove(&request)
+    };
+    if let Some(then) = then {
+        then();
+    }
     kernel().scheduler.change(|_| ());
     Ok(())
+}
+
+/// Runs something when a packet is canceled.
+pub(crate) fn when_canceled(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
+    lock(&kernel().io).cancels.insert(request, Box::new(run));
+}
+
+/// Runs something when a packet has ended, maybe at once.
+pub(crate) fn then(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
+    let mut io = lock(&kernel().io);
+    if io.requests.get(&request).is_none_or(|request| request.completed) {
+        drop(io);
+        return run();
+    }
+    io.ends.insert(request, Box::new(run));
 }
 
 /// Runs the completion routines of the locations up to the top; whether no routine took the request back.
@@ -208,7 +259,8 @@ pub(crate) fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     request.Cancel().write(1)?;
     let routine = request.CancelRoutine().cast::<u64>().swap(0)?;
     if routine == 0 {
-        return Ok(false);
+        let run = lock(&kernel().io).cancels.remove(&request);
+        return Ok(run.map(|run| run()).is_some());
     }
     let old = irql::raise(DISPATCH);
     request.CancelIrql().write(old)?;

@@ -10,9 +10,23 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// A device of the bus, for the driver to attach to.
 pub(crate) fn new_physical_device() -> Result<Object, Fault> {
+    new_device_of_others("")
+}
+
+/// Devices of other drivers that scripts speak for.
+pub(crate) fn add_scripted_devices() -> Result<(), Fault> {
+    for name in kernel().config.below.iter().filter_map(|below| below.device.as_deref()) {
+        if super::names::resolve(name).is_none() {
+            new_device_of_others(name)?;
+        }
+    }
+    Ok(())
+}
+
+fn new_device_of_others(name: &str) -> Result<Object, Fault> {
     let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
     let device = device::new_device(driver, 0)?;
-    let entry = Device { object: device, name: String::new(), from: 0, of_host: true };
+    let entry = Device { object: device, name: name.to_owned(), from: 0, of_host: true };
     lock(&kernel().io).devices.push(entry);
     Ok(device)
 }
@@ -23,7 +37,7 @@ pub(super) fn above(physical: Object) -> Result<Option<Object>, Fault> {
 }
 
 /// The device of the bus below a device of the driver.
-pub(super) fn below(device: Object) -> Result<Option<Object>, Fault> {
+pub(crate) fn below(device: Object) -> Result<Option<Object>, Fault> {
     for physical in physical() {
         if top(physical)? == device {
             return Ok(Some(physical));
@@ -35,7 +49,7 @@ pub(super) fn below(device: Object) -> Result<Option<Object>, Fault> {
 /// The devices of the bus.
 pub(super) fn physical() -> Vec<Object> {
     let io = lock(&kernel().io);
-    io.devices.iter().filter(|device| device.of_host).map(|device| device.object).collect()
+    io.devices.iter().filter(|device| device.of_host && device.name.is_empty()).map(|device| device.object).collect()
 }
 
 /// The device right below another.

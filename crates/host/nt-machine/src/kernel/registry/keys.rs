@@ -132,6 +132,24 @@ impl Registry {
             .collect()
     }
 
+    /// Gives a key another name, and with it the paths of those below it; not if there is one with this name.
+    pub(super) fn rename(&mut self, key: u64, name: &str) -> bool {
+        let Some(old) = self.get(key).map(|key| key.path.clone()) else { return false };
+        let parent = old.rsplit_once('\\').map_or("", |(parent, _)| parent);
+        let new = format!("{parent}\\{name}");
+        if self.key(&new, false).is_some() {
+            return false;
+        }
+        for key in &mut self.keys {
+            let below = key.path.get(..old.len()).filter(|start| start.eq_ignore_ascii_case(&old));
+            let rest = below.and(key.path.get(old.len()..)).filter(|rest| rest.is_empty() || rest.starts_with('\\'));
+            if let Some(rest) = rest {
+                key.path = format!("{new}{rest}");
+            }
+        }
+        true
+    }
+
     /// Removes a key that has none below it.
     pub(crate) fn delete(&mut self, key: u64) -> bool {
         let empty = self.below(key).is_empty();

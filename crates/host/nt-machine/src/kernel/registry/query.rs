@@ -3,6 +3,8 @@
 use etw_types::NtStatus;
 
 use super::keys::{SERVICES, TEXT, TEXTS, Value};
+use crate::kernel::ex::KeyOperation;
+use crate::kernel::ex::keys::{Change, around};
 use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
@@ -65,14 +67,19 @@ fn create(call: &Call) -> Outcome {
 fn write(call: &Call) -> Outcome {
     let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
     let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
-    lock(&kernel().registry).set(key, &name, (call.u32(3), data));
-    Ok(())
+    let change = Change::SetValue { value: &name, kind: call.u32(3), data: &data.clone() };
+    around(&super::routines::path(key), change, || {
+        lock(&kernel().registry).set(key, &name, (call.u32(3), data));
+        Ok(())
+    })
 }
 
 /// Arguments: place, path, name.
 fn delete(call: &Call) -> Outcome {
     let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
-    if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
+    around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
+        if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
+    })
 }
 
 /// Arguments: place, path, table, context.

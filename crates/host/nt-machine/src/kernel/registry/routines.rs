@@ -3,29 +3,35 @@
 use etw_types::NtStatus;
 
 use super::keys::{self, open_device, open_key, open_parameters};
+use crate::kernel::ex::KeyOperation;
+use crate::kernel::ex::keys::{Change, around};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
-use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
+use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwOpenKey", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
     routine!("ZwOpenKeyEx", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
-    routine!("ZwCreateKey", PASSIVE, create).fails(NO_RESOURCES),
+    routine!("ZwCreateKey", PASSIVE, |call| open(call, true)).fails(NO_RESOURCES),
     routine!("ZwQueryValueKey", PASSIVE, query_value).fails(NOT_FOUND),
     // Arguments: key, name, index of the title, type, data, length.
     routine!("ZwSetValueKey", PASSIVE, |call| {
         let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
-        let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
-        let set = lock(&kernel().registry).set(key, &name, (call.u32(3), data));
-        if set { done(()) } else { fail(NtStatus::InvalidHandle) }
+        let (key, name, kind) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?, call.u32(3));
+        around(&path(key), Change::SetValue { value: &name, kind, data: &data.clone() }, || {
+            let set = lock(&kernel().registry).set(key, &name, (kind, data));
+            if set { done(()) } else { fail(NtStatus::InvalidHandle) }
+        })
     })
     .fails(NO_RESOURCES),
     routine!("ZwDeleteValueKey", PASSIVE, |call| {
         let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
-        if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
+        around(&path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
+            if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
+        })
     })
     .fails(NOT_FOUND),
     routine!("ZwEnumerateKey", PASSIVE, enumerate_keys).fails(NO_RESOURCES),
@@ -34,20 +40,35 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwFlushKey", PASSIVE, |_| NtStatus::Success),
     routine!("ZwDeleteKey", PASSIVE, |call| {
         let key = key(call)?;
-        if lock(&kernel().registry).delete(key) { done(()) } else { fail(NtStatus::CannotDelete) }
+        around(&path(key), Change::Named(KeyOperation::DeleteKey, ""), || {
+            if lock(&kernel().registry).delete(key) { done(()) } else { fail(NtStatus::CannotDelete) }
+        })
     }),
+    // Arguments: key, new name.
+    routine!("ZwRenameKey", PASSIVE, |call| {
+        let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
+        around(&path(key), Change::Named(KeyOperation::RenameKey, &name), || {
+            if lock(&kernel().registry).rename(key, &name) { done(()) } else { fail(NtStatus::ObjectNameCollision) }
+        })
+    })
+    .fails(NO_RESOURCES),
     // Arguments: device, kind of key, access, place for the handle.
     routine!("IoOpenDeviceRegistryKey", PASSIVE, |call| call.ptr(3).write(open_device(call.u32(1), call.from)))
         .fails(NOT_FOUND),
     routine!("IoOpenDriverRegistryKey", PASSIVE, |call| call.ptr(4).write(open_parameters(call.from))).fails(NOT_FOUND),
 ];
 
+/// The path of a key.
+pub(super) fn path(key: u64) -> String {
+    lock(&kernel().registry).get(key).map(|key| key.path.clone()).unwrap_or_default()
+}
+
 /// The key whose handle is the first argument.
 fn key(call: &Call) -> Outcome<u64> {
     object::by_handle(call.kernel_handle(0)).ok_or(NtStatus::InvalidHandle.into())
 }
 
-/// Arguments: place for the handle, access, attributes.
+/// Arguments: place for the handle, access, attributes; for a new key also index of the title, class, options, place for what it was.
 fn open(call: &Call, create: bool) -> Outcome {
     let attributes = call.ptr::<OBJECT_ATTRIBUTES>(2);
     let (root, name) = (attributes.RootDirectory().read()?, attributes.ObjectName().read()?);
@@ -55,24 +76,31 @@ fn open(call: &Call, create: bool) -> Outcome {
     if root != 0 && parent.is_none() {
         return fail(NtStatus::InvalidHandle);
     }
-    match open_key(parent, &name.text()?, create, call.from) {
-        Some(handle) => Ok(call.ptr(0).write(handle)?),
-        None => fail(NOT_FOUND),
-    }
-}
-
-/// Says at argument 6 whether the key is new (1) or was there (2).
-fn create(call: &Call) -> Outcome {
-    let existed = status_of(open(call, false))?.is_success();
-    call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
-    if existed { Ok(()) } else { open(call, true) }
+    let name = name.text()?;
+    let operation = if create { KeyOperation::CreateKey } else { KeyOperation::OpenKey };
+    around(&parent.map(path).unwrap_or_default(), Change::Named(operation, &name), || {
+        let existed = create && open_key(parent, &name, false, call.from).map(object::close).is_some();
+        match open_key(parent, &name, create, call.from) {
+            Some(handle) => {
+                call.ptr(0).write(handle)?;
+                if create {
+                    // REG_OPENED_EXISTING_KEY, REG_CREATED_NEW_KEY.
+                    call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
+                }
+                done(())
+            }
+            None => fail(NOT_FOUND),
+        }
+    })
 }
 
 /// Arguments: key, name, class, buffer, length, place for the length.
 fn query_value(call: &Call) -> Outcome {
     let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
-    let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
-    answer_value(call, &name, value)
+    around(&path(key), Change::Named(KeyOperation::QueryValue, &name), || {
+        let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
+        answer_value(call, &name, value)
+    })
 }
 
 /// Arguments: key, index, class, buffer, length, place for the length.

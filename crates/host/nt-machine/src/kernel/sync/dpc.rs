@@ -59,6 +59,9 @@ pub(crate) fn serve(number: u32) {
     let scheduler = &kernel().scheduler;
     loop {
         let (key, job) = scheduler.serve(|state| {
+            if state.interrupted != 0 {
+                return None;
+            }
             let job = state.deferred.pop_front()?;
             state.begin_job(job.0);
             state.in_dpc = true;

@@ -55,6 +55,8 @@ pub(crate) struct State {
     pub(crate) timers: Vec<Timer>,
     pub(crate) deferred: VecDeque<(u64, Job)>,
     pub(crate) work: VecDeque<(u64, Job)>,
+    /// Service routines that run: what they defer waits for them, as on the processor that they interrupt.
+    pub(crate) interrupted: usize,
     /// The keys of the jobs that are running: DPCs and work items.
     pub(crate) active: Vec<u64>,
     /// Whether a DPC is running. One thread runs them all.

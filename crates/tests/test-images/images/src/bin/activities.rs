@@ -1,4 +1,4 @@
-//! Activities that end in every way: with fields, with a result, by being dropped.
+//! Activities that end in different ways: with fields, with a result, and by being dropped.
 
 #![no_std]
 #![no_main]

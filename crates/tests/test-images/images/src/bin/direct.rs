@@ -1,4 +1,4 @@
-//! A provider that imports `EtwSetInformation`, for drivers that need a Windows which has it.
+//! A provider that imports `EtwSetInformation`, for drivers that need a Windows that has it.
 
 #![no_std]
 #![no_main]

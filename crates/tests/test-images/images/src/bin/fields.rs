@@ -4,7 +4,7 @@
 #![no_main]
 
 use images::kernel::Input;
-use wdk_etw::{AnsiString, Guid, Level, NtStatus, define_provider, provider_enabled, write_event};
+use wdk_etw::{AnsiString, Guid, Level, NtStatus, define_provider, write_event};
 
 images::driver!(load, unload);
 
@@ -19,7 +19,7 @@ define_provider!(
 fn load(input: Input<'_>) -> u32 {
     // SAFETY: `unload` unregisters before the image goes away.
     let status = unsafe { PROVIDER.register() };
-    if provider_enabled!(PROVIDER, Level::Informational, 0x10) {
+    if PROVIDER.enabled(Level::Informational, 0x10) {
         write_scalars(input, status);
     }
     write_strings(input);
@@ -85,7 +85,8 @@ fn write_counted_strings(input: Input<'_>) {
         return;
     };
     let ansi = AnsiString { length, maximum_length: length, buffer: input.bytes.as_ptr() };
-    // SAFETY: the path is the kernel's and the other string is made of a slice: both have the bytes they count.
+    // SAFETY: the path comes from the kernel, and the other string from a slice. Both have as many bytes as their
+    // length says.
     unsafe {
         write_event!(PROVIDER, "Counted", unicode_string("path", input.path), ansi_string("ansi", &ansi));
     }

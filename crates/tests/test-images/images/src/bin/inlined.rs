@@ -1,4 +1,5 @@
-//! Calls that the compiler inlines: `core` into `get`, `get` into `sum`, that into `load`. Marks name the lines in a test.
+//! Calls that the compiler inlines: `core` into `get`, `get` into `sum`, and `sum` into `load`. The marks identify
+//! lines for a test.
 
 #![no_std]
 #![no_main]
@@ -7,7 +8,7 @@ use images::kernel::Input;
 
 images::driver!(load, unload);
 
-/// Something with a method, whose name in the symbols is that of its type and its own.
+/// A type with a method. The symbols name the method with its type.
 struct Cell<'a> {
     value: &'a usize,
 }
@@ -16,7 +17,7 @@ impl Cell<'_> {
     #[inline(always)]
     fn get(&self) -> usize {
         let address = core::ptr::from_ref(self.value);
-        // SAFETY: the address is that of a reference.
+        // SAFETY: the address comes from a reference.
         unsafe { address.read_volatile() } // MARK: inner
     }
 }
@@ -24,7 +25,7 @@ impl Cell<'_> {
 #[inline(always)]
 fn sum(cell: &Cell<'_>) -> usize {
     let value = cell.get(); // MARK: middle
-    // Two uses, so that the read stays an instruction of its own.
+    // Two uses, so that the read stays a separate instruction.
     value ^ value.rotate_left(9)
 }
 

@@ -1,4 +1,4 @@
-//! A callback of the driver's own that reads its filter, and registrations that end by themselves.
+//! An enable callback that reads its filter, and registrations that end automatically.
 
 #![no_std]
 #![no_main]
@@ -20,7 +20,7 @@ fn load(input: Input<'_>) -> u32 {
     PROVIDER.track_binary();
     PROVIDER.use_descriptor_type(input.seed == 3);
     PROVIDER.set_traits(input.bytes);
-    // SAFETY: the registration is dropped at the end of this function, and nobody else uses the provider.
+    // SAFETY: the registration is dropped at the end of this function, and no other code uses the provider.
     if let Ok(registration) = unsafe { SCOPED.register_scoped() } {
         let traits = registration.provider().traits_status().unwrap_or(status);
         write_event!(SCOPED, "Scoped", ntstatus("traits", &traits));

@@ -1,4 +1,4 @@
-//! The default: a provider that looks `EtwSetInformation` up when it runs.
+//! The default: a provider that looks `EtwSetInformation` up at run time.
 
 #![no_std]
 #![no_main]

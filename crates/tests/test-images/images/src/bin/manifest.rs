@@ -1,4 +1,4 @@
-//! Events by descriptor, events assembled at run time, and activities.
+//! Events by descriptor, events that are built at run time, and activities.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! A driver that can panic: the tests must find that out.
+//! A driver that can panic. The tests must detect that.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ images::driver!(load, unload);
 #[expect(clippy::indexing_slicing, reason = "the panic that the tests look for")]
 fn load(input: Input<'_>) -> u32 {
     let table = [1, 2, 3];
-    // The compiler can prove neither that the index is in bounds nor that it is not.
+    // The compiler cannot prove whether the index is in bounds.
     table[input.seed]
 }
 

@@ -14,7 +14,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     images::user::raise(info)
 }
 
-/// Where the process begins; its number is the exit code.
+/// The entry point of the process. The result is the exit code.
 #[unsafe(no_mangle)]
 pub extern "system" fn start(environment: *const u8) -> u32 {
     // SAFETY: `unregister` is called below, before the program ends.

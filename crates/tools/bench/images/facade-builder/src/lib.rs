@@ -1,4 +1,5 @@
-//! The events of the facades, made by `tracelogging_dynamic`: the part of `tracing-etw` that can be built for a driver.
+//! The events of the facades, written with `tracelogging_dynamic`: the part of `tracing-etw` that can be built for a
+//! driver.
 
 #![no_std]
 
@@ -11,16 +12,16 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use support as _;
 use tracelogging_dynamic::{EventBuilder, Level, Opcode, OutType, Provider};
 
-/// Memory for the provider and the builder, which keep what they have: an event allocates nothing.
+/// Memory for the provider and the builder. They keep what they allocate, so an event allocates nothing.
 struct Allocator {
     memory: UnsafeCell<[u64; 1024]>,
     used: AtomicUsize,
 }
 
-// SAFETY: each allocation is a part of its own.
+// SAFETY: each allocation is a separate part of the memory.
 unsafe impl Sync for Allocator {}
 
-// SAFETY: the parts do not overlap, are aligned to 16 bytes relative to the start, and are never given back.
+// SAFETY: the parts do not overlap, start at multiples of 16 bytes, and are never freed.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let size = layout.size().next_multiple_of(16);
@@ -37,7 +38,7 @@ unsafe impl GlobalAlloc for Allocator {
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator { memory: UnsafeCell::new([0; 1024]), used: AtomicUsize::new(0) };
 
-/// What is made when the image starts. One thread calls this image.
+/// The values that are created when the image starts. Only one thread calls this image.
 struct State(UnsafeCell<Option<(Provider, EventBuilder)>>);
 
 // SAFETY: as above.
@@ -45,23 +46,23 @@ unsafe impl Sync for State {}
 
 static STATE: State = State(UnsafeCell::new(None));
 
-/// Registers the provider; the callback of the registration is what enables it.
+/// Registers the provider. The callback of the registration enables it.
 ///
 /// # Safety
 ///
-/// None: the image is never unloaded.
+/// No requirements: the image is never unloaded.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn start() {
     // SAFETY: nothing else runs.
     let state = unsafe { &mut *STATE.0.get() };
     let (provider, _) = state.insert((Provider::new("WdkEtw.Bench", &Provider::options()), EventBuilder::new()));
-    // SAFETY: the provider is in a static, which is not changed again.
+    // SAFETY: the provider is in a static that is not changed again.
     let provider = unsafe { Pin::new_unchecked(&*provider) };
     // SAFETY: the image is never unloaded.
     let _ = unsafe { provider.register() };
 }
 
-/// The event that `tracing-etw` makes: the time is its first field.
+/// Writes an event like those of `tracing-etw`: the time is its first field.
 fn write(name: &str, fields: impl FnOnce(&mut EventBuilder)) {
     // SAFETY: nothing else runs.
     let state = unsafe { &mut *STATE.0.get() };
@@ -75,7 +76,7 @@ fn write(name: &str, fields: impl FnOnce(&mut EventBuilder)) {
     }
 }
 
-/// A message.
+/// Writes a message.
 #[unsafe(no_mangle)]
 pub extern "system" fn message() {
     write("Log", |builder| {
@@ -83,14 +84,14 @@ pub extern "system" fn message() {
     });
 }
 
-/// A number and text of 16 letters.
+/// Writes a number and text of 16 letters.
 ///
 /// # Safety
 ///
-/// `text` has `length` bytes of UTF-8.
+/// `text` must have `length` bytes of UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn values(id: u32, text: *const u8, length: usize) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { core::slice::from_raw_parts(text, length) };
     write("Read", |builder| {
         builder.add_u32("id", id, OutType::Default, 0);
@@ -100,7 +101,7 @@ pub unsafe extern "system" fn values(id: u32, text: *const u8, length: usize) {
 
 /// # Safety
 ///
-/// For the kernel only.
+/// Only the kernel may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
     0

@@ -9,40 +9,40 @@ use wdk_etw_log::EtwLogger;
 define_provider!(PROVIDER, "WdkEtw.Bench");
 static LOGGER: EtwLogger = EtwLogger::new(&PROVIDER);
 
-/// Registers the provider; the callback of the registration is what enables it.
+/// Registers the provider. The callback of the registration enables it.
 ///
 /// # Safety
 ///
-/// None: the image is never unloaded.
+/// No requirements: the image is never unloaded.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn start() {
     // SAFETY: the image is never unloaded.
     let _ = unsafe { LOGGER.register() };
 }
 
-/// A message.
+/// Writes a message.
 #[unsafe(no_mangle)]
 pub extern "system" fn message() {
     log::info!("a message");
 }
 
-/// A number and text of 16 letters.
+/// Writes a number and text of 16 letters.
 ///
 /// # Safety
 ///
-/// `text` has `length` bytes of UTF-8.
+/// `text` must have `length` bytes of UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn values(id: u32, text: *const u8, length: usize) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { core::slice::from_raw_parts(text, length) };
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { core::str::from_utf8_unchecked(text) };
     log::info!("read {id} {text}");
 }
 
 /// # Safety
 ///
-/// For the kernel only.
+/// Only the kernel may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
     0

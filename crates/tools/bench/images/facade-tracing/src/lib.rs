@@ -12,40 +12,40 @@ static TRACING: EtwTracing = EtwTracing::new(&PROVIDER);
 #[global_allocator]
 static ALLOCATOR: ImageAllocator<NoAllocator> = ImageAllocator::new(NoAllocator);
 
-/// Registers the provider; the callback of the registration is what enables it.
+/// Registers the provider. The callback of the registration enables it.
 ///
 /// # Safety
 ///
-/// None: the image is never unloaded.
+/// No requirements: the image is never unloaded.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn start() {
     // SAFETY: the image is never unloaded.
     let _ = unsafe { TRACING.register() };
 }
 
-/// A message.
+/// Writes a message.
 #[unsafe(no_mangle)]
 pub extern "system" fn message() {
     tracing::info!("a message");
 }
 
-/// A number and text of 16 letters.
+/// Writes a number and text of 16 letters.
 ///
 /// # Safety
 ///
-/// `text` has `length` bytes of UTF-8.
+/// `text` must have `length` bytes of UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn values(id: u32, text: *const u8, length: usize) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { core::slice::from_raw_parts(text, length) };
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { core::str::from_utf8_unchecked(text) };
     tracing::info!(name: "Read", id, text);
 }
 
 /// # Safety
 ///
-/// For the kernel only.
+/// Only the kernel may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
     0

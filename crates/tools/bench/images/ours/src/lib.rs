@@ -7,14 +7,14 @@ mod events;
 
 use support as _;
 
-/// What `events` is compiled with.
+/// The API that `events` is compiled with.
 mod api {
     pub(crate) use wdk_etw::{Guid, define_provider, write_event};
 }
 
 /// # Safety
 ///
-/// For the kernel only.
+/// Only the kernel may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DriverEntry(_driver: *mut (), _path: *const ()) -> u32 {
     0

@@ -1,4 +1,4 @@
-//! What both images share: the routines of the kernel that a compiler calls by itself, and a panic handler.
+//! What the images have in common: the kernel's routines that compiled code calls implicitly, and a panic handler.
 
 #![no_std]
 
@@ -10,7 +10,7 @@ unsafe extern "system" {
     fn KeBugCheckEx(code: u32, a: usize, b: usize, c: usize, d: usize) -> !;
 }
 
-// Public, so that they count as used: the compiler emits calls of them by itself. The kernel exports all of them.
+// Public, so that they count as used: the compiler emits calls to them implicitly. The kernel exports all of them.
 #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
 unsafe extern "C" {
     pub fn memcpy(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void;
@@ -20,7 +20,7 @@ unsafe extern "C" {
     pub fn __chkstk();
 }
 
-// `tracelogging` declares these without saying where they are: a WDK's import library would say it, and says the same.
+// `tracelogging` declares these without a library. The WDK's import library would name the same one.
 #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
 unsafe extern "C" {
     pub fn EtwRegister();
@@ -29,18 +29,18 @@ unsafe extern "C" {
     pub fn EtwWriteTransfer();
 }
 
-/// The linker wants this symbol from code that uses floating point.
+/// The linker requires this symbol if code uses floating point.
 #[unsafe(no_mangle)]
 pub static _fltused: i32 = 0;
 
 /// "RPNC", the bug check code that Microsoft's `wdk-panic` uses.
 const RUST_PANIC: u32 = 0x5250_4E43;
 
-/// Stops the machine and tells where the panic was. An image that imports the routine has a path that panics.
+/// Stops the machine and reports the location of the panic. An image that imports the routine has a path that panics.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
     let (text, length) = (file.as_ptr().expose_provenance(), file.len());
-    // SAFETY: the routine takes any numbers, at any IRQL, and does not return.
+    // SAFETY: the routine accepts any numbers at any IRQL and does not return.
     unsafe { KeBugCheckEx(RUST_PANIC, text, length, line as usize, 0) }
 }

@@ -1,21 +1,22 @@
-//! One image at work: registered, enabled and disabled, its events called.
+//! Runs one image: registers, enables and disables it, and calls its events.
 
 use crate::step::{Count, KernelCall, Stepper};
 
-/// E0 to E4, each with the most instructions that it may need when it is enabled, as a part of what `tracelogging` needs.
+/// The limits for E0 to E4: the maximum number of instructions of an enabled event, as a fraction of what
+/// `tracelogging` needs.
 pub(super) const LIMITS: [f64; 5] = [0.80, 0.86, 0.75, 0.77, 0.77];
 
 const NAME: &[u8; 16] = b"sixteen letters.";
 const HANDLE: u64 = 0x1234_5678;
 const ENABLE: u64 = 1;
 const DISABLE: u64 = 0;
-/// Above the level of the events.
+/// A level above that of the events.
 const LEVEL: u64 = 5;
 const EVERYTHING: u64 = u64::MAX;
 /// A keyword that no event has.
 const OTHER: u64 = 1 << 40;
 
-/// What is known about an event.
+/// The measurements of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
     pub(super) name: String,
@@ -28,12 +29,12 @@ pub(super) struct Measured {
     pub(super) payload: Vec<u8>,
 }
 
-/// What is known about an event that is written through a facade.
+/// The measurements of an event that is written through a facade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::part) struct Facade {
     pub(in crate::part) disabled: u64,
     pub(in crate::part) enabled: u64,
-    /// Calls of `memcpy` and the like, whose instructions are not among those.
+    /// Calls of `memcpy` and similar routines, whose instructions are not counted.
     pub(in crate::part) library: u64,
     pub(in crate::part) stack: u64,
 }
@@ -45,7 +46,7 @@ pub(in crate::part) struct Driver {
     data: Data,
 }
 
-/// Where the values of fields are.
+/// The addresses of the fields' values.
 #[derive(Clone, Copy)]
 struct Data {
     text: u64,
@@ -54,14 +55,14 @@ struct Data {
     guid: u64,
 }
 
-/// What the image asked of the kernel.
+/// The calls that the image made to the kernel.
 #[derive(Default)]
 struct Kernel {
     callback: u64,
     context: u64,
     written: Vec<Written>,
     unknown: Option<String>,
-    /// Calls of routines that are no part of ETW; `None` if there must be none.
+    /// Number of calls of routines that do not belong to ETW; `None` if there must be none.
     library: Option<u64>,
 }
 
@@ -79,7 +80,7 @@ impl Kernel {
                     self.unknown = Some(String::from("EtwRegister: no place for the handle"));
                 }
             }
-            // Nothing is known by name, so traits are not set: that changes no event.
+            // No routine is found by name, so the traits are not set. That does not change the events.
             "MmGetSystemRoutineAddress" | "EtwSetInformation" => {}
             "EtwWriteTransfer" => self.write(call, call.argument(4), call.argument(5)),
             _ if self.library.is_some() => return self.library(call),
@@ -88,7 +89,7 @@ impl Kernel {
         0
     }
 
-    /// What the kernel has for compilers and for facades.
+    /// Implements the kernel's routines for compilers and for facades.
     fn library(&mut self, call: &KernelCall<'_>) -> u64 {
         self.library = self.library.map(|calls| calls + 1);
         let (first, second, third) = (call.argument(0), call.argument(1), call.argument(2));
@@ -112,7 +113,7 @@ impl Kernel {
         first
     }
 
-    /// Takes in the event's bytes as the kernel would.
+    /// Copies the event's bytes as the kernel would.
     fn write(&mut self, call: &KernelCall<'_>, count: u64, data: u64) {
         let count = count & u64::from(u32::MAX);
         let mut payload = Vec::new();
@@ -121,7 +122,7 @@ impl Kernel {
             let memory = call.memory();
             let bytes = memory.u64(at).zip(memory.u64(at + 8)).and_then(|(pointer, size)| {
                 let length = usize::try_from(size & u64::from(u32::MAX)).ok()?;
-                // Where nothing is, nothing is read.
+                // If the length is 0, nothing is read.
                 if length == 0 { Some(Vec::new()) } else { memory.bytes(pointer, length) }
             });
             match bytes {
@@ -141,7 +142,8 @@ impl Driver {
         Self::with(file, Kernel::default())
     }
 
-    /// An image that may also call what the kernel has for compilers: those calls are counted, but not what they do.
+    /// Creates a driver whose image may also call the kernel's routines for compilers. These calls are counted, but not
+    /// their instructions.
     pub(in crate::part) fn with_library(file: &[u8]) -> Result<Self, String> {
         Self::with(file, Kernel { library: Some(0), ..Kernel::default() })
     }
@@ -175,7 +177,7 @@ impl Driver {
         kernel.unknown.take().map_or(Ok(count), Err)
     }
 
-    /// Tells the provider what a session wants, as ETW does.
+    /// Calls the enable callback as ETW does.
     fn control(&mut self, code: u64, any: u64) -> Result<(), String> {
         let source = self.data.guid;
         let arguments = [source, code, LEVEL, any, 0, 0, self.kernel.context];
@@ -218,7 +220,7 @@ impl Driver {
         self.control(DISABLE, 0)?;
         let disabled = self.silent(name, &arguments)?;
         self.control(ENABLE, EVERYTHING)?;
-        // What is done once for a call site is not part of an event.
+        // What happens only once per call site is not part of an event.
         self.call(name, &arguments)?;
         self.kernel.written.clear();
         self.kernel.library = Some(0);
@@ -240,12 +242,12 @@ impl Driver {
         }
     }
 
-    /// Instructions that a disabled event adds to a round of a loop.
+    /// Returns the number of instructions that a disabled event adds to one iteration of a loop.
     pub(super) fn round(&mut self, keyword: u32, rounds: u64) -> Result<f64, String> {
         self.control(DISABLE, 0)?;
         let name = format!("loop_k{keyword}");
         let (text, length) = (self.data.text, NAME.len() as u64);
-        // Twice the rounds minus the rounds: what happens once is in both.
+        // Subtracts the count for n iterations from that for 2n, which removes everything that happens only once.
         let mut event = |rounds| self.silent(&name, &[rounds, 5, text, length]);
         let full = event(2 * rounds)?.saturating_sub(event(rounds)?);
         let mut nothing = |rounds| self.silent("loop_empty", &[rounds]);

@@ -1,9 +1,9 @@
-//! Copied files: each has a source, and all stay in the driver store.
+//! Copied files: each must have a source, and all must stay in the driver store.
 
 use super::Linter;
 use crate::inf::{Entry, Inf};
 
-/// The package's own folder in the driver store.
+/// The folder of the package in the driver store.
 const DRIVER_STORE: &str = "13";
 
 pub(super) fn check(linter: &mut Linter<'_>) {
@@ -40,7 +40,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
     }
 }
 
-/// List section, file and line of everything that `CopyFiles` copies.
+/// Returns the list section, the file and the line of everything that `CopyFiles` copies.
 fn copied(inf: &Inf) -> Vec<(Option<String>, String, usize)> {
     let mut files = Vec::new();
     for entry in inf.sections().iter().flat_map(|section| section.all("CopyFiles")) {
@@ -56,12 +56,12 @@ fn copied(inf: &Inf) -> Vec<(Option<String>, String, usize)> {
     files
 }
 
-/// The name that a file has in the package: the second field where it is renamed.
+/// Returns the name of a file in the package: the second field if the file is renamed.
 fn source(entry: &Entry) -> Option<String> {
     entry.field(1).or_else(|| entry.field(0)).map(String::from)
 }
 
-/// The directory's number that a list is copied to, and the line that says so.
+/// Returns the number of the directory to which a list is copied, and the line that states it.
 fn destination(inf: &Inf, list: Option<&str>) -> (Option<String>, Option<usize>) {
     let Some(section) = inf.section("DestinationDirs") else {
         return (None, None);
@@ -71,7 +71,7 @@ fn destination(inf: &Inf, list: Option<&str>) -> (Option<String>, Option<usize>)
     (entry.and_then(|entry| entry.field(0)).map(String::from), entry.map(|entry| entry.line))
 }
 
-/// A section's name without its processor.
+/// Returns a section's name without its architecture.
 fn base(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! Registry operations stay below the device's or the service's own key.
+//! Registry operations must stay below the key of the device or the service.
 
 use super::Linter;
 

@@ -1,4 +1,4 @@
-//! References from one section to another: each leads somewhere, and no section is left over.
+//! References between sections: each must lead to a section, and each section must be used.
 
 use super::Linter;
 use crate::inf::{Entry, Section};
@@ -6,7 +6,7 @@ use crate::inf::{Entry, Section};
 /// Directives of install sections whose fields are names of sections.
 const LISTS: [&str; 9] =
     ["AddReg", "DelReg", "CopyFiles", "DelFiles", "RenFiles", "BitReg", "AddProperty", "DelProperty", "UpdateInis"];
-/// Directives one of whose fields is the name of a section that tells more.
+/// Directives with a field that names a describing section.
 const DESCRIBED: [(&str, usize); 9] = [
     ("AddChannel", 2),
     ("AddEventProvider", 1),
@@ -18,10 +18,10 @@ const DESCRIBED: [(&str, usize); 9] = [
     ("KmdfService", 1),
     ("UmdfService", 1),
 ];
-/// Ends of the names of sections that belong to an install section.
+/// Suffixes of the names of sections that belong to an install section.
 const SUFFIXES: [&str; 10] =
     ["Services", "HW", "Wdf", "Components", "Software", "Interfaces", "Events", "Filters", "WMI", "CoInstallers"];
-/// Sections that Windows looks for itself.
+/// Sections that Windows itself looks for.
 const KNOWN: [&str; 11] = [
     "Version",
     "Manufacturer",
@@ -70,7 +70,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
     }
 }
 
-/// An install section and those that belong to it by name.
+/// Checks an install section and the sections that belong to it by name.
 fn check_install(linter: &mut Linter<'_>, install: &Section) {
     linter.mark_used(&install.name);
     check_lists(linter, install);
@@ -81,7 +81,8 @@ fn check_install(linter: &mut Linter<'_>, install: &Section) {
     }
 }
 
-/// A section and those that describe what its directives add; a provider's section has such directives for its channels.
+/// Checks a section and the sections that describe what its directives add. The section of an event provider has such
+/// directives for its channels.
 fn check_described(linter: &mut Linter<'_>, section: &Section, depth: usize) {
     check_lists(linter, section);
     if depth == 0 {
@@ -98,7 +99,7 @@ fn check_described(linter: &mut Linter<'_>, section: &Section, depth: usize) {
     }
 }
 
-/// The sections that directives of a section list.
+/// Checks the sections that a section's directives list.
 fn check_lists(linter: &mut Linter<'_>, section: &Section) {
     for key in LISTS {
         for entry in section.all(key) {
@@ -109,7 +110,7 @@ fn check_lists(linter: &mut Linter<'_>, section: &Section) {
     }
 }
 
-/// A section that has to be there, unless another file is included that may have it.
+/// Finds a section that must exist. If the file includes others, one of them may contain it.
 fn require<'a>(linter: &mut Linter<'a>, name: &str, entry: &Entry, what: &str) -> Option<&'a Section> {
     let inf = linter.inf;
     let name = inf.expand(name);
@@ -122,14 +123,14 @@ fn require<'a>(linter: &mut Linter<'a>, name: &str, entry: &Entry, what: &str) -
     found
 }
 
-/// Sections that nothing refers to, on this processor or another.
+/// Reports sections to which nothing refers on any architecture.
 pub(super) fn check_unused(linter: &mut Linter<'_>) {
     let inf = linter.inf;
     for section in inf.sections() {
         let lower = section.name.to_ascii_lowercase();
         let base = lower.split('.').next().unwrap_or_default();
         let is_known = KNOWN.iter().any(|known| known.eq_ignore_ascii_case(base));
-        // A decoration for another processor is used there.
+        // A section that is decorated for another architecture is used there.
         let elsewhere = |used: &String| used.split('.').next() == Some(base) && lower.contains(".nt");
         if !is_known && !linter.used.iter().any(|used| *used == lower || elsewhere(used)) {
             linter.report(2083, section.line, format!("nothing refers to section [{}]", section.name));

@@ -1,4 +1,4 @@
-//! Every device gets a service.
+//! Every device must have a service.
 
 use super::Linter;
 

@@ -16,7 +16,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
     }
 }
 
-/// The tokens of a value, without numbers of directories and doubled signs.
+/// Returns the tokens of a value, without directory numbers and doubled percent signs.
 fn tokens(value: &str) -> impl Iterator<Item = &str> {
     let between = value.split('%').enumerate().filter(|(index, _)| index % 2 == 1).map(|(_, token)| token);
     let complete = value.matches('%').count() / 2;

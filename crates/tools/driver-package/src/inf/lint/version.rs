@@ -9,7 +9,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         linter.report(1001, 1, "there is no section [Version]");
         return;
     };
-    // Value and line of a directive; the section's own line stands for one that is missing.
+    // Returns value and line of a directive. If it is missing, the line is that of the section.
     let directive = |key: &str| {
         let entry = version.first(key);
         let value = entry.and_then(|entry| entry.field(0)).map(|value| inf.expand(value)).unwrap_or_default();

@@ -26,7 +26,7 @@ const MANIFESTS: [&str; 12] = [
     "crates/host/windows-releases/Cargo.toml",
     "crates/driver/wdk-etw-tracing/Cargo.toml",
     "crates/driver/wdk-kmdf/Cargo.toml",
-    "crates/host/wdk-kit/stand-in/Cargo.toml",
+    "crates/host/wdk-kit/tests/stand-in/Cargo.toml",
     "driver-sample/Cargo.toml",
 ];
 const CRATES: [&str; 10] = [

@@ -1,0 +1,230 @@
+/* A KMDF driver of a device with interrupts, which looks at its resources, and at packets before the framework. */
+
+#include "framework.h"
+
+#define LOCK 0x222000    /* takes the interrupt's lock, and synchronises with it */
+#define TWICE 0x222004   /* disables the interrupt, and enables it again */
+#define KEEP 0x222008    /* keeps the request until it is canceled */
+#define PACKET 0x22200C  /* looks at the packet of the request */
+#define REFUSED 0x222010 /* ended by the callback for packets */
+#define COUNTED 0x222014 /* goes on with a completion routine */
+
+#define STATUS_ACCESS_DENIED_ ((NTSTATUS)0xC0000022)
+
+static WDFINTERRUPT Interrupts[2];
+static ULONG Count, Claims = 1;
+
+static BOOLEAN NTAPI Isr(WDFINTERRUPT Interrupt, ULONG Message)
+{
+    LOG("isr %u, message %u, irql %u\n", Interrupt == Interrupts[1], Message, Irql());
+    if (Claims == 0) {
+        return FALSE;
+    }
+#if BUG == 1
+    /* Waits above DISPATCH_LEVEL. */
+    LARGE_INTEGER time = {.QuadPart = MILLISECONDS(1)};
+    KeDelayExecutionThread(0, FALSE, &time);
+#endif
+    Count++;
+    LOG("queued %d\n", WDF(WDFINTERRUPTQUEUEDPCFORISR, WdfInterruptQueueDpcForIsr, Interrupt));
+    return TRUE;
+}
+
+static VOID NTAPI Dpc(WDFINTERRUPT Interrupt, WDFOBJECT Device)
+{
+    LOG("dpc, irql %u, device %d\n", Irql(),
+        (WDFDEVICE)Device == WDF(WDFINTERRUPTGETDEVICE, WdfInterruptGetDevice, Interrupt));
+}
+
+static NTSTATUS NTAPI Enable(WDFINTERRUPT Interrupt, WDFDEVICE Device)
+{
+    (void)Device;
+    LOG("enable %u, irql %u\n", Interrupt == Interrupts[1], Irql());
+    return 0;
+}
+
+static NTSTATUS NTAPI Disable(WDFINTERRUPT Interrupt, WDFDEVICE Device)
+{
+    (void)Device;
+    LOG("disable %u, irql %u\n", Interrupt == Interrupts[1], Irql());
+    return 0;
+}
+
+static BOOLEAN NTAPI Synchronized(WDFINTERRUPT Interrupt, WDFCONTEXT Context)
+{
+    (void)Interrupt;
+    LOG("synchronised, irql %u, context %u\n", Irql(), (ULONG)(ULONG_PTR)Context);
+    return TRUE;
+}
+
+static NTSTATUS NTAPI Prepare(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)
+{
+    ULONG count = WDF(WDFCMRESOURCELISTGETCOUNT, WdfCmResourceListGetCount, Translated);
+
+    (void)Device;
+    LOG("prepare: %u raw\n", WDF(WDFCMRESOURCELISTGETCOUNT, WdfCmResourceListGetCount, Raw));
+    for (ULONG i = 0; i < count; i++) {
+        PCM_PARTIAL_RESOURCE_DESCRIPTOR descriptor =
+            WDF(WDFCMRESOURCELISTGETDESCRIPTOR, WdfCmResourceListGetDescriptor, Translated, i);
+
+        LOG("resource %u, flags %x: %x %x\n", descriptor->Type, descriptor->Flags, ((ULONG *)descriptor)[1],
+            ((ULONG *)descriptor)[2]);
+    }
+    return WDF(WDFCMRESOURCELISTGETDESCRIPTOR, WdfCmResourceListGetDescriptor, Translated, count) == NULL
+               ? 0
+               : STATUS_UNSUCCESSFUL_;
+}
+
+static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
+{
+    (void)Device, (void)From;
+    LOG("d0 entry\n");
+    return 0;
+}
+
+static NTSTATUS NTAPI D0Exit(WDFDEVICE Device, WDF_POWER_DEVICE_STATE To)
+{
+    (void)Device, (void)To;
+    LOG("d0 exit\n");
+    return 0;
+}
+
+static VOID NTAPI Canceled(WDFREQUEST Request)
+{
+    LOG("canceled\n");
+    Complete(Request, STATUS_CANCELLED_, 0);
+}
+
+static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
+{
+    WDF_INTERRUPT_INFO info = {sizeof(info)};
+    PIRP irp;
+
+    (void)Queue, (void)Input;
+    switch (Code) {
+    case LOCK:
+        WDF(WDFINTERRUPTACQUIRELOCK, WdfInterruptAcquireLock, Interrupts[0]);
+        LOG("locked, irql %u\n", Irql());
+        WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupts[0]);
+        LOG("synchronised: %d, irql %u\n",
+            WDF(WDFINTERRUPTSYNCHRONIZE, WdfInterruptSynchronize, Interrupts[0], Synchronized, (WDFCONTEXT)6), Irql());
+        WDF(WDFINTERRUPTGETINFO, WdfInterruptGetInfo, Interrupts[0], &info);
+        LOG("vector %x, irql %u, message %u\n", info.Vector, info.Irql, info.MessageSignaled);
+        break;
+    case TWICE:
+        WDF(WDFINTERRUPTDISABLE, WdfInterruptDisable, Interrupts[0]);
+        WDF(WDFINTERRUPTENABLE, WdfInterruptEnable, Interrupts[0]);
+        Claims = !Claims;
+        break;
+    case KEEP:
+        WDF(WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable, Request, Canceled);
+        return;
+    case PACKET:
+        irp = WDF(WDFREQUESTWDMGETIRP, WdfRequestWdmGetIrp, Request);
+        LOG("packet: major %x, code %x\n", irp->Tail.Overlay.CurrentStackLocation->MajorFunction,
+            irp->Tail.Overlay.CurrentStackLocation->Parameters.DeviceIoControl.IoControlCode);
+        break;
+    case COUNTED: {
+        UCHAR *out, *in;
+
+        if (Output >= 2 && WDF(WDFREQUESTRETRIEVEOUTPUTBUFFER, WdfRequestRetrieveOutputBuffer, Request, 2, (PVOID *)&out, NULL) >= 0 &&
+            WDF(WDFREQUESTRETRIEVEINPUTBUFFER, WdfRequestRetrieveInputBuffer, Request, 1, (PVOID *)&in, NULL) >= 0) {
+            out[1] = in[0];
+            Complete(Request, 0, 2);
+            return;
+        }
+        break;
+    }
+    }
+    Complete(Request, 0, 0);
+}
+
+static NTSTATUS NTAPI Counted(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
+{
+    (void)Device;
+    LOG("completion routine: %x, %u bytes, context %u\n", Irp->IoStatus.Status, (ULONG)Irp->IoStatus.Information,
+        (ULONG)(ULONG_PTR)Context);
+    if (Irp->PendingReturned) {
+        Irp->Tail.Overlay.CurrentStackLocation->Control |= 1;
+    }
+    return 0;
+}
+
+/* Packets before the framework has them. */
+static NTSTATUS NTAPI Preprocess(WDFDEVICE Device, PIRP Irp)
+{
+    PIO_STACK_LOCATION place = Irp->Tail.Overlay.CurrentStackLocation;
+    ULONG code = place->Parameters.DeviceIoControl.IoControlCode;
+
+    LOG("packet %x.%x\n", place->MajorFunction, place->MinorFunction);
+    if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && code == REFUSED) {
+        Irp->IoStatus.Status = STATUS_ACCESS_DENIED_;
+        Irp->IoStatus.Information = 0;
+        IofCompleteRequest(Irp, 0);
+        return STATUS_ACCESS_DENIED_;
+    }
+    if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && code == COUNTED) {
+        PIO_STACK_LOCATION next = place - 1;
+
+        __builtin_memcpy(next, place, __builtin_offsetof(IO_STACK_LOCATION, CompletionRoutine));
+        next->Control = 0xE0;
+        next->CompletionRoutine = Counted;
+        next->Context = (PVOID)8;
+        return WDF(WDFDEVICEWDMDISPATCHPREPROCESSEDIRP, WdfDeviceWdmDispatchPreprocessedIrp, Device, Irp);
+    }
+#if BUG != 2
+    Irp->CurrentLocation++;
+    Irp->Tail.Overlay.CurrentStackLocation++;
+#endif
+    return WDF(WDFDEVICEWDMDISPATCHPREPROCESSEDIRP, WdfDeviceWdmDispatchPreprocessedIrp, Device, Irp);
+}
+
+static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
+{
+    WDF_PNPPOWER_EVENT_CALLBACKS power = {0};
+    WDF_INTERRUPT_CONFIG config = {0};
+    WDF_IO_QUEUE_CONFIG queue;
+    UCHAR minors[] = {0, 2}; /* IRP_MN_START_DEVICE, IRP_MN_REMOVE_DEVICE */
+    WDFDEVICE device;
+    NTSTATUS status;
+
+    (void)Driver;
+    power.Size = sizeof(power);
+    power.EvtDevicePrepareHardware = Prepare;
+    power.EvtDeviceD0Entry = D0Entry;
+    power.EvtDeviceD0Exit = D0Exit;
+    WDF(WDFDEVICEINITSETPNPPOWEREVENTCALLBACKS, WdfDeviceInitSetPnpPowerEventCallbacks, Init, &power);
+#if BUG >= 2
+    WDF(WDFDEVICEINITASSIGNWDMIRPPREPROCESSCALLBACK, WdfDeviceInitAssignWdmIrpPreprocessCallback, Init, Preprocess,
+        IRP_MJ_DEVICE_CONTROL, NULL, 0);
+    WDF(WDFDEVICEINITASSIGNWDMIRPPREPROCESSCALLBACK, WdfDeviceInitAssignWdmIrpPreprocessCallback, Init, Preprocess,
+        IRP_MJ_CREATE, NULL, 0);
+    WDF(WDFDEVICEINITASSIGNWDMIRPPREPROCESSCALLBACK, WdfDeviceInitAssignWdmIrpPreprocessCallback, Init, Preprocess,
+        IRP_MJ_PNP, minors, sizeof(minors));
+#else
+    (void)Preprocess, (void)minors;
+#endif
+    status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, NULL, &device);
+    if (status < 0) {
+        return status;
+    }
+    config.Size = sizeof(config);
+    config.EvtInterruptIsr = Isr;
+    config.EvtInterruptDpc = Dpc;
+    config.EvtInterruptEnable = Enable;
+    config.EvtInterruptDisable = Disable;
+    for (int i = 0; i < 2; i++) {
+        status = WDF(WDFINTERRUPTCREATE, WdfInterruptCreate, device, &config, NULL, &Interrupts[i]);
+        if (status < 0) {
+            return status;
+        }
+    }
+    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    queue.EvtIoDeviceControl = Control;
+    return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    return CreateDriver(Driver, Path, DeviceAdd);
+}

@@ -1,0 +1,279 @@
+/* A KMDF driver that controls its I/O targets: the device below, and one that it opens by name or by its object. It has two
+   devices of its own to open: a control device of the framework, and one that takes packets. */
+
+#include "framework.h"
+
+#define STATE 0x222000 /* logs the target's state */
+#define STOP 0x222004  /* argument: what becomes of requests that were sent */
+#define START 0x222008
+#define PURGE 0x22200C  /* argument: whether to wait */
+#define SEND 0x222010   /* a request of its own; argument: milliseconds of its timeout, 0 for none */
+#define OPEN 0x222014   /* argument: WDF_IO_TARGET_OPEN_TYPE; a name may follow */
+#define CLOSE 0x222018  /* argument: whether for a query of removal */
+#define ASK 0x22201C    /* a synchronous request; argument: milliseconds of its timeout, 0 for none */
+#define CANCEL 0x222020 /* cancels what was sent last */
+#define BELOW 0x222100  /* what the targets are asked */
+#define BELOW_SLOW 0x222104
+
+#define STATUS_SUCCESS_ ((NTSTATUS)0)
+
+typedef struct {
+    ULONG Remote;
+    ULONG Argument;
+    ULONG Code;
+    WCHAR Name[64];
+} Order;
+
+static WDFIOTARGET Local, Remote;
+static WDFDEVICE ControlDevice;
+static PDEVICE_OBJECT Packets;
+static PDRIVER_OBJECT DriverObject;
+static WDFREQUEST Last;
+
+static VOID NTAPI Done(WDFREQUEST Request, WDFIOTARGET From, PWDF_REQUEST_COMPLETION_PARAMS Params, WDFCONTEXT Context)
+{
+    LOG("back %u: %x, %u bytes, %s\n", (ULONG)(ULONG_PTR)Context, Params->IoStatus.Status,
+        (ULONG)Params->IoStatus.Information, From == Local ? "local" : "remote");
+    if (Last == Request) {
+        Last = NULL;
+    }
+    WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)Request);
+}
+
+static NTSTATUS Send(WDFIOTARGET Target, const Order *order)
+{
+    static ULONG number;
+    WDF_REQUEST_SEND_OPTIONS options = {sizeof(options), order->Argument != 0, MILLISECONDS(order->Argument)};
+    WDFREQUEST request;
+    NTSTATUS status = WDF(WDFREQUESTCREATE, WdfRequestCreate, NULL, Target, &request);
+
+    if (status < 0) {
+        return status;
+    }
+    status = WDF(WDFIOTARGETFORMATREQUESTFORIOCTL, WdfIoTargetFormatRequestForIoctl, Target, request, order->Code, NULL,
+                 NULL, NULL, NULL);
+    if (status < 0) {
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)request);
+        return status;
+    }
+    Last = request;
+    WDF(WDFREQUESTSETCOMPLETIONROUTINE, WdfRequestSetCompletionRoutine, request, Done, (WDFCONTEXT)(ULONG_PTR)++number);
+    if (!WDF(WDFREQUESTSEND, WdfRequestSend, request, Target, &options)) {
+        status = WDF(WDFREQUESTGETSTATUS, WdfRequestGetStatus, request);
+        Last = NULL;
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)request);
+    }
+    return status;
+}
+
+static NTSTATUS Ask(WDFIOTARGET Target, const Order *order)
+{
+    WDF_REQUEST_SEND_OPTIONS options = {sizeof(options), order->Argument != 0, MILLISECONDS(order->Argument)};
+    WDF_MEMORY_DESCRIPTOR output = {0};
+    UCHAR out[8] = {0};
+    ULONG_PTR bytes = 0;
+    NTSTATUS status;
+
+    output.Type = WdfMemoryDescriptorTypeBuffer;
+    output.u.BufferType.Buffer = out;
+    output.u.BufferType.Length = sizeof(out);
+    status = WDF(WDFIOTARGETSENDIOCTLSYNCHRONOUSLY, WdfIoTargetSendIoctlSynchronously, Target, NULL, order->Code, NULL,
+                 &output, &options, &bytes);
+    LOG("asked: %x, %u bytes, %x\n", status, (ULONG)bytes, *(ULONG *)out);
+    return status;
+}
+
+static NTSTATUS Open(const Order *order)
+{
+    WDF_IO_TARGET_OPEN_PARAMS params = {0};
+    NTSTATUS status;
+    USHORT length = 0;
+
+    while (order->Name[length] != 0) {
+        length++;
+    }
+    params.Size = sizeof(params);
+    params.Type = order->Argument;
+    params.TargetDeviceName.Length = length * sizeof(WCHAR);
+    params.TargetDeviceName.MaximumLength = length * sizeof(WCHAR);
+    params.TargetDeviceName.Buffer = (PWCHAR)order->Name;
+    params.TargetDeviceObject = Packets;
+    status = WDF(WDFIOTARGETOPEN, WdfIoTargetOpen, Remote, &params);
+    LOG("opened: %x, device %d, file %d\n", status,
+        WDF(WDFIOTARGETWDMGETTARGETDEVICEOBJECT, WdfIoTargetWdmGetTargetDeviceObject, Remote) != NULL,
+        WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote) != NULL);
+    return status;
+}
+
+static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
+{
+    NTSTATUS status = STATUS_SUCCESS_;
+    WDFIOTARGET target;
+    Order *order;
+
+    (void)Queue, (void)Output, (void)Input;
+    status = WDF(WDFREQUESTRETRIEVEINPUTBUFFER, WdfRequestRetrieveInputBuffer, Request, sizeof(*order), (PVOID *)&order, NULL);
+    if (status < 0) {
+        Complete(Request, status, 0);
+        return;
+    }
+    target = order->Remote ? Remote : Local;
+    switch (Code) {
+    case STATE:
+        break;
+    case STOP:
+        WDF(WDFIOTARGETSTOP, WdfIoTargetStop, target, order->Argument);
+        break;
+    case START:
+        status = WDF(WDFIOTARGETSTART, WdfIoTargetStart, target);
+        break;
+    case PURGE:
+        WDF(WDFIOTARGETPURGE, WdfIoTargetPurge, target, order->Argument);
+        break;
+    case SEND:
+        status = Send(target, order);
+        break;
+    case OPEN:
+        status = Open(order);
+        break;
+    case CLOSE:
+        if (order->Argument) {
+            WDF(WDFIOTARGETCLOSEFORQUERYREMOVE, WdfIoTargetCloseForQueryRemove, target);
+        } else {
+            WDF(WDFIOTARGETCLOSE, WdfIoTargetClose, target);
+        }
+        break;
+    case ASK:
+        status = Ask(target, order);
+        break;
+    case CANCEL:
+        LOG("canceled: %d\n", WDF(WDFREQUESTCANCELSENTREQUEST, WdfRequestCancelSentRequest, Last));
+        break;
+    default:
+        status = STATUS_INVALID_DEVICE_REQUEST_;
+    }
+    LOG("state %u\n", WDF(WDFIOTARGETGETSTATE, WdfIoTargetGetState, target));
+    Complete(Request, status, 0);
+}
+
+/* The control device: it returns three bytes, or keeps a request until it is canceled. */
+static VOID NTAPI Canceled(WDFREQUEST Request)
+{
+    LOG("the other device cancels\n");
+    Complete(Request, STATUS_CANCELLED_, 0);
+}
+
+static VOID NTAPI Other(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
+{
+    UCHAR *out;
+
+    (void)Queue, (void)Output, (void)Input;
+    if (Code == BELOW_SLOW) {
+        WDF(WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable, Request, Canceled);
+        return;
+    }
+    if (WDF(WDFREQUESTRETRIEVEOUTPUTBUFFER, WdfRequestRetrieveOutputBuffer, Request, 3, (PVOID *)&out, NULL) < 0) {
+        Complete(Request, 0, 0);
+        return;
+    }
+    out[0] = 0xA, out[1] = 0xB, out[2] = 0xC;
+    Complete(Request, 0, 3);
+}
+
+static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    PIO_STACK_LOCATION place = Irp->Tail.Overlay.CurrentStackLocation;
+    ULONG_PTR bytes = 0;
+
+    (void)Device;
+    if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && place->Parameters.DeviceIoControl.OutputBufferLength >= 2) {
+        UCHAR *out = Irp->AssociatedIrp.SystemBuffer;
+
+        out[0] = 0xD, out[1] = 0xE;
+        bytes = 2;
+    }
+    LOG("packet %x\n", place->MajorFunction);
+    Irp->IoStatus.Status = 0;
+    Irp->IoStatus.Information = bytes;
+    IofCompleteRequest(Irp, 0);
+    return 0;
+}
+
+static VOID NTAPI Cleanup(WDFOBJECT Object)
+{
+    (void)Object;
+    LOG("the device goes\n");
+    WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)ControlDevice);
+    IoDeleteDevice(Packets);
+}
+
+static NTSTATUS MakeOthers(WDFDRIVER Driver)
+{
+    UNICODE_STRING sddl, name, packets;
+    WDF_IO_QUEUE_CONFIG queue;
+    PWDFDEVICE_INIT init;
+    NTSTATUS status;
+
+    RtlInitUnicodeString(&sddl, L"D:P(A;;GA;;;SY)");
+    RtlInitUnicodeString(&name, L"\\Device\\OwnControl");
+    RtlInitUnicodeString(&packets, L"\\Device\\OwnPackets");
+    status = IoCreateDevice(DriverObject, 0, &packets, 0x22, 0, FALSE, &Packets);
+    if (status < 0) {
+        return status;
+    }
+    Packets->Flags &= ~0x80; /* DO_DEVICE_INITIALIZING */
+    init = WDF(WDFCONTROLDEVICEINITALLOCATE, WdfControlDeviceInitAllocate, Driver, &sddl);
+    if (init == NULL) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    WDF(WDFDEVICEINITASSIGNNAME, WdfDeviceInitAssignName, init, &name);
+    status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &init, NULL, &ControlDevice);
+    if (status < 0) {
+        return status;
+    }
+    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    queue.EvtIoDeviceControl = Other;
+    status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, ControlDevice, &queue, NULL, NULL);
+    WDF(WDFCONTROLFINISHINITIALIZING, WdfControlFinishInitializing, ControlDevice);
+    return status;
+}
+
+static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
+{
+    WDF_OBJECT_ATTRIBUTES attributes;
+    WDF_IO_QUEUE_CONFIG queue;
+    WDFDEVICE device;
+    NTSTATUS status;
+
+    InitAttributes(&attributes, NULL);
+    attributes.EvtCleanupCallback = Cleanup;
+    status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, &attributes, &device);
+    if (status < 0) {
+        return status;
+    }
+    Local = WDF(WDFDEVICEGETIOTARGET, WdfDeviceGetIoTarget, device);
+    status = WDF(WDFIOTARGETCREATE, WdfIoTargetCreate, device, NULL, &Remote);
+    if (status < 0) {
+        return status;
+    }
+    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    queue.EvtIoDeviceControl = Control;
+    status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
+    return status < 0 ? status : MakeOthers(Driver);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    WDF_DRIVER_CONFIG config = {sizeof(config)};
+    NTSTATUS status;
+
+    DriverObject = Driver;
+    config.EvtDriverDeviceAdd = DeviceAdd;
+    config.DriverInitFlags = WdfDriverInitNoDispatchOverride;
+    status = WDF(WDFDRIVERCREATE, WdfDriverCreate, Driver, Path, NULL, &config, NULL);
+    Driver->MajorFunction[IRP_MJ_CREATE] = Packet;
+    Driver->MajorFunction[IRP_MJ_CLEANUP] = Packet;
+    Driver->MajorFunction[IRP_MJ_CLOSE] = Packet;
+    Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Packet;
+    return status;
+}

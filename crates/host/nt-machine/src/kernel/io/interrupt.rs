@@ -1,0 +1,261 @@
+//! Interrupts: who is connected to which, and what happens when the test raises one.
+//!
+//! An interrupt comes when the test says so, on the thread that serves the test: it interrupts no other code of the driver
+//! there, but what other threads do goes on meanwhile, and the locks between them are real.
+
+use std::sync::Arc;
+
+use etw_types::NtStatus;
+
+use super::resources::{self, DEVICE_IRQL, Interrupt};
+use super::stack;
+use crate::cpu::thread;
+use crate::kernel::sync::{irql, spinlock};
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{
+    DEVICE_OBJECT, INTERRUPT_OBJECT, IO_CONNECT_INTERRUPT_PARAMETERS, IO_DISCONNECT_INTERRUPT_PARAMETERS,
+    IO_INTERRUPT_MESSAGE_INFO, IO_INTERRUPT_MESSAGE_INFO_ENTRY,
+};
+use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
+use crate::routine::{ANY, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::verify::{self, Rule};
+
+/// `CONNECT_…`.
+const FULLY_SPECIFIED: u32 = 1;
+const LINE_BASED: u32 = 2;
+const MESSAGE_BASED: u32 = 3;
+const FULLY_SPECIFIED_GROUP: u32 = 4;
+/// What a driver leaves connected is a leak.
+const WHAT: &str = "connected interrupt";
+
+type Object = GuestPtr<INTERRUPT_OBJECT>;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("IoConnectInterruptEx", PASSIVE, connect_ex).fails(NO_RESOURCES),
+    // Arguments: place for the object, routine, context, lock, vector, IRQL, IRQL of the routine, mode, sharing, processors.
+    routine!("IoConnectInterrupt", PASSIVE, |call| {
+        let vector = call.u32(4);
+        let Some(interrupt) = resources::interrupts().into_iter().find(|known| known.vector == vector) else {
+            return fail(NtStatus::InvalidParameter);
+        };
+        let service = Service { routine: call.ptr(1), context: call.arg(2), lock: call.ptr(3), irql: call.u8(6) };
+        // It names no device: the machine has one line with this vector.
+        let object = new_object(service)?;
+        connect(object, GuestPtr::NULL, interrupt, false, call.from);
+        call.ptr(0).write(object)?;
+        done(())
+    })
+    .fails(NO_RESOURCES),
+    routine!("IoDisconnectInterrupt", PASSIVE, |call| disconnect_driver(call.ptr(0))),
+    routine!("IoDisconnectInterruptEx", PASSIVE, |call| {
+        let params = call.ptr::<IO_DISCONNECT_INTERRUPT_PARAMETERS>(0);
+        let context = params.ConnectionContext().read()?;
+        if params.Version().read()? != MESSAGE_BASED {
+            disconnect_driver(context.cast());
+            return done(());
+        }
+        let table = context.cast::<IO_INTERRUPT_MESSAGE_INFO>();
+        for entry in
+            table.after::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>().array(table.MessageCount().read()?.into()).places()
+        {
+            disconnect_driver(entry.InterruptObject().read()?);
+        }
+        lock(&kernel().pool).free_object(table.address());
+        done(())
+    }),
+    // Arguments: interrupt, routine, context.
+    routine!("KeSynchronizeExecution", ANY, |call| {
+        let (routine, context) = (call.ptr(1), call.arg(2));
+        locked(call.ptr(0), |irql| call_back("SynchCritSection", irql, routine, &[context]) as u8 != 0)
+    }),
+    routine!("KeAcquireInterruptSpinLock", ANY, |call| acquire(call.ptr(0), call.from)).keeps(),
+    routine!("KeReleaseInterruptSpinLock", ANY, |call| release(call.ptr(0), call.u8(1))),
+    fixed("IoReportInterruptActive", ANY, 0),
+    fixed("IoReportInterruptInactive", ANY, 0),
+];
+
+/// What a driver connects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    pub(crate) routine: GuestPtr<Code>,
+    pub(crate) context: u64,
+    /// The driver's lock; NULL for one of the object's own.
+    pub(crate) lock: GuestPtr<u64>,
+    /// The IRQL that the routine runs at.
+    pub(crate) irql: u8,
+}
+
+/// An object that is connected to an interrupt.
+#[derive(Clone)]
+struct Connected {
+    object: Object,
+    /// The device of the bus; NULL for every one.
+    device: GuestPtr<DEVICE_OBJECT>,
+    number: u32,
+    serve: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Who is connected, in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Interrupts {
+    connected: Vec<Connected>,
+}
+
+/// An interrupt object that is not connected yet.
+pub(crate) fn new_object(service: Service) -> Result<Object, Fault> {
+    let object: Object = lock(&kernel().pool).new_object();
+    object.ServiceRoutine().write(service.routine)?;
+    object.ServiceContext().write(service.context)?;
+    object.Lock().write(service.lock.non_null().unwrap_or(object.OwnLock()))?;
+    object.SynchronizeIrql().write(service.irql.max(DEVICE_IRQL))?;
+    Ok(object)
+}
+
+/// Connects somebody to an interrupt of a device; whether it was for them is what `serve` returns.
+pub(crate) fn listen(
+    object: Object,
+    device: GuestPtr<DEVICE_OBJECT>,
+    interrupt: Interrupt,
+    serve: impl Fn() -> bool + Send + Sync + 'static,
+) {
+    let connected = Connected { object, device, number: interrupt.number, serve: Arc::new(serve) };
+    lock(&kernel().interrupts).connected.push(connected);
+}
+
+/// Connects a routine of a driver's.
+fn connect(object: Object, device: GuestPtr<DEVICE_OBJECT>, interrupt: Interrupt, by_message: bool, from: u64) {
+    let message = interrupt.message.filter(|_| by_message);
+    listen(object, device, interrupt, move || {
+        let serve = |irql: u8| {
+            let (routine, context) = (object.ServiceRoutine().read()?, object.ServiceContext().read()?);
+            let mut arguments = vec![object.address(), context];
+            arguments.extend(message.map(u64::from));
+            Ok::<bool, Fault>(call_back("interrupt service routine", irql, routine, &arguments) as u8 != 0)
+        };
+        locked(object, |irql| serve(irql).or_stop()).or_stop()
+    });
+    lock(&kernel().io).register(WHAT, object.address(), from);
+}
+
+/// Takes a connection back; whether there was one.
+pub(crate) fn disconnect(object: Object) -> bool {
+    let connected = &mut lock(&kernel().interrupts).connected;
+    let before = connected.len();
+    connected.retain(|known| known.object != object);
+    connected.len() != before
+}
+
+fn disconnect_driver(object: Object) {
+    if disconnect(object) {
+        lock(&kernel().io).forget(WHAT, object.address());
+        lock(&kernel().pool).free_object(object.address());
+    } else {
+        verify::find(Rule::BadArgument, format_args!("{object:#x} is no interrupt that is connected"));
+    }
+}
+
+/// The driver is gone.
+pub(crate) fn forget() {
+    lock(&kernel().interrupts).connected.clear();
+}
+
+/// Runs something at the IRQL of an interrupt and under its lock.
+pub(crate) fn locked<R>(object: Object, body: impl FnOnce(u8) -> R) -> Result<R, Fault> {
+    let old = acquire(object, thread::site().map_or(0, |site| site.from))?;
+    let result = body(thread::irql());
+    release(object, old)?;
+    Ok(result)
+}
+
+/// Raises the IRQL to that of an interrupt and takes its lock; returns the IRQL before.
+pub(crate) fn acquire(object: Object, from: u64) -> Result<u8, Fault> {
+    let wanted = object.SynchronizeIrql().read()?;
+    let old = irql::raise(wanted);
+    spinlock::acquire(object.Lock().read()?, from)?;
+    Ok(old)
+}
+
+pub(crate) fn release(object: Object, old: u8) -> Result<(), Fault> {
+    spinlock::release(object.Lock().read()?)?;
+    irql::lower(old);
+    Ok(())
+}
+
+/// A device interrupts: those who are connected are asked until one says that it was its device. `None` if nobody is
+/// connected.
+pub(crate) fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool> {
+    let connected = lock(&kernel().interrupts).connected.clone();
+    let of_device = |known: &&Connected| known.number == number && (known.device.is_null() || known.device == device);
+    let connected: Vec<&Connected> = connected.iter().filter(of_device).collect();
+    if connected.is_empty() {
+        return None;
+    }
+    kernel().scheduler.change(|state| state.interrupted += 1);
+    let claimed = connected.into_iter().any(|known| (known.serve)());
+    kernel().scheduler.change(|state| state.interrupted -= 1);
+    Some(claimed)
+}
+
+fn connect_ex(call: &Call) -> Outcome {
+    let params = call.ptr::<IO_CONNECT_INTERRUPT_PARAMETERS>(0);
+    let version = params.Version().read()?;
+    let device = params.PhysicalDeviceObject().read()?;
+    if !matches!(version, FULLY_SPECIFIED..=FULLY_SPECIFIED_GROUP) || !stack::physical().contains(&device) {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let service = Service {
+        routine: params.ServiceRoutine().read()?,
+        context: params.ServiceContext().read()?,
+        lock: params.SpinLock().read()?,
+        irql: params.SynchronizeIrql().read()?,
+    };
+    if service.routine.is_null() {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let all = resources::interrupts();
+    let line = all.iter().find(|interrupt| interrupt.message.is_none()).copied();
+    let messages: Vec<Interrupt> = all.iter().filter(|interrupt| interrupt.message.is_some()).copied().collect();
+    let (interrupt, service) = match version {
+        MESSAGE_BASED if !messages.is_empty() => return connect_messages(call, device, service, &messages),
+        // The device has no messages: the driver's other routine is for its line, and the version says so.
+        MESSAGE_BASED => {
+            let fallback = params.FallBackServiceRoutine().read()?;
+            if fallback.is_null() || line.is_none() {
+                return fail(NtStatus::NotFound);
+            }
+            params.Version().write(LINE_BASED)?;
+            (line, Service { routine: fallback, ..service })
+        }
+        LINE_BASED => (line.or(messages.first().copied()), service),
+        _ => {
+            let vector = params.Vector().read()?;
+            (all.iter().find(|interrupt| interrupt.vector == vector).copied(), service)
+        }
+    };
+    let Some(interrupt) = interrupt else { return fail(NtStatus::NotFound) };
+    let object = new_object(service)?;
+    connect(object, device, interrupt, false, call.from);
+    params.InterruptObject().read()?.cast().write(object)?;
+    done(())
+}
+
+fn connect_messages(call: &Call, device: GuestPtr<DEVICE_OBJECT>, service: Service, messages: &[Interrupt]) -> Outcome {
+    let size = size_of::<IO_INTERRUPT_MESSAGE_INFO>() + size_of::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>() * messages.len();
+    let table = GuestPtr::<IO_INTERRUPT_MESSAGE_INFO>::new(lock(&kernel().pool).object(size as u64));
+    table.UnifiedIrql().write(service.irql.max(DEVICE_IRQL))?;
+    table.MessageCount().write(messages.len() as u32)?;
+    let entries = table.after::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>().array(messages.len() as u64);
+    for (interrupt, entry) in messages.iter().zip(entries.places()) {
+        let object = new_object(service)?;
+        connect(object, device, *interrupt, true, call.from);
+        entry.TargetProcessorSet().write(1)?;
+        entry.InterruptObject().write(object)?;
+        entry.Vector().write(interrupt.vector)?;
+        entry.Irql().write(DEVICE_IRQL)?;
+        // Latched.
+        entry.Mode().write(1)?;
+    }
+    let params = call.ptr::<IO_CONNECT_INTERRUPT_PARAMETERS>(0);
+    params.InterruptObject().read()?.cast().write(table)?;
+    done(())
+}

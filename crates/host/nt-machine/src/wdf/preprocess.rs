@@ -1,0 +1,204 @@
+//! Packets that a driver of the framework sees before the framework does.
+//!
+//! Requests to the framework's devices are no packets here, unless the driver asked to see them: then each is a packet for its
+//! callback first, which ends it, keeps it, or lets the framework have it.
+
+use etw_types::NtStatus;
+
+use super::device::with_device;
+use super::object::{self, Data};
+use super::request::Request;
+use super::{Handle, cancel, client, with};
+use crate::kernel::io::client::{self as packets, Submission};
+use crate::kernel::io::{open, pnp, request};
+use crate::kernel::{IoRequest, RequestKind, call_back};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice, OrStop as _};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::verify::{self, Rule};
+
+/// The highest major function.
+const LAST_MAJOR: u8 = 0x1B;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    // Arguments: description, callback, major function, minor functions, their number.
+    routine!("WdfDeviceInitAssignWdmIrpPreprocessCallback", DISPATCH, |call| {
+        let (callback, major) = (call.ptr(2), call.u8(3));
+        let minors =
+            call.ptr::<u8>(4).non_null().map_or(Ok(Vec::new()), |list| list.array(call.u32(5).into()).read())?;
+        if major > LAST_MAJOR {
+            return fail(NtStatus::InvalidParameter);
+        }
+        done(super::init::set(call, |init| init.preprocess.push(Wanted { major, minors, callback })))
+    })
+    .fails(NtStatus::InsufficientResources),
+    routine!("WdfDeviceWdmDispatchPreprocessedIrp", DISPATCH, dispatch),
+    // A request that came as no packet gets one to look at.
+    routine!("WdfRequestWdmGetIrp", DISPATCH, packet_of),
+];
+
+/// Packets that a driver wants to see.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    major: u8,
+    /// None for all.
+    minors: Vec<u8>,
+    callback: GuestPtr<Code>,
+}
+
+/// What the framework does with a packet that the driver lets through.
+pub(super) enum Then {
+    /// It becomes a request, through an open file.
+    Request(Handle),
+    Run(Box<dyn FnOnce() -> NtStatus + Send>),
+}
+
+/// The driver's callback for packets of a kind.
+fn wanted(device: Handle, major: u8, minor: u8) -> Option<(GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>)> {
+    with_device(device, |device| {
+        let fits = |known: &&Wanted| known.major == major && (known.minors.is_empty() || known.minors.contains(&minor));
+        device.init.preprocess.iter().find(fits).map(|known| (known.callback, device.wdm))
+    })
+}
+
+/// Shows the driver a packet.
+fn show(
+    device: Handle,
+    (callback, wdm): (GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>),
+    irp: GuestPtr<IRP>,
+    then: Then,
+) -> Result<NtStatus, Fault> {
+    request::descend(wdm, irp)?;
+    with(|framework| framework.packets.insert(irp, then));
+    let arguments = [device.as_int(), irp.address()];
+    let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;
+    Ok(NtStatus::from_int(status))
+}
+
+/// Begins a client's request as a packet, if the driver wants to see it.
+pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Option<pnp::Sent>> {
+    let Some((callback, wdm)) = wanted(device, asked.kind.as_int(), 0) else { return Ok(None) };
+    let object = file_object(device, file)?;
+    let show = |irp| show(device, (callback, wdm), irp, Then::Request(file));
+    Ok(Some(pnp::begin_with(wdm, object, asked, callback, show)?))
+}
+
+/// Does something for a device that comes as a packet if the driver wants to see it; returns the status of that.
+pub(super) fn through(
+    device: Handle,
+    (major, minor): (u8, u8),
+    file: Handle,
+    run: impl FnOnce() -> NtStatus + Send + 'static,
+) -> Result<NtStatus, Fault> {
+    let Some((callback, wdm)) = wanted(device, major, minor) else { return Ok(run()) };
+    let file = file_object(device, file)?;
+    let submission = Submission { major, minor, file, ..Submission::default() };
+    let show = |irp| show(device, (callback, wdm), irp, Then::Run(Box::new(run)));
+    Ok(packets::finish(packets::begin_with(wdm, &submission, callback, show)?)?.status)
+}
+
+/// The I/O manager's object for a file of the framework's. Files of a driver that wants no file objects share one.
+fn file_object(device: Handle, file: Handle) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
+    let (known, wdm) = with_device(device, |device| {
+        (device.file_objects.iter().find(|(known, _)| *known == file).map(|(_, object)| *object), device.wdm)
+    });
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let object = open::new_file(wdm, "")?;
+    with_device(device, |device| device.file_objects.push((file, object)));
+    Ok(object)
+}
+
+/// Arguments: device, packet. The driver has set up the next location for the framework.
+fn dispatch(call: &Call) -> Outcome<NtStatus> {
+    let (device, irp) = (call.handle(1), call.ptr::<IRP>(2));
+    let wdm = with_device(device, |device| device.wdm);
+    let Some(then) = with(|framework| framework.packets.remove(&irp)) else {
+        verify::find(Rule::RequestMisuse, format_args!("{irp:#x} is no packet that waits for the framework"));
+        return fail(NtStatus::InvalidDeviceRequest);
+    };
+    let skipped = irp.CurrentLocation().read()? > irp.StackCount().read()?;
+    let current = irp.CurrentStackLocation().read()?;
+    if !skipped && irp.next_location()?.MajorFunction().read()? != current.MajorFunction().read()? {
+        let what = format_args!("the framework's stack location is not set up: IoSkipCurrentIrpStackLocation does it");
+        verify::find(Rule::RequestMisuse, what);
+        irp.CurrentLocation().change(|current| current + 1)?;
+        irp.CurrentStackLocation().change(|place| place.at(1))?;
+    }
+    let place = request::descend(wdm, irp)?;
+    match then {
+        Then::Run(run) => {
+            let status = run();
+            irp.IoStatus().Status().write(status)?;
+            request::complete(irp)?;
+            Ok(status)
+        }
+        Then::Request(file) => {
+            place.Control().change(|control| control | request::PENDING_RETURNED)?;
+            let request = request_of(device, file, irp, place)?;
+            let kind = request.kind;
+            let attributes = with_device(device, |device| device.init.request);
+            let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))?;
+            request::when_canceled(irp, move || cancel::cancel(request));
+            client::submit(device, request, kind);
+            Ok(NtStatus::Pending)
+        }
+    }
+}
+
+/// A packet as a request of the framework.
+fn request_of(
+    device: Handle,
+    file: Handle,
+    irp: GuestPtr<IRP>,
+    place: GuestPtr<IO_STACK_LOCATION>,
+) -> Outcome<Request> {
+    let kind = RequestKind::from_int(place.MajorFunction().read()?);
+    let [first, second, third, fourth] = place.Parameters().read()?;
+    let system: GuestPtr<u8> = irp.SystemBuffer().read()?;
+    let list = irp.MdlAddress().read()?;
+    let mapped: GuestPtr<u8> = match list.non_null() {
+        Some(list) => list.StartVa().read()?.at(list.ByteOffset().read()?.into()),
+        None => irp.UserBuffer().read()?,
+    };
+    let none: GuestSlice<u8> = GuestPtr::NULL.array(0);
+    let direct = with_device(device, |device| device.init.direct);
+    let (code, input, output) = match kind {
+        _ if kind.has_code() => {
+            let code = third as u32;
+            let input = if code & 3 == 3 { GuestPtr::new(fourth) } else { system };
+            let output = if code.trailing_zeros() >= 2 { system } else { mapped };
+            (code, input.array(u64::from(second as u32)), output.array(u64::from(first as u32)))
+        }
+        RequestKind::READ => (0, none, if direct { mapped } else { system }.array(u64::from(first as u32))),
+        RequestKind::WRITE => (0, if direct { mapped } else { system }.array(u64::from(first as u32)), none),
+        _ => (0, none, none),
+    };
+    Ok(Request { kind, code, file, input, output, irp, ..Request::default() })
+}
+
+/// A request that came as a packet has ended: so does the packet.
+pub(super) fn ended(irp: GuestPtr<IRP>, status: NtStatus, information: u64) {
+    let end = || -> Result<(), Fault> {
+        irp.IoStatus().Status().write(status)?;
+        irp.IoStatus().Information().write(information)?;
+        request::complete(irp)
+    };
+    end().or_stop();
+}
+
+/// Arguments: request.
+fn packet_of(call: &Call) -> Outcome<GuestPtr<IRP>> {
+    let handle = call.handle(1);
+    let data = super::request::with_request(handle, |request| request.clone());
+    if let Some(known) = data.irp.non_null().or(data.shown.non_null()) {
+        return Ok(known);
+    }
+    let asked = IoRequest { kind: data.kind, code: data.code, ..IoRequest::default() };
+    let buffers = [data.input.start(), data.output.start()].map(GuestPtr::address);
+    let lengths = [data.input.len(), data.output.len()];
+    let irp = packets::describe(&asked, buffers, lengths)?;
+    super::request::with_request(handle, |request| request.shown = irp);
+    Ok(irp)
+}

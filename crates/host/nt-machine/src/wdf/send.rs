@@ -1,0 +1,461 @@
+//! Requests that a driver sends to I/O targets: how they are formatted, sent, canceled, and come back.
+
+use etw_types::NtStatus;
+
+use super::attributes::Attributes;
+use super::memory::part_of;
+use super::object::{self, Data, create, created};
+use super::request::{Request, complete, lookup, with_request};
+use super::target::{Behind, State, with_target};
+use super::{Handle, cancel, client, life, sync};
+use crate::cpu::thread;
+use crate::kernel::io::below::{self, Response};
+use crate::kernel::io::client::Packet;
+use crate::kernel::io::{pnp, request as packets};
+use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel};
+use crate::layout::{MDL, WDF_MEMORY_DESCRIPTOR, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
+use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
+use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::verify::{self, Rule};
+
+/// `WDF_REQUEST_SEND_OPTION_…`.
+const TIMEOUT: u32 = 0x1;
+const SYNCHRONOUS: u32 = 0x2;
+const IGNORE_TARGET_STATE: u32 = 0x4;
+const SEND_AND_FORGET: u32 = 0x8;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    // Arguments: target, request, code, input, output, options, place for the number of bytes.
+    routine!("WdfIoTargetSendIoctlSynchronously", PASSIVE, |call| send_control(call, RequestKind::DEVICE_CONTROL))
+        .fails(NtStatus::InsufficientResources)
+        .keeps_nothing(),
+    routine!("WdfIoTargetSendInternalIoctlSynchronously", PASSIVE, |call| {
+        send_control(call, RequestKind::INTERNAL_DEVICE_CONTROL)
+    })
+    .fails(NtStatus::InsufficientResources)
+    .keeps_nothing(),
+    // Arguments: target, request, memory, offset, options, place for the number of bytes.
+    routine!("WdfIoTargetSendReadSynchronously", PASSIVE, |call| send_transfer(call, RequestKind::READ))
+        .fails(NtStatus::InsufficientResources)
+        .keeps_nothing(),
+    routine!("WdfIoTargetSendWriteSynchronously", PASSIVE, |call| send_transfer(call, RequestKind::WRITE))
+        .fails(NtStatus::InsufficientResources)
+        .keeps_nothing(),
+    // Arguments: attributes, target, place for the request.
+    routine!("WdfRequestCreate", DISPATCH, |call| {
+        created(create(call, call.ptr(1), None, Data::Request(Box::new(own()))), call.ptr(3))
+    })
+    .fails(NtStatus::InsufficientResources),
+    // Arguments: request, what is to be reused.
+    routine!("WdfRequestReuse", DISPATCH, |call| {
+        let sent = with_request(call.handle(1), |request| {
+            (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
+            request.sent.is_some()
+        });
+        if sent {
+            verify::find(Rule::RequestMisuse, format_args!("a request is reused that was sent and has not come back"));
+            return NtStatus::RequestNotAccepted;
+        }
+        NtStatus::Success
+    }),
+    // Every target takes every request here: there are as many stack locations as it takes.
+    routine!("WdfRequestChangeTarget", DISPATCH, |call| {
+        with_target(call.handle(2), |_| ());
+        with_request(call.handle(1), |_| NtStatus::Success)
+    }),
+    // Arguments: target, request, code, input, its part, output, its part.
+    routine!("WdfIoTargetFormatRequestForIoctl", DISPATCH, |call| format_control(call, RequestKind::DEVICE_CONTROL))
+        .fails(NtStatus::InsufficientResources)
+        .keeps_nothing(),
+    routine!("WdfIoTargetFormatRequestForInternalIoctl", DISPATCH, |call| {
+        format_control(call, RequestKind::INTERNAL_DEVICE_CONTROL)
+    })
+    .fails(NtStatus::InsufficientResources)
+    .keeps_nothing(),
+    // Arguments: target, request, memory, its part.
+    routine!("WdfIoTargetFormatRequestForRead", DISPATCH, |call| {
+        let output = memory(call, 3, 4)?;
+        format(call.handle(2), RequestKind::READ, 0, GuestPtr::NULL.array(0), output)
+    })
+    .fails(NtStatus::InsufficientResources)
+    .keeps_nothing(),
+    routine!("WdfIoTargetFormatRequestForWrite", DISPATCH, |call| {
+        let input = memory(call, 3, 4)?;
+        format(call.handle(2), RequestKind::WRITE, 0, input, GuestPtr::NULL.array(0))
+    })
+    .fails(NtStatus::InsufficientResources)
+    .keeps_nothing(),
+    // A request goes on as it came.
+    routine!("WdfRequestFormatRequestUsingCurrentType", DISPATCH, |call| with_request(call.handle(1), |_| ())),
+    // Arguments: request, routine, context.
+    routine!("WdfRequestSetCompletionRoutine", DISPATCH, |call| {
+        with_request(call.handle(1), |request| request.completion = (call.ptr(2), call.arg(3)));
+    }),
+    // Arguments: request, target, options. Returns whether the request was sent.
+    routine!("WdfRequestSend", DISPATCH, |call| {
+        let options = Options::read(call.ptr(3))?;
+        object::needs_passive(options.has(SYNCHRONOUS));
+        done(send(call.handle(1), call.handle(2), options)?)
+    }),
+    routine!("WdfRequestCancelSentRequest", DISPATCH, |call| {
+        with_request(call.handle(1), |_| ());
+        cancel_sent(call.handle(1))
+    }),
+    // Arguments: request, place for the parameters.
+    routine!("WdfRequestGetCompletionParams", DISPATCH, |call| {
+        call.ptr(2).write(completion_params(call.handle(1)))
+    }),
+];
+
+/// A request that a target has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    target: Handle,
+    options: Options,
+    /// Its time is up: that is its status, whatever it ends with.
+    late: bool,
+    place: Place,
+}
+
+/// Where a request is.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// With the target, which does not send now.
+    Waiting,
+    /// On its way to the device.
+    Leaving,
+    /// With a device that a script speaks for.
+    Scripted,
+    /// With another device of the framework, of which it is another request.
+    Framework(client::Sent),
+    /// With a device that takes packets.
+    Packet(Packet),
+}
+
+/// How a request is sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Options {
+    flags: u32,
+    deadline: Option<u64>,
+}
+
+impl Options {
+    fn read(place: GuestPtr<WDF_REQUEST_SEND_OPTIONS>) -> Result<Self, Fault> {
+        let Some(place) = place.non_null() else { return Ok(Self::default()) };
+        let WDF_REQUEST_SEND_OPTIONS { Flags: flags, Timeout: timeout, .. } = place.read()?;
+        Ok(Self { flags, deadline: (flags & TIMEOUT != 0).then(|| kernel().scheduler.deadline(timeout)) })
+    }
+
+    const fn has(self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// A request of the driver's own.
+fn own() -> Request {
+    Request { presented: true, delivered: true, ..Request::default() }
+}
+
+fn memory(call: &Call, handle: u64, part: u64) -> Outcome<GuestSlice<u8>> {
+    match call.handle(handle) {
+        Handle::NULL => Ok(GuestPtr::NULL.array(0)),
+        memory => Ok(part_of(memory, call.ptr(part))?),
+    }
+}
+
+fn format_control(call: &Call, kind: RequestKind) -> Outcome {
+    let (input, output) = (memory(call, 4, 5)?, memory(call, 6, 7)?);
+    format(call.handle(2), kind, call.u32(3), input, output)
+}
+
+fn format(request: Handle, kind: RequestKind, code: u32, input: GuestSlice<u8>, output: GuestSlice<u8>) -> Outcome {
+    with_request(request, |request| {
+        (request.kind, request.code, request.input, request.output) = (kind, code, input, output);
+    });
+    done(())
+}
+
+/// The memory that a descriptor names; none for NULL.
+fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> {
+    let Some(place) = place.non_null() else { return Ok(GuestPtr::NULL.array(0)) };
+    let WDF_MEMORY_DESCRIPTOR { Type: kind, First: first, Second: second, .. } = place.read()?;
+    match kind {
+        1 => Ok(GuestPtr::new(first).array(u64::from(second as u32))),
+        2 => {
+            let list = GuestPtr::<MDL>::new(first);
+            let start = list.StartVa().read()?.at(list.ByteOffset().read()?.into());
+            Ok(start.array(u64::from(list.ByteCount().read()?).min(u64::from(second as u32))))
+        }
+        3 => Ok(part_of(Handle::new(first), GuestPtr::new(second))?),
+        _ => fail(NtStatus::InvalidParameter),
+    }
+}
+
+fn send_control(call: &Call, kind: RequestKind) -> Outcome {
+    let (input, output) = (described(call.ptr(4))?, described(call.ptr(5))?);
+    synchronously(call, kind, call.u32(3), (input, output), Options::read(call.ptr(6))?, call.ptr(7))
+}
+
+fn send_transfer(call: &Call, kind: RequestKind) -> Outcome {
+    let memory = described(call.ptr(3))?;
+    let none = GuestPtr::NULL.array(0);
+    let buffers = if kind == RequestKind::READ { (none, memory) } else { (memory, none) };
+    synchronously(call, kind, 0, buffers, Options::read(call.ptr(5))?, call.ptr(6))
+}
+
+/// Sends the driver's request, or one that lives as long as this call, and waits.
+fn synchronously(
+    call: &Call,
+    kind: RequestKind,
+    code: u32,
+    (input, output): (GuestSlice<u8>, GuestSlice<u8>),
+    options: Options,
+    place: GuestPtr<u64>,
+) -> Outcome {
+    let target = call.handle(1);
+    let given = call.handle(2).non_null();
+    let request = if let Some(request) = given {
+        request
+    } else {
+        let data = Data::Request(Box::new(own()));
+        object::create_with(call.from, &Attributes::default(), Some(target), data)?
+    };
+    format(request, kind, code, input, output)?;
+    send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;
+    let (status, information) = with_request(request, |request| request.result);
+    if given.is_none() {
+        life::delete(request);
+    }
+    place.write_if(information)?;
+    Ok(status.ok()?)
+}
+
+/// Sends a request; whether the target took it. If it is sent synchronously, it has come back.
+fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
+    let state = with_target(target, |target| target.state);
+    let flight = Flight { target, options, late: false, place: Place::Leaving };
+    let waits = state == State::STOPPED && !options.has(IGNORE_TARGET_STATE);
+    let takes = matches!(state, State::STARTED | State::STOPPED) || options.has(IGNORE_TARGET_STATE);
+    let sent = with_request(request, |request| {
+        if request.sent.is_some() {
+            return true;
+        }
+        request.result = (if takes { NtStatus::Pending } else { NtStatus::InvalidDeviceState }, 0);
+        if takes {
+            request.sent = Some(Flight { place: if waits { Place::Waiting } else { Place::Leaving }, ..flight });
+        }
+        false
+    });
+    if sent {
+        verify::find(Rule::RequestMisuse, format_args!("a request is sent that was sent before and has not come back"));
+        return Ok(false);
+    }
+    if !takes {
+        return Ok(false);
+    }
+    if waits {
+        with_target(target, |target| target.waiting.push_back(request));
+        limit(request, options.deadline);
+    } else {
+        launch(request, target)?;
+    }
+    if options.has(SYNCHRONOUS) {
+        kernel().scheduler.wait(None, |_| (!lookup(request, |request| request.sent.is_some())).then_some(()));
+    }
+    Ok(true)
+}
+
+/// A target sends again: what waited goes out, in its order.
+pub(super) fn resend(target: Handle) -> Result<(), Fault> {
+    while let Some(request) = with_target(target, |target| target.waiting.pop_front()) {
+        kernel().scheduler.change(|state| state.unset(request.as_int()));
+        launch(request, target)?;
+    }
+    Ok(())
+}
+
+/// Gives a request to the device behind a target.
+fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
+    let behind = with_target(target, |target| {
+        target.sent.push(request);
+        target.behind.clone()
+    });
+    let (kind, code, input, output) =
+        with_request(request, |request| (request.kind, request.code, request.input, request.output));
+    match behind {
+        Behind::Nothing => came_back(request, (NtStatus::InvalidDeviceState, 0)),
+        Behind::Scripted { name, .. } => {
+            let unknown = Response { status: NtStatus::InvalidDeviceRequest, output: Vec::new(), delay: 0 };
+            answer(request, below::response(name.as_deref(), kind, code).unwrap_or(unknown));
+        }
+        Behind::Framework { device, file } => {
+            let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
+            match client::begin(device, file, &asked) {
+                Ok(client::Begun::Request(sent)) => {
+                    moved(request, Place::Framework(sent));
+                    sent.then(move || ended(request, client::finish(sent)));
+                }
+                Ok(client::Begun::Packet(sent)) => with_packet(request, sent),
+                Err(failure) => came_back(request, (refused(failure)?, 0)),
+            }
+        }
+        Behind::Packets { device, file, .. } => {
+            let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
+            match pnp::begin(device, file, &asked) {
+                Ok(sent) => with_packet(request, sent),
+                Err(failure) => came_back(request, (refused(failure)?, 0)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A request stands for a packet that a device has.
+fn with_packet(request: Handle, sent: pnp::Sent) {
+    let packet = sent.packet();
+    moved(request, Place::Packet(packet));
+    packets::then(packet.request(), move || ended(request, pnp::finish(sent)));
+}
+
+/// A request is with a device, which has until the deadline.
+fn moved(request: Handle, place: Place) {
+    let deadline = with_request(request, |request| {
+        let flight = request.sent.as_mut()?;
+        flight.place = place;
+        flight.options.deadline
+    });
+    limit(request, deadline);
+}
+
+fn refused(failure: Failure) -> Result<NtStatus, Fault> {
+    match failure {
+        Failure::Status(status) => Ok(status),
+        Failure::Fault(fault) => Err(fault),
+    }
+}
+
+/// The time of a request that is sent ends at the deadline.
+fn limit(request: Handle, deadline: Option<u64>) {
+    let Some(deadline) = deadline else { return };
+    below::later(request.as_int(), deadline.saturating_sub(kernel().scheduler.now()), move || {
+        if object::exists(request) {
+            with_request(request, |request| {
+                if let Some(flight) = &mut request.sent {
+                    flight.late = true;
+                }
+            });
+            cancel_sent(request);
+        }
+    });
+}
+
+/// A script says what becomes of a request, and when.
+fn answer(request: Handle, response: Response) {
+    let (kind, input, output, deadline) = with_request(request, |request| {
+        let flight = request.sent.as_mut();
+        let deadline = flight.and_then(|flight| {
+            flight.place = Place::Scripted;
+            flight.options.deadline
+        });
+        (request.kind, request.input.len(), request.output, deadline)
+    });
+    let left = deadline.map(|deadline| deadline.saturating_sub(kernel().scheduler.now()));
+    let late = left.is_some_and(|left| left < response.delay);
+    let delay = left.filter(|_| late).unwrap_or(response.delay);
+    let back = move || {
+        let stored = if late { 0 } else { response.store(kind, output, input).or_stop() };
+        came_back(request, (if late { NtStatus::IoTimeout } else { response.status }, stored));
+    };
+    if delay == 0 {
+        back();
+    } else {
+        below::later(request.as_int(), delay, back);
+    }
+}
+
+/// A request that stood for another one at another device has ended.
+fn ended(request: Handle, result: Result<Answer, Fault>) {
+    let Answer { status, information, output } = result.or_stop();
+    let room = lookup(request, |request| request.output);
+    room.start().write_all(output.get(..room.len() as usize).unwrap_or(&output)).or_stop();
+    came_back(request, (status, information));
+}
+
+/// A request comes back from the device behind a target: its sender is told, or its client.
+fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
+    if !object::exists(request) {
+        return;
+    }
+    let taken = with_request(request, |request| {
+        let flight = request.sent.take()?;
+        request.result = if flight.late { (NtStatus::IoTimeout, 0) } else { (status, information) };
+        Some((flight, request.completion, request.result))
+    });
+    let Some((flight, (routine, context), (status, information))) = taken else { return };
+    kernel().scheduler.change(|state| state.unset(request.as_int()));
+    if flight.options.has(SEND_AND_FORGET) {
+        complete(request, status, information);
+    } else if !flight.options.has(SYNCHRONOUS) && !routine.is_null() {
+        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = crate::kernel::lock(&kernel().pool).new_object();
+        params.write(completion_params(request)).or_stop();
+        let arguments = [request.as_int(), flight.target.as_int(), params.address(), context];
+        sync::locked(None, thread::irql(), |irql| call_back("EvtRequestCompletionRoutine", irql, routine, &arguments));
+        crate::kernel::lock(&kernel().pool).free_object(params.address());
+    }
+    // Whoever stops the target waits until the driver has been told.
+    if object::exists(flight.target) {
+        with_target(flight.target, |target| {
+            if let Some(position) = target.sent.iter().position(|sent| *sent == request) {
+                target.sent.remove(position);
+            }
+        });
+    }
+    kernel().scheduler.change(|_| ());
+}
+
+fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {
+    let (kind, code, (status, information)) =
+        with_request(request, |request| (request.kind, request.code, request.result));
+    WDF_REQUEST_COMPLETION_PARAMS {
+        Size: size_of::<WDF_REQUEST_COMPLETION_PARAMS>() as u32,
+        Type: kind.as_int().into(),
+        Status: status.as_int(),
+        Padding: 0,
+        Information: information,
+        Parameters: [code.into(), 0, 0, 0, 0, information],
+    }
+}
+
+/// Nobody wants a request that was sent any more; whether whoever has it was told.
+pub(super) fn cancel_sent(request: Handle) -> bool {
+    let Some(flight) = lookup(request, |request| request.sent) else { return false };
+    match flight.place {
+        Place::Waiting => {
+            let waits = object::exists(flight.target)
+                && with_target(flight.target, |target| {
+                    let position = target.waiting.iter().position(|waiting| *waiting == request);
+                    position.and_then(|position| target.waiting.remove(position)).is_some()
+                });
+            if waits {
+                came_back(request, (NtStatus::Cancelled, 0));
+            }
+            waits
+        }
+        Place::Leaving => false,
+        Place::Scripted => {
+            let waits = kernel().scheduler.change(|state| state.unset(request.as_int()));
+            if waits {
+                came_back(request, (NtStatus::Cancelled, 0));
+            }
+            waits
+        }
+        Place::Framework(sent) => {
+            cancel::cancel(sent.request());
+            true
+        }
+        Place::Packet(packet) => {
+            packet.cancel().or_stop();
+            true
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What crates.io and docs.rs want of every crate that can be published, and that its package builds.
+#![cfg(test)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use docs_tests::markdown::repository;
+use serde_json::Value;
+
+/// No member of the workspace: it is packaged, but only a driver's kit can build it.
+const APART: &str = "crates/driver/wdk-kmdf/Cargo.toml";
+
+/// Categories of crates.io that crates here have.
+const CATEGORIES: [&str; 17] = [
+    "api-bindings",
+    "command-line-interface",
+    "command-line-utilities",
+    "development-tools",
+    "development-tools::build-utils",
+    "development-tools::cargo-plugins",
+    "development-tools::debugging",
+    "development-tools::profiling",
+    "development-tools::testing",
+    "emulators",
+    "encoding",
+    "no-std",
+    "no-std::no-alloc",
+    "os::linux-apis",
+    "os::windows-apis",
+    "parser-implementations",
+    "visualization",
+];
+
+fn cargo(arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO")).current_dir(repository()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "cargo {arguments:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// The packages of a manifest, and whether each can be published.
+fn packages(manifest: &str) -> Vec<(Value, bool)> {
+    let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
+    let mut metadata: Value = serde_json::from_slice(&cargo(&words)).unwrap();
+    let packages = metadata["packages"].as_array_mut().unwrap().drain(..);
+    packages.map(|package| (package["publish"].is_null(), package)).map(|(is, package)| (package, is)).collect()
+}
+
+fn published() -> Vec<Value> {
+    let all = packages("Cargo.toml").into_iter().chain(packages(APART));
+    all.filter(|(_, is_published)| *is_published).map(|(package, _)| package).collect()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> Vec<&'a str> {
+    value[key].as_array().map_or_else(Vec::new, |values| values.iter().filter_map(Value::as_str).collect())
+}
+
+/// What is wrong with a package.
+fn mistakes(package: &Value, published: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut check = |is_right: bool, what: &str| {
+        if !is_right {
+            found.push(format!("{}: {what}", text(package, "name")));
+        }
+    };
+    let folder = Path::new(text(package, "manifest_path")).parent().unwrap();
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    check(text(package, "description").len() > 20, "description");
+    check(text(package, "license") == "MIT OR Apache-2.0", "license");
+    check(package["rust_version"].is_string(), "rust-version");
+    let keywords = list(package, "keywords");
+    check((1..=5).contains(&keywords.len()) && keywords.iter().all(|word| word.len() <= 20), "one to five keywords");
+    let categories = list(package, "categories");
+    check((1..=5).contains(&categories.len()), "one to five categories");
+    check(categories.iter().all(|name| CATEGORIES.contains(name)), "a category that crates.io has");
+    let readme = read(&folder.join(text(package, "readme")));
+    check(readme.starts_with(&format!("# {}", text(package, "name"))), "a README with its name");
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let own = read(&folder.join(licence));
+        check(!own.is_empty() && own == read(&repository().join(licence)), licence);
+    }
+    check(!list(&package["metadata"]["docs"]["rs"], "targets").is_empty(), "targets for docs.rs");
+    for dependency in package["dependencies"].as_array().unwrap() {
+        let is_ours = dependency["path"].is_string() && dependency["kind"] != "dev";
+        let name = text(dependency, "name");
+        check(!is_ours || published.contains(&name), &format!("it depends on {name}, which is not published"));
+        check(!is_ours || text(dependency, "req") != "*", &format!("no version of {name}"));
+    }
+    found
+}
+
+#[test]
+fn every_published_crate_says_what_it_is() {
+    let packages = published();
+    let names: Vec<&str> = packages.iter().map(|package| text(package, "name")).collect();
+    for wanted in ["wdk-etw", "wdk-kmdf", "etw-etl", "nt-host", "cargo-driver", "etwctl"] {
+        assert!(names.contains(&wanted), "{wanted} is not published");
+    }
+    let mistakes: Vec<String> = packages.iter().flat_map(|package| mistakes(package, &names)).collect();
+    assert_eq!(mistakes, Vec::<String>::new());
+}
+
+#[test]
+fn every_package_builds_outside_of_the_repository() {
+    let mut words = vec!["package", "--quiet", "--allow-dirty"];
+    let names = packages("Cargo.toml").into_iter().filter(|(_, is_published)| *is_published);
+    let names: Vec<String> = names.map(|(package, _)| text(&package, "name").to_owned()).collect();
+    words.extend(names.iter().flat_map(|name| ["-p", name]));
+    // What the tests have compiled of others is used again.
+    let settings = ["--config", "profile.dev.debug='line-tables-only'"];
+    words.splice(1..1, settings);
+    cargo(&words);
+    cargo(&["package", "--quiet", "--allow-dirty", "--no-verify", "--exclude-lockfile", "--manifest-path", APART]);
+}
