@@ -41,7 +41,7 @@ fn look_at(manifest: &Manifest) {
 pub(super) fn holds_together(schema: &EventSchema) {
     assert!(schema.top_level <= schema.fields.len(), "{schema:?}");
     assert!(!schema.name.is_empty(), "{schema:?}");
-    for field in &schema.fields {
+    for field in schema.fields.iter() {
         for extent in [field.count, field.length] {
             assert!(!matches!(extent, Extent::Field(place) if usize::from(place) >= schema.fields.len()), "{schema:?}");
         }

@@ -34,7 +34,7 @@ impl Written {
 ///
 /// # Errors
 ///
-/// Returns an error if our side fails. If LTTng is not available, its rows say so.
+/// Returns an error if our side fails. If `LTTng` is not available, its rows say so.
 pub fn engine(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "ns per event", "recorded per s", "MB per s", "lost %", "instructions"];
     let mut section = Section::new("engine", "Engine", TEXT, &columns);
