@@ -6,7 +6,7 @@ mod c;
 
 use c::{Log, plain};
 use etw_types::NtStatus;
-use nt_host::{Device, NtHost};
+use nt_host::{Device, NtHost, Os, Rule};
 
 const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
@@ -48,20 +48,29 @@ const OBJECTS: [&str; 9] = [
 ];
 
 /// What the driver of the system's larger parts checks, in its order.
-const SYSTEM: [&str; 8] = [
+const SYSTEM: [&str; 11] = [
     "the kernel's image",
     "modules",
     "security descriptors",
     "generic tables",
     "cancel-safe queues",
     "the run-time library",
+    "counts of characters",
+    "printing",
     "buses and ports",
     "names of objects",
+    "symbolic links",
 ];
+
+/// What the driver of threads that meet checks, in its order.
+const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
 
 /// Has a driver take its steps. Each returns a status.
 fn every_step(driver: &str, steps: &[&str]) {
-    let host = plain(driver).start().expect("DriverEntry");
+    every_step_of(&plain(driver).start().expect("DriverEntry"), steps);
+}
+
+fn every_step_of(host: &NtHost, steps: &[&str]) {
     let device = host.add_device().expect("a device");
     let answer = device.ioctl(0x0022_2000, &[], 256).expect("an answer");
     assert_eq!(answer.status, NtStatus::Success);
@@ -90,6 +99,23 @@ fn objects_data_threads_and_files_are_as_on_windows() {
 #[test]
 fn what_older_and_larger_drivers_use_is_as_on_windows() {
     every_step("wdm_system", &SYSTEM);
+}
+
+#[test]
+fn threads_that_meet_are_served_as_on_windows() {
+    every_step("wdm_sync", &SYNC);
+    // Guarded mutexes raise the IRQL since Windows 8.
+    every_step_of(&plain("wdm_sync").os(Os::Win7).start().expect("DriverEntry"), &SYNC);
+}
+
+#[test]
+fn a_resource_that_another_thread_has_is_not_released() {
+    let image = c::build("wdm_sync", 1, "DriverEntry", &["ntoskrnl"]);
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256).expect("an answer");
+    let report = host.unload().expect("unload");
+    let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.routine.as_deref())).collect();
+    assert_eq!(found, [(Rule::LockMisuse, Some("ExReleaseResourceLite"))]);
 }
 
 #[test]

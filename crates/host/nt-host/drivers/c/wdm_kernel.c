@@ -1,27 +1,12 @@
 /* A WDM driver that uses the kernel's parts one after the other, checks what they do, and returns a status for each. */
 
-#include "plain.h"
-
-/* Ends a step that found something wrong: its line is the answer. */
-#define CHECK(condition)                                                                                              \
-    if (!(condition)) {                                                                                               \
-        return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
-    }
+#include "steps.h"
 
 static WCHAR DeviceName[] = L"\\Device\\CKernel";
 static PDEVICE_OBJECT TheDevice;
 static UNICODE_STRING RegistryPath;
 static KEVENT Done;
 static ULONG Value;
-
-/* A routine that the kit's import library does not have. */
-static PVOID LookUp(PWSTR Name)
-{
-    UNICODE_STRING name;
-
-    RtlInitUnicodeString(&name, Name);
-    return MmGetSystemRoutineAddress(&name);
-}
 
 /* The documented head of a lookaside list, as far as inlined code looks into it. */
 typedef struct {

@@ -1,11 +1,6 @@
 /* A WDM driver that checks objects, exported data, threads and files by name, and returns a status for each step. */
 
-#include "plain.h"
-
-#define CHECK(condition)                                                                                              \
-    if (!(condition)) {                                                                                               \
-        return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
-    }
+#include "steps.h"
 
 static WCHAR DeviceName[] = L"\\Device\\CObjects";
 static WCHAR LinkName[] = L"\\DosDevices\\CObjects";
@@ -14,14 +9,6 @@ static PDEVICE_OBJECT TheDevice;
 static ULONG Opened, Cleaned, Closed, Read;
 
 /* Data of the kernel: what an import gives is the address of a variable, as the headers declare it. */
-
-static PVOID LookUp(PWSTR Name)
-{
-    UNICODE_STRING name;
-
-    RtlInitUnicodeString(&name, Name);
-    return MmGetSystemRoutineAddress(&name);
-}
 
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
 

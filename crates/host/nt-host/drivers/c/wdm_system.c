@@ -1,29 +1,12 @@
 /* A WDM driver that uses what older and larger drivers use: the kernel's image, security descriptors, generic tables,
    cancel-safe queues, the run-time library, buses and ports. Each step returns 0 or the line that found something wrong. */
 
-#include "plain.h"
-
-#define CHECK(condition)                                                                                              \
-    if (!(condition)) {                                                                                               \
-        return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
-    }
+#include "steps.h"
 
 static WCHAR DeviceName[] = L"\\Device\\CSystem";
 static PDEVICE_OBJECT TheDevice;
 static PDRIVER_OBJECT TheDriver;
 static UNICODE_STRING RegistryPath;
-
-static PVOID LookUp(PWSTR Name)
-{
-    UNICODE_STRING name;
-
-    RtlInitUnicodeString(&name, Name);
-    return MmGetSystemRoutineAddress(&name);
-}
-
-/* Calls a routine that the kit's import library does not have. */
-#define CALL(type, name, ...) ((type)LookUp(L##name))(__VA_ARGS__)
-typedef ULONG64(NTAPI *ANY)();
 
 static int Same(const CHAR *One, const CHAR *Other)
 {
@@ -169,8 +152,8 @@ static VOID NTAPI Free(PVOID Table, PVOID Node)
 static NTSTATUS Tables(void)
 {
     static UCHAR table[0x68];
-    ULONG index, value, *element;
-    UCHAR added = 0;
+    ULONG index, value, *element, result = 9;
+    UCHAR added = 0, *node = NULL;
     PVOID restart = NULL;
 
     CALL(ANY, "RtlInitializeGenericTableAvl", table, Compare, Allocate, Free, NULL);
@@ -192,11 +175,22 @@ static NTSTATUS Tables(void)
     CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 1);
     CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 0);
     CHECK(CALL(ANY, "RtlLookupElementGenericTableAvl", table, &value) == 0);
+    CHECK(CALL(ANY, "RtlLookupElementGenericTableFullAvl", table, &value, &node, &result) == 0);
+    CHECK(result == 3 && *(ULONG *)(node + 0x20) == 6);
+    /* The smallest element has no smaller neighbour: a smaller one goes to its left. */
+    value = 0;
+    CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 1);
+    CHECK(CALL(ANY, "RtlLookupElementGenericTableFullAvl", table, &value, &node, &result) == 0);
+    CHECK(result == 2 && *(ULONG *)(node + 0x20) == 1);
+    value = 1;
+    element = (ULONG *)CALL(ANY, "RtlLookupElementGenericTableFullAvl", table, &value, &node, &result);
+    CHECK(result == 1 && element == (ULONG *)(node + 0x20) && *element == 1);
     while ((element = (ULONG *)CALL(ANY, "RtlGetElementGenericTableAvl", table, 0)) != NULL) {
         value = *element;
         CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 1);
     }
     CHECK(Freed == 50);
+    CHECK(CALL(ANY, "RtlLookupElementGenericTableFullAvl", table, &value, &node, &result) == 0 && result == 0);
     return 0;
 }
 
@@ -278,6 +272,65 @@ static NTSTATUS Library(void)
     return 0;
 }
 
+/* Counts end a text as its terminator does. Nothing is read beyond the end of a page, which no memory follows. */
+static NTSTATUS Counts(void)
+{
+    UCHAR *page = ExAllocatePool2(0x40, 0x1000, TAG);
+    CHAR *text = (CHAR *)page + 0xFFC;
+    WCHAR *wide = (WCHAR *)(page + 0xFF8);
+    static CHAR many[40001];
+    ULONG index;
+
+    CHECK(page != NULL);
+    text[0] = 'w', text[1] = 'x', text[2] = 'y', text[3] = 'z';
+    CHECK(CALL(ANY, "strnlen", text, 4) == 4 && CALL(ANY, "strnlen", "ab", 9) == 2);
+    CHECK((LONG)CALL(ANY, "strncmp", text, "wxyz!", 4) == 0 && (LONG)CALL(ANY, "strncmp", "wxy", text, 4) < 0);
+    CHECK((LONG)CALL(ANY, "_strnicmp", text, "WXYZ!", 4) == 0 && (LONG)CALL(ANY, "strcmp", text, "wxya") > 0);
+    CHECK((CHAR *)CALL(ANY, "strchr", text, 'z') == text + 3);
+    wide[0] = 'w', wide[1] = 'x', wide[2] = 'y', wide[3] = 'z';
+    CHECK(CALL(ANY, "wcsnlen", wide, 4) == 4 && CALL(ANY, "wcsnlen", L"ab", 9) == 2);
+    CHECK((LONG)CALL(ANY, "wcsncmp", wide, L"wxyz!", 4) == 0 && (LONG)CALL(ANY, "_wcsnicmp", wide, L"WXYZ!", 4) == 0);
+    CHECK((ULONG)CALL(ANY, "wcsncpy_s", many, 3, wide, (SIZE_T)-1) == 80 && ((WCHAR *)many)[1] == 'x');
+    ExFreePoolWithTag(page, TAG);
+    /* Letters are compared in lower case, which is after the underscore. */
+    CHECK((LONG)CALL(ANY, "_stricmp", "_", "A") < 0 && (LONG)CALL(ANY, "_wcsicmp", L"_", L"A") < 0);
+    text = "aba";
+    CHECK((CHAR *)CALL(ANY, "strchr", text, 0) == text + 3 && (CHAR *)CALL(ANY, "strrchr", text, 0) == text + 3);
+    CHECK((CHAR *)CALL(ANY, "strchr", text, 'a') == text && (CHAR *)CALL(ANY, "strrchr", text, 'a') == text + 2);
+    wide = L"aba";
+    CHECK((WCHAR *)CALL(ANY, "wcschr", wide, 0) == wide + 3 && (WCHAR *)CALL(ANY, "wcsrchr", wide, 0) == wide + 3);
+    CHECK(CALL(ANY, "wcschr", wide, 'c') == 0 && (WCHAR *)CALL(ANY, "wcsrchr", wide, 'b') == wide + 1);
+    for (index = 0; index < 40000; index++) {
+        many[index] = 'x';
+    }
+    CHECK(CALL(ANY, "strlen", many) == 40000);
+    return 0;
+}
+
+/* Text that does not fit is cut if the count allows it, and else the buffer is empty. */
+static NTSTATUS Printing(void)
+{
+    CHAR text[8];
+    WCHAR wide[8];
+
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, 3, "%s", "abc") == 3 && Same(text, "abc"));
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, 3, "%s", "abcd") == -1 && Same(text, "abc"));
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, (SIZE_T)-1, "%s", "1234567") == 7 && Same(text, "1234567"));
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, (SIZE_T)-1, "%s", "12345678") == -1 && Same(text, "1234567"));
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, 9, "%s", "12345678") == -1 && text[0] == 0);
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, 9, "%d", -12) == 3 && Same(text, "-12"));
+    CHECK((LONG)CALL(ANY, "_snprintf_s", text, 8, 0, "%d", 1) == -1 && Same(text, "-12"));
+    CHECK((LONG)CALL(ANY, "sprintf_s", text, 8, "%s", "1234567") == 7 && Same(text, "1234567"));
+    CHECK((LONG)CALL(ANY, "sprintf_s", text, 8, "%s", "12345678") == -1 && text[0] == 0);
+    CHECK((LONG)CALL(ANY, "_snwprintf_s", wide, 8, 2, L"%s", L"abc") == -1 && wide[1] == 'b' && wide[2] == 0);
+    CHECK((LONG)CALL(ANY, "swprintf_s", wide, 8, L"%s", L"12345678") == -1 && wide[0] == 0);
+    /* The older routine has no terminator if there is no room for it. */
+    text[3] = '!';
+    CHECK((LONG)CALL(ANY, "_snprintf", text, 3, "%s", "abc") == 3 && text[2] == 'c' && text[3] == '!');
+    CHECK((LONG)CALL(ANY, "_snprintf", text, 3, "%s", "abcd") == -1 && text[2] == 'c' && text[3] == '!');
+    return 0;
+}
+
 /* Buses and ports without a device, registers of the processor. */
 static NTSTATUS Hardware(void)
 {
@@ -324,7 +377,67 @@ static NTSTATUS Names(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Image, Modules, Security, Tables, Queues, Library, Hardware, Names};
+static HANDLE OpenLink(PWSTR Name)
+{
+    OBJECT_ATTRIBUTES attributes = {0};
+    UNICODE_STRING name;
+    HANDLE handle = NULL;
+
+    RtlInitUnicodeString(&name, Name);
+    attributes.Length = sizeof(attributes);
+    attributes.ObjectName = &name;
+    attributes.Attributes = 0x240;
+    CALL(ANY, "ZwOpenSymbolicLinkObject", &handle, 1, &attributes);
+    return handle;
+}
+
+/* The last character of what a link leads to. */
+static WCHAR Target(HANDLE Link)
+{
+    WCHAR room[32];
+    UNICODE_STRING target = {0, sizeof room, room};
+
+    return CALL(ANY, "ZwQuerySymbolicLinkObject", Link, &target, NULL) == 0 ? room[target.Length / 2 - 1] : 0;
+}
+
+/* A handle names its link, also when others are deleted, and keeps it. */
+static NTSTATUS Links(void)
+{
+    static PWSTR names[] = {L"\\??\\CSystem1", L"\\??\\CSystem2", L"\\??\\CSystem3"};
+    static PWSTR targets[] = {L"\\Device\\A", L"\\Device\\B", L"\\Device\\C"};
+    UNICODE_STRING name, target;
+    HANDLE second, third;
+    ULONG index;
+
+    for (index = 0; index < 3; index++) {
+        RtlInitUnicodeString(&name, names[index]);
+        RtlInitUnicodeString(&target, targets[index]);
+        CHECK(IoCreateSymbolicLink(&name, &target) == 0);
+    }
+    second = OpenLink(names[1]);
+    third = OpenLink(names[2]);
+    CHECK(Target(second) == 'B' && Target(third) == 'C');
+    RtlInitUnicodeString(&name, names[0]);
+    CHECK(IoDeleteSymbolicLink(&name) == 0 && OpenLink(names[0]) == NULL);
+    CHECK(Target(second) == 'B' && Target(third) == 'C');
+    RtlInitUnicodeString(&name, names[1]);
+    CHECK(IoDeleteSymbolicLink(&name) == 0 && Target(second) == 'B');
+    /* A new link of the same name is another object. */
+    RtlInitUnicodeString(&target, targets[0]);
+    CHECK(IoCreateSymbolicLink(&name, &target) == 0 && Target(second) == 'B');
+    ZwClose(second);
+    second = OpenLink(names[1]);
+    CHECK(Target(second) == 'A' && Target(third) == 'C');
+    ZwClose(second);
+    ZwClose(third);
+    CHECK(IoDeleteSymbolicLink(&name) == 0);
+    RtlInitUnicodeString(&name, names[2]);
+    CHECK(IoDeleteSymbolicLink(&name) == 0);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Image,    Modules,  Security, Tables, Queues, Library,
+                                          Counts,   Printing, Hardware, Names,  Links};
 #define STEPS (sizeof Steps / sizeof *Steps)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)

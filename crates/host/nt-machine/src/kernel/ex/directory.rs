@@ -39,9 +39,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::ObjectNameNotFound),
     routine!("ZwOpenSymbolicLinkObject", PASSIVE, |call| {
         let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
-        let index = lock(&kernel().io).links.iter().position(|link| link.name.eq_ignore_ascii_case(&name));
-        let Some(index) = index else { return fail(NtStatus::ObjectNameNotFound) };
-        call.ptr(0).write(object::open("symbolic link", index as u64 + 1, call.from))?;
+        let found = lock(&kernel().io).links.iter().find(|link| link.name.eq_ignore_ascii_case(&name)).cloned();
+        let Some(link) = found else { return fail(NtStatus::ObjectNameNotFound) };
+        let object = lock(&kernel().objects).link(link.name, link.target);
+        call.ptr(0).write(object::open("symbolic link", object, call.from))?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),
@@ -50,10 +51,10 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 /// Arguments: handle, string for the target, pointer to its length including the terminator.
 fn query_link(call: &Call) -> Outcome {
-    let Some(index) = object::of_kind(call.kernel_handle(0), "symbolic link") else {
+    let Some(object) = object::of_kind(call.kernel_handle(0), "symbolic link") else {
         return fail(NtStatus::InvalidHandle);
     };
-    let target = lock(&kernel().io).links.get(index as usize - 1).map(|link| link.target.clone()).unwrap_or_default();
+    let target = lock(&kernel().objects).target(object);
     let units: Vec<u16> = target.encode_utf16().collect();
     let (place, size) = (call.ptr::<UNICODE_STRING>(1), units.len() as u32 * 2);
     call.ptr::<u32>(2).write_if(size + 2)?;

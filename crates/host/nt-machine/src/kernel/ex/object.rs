@@ -153,6 +153,8 @@ pub(crate) struct Objects {
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
     references: BTreeMap<u64, References>,
+    /// The names and targets of the symbolic links that were opened. A handle keeps its link, even if the link is deleted.
+    links: Vec<(String, String)>,
     /// The security descriptors that drivers set, by object.
     descriptors: BTreeMap<u64, Vec<u8>>,
     /// The token of the local system account, created on first use.
@@ -350,6 +352,21 @@ fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
 }
 
 impl Objects {
+    /// Returns the object of a symbolic link.
+    pub(crate) fn link(&mut self, name: String, target: String) -> u64 {
+        let link = (name, target);
+        let position = self.links.iter().position(|known| *known == link).unwrap_or_else(|| {
+            self.links.push(link);
+            self.links.len() - 1
+        });
+        position as u64 + 1
+    }
+
+    /// Returns what the symbolic link of an object leads to.
+    pub(crate) fn target(&self, link: u64) -> String {
+        self.links.get(link as usize - 1).map(|(_, target)| target.clone()).unwrap_or_default()
+    }
+
     /// Returns the security descriptor that was set for an object.
     pub(crate) fn descriptor(&self, object: u64) -> Option<Vec<u8>> {
         self.descriptors.get(&object).cloned()

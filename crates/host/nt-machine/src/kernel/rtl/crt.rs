@@ -2,24 +2,26 @@
 
 use std::cmp::Ordering;
 
+use Room::{Bare, Safe};
+
 use super::print::{self, Arguments};
 use super::string::upcase;
 use crate::memory::{Fault, GuestPtr, Plain};
 use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("strlen", ANY, length::<u8>),
-    routine!("wcslen", ANY, length::<u16>),
-    routine!("strnlen", ANY, length::<u8>),
-    routine!("wcsnlen", ANY, length::<u16>),
+    routine!("strlen", ANY, |call| length::<u8>(call, u64::MAX)),
+    routine!("wcslen", ANY, |call| length::<u16>(call, u64::MAX)),
+    routine!("strnlen", ANY, |call| length::<u8>(call, call.arg(1))),
+    routine!("wcsnlen", ANY, |call| length::<u16>(call, call.arg(1))),
     routine!("strcmp", ANY, |call| compare::<u8>(call, u64::MAX, |unit| unit)),
     routine!("strncmp", ANY, |call| compare::<u8>(call, call.arg(2), |unit| unit)),
     routine!("_stricmp", ANY, |call| compare::<u8>(call, u64::MAX, |unit| unit.to_ascii_lowercase())),
     routine!("_strnicmp", ANY, |call| compare::<u8>(call, call.arg(2), |unit| unit.to_ascii_lowercase())),
     routine!("wcscmp", ANY, |call| compare::<u16>(call, u64::MAX, |unit| unit)),
     routine!("wcsncmp", ANY, |call| compare::<u16>(call, call.arg(2), |unit| unit)),
-    routine!("_wcsicmp", ANY, |call| compare::<u16>(call, u64::MAX, upcase)),
-    routine!("_wcsnicmp", ANY, |call| compare::<u16>(call, call.arg(2), upcase)),
+    routine!("_wcsicmp", ANY, |call| compare::<u16>(call, u64::MAX, downcase)),
+    routine!("_wcsnicmp", ANY, |call| compare::<u16>(call, call.arg(2), downcase)),
     routine!("strcpy", ANY, |call| append::<u8>(call, false)),
     routine!("wcscpy", ANY, |call| append::<u16>(call, false)),
     routine!("strcat", ANY, |call| append::<u8>(call, true)),
@@ -33,20 +35,20 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("toupper", ANY, |call| call.u8(0).to_ascii_uppercase()),
     routine!("tolower", ANY, |call| call.u8(0).to_ascii_lowercase()),
     routine!("towupper", ANY, |call| upcase(call.u16(0))),
-    routine!("sprintf", ANY, |call| narrow(call.ptr(0), u64::MAX, call.ptr(1), call.rest(2))),
-    routine!("_snprintf", ANY, |call| narrow(call.ptr(0), call.arg(1), call.ptr(2), call.rest(3))),
-    routine!("_vsnprintf", ANY, |call| narrow(call.ptr(0), call.arg(1), call.ptr(2), call.ptr(3))),
-    routine!("vsprintf_s", ANY, |call| narrow(call.ptr(0), call.arg(1), call.ptr(2), call.ptr(3))),
-    routine!("sprintf_s", ANY, |call| narrow(call.ptr(0), call.arg(1), call.ptr(2), call.rest(3))),
-    routine!("swprintf", ANY, |call| wide(call.ptr(0), u64::MAX, call.ptr(1), call.rest(2))),
-    routine!("_snwprintf", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(2), call.rest(3))),
-    routine!("_vsnwprintf", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(2), call.ptr(3))),
-    routine!("_snprintf_s", ANY, |call| narrow(call.ptr(0), call.arg(1), call.ptr(3), call.rest(4))),
-    routine!("_vsnprintf_s", ANY, |call| narrow(call.ptr(0), call.arg(1), call.ptr(3), call.ptr(4))),
-    routine!("_snwprintf_s", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(3), call.rest(4))),
-    routine!("_vsnwprintf_s", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(3), call.ptr(4))),
-    routine!("vswprintf_s", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(2), call.ptr(3))),
-    routine!("vsprintf", ANY, |call| narrow(call.ptr(0), u64::MAX, call.ptr(1), call.ptr(2))),
+    routine!("sprintf", ANY, |call| narrow(call.ptr(0), Bare(u64::MAX), call.ptr(1), call.rest(2))),
+    routine!("_snprintf", ANY, |call| narrow(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.rest(3))),
+    routine!("_vsnprintf", ANY, |call| narrow(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.ptr(3))),
+    routine!("vsprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.ptr(3))),
+    routine!("sprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.rest(3))),
+    routine!("swprintf", ANY, |call| wide(call.ptr(0), Bare(u64::MAX), call.ptr(1), call.rest(2))),
+    routine!("_snwprintf", ANY, |call| wide(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.rest(3))),
+    routine!("_vsnwprintf", ANY, |call| wide(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.ptr(3))),
+    routine!("_snprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.rest(4))),
+    routine!("_vsnprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.ptr(4))),
+    routine!("_snwprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.rest(4))),
+    routine!("_vsnwprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.ptr(4))),
+    routine!("vswprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.ptr(3))),
+    routine!("vsprintf", ANY, |call| narrow(call.ptr(0), Bare(u64::MAX), call.ptr(1), call.ptr(2))),
     routine!("strncpy", ANY, copy_some::<u8>),
     routine!("wcsncpy", ANY, copy_some::<u16>),
     routine!("strncat", ANY, append_some::<u8>),
@@ -82,11 +84,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("_itow", ANY, |call| digits::<u16>(call, call.i32(0).into())),
     routine!("_ultow", ANY, |call| digits::<u16>(call, call.u32(0).into())),
     routine!("_i64tow", ANY, |call| digits::<u16>(call, call.arg(0).cast_signed().into())),
-    routine!("swprintf_s", ANY, |call| wide(call.ptr(0), call.arg(1), call.ptr(2), call.rest(3))),
+    routine!("swprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.rest(3))),
 ];
-
-/// The maximum number of units that are read from a string without a terminator.
-const LONGEST: u64 = 0x8000;
 
 /// A unit of text.
 trait Unit: Plain + Ord + Default + From<u8> + Into<u32> {}
@@ -101,17 +100,23 @@ const CUT: u32 = 80;
 const TRUNCATE: u64 = u64::MAX;
 
 fn text<T: Unit>(place: GuestPtr<T>) -> Result<Vec<T>, Fault> {
-    place.until(T::default(), LONGEST)
+    place.until(T::default(), u64::MAX)
 }
 
-fn length<T: Unit>(call: &Call) -> Result<u64, Fault> {
-    Ok(text::<T>(call.ptr(0))?.len() as u64)
+fn length<T: Unit>(call: &Call, limit: u64) -> Result<u64, Fault> {
+    Ok(call.ptr::<T>(0).until(T::default(), limit)?.len() as u64)
 }
 
+/// Compares strings. Reads no further than the first difference.
 fn compare<T: Unit>(call: &Call, limit: u64, fold: fn(T) -> T) -> Result<Ordering, Fault> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let units = |index| Ok::<_, Fault>(text::<T>(call.ptr(index))?.into_iter().take(limit).map(fold));
-    Ok(units(0)?.cmp(units(1)?))
+    let (one, other): (GuestPtr<T>, GuestPtr<T>) = (call.ptr(0), call.ptr(1));
+    for index in 0..limit {
+        let (one, other) = (fold(one.at(index).read()?), fold(other.at(index).read()?));
+        if one != other || one == T::default() {
+            return Ok(one.cmp(&other));
+        }
+    }
+    Ok(Ordering::Equal)
 }
 
 /// Copies a string with its terminator to the start or the end of another one, and returns the latter.
@@ -156,7 +161,7 @@ fn safely<T: Unit>(call: &Call, to_end: bool, most: u64) -> Outcome<u32> {
         return done(INVALID);
     }
     let mut units = if to_end { target.until(T::default(), room)? } else { Vec::new() };
-    units.extend(source.until(T::default(), most.min(LONGEST))?);
+    units.extend(source.until(T::default(), most.min(room))?);
     let fits = (units.len() as u64) < room;
     let cut = !fits && most == TRUNCATE && call.name().contains("ncpy") | call.name().contains("ncat");
     if cut {
@@ -219,12 +224,19 @@ fn digits<T: Unit>(call: &Call, value: i128) -> Outcome<GuestPtr<T>> {
     done(target)
 }
 
+/// Returns the address of the first or last unit that is wanted, which may be the terminator.
 fn find<T: Unit>(call: &Call, wanted: T, last: bool) -> Result<Option<GuestPtr<T>>, Fault> {
-    let start: GuestPtr<T> = call.ptr(0);
-    let units = text(start)?;
-    let is_wanted = |unit: &T| *unit == wanted;
-    let position = if last { units.iter().rposition(is_wanted) } else { units.iter().position(is_wanted) };
-    Ok(position.map(|position| start.at(position as u64)))
+    let (mut place, mut found): (GuestPtr<T>, _) = (call.ptr(0), None);
+    loop {
+        let unit = place.read()?;
+        if unit == wanted {
+            found = Some(place);
+        }
+        if unit == T::default() || (found.is_some() && !last) {
+            return Ok(found);
+        }
+        place = place.at(1);
+    }
 }
 
 fn find_text<T: Unit>(call: &Call) -> Result<Option<GuestPtr<T>>, Fault> {
@@ -237,23 +249,42 @@ fn find_text<T: Unit>(call: &Call) -> Result<Option<GuestPtr<T>>, Fault> {
     Ok(position.map(|position| start.at(position as u64)))
 }
 
-/// Prints narrow text. Returns -1 if it does not fit, as the `_sn` routines do.
-fn narrow(buffer: GuestPtr<u8>, size: u64, format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
+/// The room for text that is printed.
+#[derive(Clone, Copy)]
+enum Room {
+    /// The size of the buffer. There is no terminator if the text fills the buffer.
+    Bare(u64),
+    /// The size of the buffer, and the maximum number of units before the terminator: as in routines whose names end
+    /// with `_s`. A maximum below the size, or `_TRUNCATE`, lets the text be cut.
+    Safe(u64, u64),
+}
+
+/// Prints narrow text. Returns -1 if it does not fit.
+fn narrow(buffer: GuestPtr<u8>, room: Room, format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
     let format = print::widen(&format.terminated()?);
     let text = print::format(&format, false, &mut Arguments::new(arguments))?;
     let bytes: Vec<u8> = text.iter().map(|&unit| u8::try_from(unit).unwrap_or(b'?')).collect();
-    store(buffer, size, &bytes)
+    store(buffer, room, &bytes)
 }
 
-fn wide(buffer: GuestPtr<u16>, size: u64, format: GuestPtr<u16>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
+fn wide(buffer: GuestPtr<u16>, room: Room, format: GuestPtr<u16>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
     let text = print::format(&format.terminated()?, true, &mut Arguments::new(arguments))?;
-    store(buffer, size, &text)
+    store(buffer, room, &text)
 }
 
-fn store<T: Unit>(buffer: GuestPtr<T>, size: u64, units: &[T]) -> Result<u32, Fault> {
-    buffer.array(size).write(units)?;
-    if (units.len() as u64) < size {
-        buffer.at(units.len() as u64).write(T::default())?;
+fn store<T: Unit>(buffer: GuestPtr<T>, room: Room, units: &[T]) -> Result<u32, Fault> {
+    let length = units.len() as u64;
+    let (kept, terminated) = match room {
+        Bare(size) => (length.min(size), length < size),
+        Safe(size, count) if buffer.is_null() || size == 0 || count == 0 => return Ok(u32::MAX),
+        Safe(size, count) if length < size || count < size || count == TRUNCATE => {
+            (length.min(count).min(size - 1), true)
+        }
+        Safe(..) => (0, true),
+    };
+    buffer.array(kept).write(units)?;
+    if terminated {
+        buffer.at(kept).write(T::default())?;
     }
-    Ok(if units.len() as u64 <= size { units.len() as u32 } else { u32::MAX })
+    Ok(if kept == length { length as u32 } else { u32::MAX })
 }

@@ -18,9 +18,10 @@ const SPLAYED: u64 = 0x28;
 /// `GenericLessThan` and `GenericGreaterThan`; `GenericEqual` is 2.
 const LESS: u64 = 0;
 const GREATER: u64 = 1;
-/// `TableEmptyTree`, `TableFoundNode`, `TableInsertAsRight`.
+/// `TableEmptyTree`, `TableFoundNode`, `TableInsertAsLeft`, `TableInsertAsRight`.
 const EMPTY: u32 = 0;
 const FOUND: u32 = 1;
+const LEFT: u32 = 2;
 const RIGHT: u32 = 3;
 
 /// The sorted elements of all tables, by the addresses of the tables.
@@ -190,6 +191,8 @@ fn look_up(call: &Call, table: Table) -> Option<GuestPtr<u8>> {
     found.ok().map(|position| element(at(&nodes, position), table.links))
 }
 
+/// Looks up an element, or where it would be inserted: to the right of the next smaller node, or to the left of the
+/// smallest one.
 fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
     let (nodes, found) = table.search(call.ptr(1));
     let near = found.unwrap_or_else(|position| position.saturating_sub(1));
@@ -197,6 +200,7 @@ fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
     let result = match found {
         Ok(_) => FOUND,
         Err(_) if nodes.is_empty() => EMPTY,
+        Err(0) => LEFT,
         Err(_) => RIGHT,
     };
     call.ptr(3).write(result)?;

@@ -28,7 +28,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("KeSetTargetProcessorDpc", ANY, 0),
     fixed("KeSetTargetProcessorDpcEx", ANY, 0),
     routine!("KeFlushQueuedDpcs", PASSIVE, |_| {
-        kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && state.active.is_empty()).then_some(()));
+        kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && !state.in_dpc).then_some(()));
     }),
 ];
 
@@ -64,9 +64,13 @@ pub(crate) fn serve(number: u32) {
             }
             let job = state.deferred.pop_front()?;
             state.begin_job(job.0);
+            state.in_dpc = true;
             Some(job)
         });
         job();
-        scheduler.change(|state| state.end_job(key));
+        scheduler.change(|state| {
+            state.end_job(key);
+            state.in_dpc = false;
+        });
     }
 }

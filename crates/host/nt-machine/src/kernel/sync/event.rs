@@ -2,11 +2,12 @@
 
 use etw_types::NtStatus;
 
+use super::state::Waiter;
 use crate::cpu::thread;
 use crate::kernel::ex::object;
 use crate::kernel::kernel;
 use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
-use crate::memory::{Fault, GuestPtr};
+use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
@@ -25,7 +26,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("KeSetEvent", DISPATCH, |call| signal(call.ptr(0), 1)),
     routine!("KeResetEvent", DISPATCH, |call| signal(call.ptr(0), 0)),
     routine!("KeClearEvent", DISPATCH, |call| signal(call.ptr(0), 0).map(drop)),
-    routine!("KePulseEvent", DISPATCH, |call| signal(call.ptr(0), 0)),
+    routine!("KePulseEvent", DISPATCH, |call| pulse(call.ptr(0))),
     routine!("KeReadStateEvent", ANY, read_state),
     routine!("KeInitializeMutex", ANY, |call| {
         let mutex = call.ptr::<KMUTANT>(0);
@@ -70,6 +71,19 @@ pub(crate) fn signal(object: Waitable, state: i32) -> Result<i32, Fault> {
     kernel().scheduler.change(|_| object.SignalState().change(|_| state))
 }
 
+/// Satisfies the threads that wait for an event now, and resets it. Returns the old state.
+fn pulse(event: Waitable) -> Result<i32, Fault> {
+    kernel().scheduler.change(|state| {
+        let old = event.SignalState().change(|_| 1)?;
+        for waiter in state.waiters.iter_mut().filter(|it| it.satisfied.is_none() && it.objects.contains(&event)) {
+            // The other objects may be gone. That is for the waiting thread to notice.
+            waiter.satisfied = attempt(&waiter.objects, waiter.all, waiter.thread).unwrap_or_default();
+        }
+        event.SignalState().write(0)?;
+        Ok(old)
+    })
+}
+
 fn release_mutex(call: &Call) -> Outcome<i32> {
     let mutex = call.ptr::<KMUTANT>(0);
     if mutex.OwnerThread().read()? != thread::object() {
@@ -105,31 +119,32 @@ fn release_semaphore(call: &Call) -> Outcome<i32> {
     })
 }
 
-/// Returns whether the current thread could acquire an object now.
-fn is_free(object: Waitable) -> Result<bool, Fault> {
+/// Returns whether a thread could acquire an object now.
+fn is_free(object: Waitable, thread: GuestPtr<Opaque>) -> Result<bool, Fault> {
     Ok(object.SignalState().read()? > 0
-        || (object.Type().read()? == MUTANT && object.cast::<KMUTANT>().OwnerThread().read()? == thread::object()))
+        || (object.Type().read()? == MUTANT && object.cast::<KMUTANT>().OwnerThread().read()? == thread))
 }
 
-/// Acquires an object: changes its state as a satisfied wait does.
-fn take(object: Waitable) -> Result<(), Fault> {
+/// Acquires an object for a thread: changes its state as a satisfied wait does.
+fn take(object: Waitable, thread: GuestPtr<Opaque>) -> Result<(), Fault> {
     let state = object.SignalState();
     match object.Type().read()? {
         SYNCHRONIZATION_EVENT | SYNCHRONIZATION_TIMER => state.write(0),
         SEMAPHORE => state.change(|state| state.wrapping_sub(1)).map(drop),
         MUTANT => {
             state.change(|state| state.wrapping_sub(1))?;
-            object.cast::<KMUTANT>().OwnerThread().write(thread::object())
+            object.cast::<KMUTANT>().OwnerThread().write(thread)
         }
         _ => Ok(()),
     }
 }
 
-/// Acquires one or all objects. Returns the index of the acquired object, or 0 for all, or `None` if they are not free.
-fn attempt(objects: &[Waitable], all: bool) -> Result<Option<u32>, Fault> {
+/// Acquires one or all objects for a thread. Returns the index of the acquired object, or 0 for all, or `None` if they
+/// are not free.
+fn attempt(objects: &[Waitable], all: bool, thread: GuestPtr<Opaque>) -> Result<Option<u32>, Fault> {
     let mut free = Vec::new();
     for (index, object) in (0..).zip(objects) {
-        match is_free(*object)? {
+        match is_free(*object, thread)? {
             true => free.push((index, *object)),
             false if all => return Ok(None),
             false => {}
@@ -139,7 +154,7 @@ fn attempt(objects: &[Waitable], all: bool) -> Result<Option<u32>, Fault> {
         free.truncate(1);
     }
     for (_, object) in &free {
-        take(*object)?;
+        take(*object, thread)?;
     }
     Ok(if all { Some(0) } else { free.first().map(|(index, _)| *index) })
 }
@@ -153,6 +168,27 @@ pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> R
     }
     let scheduler = &kernel().scheduler;
     let deadline = limit.map(|limit| scheduler.deadline(limit));
-    let index = scheduler.wait(deadline, |_| attempt(objects, all).transpose()).transpose()?;
+    let (thread, mut waits) = (thread::object(), false);
+    let index = scheduler.wait(deadline, |state| {
+        let index = state.satisfied(thread).map(Ok).or_else(|| attempt(objects, all, thread).transpose());
+        match (index.is_some(), waits) {
+            (true, true) => state.waiters.retain(|waiter| waiter.thread != thread),
+            (false, false) => {
+                state.waiters.push(Waiter { thread, objects: objects.to_vec(), all, satisfied: None });
+                waits = true;
+            }
+            _ => {}
+        }
+        index
+    });
+    // Between the deadline and this, a pulse can satisfy the wait.
+    let late = || {
+        scheduler.change(|state| {
+            let satisfied = state.satisfied(thread);
+            state.waiters.retain(|waiter| waiter.thread != thread);
+            satisfied.map(Ok)
+        })
+    };
+    let index = index.or_else(late).transpose()?;
     Ok(index.map_or(NtStatus::Timeout, NtStatus::from_int))
 }

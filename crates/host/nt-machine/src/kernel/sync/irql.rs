@@ -40,6 +40,16 @@ pub(super) fn leave_critical() {
     leave(&CRITICAL);
 }
 
+/// `KeEnterGuardedRegion`.
+pub(super) fn enter_guarded() {
+    enter(&GUARDED);
+}
+
+/// `KeLeaveGuardedRegion`.
+pub(super) fn leave_guarded() {
+    leave(&GUARDED);
+}
+
 fn enter(region: &'static LocalKey<Cell<u32>>) {
     region.set(region.get() + 1);
 }

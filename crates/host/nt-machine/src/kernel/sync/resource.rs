@@ -3,22 +3,23 @@
 use etw_types::NtStatus;
 
 use super::irql;
+use super::scheduler::State;
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::{kernel, lock};
 use crate::layout::{ERESOURCE, IO_REMOVE_LOCK};
-use crate::memory::{Fault, GuestPtr};
+use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExInitializeResourceLite", DISPATCH, |call| {
-        call.ptr::<ERESOURCE>(0).zero()?;
+        initialize(call)?;
         lock(&kernel().io).register("resource", call.arg(0), call.from);
         done(())
     })
     .fails(NO_RESOURCES),
-    routine!("ExReinitializeResourceLite", DISPATCH, |call| call.ptr::<ERESOURCE>(0).zero()),
+    routine!("ExReinitializeResourceLite", DISPATCH, initialize),
     routine!("ExDeleteResourceLite", DISPATCH, |call| {
         if !lock(&kernel().io).forget("resource", call.arg(0)) {
             verify::find(Rule::LockMisuse, format_args!("a resource is deleted that was not initialised"));
@@ -44,19 +45,15 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(thread::object())
     })
     .keeps(),
-    routine!("ExReleaseResourceLite", DISPATCH, release),
+    routine!("ExReleaseResourceLite", DISPATCH, |call| release(call.ptr(0), thread::object())),
     // The second argument is the thread that acquired it.
-    routine!("ExReleaseResourceForThreadLite", DISPATCH, release),
+    routine!("ExReleaseResourceForThreadLite", DISPATCH, |call| release(call.ptr(0), call.ptr(1))),
     routine!("ExReleaseResourceAndLeaveCriticalRegion", DISPATCH, |call| {
-        release(call)?;
+        release(call.ptr(0), thread::object())?;
         irql::leave_critical();
         done(())
     }),
-    routine!("ExConvertExclusiveToSharedLite", DISPATCH, |call| {
-        release(call)?;
-        acquire(call.ptr(0), false, true)?;
-        done(())
-    }),
+    routine!("ExConvertExclusiveToSharedLite", APC, |call| convert(call.ptr(0))),
     // Arguments: pool type, tag. The protection is opaque: a word in the driver's pool.
     routine!("ExAllocateCacheAwareRundownProtection", APC, |call| {
         let memory = lock(&kernel().pool).allocate(8, call.u32(1).to_le_bytes(), false, call.from);
@@ -69,7 +66,15 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExIsResourceAcquiredExclusiveLite", DISPATCH, |call| {
         done(call.ptr::<ERESOURCE>(0).Writer().read()? == thread::object())
     }),
-    routine!("ExIsResourceAcquiredSharedLite", DISPATCH, |call| call.ptr::<ERESOURCE>(0).Readers().read()),
+    // Exclusive access is also shared access.
+    routine!("ExIsResourceAcquiredSharedLite", DISPATCH, |call| {
+        let resource = call.ptr::<ERESOURCE>(0);
+        if resource.Writer().read()? == thread::object() {
+            return done(resource.WriterDepth().read()?);
+        }
+        let key = reader(resource, thread::object());
+        done(kernel().scheduler.look(|state| state.readers.get(&key).copied().unwrap_or_default()))
+    }),
     routine!("ExInitializeRundownProtection", ANY, |call| call.ptr::<u64>(0).write(0)),
     routine!("ExAcquireRundownProtection", ANY, |call| protect(call, 1)).keeps(),
     routine!("ExAcquireRundownProtectionCacheAware", ANY, |call| protect(call, 1)).keeps(),
@@ -120,9 +125,19 @@ fn until(condition: impl Fn() -> Result<bool, Fault>) -> Result<(), Fault> {
     met.unwrap_or(Ok(()))
 }
 
+fn initialize(call: &Call) -> Result<(), Fault> {
+    kernel().scheduler.change(|state| state.readers.retain(|(resource, _), _| *resource != call.arg(0)));
+    call.ptr::<ERESOURCE>(0).zero()
+}
+
+/// Returns the key for a thread's shared access to a resource.
+const fn reader(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> (u64, u64) {
+    (resource.address(), thread.address())
+}
+
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
 fn acquire(resource: GuestPtr<ERESOURCE>, exclusive: bool, wait: bool) -> Result<bool, Fault> {
-    let attempt = || {
+    let attempt = |state: &mut State| {
         let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
         let is_mine = writer == thread::object();
         if !is_mine && !(writer.is_null() && !(exclusive && readers != 0)) {
@@ -133,32 +148,55 @@ fn acquire(resource: GuestPtr<ERESOURCE>, exclusive: bool, wait: bool) -> Result
             resource.Writer().write(thread::object())?;
         } else {
             resource.Readers().write(readers.wrapping_add(1))?;
+            *state.readers.entry(reader(resource, thread::object())).or_default() += 1;
         }
         Ok(Some(()))
     };
     let deadline = if wait { None } else { Some(0) };
-    Ok(kernel().scheduler.wait(deadline, |_| attempt().transpose()).transpose()?.is_some())
+    Ok(kernel().scheduler.wait(deadline, |state| attempt(state).transpose()).transpose()?.is_some())
 }
 
-fn release(call: &Call) -> Outcome {
-    let resource = call.ptr::<ERESOURCE>(0);
-    let owned = kernel().scheduler.change(|_| {
-        let (readers, depth) = (resource.Readers().read()?, resource.WriterDepth().read()?);
-        if resource.Writer().read()? == thread::object() && depth != 0 {
+/// Releases a resource that a thread acquired.
+fn release(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> Outcome {
+    let owned = kernel().scheduler.change(|state| {
+        let depth = resource.WriterDepth().read()?;
+        if resource.Writer().read()? == thread && depth != 0 {
             resource.WriterDepth().write(depth - 1)?;
             if depth == 1 {
                 resource.Writer().write(GuestPtr::NULL)?;
             }
-            Ok(true)
-        } else if readers != 0 {
-            resource.Readers().write(readers - 1)?;
-            Ok(true)
-        } else {
-            Ok::<_, Fault>(false)
+            return Ok(true);
         }
+        let key = reader(resource, thread);
+        let Some(count) = state.readers.get_mut(&key) else { return Ok::<_, Fault>(false) };
+        resource.Readers().change(|readers| readers.wrapping_sub(1))?;
+        *count -= 1;
+        if *count == 0 {
+            state.readers.remove(&key);
+        }
+        Ok(true)
     })?;
     if !owned {
         verify::find(Rule::LockMisuse, format_args!("a resource is released that the thread does not hold"));
+    }
+    Ok(())
+}
+
+/// Makes the exclusive access of the current thread shared access. No other thread can acquire the resource in between.
+fn convert(resource: GuestPtr<ERESOURCE>) -> Outcome {
+    let owned = kernel().scheduler.change(|state| {
+        if resource.Writer().read()? != thread::object() {
+            return Ok::<_, Fault>(false);
+        }
+        let depth = resource.WriterDepth().change(|_| 0)?;
+        resource.Writer().write(GuestPtr::NULL)?;
+        resource.Readers().write(depth)?;
+        state.readers.insert(reader(resource, thread::object()), depth);
+        Ok(true)
+    })?;
+    if !owned {
+        let what = format_args!("a resource is converted that the thread does not hold exclusively");
+        verify::find(Rule::LockMisuse, what);
     }
     Ok(())
 }

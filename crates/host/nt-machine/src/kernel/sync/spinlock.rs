@@ -1,6 +1,7 @@
 //! Spin locks, queued spin locks and fast mutexes.
 
 use super::irql;
+use crate::Os;
 use crate::cpu::thread;
 use crate::image;
 use crate::kernel::{kernel, lock};
@@ -49,19 +50,19 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     routine!("ExInitializeFastMutex", ANY, initialize_fast_mutex),
     routine!("KeInitializeGuardedMutex", ANY, initialize_fast_mutex),
-    routine!("ExAcquireFastMutex", APC, |call| acquire_fast_mutex(call, true)).keeps(),
-    routine!("KeAcquireGuardedMutex", APC, |call| acquire_fast_mutex(call, false)).keeps(),
-    routine!("ExAcquireFastMutexUnsafe", APC, |call| acquire_fast_mutex(call, false)).keeps(),
-    routine!("ExReleaseFastMutex", APC, |call| release_fast_mutex(call, true)),
-    routine!("KeReleaseGuardedMutex", APC, |call| release_fast_mutex(call, false)),
-    routine!("ExReleaseFastMutexUnsafe", APC, |call| release_fast_mutex(call, false)),
+    routine!("ExAcquireFastMutex", APC, |call| acquire_fast_mutex(call, Apcs::Raised)).keeps(),
+    routine!("KeAcquireGuardedMutex", APC, |call| acquire_fast_mutex(call, Apcs::guarded())).keeps(),
+    routine!("ExAcquireFastMutexUnsafe", APC, |call| acquire_fast_mutex(call, Apcs::Unchanged)).keeps(),
+    routine!("ExReleaseFastMutex", APC, |call| release_fast_mutex(call, Apcs::Raised)),
+    routine!("KeReleaseGuardedMutex", APC, |call| release_fast_mutex(call, Apcs::guarded())),
+    routine!("ExReleaseFastMutexUnsafe", APC, |call| release_fast_mutex(call, Apcs::Unchanged)),
     routine!("ExEnterCriticalRegionAndAcquireFastMutexUnsafe", APC, |call| {
         irql::enter_critical();
-        acquire_fast_mutex(call, false)
+        acquire_fast_mutex(call, Apcs::Unchanged)
     })
     .keeps(),
     routine!("ExReleaseFastMutexUnsafeAndLeaveCriticalRegion", APC, |call| {
-        release_fast_mutex(call, false)?;
+        release_fast_mutex(call, Apcs::Unchanged)?;
         irql::leave_critical();
         done(())
     }),
@@ -79,9 +80,27 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: number, addend, lock. Both return the old value.
     routine!("ExInterlockedAddUlong", ANY, |call| call.ptr::<u32>(0).fetch_add(call.u32(1))),
     routine!("ExInterlockedAddLargeInteger", ANY, |call| call.ptr::<u64>(0).fetch_add(call.arg(1))),
-    routine!("ExTryToAcquireFastMutex", APC, try_fast_mutex),
-    routine!("KeTryToAcquireGuardedMutex", APC, try_fast_mutex),
+    routine!("ExTryToAcquireFastMutex", APC, |call| try_fast_mutex(call, Apcs::Raised)),
+    routine!("KeTryToAcquireGuardedMutex", APC, |call| try_fast_mutex(call, Apcs::guarded())),
 ];
+
+/// How the owner of a mutex is kept from running APCs.
+#[derive(Clone, Copy)]
+enum Apcs {
+    /// At `APC_LEVEL`.
+    Raised,
+    /// In a guarded region.
+    Guarded,
+    /// By the driver.
+    Unchanged,
+}
+
+impl Apcs {
+    /// Returns what guarded mutexes do: since Windows 8 the same as fast mutexes.
+    fn guarded() -> Self {
+        if kernel().config.os < Os::Win8 { Self::Guarded } else { Self::Raised }
+    }
+}
 
 fn at_dpc_level(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
     let irql = thread::irql();
@@ -149,7 +168,7 @@ fn initialize_fast_mutex(call: &Call) -> Outcome {
     Ok(())
 }
 
-fn acquire_fast_mutex(call: &Call, raise: bool) -> Outcome {
+fn acquire_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
     let mutex = call.ptr::<FAST_MUTEX>(0);
     if mutex.Owner().read()? == thread::object() {
         let what = format_args!("a fast mutex is taken by its owner");
@@ -160,30 +179,32 @@ fn acquire_fast_mutex(call: &Call, raise: bool) -> Outcome {
         _ => mutex.Count().write(0).map(Some),
     };
     kernel().scheduler.wait(None, |_| attempt().transpose()).transpose()?;
-    own_fast_mutex(mutex, raise, call.from)
+    own_fast_mutex(mutex, apcs, call.from)
 }
 
-fn own_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, raise: bool, from: u64) -> Outcome {
+fn own_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Outcome {
     mutex.Owner().write(thread::object())?;
     let old = thread::irql();
     mutex.OldIrql().write(old.into())?;
-    if raise {
-        thread::set_irql(APC.max(old));
+    match apcs {
+        Apcs::Raised => _ = thread::set_irql(APC.max(old)),
+        Apcs::Guarded => irql::enter_guarded(),
+        Apcs::Unchanged => {}
     }
     note_acquired(mutex.address(), from);
     Ok(())
 }
 
-fn try_fast_mutex(call: &Call) -> Outcome<bool> {
+fn try_fast_mutex(call: &Call, apcs: Apcs) -> Outcome<bool> {
     let mutex = call.ptr::<FAST_MUTEX>(0);
     let free = kernel().scheduler.change(|_| mutex.Count().change(|_| 0))? > 0;
     if free {
-        own_fast_mutex(mutex, true, call.from)?;
+        own_fast_mutex(mutex, apcs, call.from)?;
     }
     Ok(free)
 }
 
-fn release_fast_mutex(call: &Call, lower: bool) -> Outcome {
+fn release_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
     let mutex = call.ptr::<FAST_MUTEX>(0);
     if mutex.Owner().read()? != thread::object() {
         verify::find(Rule::LockMisuse, format_args!("a fast mutex is released by a thread that does not own it"));
@@ -192,8 +213,10 @@ fn release_fast_mutex(call: &Call, lower: bool) -> Outcome {
     let old = mutex.OldIrql().read()?;
     mutex.Owner().write(GuestPtr::NULL)?;
     lock(&kernel().locks).released(thread::number(), mutex.address());
-    if lower {
-        thread::set_irql(old as u8);
+    match apcs {
+        Apcs::Raised => _ = thread::set_irql(old as u8),
+        Apcs::Guarded => irql::leave_guarded(),
+        Apcs::Unchanged => {}
     }
     kernel().scheduler.change(|_| mutex.Count().write(1))?;
     Ok(())

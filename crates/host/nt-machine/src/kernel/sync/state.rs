@@ -1,9 +1,9 @@
 //! The state of the scheduler: which threads wait, what runs later, and when something is due.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::event::Waitable;
-use crate::memory::OrStop as _;
+use crate::memory::{GuestPtr, Opaque, OrStop as _};
 
 /// A function to run once.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -33,6 +33,15 @@ pub(super) struct Sleeper {
     pub(super) seen: u64,
 }
 
+/// A thread that waits for one or all of some dispatcher objects.
+pub(super) struct Waiter {
+    pub(super) thread: GuestPtr<Opaque>,
+    pub(super) objects: Vec<Waitable>,
+    pub(super) all: bool,
+    /// The result of the wait, if a pulse has satisfied it. The thread may not have noticed yet.
+    pub(super) satisfied: Option<u32>,
+}
+
 /// The data that the lock guards.
 #[derive(Default)]
 pub(crate) struct State {
@@ -48,8 +57,14 @@ pub(crate) struct State {
     pub(crate) work: VecDeque<(u64, Job)>,
     /// Service routines that run: what they defer waits for them, as on the processor that they interrupt.
     pub(crate) interrupted: usize,
-    /// The keys of the jobs that are running.
+    /// The keys of the jobs that are running: DPCs and work items.
     pub(crate) active: Vec<u64>,
+    /// Whether a DPC is running. One thread runs them all.
+    pub(super) in_dpc: bool,
+    /// The threads that wait for dispatcher objects, in the order in which they began.
+    pub(super) waiters: Vec<Waiter>,
+    /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
+    pub(super) readers: BTreeMap<(u64, u64), u32>,
     /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,
 }
@@ -78,6 +93,11 @@ impl State {
             && self.work.is_empty()
             && self.timers.is_empty()
             && self.sleepers.iter().all(|sleeper| sleeper.deadline.is_none() && sleeper.seen == self.changes)
+    }
+
+    /// Returns the result of a thread's wait if a pulse has satisfied it.
+    pub(super) fn satisfied(&self, thread: GuestPtr<Opaque>) -> Option<u32> {
+        self.waiters.iter().find(|waiter| waiter.thread == thread)?.satisfied
     }
 
     /// Fires the timers that are due, earliest first. If two are due at the same time, the one that was set first fires

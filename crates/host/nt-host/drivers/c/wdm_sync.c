@@ -1,0 +1,285 @@
+/* A WDM driver whose threads meet at mutexes, resources, deferred calls and events, and that returns a status for each
+   step. Time is virtual: a delay ends when all other threads wait or are gone. With BUG it releases what another thread
+   has. */
+
+#include "steps.h"
+
+static WCHAR DeviceName[] = L"\\Device\\CSync";
+static PDEVICE_OBJECT TheDevice;
+static ULONG Value, Other;
+
+static VOID Delay(LONG Milliseconds)
+{
+    LARGE_INTEGER time;
+
+    time.QuadPart = MILLISECONDS(Milliseconds);
+    KeDelayExecutionThread(0, FALSE, &time);
+}
+
+/* Starts a thread and gives it time to end or to wait. */
+static NTSTATUS Start(PKSTART_ROUTINE Routine, PVOID Context)
+{
+    HANDLE handle;
+    NTSTATUS status = PsCreateSystemThread(&handle, 0, NULL, NULL, NULL, Routine, Context);
+
+    if (status >= 0) {
+        ZwClose(handle);
+        Delay(1);
+    }
+    return status;
+}
+
+static NTSTATUS GuardedMutex(void)
+{
+    /* Since Windows 8 a guarded mutex is a fast mutex. */
+    ULONG inside = (USHORT)*NtBuildNumber >= 9200 ? 1 : 0;
+    /* Found before the IRQL is raised, as MmGetSystemRoutineAddress wants it. */
+    ANY acquire = LookUp(L"KeAcquireGuardedMutex"), release = LookUp(L"KeReleaseGuardedMutex");
+    ANY try = LookUp(L"KeTryToAcquireGuardedMutex"), disabled = LookUp(L"KeAreAllApcsDisabled");
+    FAST_MUTEX mutex;
+
+    CALL(ANY, "KeInitializeGuardedMutex", &mutex);
+    acquire(&mutex);
+    CHECK(Irql() == inside && (UCHAR)disabled() == 1);
+    release(&mutex);
+    CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
+    CHECK((UCHAR)try(&mutex) == 1);
+    CHECK(Irql() == inside && (UCHAR)disabled() == 1);
+    CHECK((UCHAR)try(&mutex) == 0 && Irql() == inside);
+    release(&mutex);
+    CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
+    return 0;
+}
+
+static VOID NTAPI Count(PKDPC Dpc, PVOID Context, PVOID First, PVOID Second)
+{
+    Value++;
+}
+
+static VOID NTAPI Flush(PDEVICE_OBJECT Device, PVOID Context)
+{
+    KDPC dpc;
+
+    KeInitializeDpc(&dpc, Count, NULL);
+    KeInsertQueueDpc(&dpc, NULL, NULL);
+    KeFlushQueuedDpcs();
+    Other = Value;
+    KeSetEvent(Context, 0, FALSE);
+}
+
+/* A work item can wait for deferred calls: it is none. */
+static NTSTATUS FlushedDpcs(void)
+{
+    PIO_WORKITEM item = IoAllocateWorkItem(TheDevice);
+    KEVENT done;
+
+    CHECK(item != NULL);
+    Value = Other = 0;
+    KeInitializeEvent(&done, 0, FALSE);
+    IoQueueWorkItem(item, Flush, 1, &done);
+    KeWaitForSingleObject(&done, 0, 0, FALSE, NULL);
+    IoFreeWorkItem(item);
+    CHECK(Other == 1);
+    return 0;
+}
+
+/* The holder of a resource, until the event. */
+static KEVENT LetGo;
+static PVOID Holder;
+
+static VOID NTAPI Hold(PVOID Resource)
+{
+    Holder = KeGetCurrentThread();
+    KeEnterCriticalRegion();
+    ExAcquireResourceSharedLite(Resource, TRUE);
+    Value = (ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource);
+    KeWaitForSingleObject(&LetGo, 0, 0, FALSE, NULL);
+    Other = (ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource);
+    if (Other != 0) {
+        ExReleaseResourceLite(Resource);
+    }
+    KeLeaveCriticalRegion();
+    PsTerminateSystemThread(0);
+}
+
+/* Takes a resource for itself. */
+static VOID NTAPI Write(PVOID Resource)
+{
+    KeEnterCriticalRegion();
+    ExAcquireResourceExclusiveLite(Resource, TRUE);
+    Other = 1;
+    ExReleaseResourceLite(Resource);
+    KeLeaveCriticalRegion();
+    PsTerminateSystemThread(0);
+}
+
+static NTSTATUS UseResource(PERESOURCE Resource)
+{
+    /* What another thread has is not this one's. */
+    KeInitializeEvent(&LetGo, 1, FALSE);
+    Value = Other = 0;
+    CHECK(Start(Hold, Resource) == 0);
+    CHECK(Value == 1 && CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 0);
+#if BUG == 1
+    ExReleaseResourceLite(Resource);
+#endif
+    ExAcquireResourceSharedLite(Resource, TRUE);
+    CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 1);
+    ExReleaseResourceLite(Resource);
+    KeSetEvent(&LetGo, 0, FALSE);
+    Delay(1);
+    CHECK(Other == 1);
+    /* It can be released for the thread that has it. */
+    CHECK(Start(Hold, Resource) == 0);
+    CALL(ANY, "ExReleaseResourceForThreadLite", Resource, Holder);
+    KeSetEvent(&LetGo, 0, FALSE);
+    Delay(1);
+    CHECK(Other == 0);
+    /* Exclusive access counts as shared access, too, and becomes it as often. No writer comes in between. */
+    ExAcquireResourceExclusiveLite(Resource, TRUE);
+    ExAcquireResourceExclusiveLite(Resource, TRUE);
+    CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 2);
+    CHECK(Start(Write, Resource) == 0);
+    CALL(ANY, "ExConvertExclusiveToSharedLite", Resource);
+    Delay(1);
+    CHECK(!ExIsResourceAcquiredExclusiveLite(Resource) && Other == 0);
+    CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 2);
+    CHECK(Start(Hold, Resource) == 0);
+    CHECK(Value == 1);
+    KeSetEvent(&LetGo, 0, FALSE);
+    Delay(1);
+    CHECK(Other == 1);
+    Other = 0;
+    ExReleaseResourceLite(Resource);
+    Delay(1);
+    CHECK(Other == 0);
+    ExReleaseResourceLite(Resource);
+    Delay(1);
+    CHECK(Other == 1 && CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 0);
+    return 0;
+}
+
+static NTSTATUS Resource(void)
+{
+    static ERESOURCE resource;
+    NTSTATUS status = ExInitializeResourceLite(&resource);
+
+    if (status < 0) {
+        return status;
+    }
+    KeEnterCriticalRegion();
+    status = UseResource(&resource);
+    KeLeaveCriticalRegion();
+    ExDeleteResourceLite(&resource);
+    return status;
+}
+
+static KMUTEX Mutex;
+
+/* Waits for an event for a second. */
+static VOID NTAPI Wait(PVOID Event)
+{
+    LARGE_INTEGER second;
+
+    second.QuadPart = MILLISECONDS(1000);
+    if (KeWaitForSingleObject(Event, 0, 0, FALSE, &second) == 0) {
+        __atomic_fetch_add(&Value, 1, __ATOMIC_SEQ_CST);
+    } else {
+        __atomic_fetch_add(&Other, 1, __ATOMIC_SEQ_CST);
+    }
+    PsTerminateSystemThread(0);
+}
+
+/* Waits for an event and the mutex at once. */
+static VOID NTAPI WaitForBoth(PVOID Event)
+{
+    PVOID objects[] = {Event, &Mutex};
+    LARGE_INTEGER second;
+
+    second.QuadPart = MILLISECONDS(1000);
+    if (KeWaitForMultipleObjects(2, objects, 0, 0, 0, FALSE, &second, NULL) == 0) {
+        Value++;
+        KeReleaseMutex(&Mutex, FALSE);
+    } else {
+        Other++;
+    }
+    PsTerminateSystemThread(0);
+}
+
+#define PULSE(event) ((LONG)CALL(ANY, "KePulseEvent", event, 0, FALSE))
+
+/* Who waits at a pulse is satisfied: one of a synchronization event, all of a notification event. Nobody is later. */
+static NTSTATUS PulsedEvents(void)
+{
+    LARGE_INTEGER now = {0};
+    ULONG kind, index;
+    KEVENT event;
+
+    KeInitializeMutex(&Mutex, 0);
+    for (kind = 0; kind < 2; kind++) {
+        KeInitializeEvent(&event, kind, TRUE);
+        CHECK(PULSE(&event) == 1 && KeReadStateEvent(&event) == 0);
+        Value = Other = 0;
+        for (index = 0; index < 3; index++) {
+            CHECK(Start(Wait, &event) == 0);
+        }
+        CHECK(PULSE(&event) == 0 && KeReadStateEvent(&event) == 0);
+        CHECK(KeWaitForSingleObject(&event, 0, 0, FALSE, &now) == 0x102);
+        Delay(10);
+        CHECK(Value == (kind == 0 ? 3 : 1) && Other == 0);
+        Delay(2000);
+        CHECK(Value + Other == 3 && Value == (kind == 0 ? 3 : 1));
+        /* Those who wait for more than the event need all of it at the pulse, and get all of it. */
+        KeWaitForSingleObject(&Mutex, 0, 0, FALSE, NULL);
+        Value = Other = 0;
+        CHECK(Start(WaitForBoth, &event) == 0);
+        PULSE(&event);
+        KeReleaseMutex(&Mutex, FALSE);
+        Delay(10);
+        CHECK(Value == 0 && Other == 0);
+        PULSE(&event);
+        Delay(10);
+        CHECK(Value == 1 && KeReadStateMutex(&Mutex) == 1 && KeReadStateEvent(&event) == 0);
+    }
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents};
+#define STEPS (sizeof Steps / sizeof *Steps)
+
+static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
+    ULONG index;
+
+    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+        return Finish(Irp, 0, 0);
+    }
+    for (index = 0; index < STEPS; index++) {
+        answers[index] = Steps[index]();
+    }
+    return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    IoDeleteDevice(TheDevice);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name;
+    NTSTATUS status;
+
+    RtlInitUnicodeString(&name, DeviceName);
+    status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &TheDevice);
+    if (status < 0) {
+        return status;
+    }
+    TheDevice->Flags &= ~DO_DEVICE_INITIALIZING;
+    Driver->MajorFunction[IRP_MJ_CREATE] = Dispatch;
+    Driver->MajorFunction[IRP_MJ_CLOSE] = Dispatch;
+    Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Dispatch;
+    Driver->DriverUnload = Unload;
+    return 0;
+}
