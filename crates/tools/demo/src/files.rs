@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use etw_etl::{About, Exporter, Format, NewFile};
 
+use crate::run::Outcome;
 use crate::trace::Trace;
 
 /// Where the files are.
@@ -37,12 +38,12 @@ impl Files {
     }
 
     /// Writes the exports, and puts all files in their places.
-    pub(crate) fn write(&self, trace: &Trace, os: &str) -> Result<(), String> {
-        let title = format!("WdkEtw.DriverSample on {os}, run by nt-host");
+    pub(crate) fn write(&self, trace: &Trace, outcome: &Outcome) -> Result<(), String> {
+        let title = format!("WdkEtw.DriverSample on {}, run by nt-host", outcome.os.name());
         let about = About { title, ..trace.about.clone() };
         let write = || {
-            let json = export(NewFile::create(&self.json)?, Format::JsonLines, trace, About::default())?;
-            let html = export(NewFile::create(&self.html)?, Format::Html, trace, about)?;
+            let json = export(NewFile::create(&self.json)?, Format::JsonLines, trace, About::default(), outcome)?;
+            let html = export(NewFile::create(&self.html)?, Format::Html, trace, about, outcome)?;
             fs::rename(&self.draft, &self.etl)?;
             json.finish()?;
             html.finish()
@@ -59,8 +60,14 @@ impl Drop for Files {
 }
 
 /// Writes the trace in a format.
-pub(crate) fn export<W: Write>(out: W, format: Format, trace: &Trace, about: About) -> io::Result<W> {
-    let mut exporter = Exporter::new(out, format)?;
+pub(crate) fn export<W: Write>(
+    out: W,
+    format: Format,
+    trace: &Trace,
+    about: About,
+    outcome: &Outcome,
+) -> io::Result<W> {
+    let mut exporter = Exporter::new(out, format)?.with_decoder(outcome.host.decoder());
     exporter.about(about);
     trace.events.iter().try_for_each(|event| exporter.event(event))?;
     exporter.finish()

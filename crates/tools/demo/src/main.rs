@@ -55,7 +55,7 @@ fn demo(options: &Options) -> Result<(), Failure> {
     let files = files::Files::prepare(&options.output).map_err(Failure::usage)?;
     let outcome = run::run(options, &files.draft)?;
     let trace = trace::Trace::read(&files.draft)?;
-    files.write(&trace, options.os.name()).map_err(Failure::usage)?;
+    files.write(&trace, &outcome).map_err(Failure::usage)?;
     command_line::print(&show::all(&outcome, &trace, &files));
     if outcome.findings.is_empty() {
         Ok(())

@@ -35,6 +35,8 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// What came of the run besides the trace.
 pub(crate) struct Outcome {
+    /// Names the frames of stacks and the manifest's events.
+    pub(crate) host: NtHost,
     pub(crate) os: Os,
     /// What the driver returned about starting its provider: the statuses that are there even without a trace.
     pub(crate) statuses: Vec<NtStatus>,
@@ -84,6 +86,7 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
     let session = session.stop().map_err(text)?;
     let live = live.join().map_err(|_| "the consumer of live events failed".to_owned())?;
     Ok(Outcome {
+        host,
         os,
         statuses,
         requests,

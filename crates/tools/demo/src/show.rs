@@ -23,7 +23,7 @@ pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
         section("Statuses of registering and of set-information", statuses(outcome, trace)),
         section("Requests", requests(outcome)),
         section("Session control", controls(outcome)),
-        format!("Events\n{}\n", events(trace)),
+        format!("Events\n{}\n", events(trace, outcome)),
     ];
     let title = format!("\n{PROVIDER}, run by nt-host as on {}\n\n", outcome.os);
     title + &sections.concat() + &summary(outcome, trace, files)
@@ -62,9 +62,9 @@ fn controls(outcome: &Outcome) -> Columns {
     table
 }
 
-fn events(trace: &Trace) -> String {
+fn events(trace: &Trace, outcome: &Outcome) -> String {
     // Memory takes everything.
-    let table = export(Vec::new(), Format::Table, trace, About::default()).unwrap_or_default();
+    let table = export(Vec::new(), Format::Table, trace, About::default(), outcome).unwrap_or_default();
     String::from_utf8_lossy(&table).into_owned()
 }
 

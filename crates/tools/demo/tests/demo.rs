@@ -65,6 +65,10 @@ fn the_statuses_the_events_and_the_files_are_there() {
     let events: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let shown: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
     assert_eq!(shown, names);
+    let names_a_line = |frame: &Value| frame.as_str().is_some_and(|frame| frame.contains("queue.rs:"));
+    assert!(
+        events.iter().any(|event| event["frames"].as_array().is_some_and(|frames| frames.iter().any(names_a_line)))
+    );
     let html = fs::read_to_string(folder.join("demo.html")).expect("a page");
     assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
     assert!(html.contains("\"RequestRefused\""));

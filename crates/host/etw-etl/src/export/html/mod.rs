@@ -36,7 +36,7 @@ const SCRIPT: &str = concat!(
 /// The hash of [`SCRIPT`] in the page's policy. A test checks it.
 const SCRIPT_HASH: &str = "sha256-d/svPRMChn5PBx2cJqh0qeGajN6s5plgou4iW2p4XFg=";
 /// The hash of [`STYLE`] in the page's policy. A test checks it.
-const STYLE_HASH: &str = "sha256-mdsKKQtMCgousvhU/Woo+MlitPUCoCbI8SsOLwUM5AM=";
+const STYLE_HASH: &str = "sha256-pfA3lQkPfj0RJz3E3XCBW6X/Xi96osyRX8pAexULh4g=";
 
 /// Strings that events share, each written once.
 #[derive(Debug, Default)]
