@@ -8,7 +8,7 @@ use core::slice;
 /// What ends a text that was cut: an ellipsis.
 pub(crate) const MARK: &str = "\u{2026}";
 
-/// Up to `N` bytes, on the stack for example.
+/// Up to `N` bytes, for example on the stack.
 pub struct FixedBytes<const N: usize> {
     /// The first `used` bytes are initialised.
     bytes: [MaybeUninit<u8>; N],
@@ -17,14 +17,22 @@ pub struct FixedBytes<const N: usize> {
 }
 
 impl<const N: usize> FixedBytes<N> {
-    /// No bytes.
+    /// Returns an empty buffer.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline]
     pub const fn new() -> Self {
         Self { bytes: [MaybeUninit::uninit(); N], used: 0 }
     }
 
-    /// The bytes so far.
+    /// Returns the bytes that were appended.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline]
     pub const fn as_slice(&self) -> &[u8] {
@@ -32,7 +40,11 @@ impl<const N: usize> FixedBytes<N> {
         unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast::<u8>(), self.used) }
     }
 
-    /// How many bytes are free.
+    /// Returns the number of free bytes.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
     #[inline]
     pub const fn room(&self) -> usize {
@@ -43,7 +55,11 @@ impl<const N: usize> FixedBytes<N> {
         self.used = 0;
     }
 
-    /// Appends `bytes`, if there is room for all of them; returns whether there was.
+    /// Appends `bytes` and returns true, or appends nothing and returns false if they do not fit.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[inline]
     pub fn append(&mut self, bytes: &[u8]) -> bool {
         if bytes.len() > self.room() {
@@ -51,15 +67,18 @@ impl<const N: usize> FixedBytes<N> {
         }
         // SAFETY: `used` is at most `N`.
         let to = unsafe { self.bytes.as_mut_ptr().cast::<u8>().add(self.used) };
-        // SAFETY: so many bytes are free; the buffer is borrowed alone, so `bytes` is not in it.
+        // SAFETY: that many bytes are free. The buffer is borrowed mutably, so `bytes` does not overlap it.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         self.used += bytes.len();
         true
     }
 
-    /// Appends a count of two bytes, and what `arguments` say as so many bytes of UTF-8: at most `limit`, and those that there is room
-    /// for. What was cut ends with an ellipsis. Returns whether there was room for a count and an ellipsis; otherwise nothing is
-    /// appended.
+    /// Appends a two-byte count and then that many bytes of UTF-8: the formatted `arguments`, at most `limit` bytes and no more than
+    /// fit. Truncated text ends with an ellipsis. Returns false and appends nothing if there is no room for a count and an ellipsis.
+    ///
+    /// # IRQL
+    ///
+    /// Any; the formatted values can have limits of their own.
     pub fn counted_text(&mut self, limit: usize, arguments: fmt::Arguments<'_>) -> bool {
         let Some(room) = self.room().checked_sub(size_of::<u16>()).filter(|room| *room >= MARK.len()) else {
             return false;
