@@ -32,7 +32,7 @@ pub(crate) fn write<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values
     }
 }
 
-/// The same for a call site of which nothing is kept yet. Apart, as it has a large buffer.
+/// The same for a call site that is not in the table yet. A function of its own, because it needs a large buffer.
 #[cold]
 #[inline(never)]
 fn write_new<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values: &Values<M>) -> M::Status {

@@ -27,9 +27,9 @@ pub struct Notification<'a> {
     pub control: ControlCode,
     /// The most verbose level that is enabled.
     pub level: Level,
-    /// The keyword bits of which an event must have at least one.
+    /// Keyword mask: an event must have at least one of these bits.
     pub any: u64,
-    /// The keyword bits of which an event must have all.
+    /// Keyword mask: an event must have all of these bits.
     pub all: u64,
     /// Filter data of the request that caused this callback.
     pub filter: Option<&'a FilterData>,

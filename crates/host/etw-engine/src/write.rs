@@ -74,7 +74,7 @@ impl Engine {
         result
     }
 
-    /// Offers an event to `takers`, the first of which accepts it by its descriptor. Every session gets the event even
+    /// Offers an event to `takers`. The first of them accepts it by its descriptor. Every session gets the event even
     /// if another one fails; the first failure is returned. Requests of one session are adjacent: the first that passes
     /// counts.
     fn offer(&self, takers: &[Taker], event: &EventWrite, provider: Guid, data: &Data<'_>) -> Result<(), NtStatus> {

@@ -13,7 +13,7 @@ use etw_types::session::mode;
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus, Opcode};
 
-/// A file with room for four small buffers, one of which is the header.
+/// A file with room for four small buffers, including the header.
 fn limited(file_mode: u32, file: &TempFile) -> Properties {
     Properties {
         mode: file_mode | mode::USE_KBYTES_FOR_SIZE,
@@ -123,7 +123,7 @@ fn a_sequential_file_that_is_full_loses_the_rest() {
     let (engine, handle, session) = listening(&limited(mode::SEQUENTIAL, &file));
     write_many(&engine, handle, 100);
     let status = session.finish().unwrap();
-    // Four buffers, one of which is the header; four events in each of the others.
+    // Four buffers: the header, and three with four events each.
     assert_eq!(numbers(file.path()), (0..12).collect::<Vec<_>>());
     assert_eq!((status.statistics.recorded, status.statistics.lost), (12, 88));
     assert_eq!(status.status.buffers_written, 3);

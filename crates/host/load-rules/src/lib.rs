@@ -118,7 +118,7 @@ impl Verdict {
         &self.findings
     }
 
-    /// Returns the violations because of which Windows does not load the image.
+    /// Returns the violations that keep Windows from loading the image.
     pub fn refusals(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.rule.severity == Severity::Refused)
     }

@@ -83,7 +83,7 @@ fn collect(
         ResourceDirectoryEntryData::Data(leaf) => {
             leaves.push((leaf.offset_to_data.get(LE), leaf.size.get(LE)));
         }
-        ResourceDirectoryEntryData::Table(table) if depth < 3 && *left > 0 => {
+        ResourceDirectoryEntryData::Table(table) if depth < 3 => {
             for entry in table.entries {
                 if *left == 0 {
                     break;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn directories_that_contain_themselves_end() {
-        // A directory of 200 entries, each of which is that directory.
+        // A directory of 200 entries that all refer to the directory itself.
         let header = [0, 0, 0, 200 << 16];
         let entries = (0..200_u32).flat_map(|id| [id, 0x8000_0000]);
         let bytes: Vec<u8> = header.into_iter().chain(entries).flat_map(u32::to_le_bytes).collect();

@@ -93,7 +93,7 @@ fn declare_item(words: &str) -> Option<Item> {
     Some(Item::Events(events.collect::<Option<_>>()?, version.parse().ok()?))
 }
 
-/// Parses the fields of events, of which there may be none, or the values of a map.
+/// Parses the fields of events, if there are any, or the values of a map.
 fn list(words: &str, item: Item, group: Option<Guid>, maps: &mut Maps, into: &mut Table) -> Option<()> {
     match item {
         Item::Map(name, is_bits) => {

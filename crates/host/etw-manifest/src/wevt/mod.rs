@@ -220,7 +220,8 @@ impl Reader<'_> {
         }
         (top <= all && all <= MAX_ITEMS).then_some(())?;
         let items = self.resource.get(size_at(header, 16)?..)?.as_chunks::<ITEM_SIZE>().0.get(..all)?;
-        self.fields(items, (0, top), maps, &mut all.clone())
+        let mut left = all;
+        self.fields(items, (0, top), maps, &mut left)
     }
 
     /// Parses `count` items from `first` on. Each item belongs to one struct at most, so there cannot be more fields than

@@ -16,7 +16,7 @@ use crate::wire::spill::{self, Spill};
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
 /// How long a child may do nothing before it is given up. It looks after its driver by itself, many times a second: on a
-/// busy machine it answers late, and its processor time goes on.
+/// busy machine it replies late, and its processor time advances.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The maximum time that a child may take to exit by itself. Meanwhile, it finishes the files of its sessions.
@@ -81,18 +81,18 @@ impl Process {
         self.exchange(&self.control, call)
     }
 
-    /// Sends, and waits for the answer.
+    /// Sends a request and waits for the reply.
     fn exchange<T: Wire>(&self, stream: &Mutex<UnixStream>, request: &impl Wire) -> io::Result<T> {
         let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         let sent = wire::send(&mut *stream, request).and_then(|()| self.wait(&stream));
         let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
-            // An answer that comes too late must not be taken for that to the next request.
+            // A late reply must not be taken for the reply to the next request.
             let _ = stream.shutdown(Shutdown::Both);
         })?;
         reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
     }
 
-    /// Waits for the beginning of an answer, for as long as the child is alive.
+    /// Waits for the beginning of a reply, as long as the child is alive.
     fn wait(&self, stream: &UnixStream) -> io::Result<()> {
         let mut before = self.processor_time();
         loop {

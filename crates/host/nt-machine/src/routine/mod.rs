@@ -261,7 +261,7 @@ impl Call {
         NtStatus::from_int(self.u32(index))
     }
 
-    /// Returns a `BOOLEAN` argument, of which only the lowest byte is used.
+    /// Returns a `BOOLEAN` argument. Only its lowest byte is used.
     pub(crate) fn is(&self, index: u64) -> bool {
         self.u8(index) != 0
     }

@@ -126,7 +126,7 @@ enum Place {
     Leaving,
     /// With a device that a script speaks for.
     Scripted,
-    /// With another device of the framework, of which it is another request.
+    /// With another framework device, which sees it as a request of its own.
     Framework(client::Sent),
     /// With a device that takes packets.
     Packet(Packet),
@@ -426,7 +426,7 @@ fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {
     }
 }
 
-/// Nobody wants a request that was sent any more; whether whoever has it was told.
+/// Cancels a request that was sent. Returns whether it was still waiting, or its current owner was notified.
 pub(super) fn cancel_sent(request: Handle) -> bool {
     let Some(flight) = lookup(request, |request| request.sent) else { return false };
     match flight.place {

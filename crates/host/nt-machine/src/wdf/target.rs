@@ -250,7 +250,7 @@ fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
     Ok((packets(device, file), handle))
 }
 
-/// A device that takes packets, or whose packets a script answers.
+/// A device that receives packets, or whose packets a script completes.
 fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behind {
     match wdm::name_of_others(device) {
         Some(name) => Behind::Scripted { name: Some(name).filter(|name| !name.is_empty()), device, file },
@@ -258,7 +258,7 @@ fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behi
     }
 }
 
-/// A device that the driver has a pointer to. It is not opened: whoever got the pointer has done that.
+/// A device that the driver has a pointer to. It is not opened again: the driver did that when it got the pointer.
 fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
     let own = device::devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object);
     match own {

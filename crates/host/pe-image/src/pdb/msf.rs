@@ -1,4 +1,4 @@
-//! The container format of a PDB: streams, each of which is a list of blocks of the file.
+//! The container format of a PDB: streams. Each stream is a list of blocks of the file.
 
 use std::cell::Cell;
 

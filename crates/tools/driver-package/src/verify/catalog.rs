@@ -14,7 +14,7 @@ use crate::sign::{hex, image_parts, oid};
 pub(crate) struct Members(Vec<Vec<u8>>);
 
 impl Members {
-    /// The list of a catalog, whoever signed it.
+    /// The list of a catalog, regardless of its signer.
     pub(crate) fn of(catalog: &[u8]) -> Result<Self, String> {
         Self::read(&Envelope::parse(catalog)?)
     }

@@ -1,7 +1,7 @@
 //! Windows Management Instrumentation for drivers that take packets: what the test asks, and the library that drivers leave
 //! `IRP_MJ_SYSTEM_CONTROL` to.
 //!
-//! A packet for one instance is as Windows makes it. The library reads a registration's answers and keeps nothing of them:
+//! A packet for one instance is as Windows makes it. The library reads the registration information and does not keep it:
 //! nobody but the test asks, and it names GUIDs.
 
 use etw_types::{Guid, NtStatus};

@@ -135,7 +135,7 @@ fn registered(machine: &Machine, provider: &Provider, checks: &mut Checks) -> Pr
     }
 }
 
-/// The groups, and of which the provider is a member: only one whose traits were set is.
+/// The groups, and those that the provider is a member of. It is a member only after its traits were set.
 fn groups(machine: &Machine, provider: &Provider, checks: &mut Checks) -> Vec<(Guid, GroupInstances)> {
     let guids = match machine.groups() {
         Ok(guids) => guids,
