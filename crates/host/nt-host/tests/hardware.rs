@@ -183,6 +183,6 @@ fn a_packet_without_a_location_for_the_framework_is_found() {
     device.remove().expect("removal");
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.of(Rule::RequestMisuse).map(|finding| finding.detail.as_str()).collect();
-    let what = "the framework's stack location is not set up: IoSkipCurrentIrpStackLocation does it";
+    let what = "the framework's stack location is not set up: call IoSkipCurrentIrpStackLocation";
     assert!(!found.is_empty() && found.iter().all(|detail| *detail == what), "{found:?}");
 }

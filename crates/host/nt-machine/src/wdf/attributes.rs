@@ -1,4 +1,4 @@
-//! `WDF_OBJECT_ATTRIBUTES` and the contexts it asks for.
+//! `WDF_OBJECT_ATTRIBUTES` and the context types in it.
 
 use etw_types::NtStatus;
 
@@ -8,7 +8,7 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Outcome, fail};
 use crate::verify::{self, Rule};
 
-/// What the creator of an object asks for.
+/// The attributes of a new object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
     pub(super) cleanup: GuestPtr<Code>,
@@ -19,7 +19,7 @@ pub(super) struct Attributes {
     pub(super) context: Option<ContextType>,
 }
 
-/// `WDF_EXECUTION_LEVEL`: at which IRQL callbacks run.
+/// `WDF_EXECUTION_LEVEL`: the maximum IRQL of callbacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Level {
     #[default]
@@ -38,7 +38,7 @@ pub(super) enum Scope {
     None,
 }
 
-/// The type of a context: who it is, and its size.
+/// The type of a context: its identity and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ContextType {
     pub(super) unique: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>,
@@ -53,14 +53,14 @@ impl ContextType {
 }
 
 impl Attributes {
-    /// Reads attributes; NULL asks for nothing.
+    /// Reads attributes. NULL means default attributes.
     pub(super) fn read(place: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Self> {
         if place.is_null() {
             return Ok(Self::default());
         }
         let size = place.Size().read()?;
         if size as usize != size_of::<WDF_OBJECT_ATTRIBUTES>() {
-            verify::find(Rule::BadArgument, format_args!("object attributes of {size} bytes"));
+            verify::find(Rule::BadArgument, format_args!("WDF_OBJECT_ATTRIBUTES has the invalid size {size}"));
             return fail(NtStatus::InfoLengthMismatch);
         }
         let given = place.read()?;

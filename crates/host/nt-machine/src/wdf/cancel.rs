@@ -1,4 +1,4 @@
-//! Cancellation: by the client, by a queue that is purged, and what the driver has to say about it.
+//! Cancellation of requests, by the client or by a purge, and the driver's functions for it.
 
 use etw_types::NtStatus;
 
@@ -15,7 +15,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfRequestIsCanceled", DISPATCH, |call| with_request(call.handle(1), |request| request.canceled)),
     routine!("WdfRequestMarkCancelable", DISPATCH, |call| {
         if mark(call) == NtStatus::Cancelled {
-            // This variant returns nothing: the driver learns of it by its callback, at once.
+            // This variant returns no status, so the callback is called immediately.
             tell_canceled(call.handle(1), call.ptr(2));
         }
     }),
@@ -29,7 +29,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     }),
 ];
 
-/// Cancels a request: where the driver said how, it is told; where it waits, it ends.
+/// Cancels a request. If the driver marked it cancelable, calls the driver's callback. If it waits in a queue, removes
+/// it from there. Otherwise it is only marked as canceled.
 pub(super) fn cancel(handle: Handle) {
     let state = with(|framework| match framework.objects.get_mut(&handle) {
         Some(Object { data: Data::Request(request), deleted: false, .. }) => {
@@ -39,7 +40,7 @@ pub(super) fn cancel(handle: Handle) {
         _ => None,
     });
     match state {
-        // An I/O target has it: it is canceled there, and its driver is told when it comes back.
+        // An I/O target has the request: it is canceled there, and the driver's completion routine receives the result.
         Some((.., true)) => drop(send::cancel_sent(handle)),
         Some((callback, ..)) if !callback.is_null() => tell_canceled(handle, callback),
         Some((_, queue, _)) if queue::withdraw(queue, handle) => queue_state::canceled(queue, handle),

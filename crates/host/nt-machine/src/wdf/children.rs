@@ -1,8 +1,8 @@
-//! Bus drivers: lists of children, and the devices that stand for them.
+//! Bus drivers: child lists and the devices of the children.
 //!
-//! A child that is reported gets its device after the callback that reported it, as plug and play would ask for it: the driver
-//! creates the device in `EvtChildListCreateDevice`, and it is started. There is no driver above it. One that is missing goes
-//! as if it had been pulled out. Children go before their parent.
+//! After the callback that reports a child as present, the driver creates the child's device in
+//! `EvtChildListCreateDevice`, and the device is started. No function driver is loaded for it. The device of a child
+//! that is reported as missing is removed by surprise. Children are removed before their parent.
 
 use etw_types::NtStatus;
 
@@ -18,7 +18,7 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_RETRIEVE_CHILD_FLAGS`: children that are there, that are missing, whose devices are not created yet.
+/// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
 const PRESENT: u32 = 1;
 const MISSING: u32 = 2;
 const PENDING: u32 = 4;
@@ -28,7 +28,7 @@ const NOT_YET_CREATED: u32 = 2;
 const NO_SUCH_DEVICE: u32 = 3;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: description of the device, configuration, attributes.
+    // Arguments: init structure of the device, configuration, attributes.
     routine!("WdfFdoInitSetDefaultChildListConfig", PASSIVE, |call| {
         let config = configuration(call.ptr(2))?;
         let attributes = Attributes::read(call.ptr(3))?;
@@ -117,7 +117,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             (child.is_present, child.seen) = (true, true);
         }
     })),
-    // Arguments: list, iterator, whose flags say which children are wanted.
+    // Arguments: list, iterator. The iterator's flags select the children.
     routine!("WdfChildListBeginIteration", DISPATCH, |call| {
         with_list(call.handle(1), |_| ());
         call.ptr::<WDF_CHILD_LIST_ITERATOR>(2).Reserved().write([0; 4])
@@ -149,7 +149,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             return done(());
         }
     }),
-    // Arguments: list, which child and place for its descriptions.
+    // Arguments: list, information: the identification of the child, and the place for its descriptions.
     routine!("WdfChildListRetrievePdo", DISPATCH, |call| {
         let info = call.ptr::<WDF_CHILD_RETRIEVE_INFO>(2);
         let compare = info.EvtChildListIdentificationDescriptionCompare().read()?;
@@ -215,10 +215,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 struct Child {
     identification: GuestPtr<u8>,
     address: GuestPtr<u8>,
-    /// NULL until the driver created it.
+    /// NULL until the driver has created the device.
     device: Handle,
     is_present: bool,
-    /// Reported since the scan began.
+    /// The child was reported since the scan began.
     seen: bool,
 }
 
@@ -228,19 +228,19 @@ pub(super) struct ChildList {
     device: Handle,
     config: WDF_CHILD_LIST_CONFIG,
     children: Vec<Child>,
-    /// Scans that have begun and not ended.
+    /// The number of scans that have begun and not ended.
     scans: u32,
     update: Update,
 }
 
-/// How far a worker is that brings the devices of a list up to date.
+/// The state of the work item that updates the devices of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Update {
     #[default]
     None,
     Asked,
     Running,
-    /// Running, and the list changed since.
+    /// The work item runs, and the list has changed since its start.
     Again,
 }
 
@@ -258,7 +258,7 @@ fn child_at(list: Handle, index: usize) -> Option<(Child, WDF_CHILD_LIST_CONFIG)
 fn configuration(place: GuestPtr<WDF_CHILD_LIST_CONFIG>) -> Result<WDF_CHILD_LIST_CONFIG, Fault> {
     let config = place.read()?;
     if config.Size as usize != size_of::<WDF_CHILD_LIST_CONFIG>() {
-        verify::find(Rule::BadArgument, format_args!("a configuration of a child list of {} bytes", config.Size));
+        verify::find(Rule::BadArgument, format_args!("WDF_CHILD_LIST_CONFIG has the invalid size {}", config.Size));
     }
     Ok(config)
 }
@@ -270,7 +270,7 @@ fn new_list(device: Handle, config: &WDF_CHILD_LIST_CONFIG, attributes: &Attribu
     Ok(list)
 }
 
-/// A device was created that asked for a list.
+/// Creates the default child list of a new device, if its init structure has a configuration for one.
 pub(super) fn device_created(device: Handle, from: u64) -> Outcome {
     if let Some((config, attributes)) = with_device(device, |device| device.init.children) {
         new_list(device, &config, &attributes, from)?;
@@ -286,7 +286,7 @@ fn duplicate(source: GuestPtr<u8>, size: u32) -> Result<GuestPtr<u8>, Fault> {
     Ok(copy)
 }
 
-/// The position of a child, by the driver's comparison if it has one.
+/// Returns the index of a child. Uses `compare`, or else the callback of the list, or else compares the bytes.
 fn find(list: Handle, wanted: GuestPtr<u8>, compare: GuestPtr<Code>) -> Result<Option<usize>, Fault> {
     let (children, config) = with_list(list, |list| (list.children.clone(), list.config));
     let compare = compare.non_null().unwrap_or(config.EvtChildListIdentificationDescriptionCompare);
@@ -306,7 +306,7 @@ fn find(list: Handle, wanted: GuestPtr<u8>, compare: GuestPtr<Code>) -> Result<O
     Ok(None)
 }
 
-/// Copies the descriptions of a child to where they are asked for.
+/// Copies the descriptions of a child to the places in `info`, and sets the status there.
 fn describe(
     child: &Child,
     config: &WDF_CHILD_LIST_CONFIG,
@@ -328,7 +328,7 @@ fn ignore(call: &Call) -> NtStatus {
     object::part(call.handle(1), |data| matches!(data, Data::Init(_)).then_some(NtStatus::Success))
 }
 
-/// Ids and texts are for plug and play: no driver is looked for here. They must be strings.
+/// Checks that the ID or text is a valid string, and ignores it. Only the PnP manager would use it, to select a driver.
 fn identify(call: &Call) -> Outcome<NtStatus> {
     call.ptr::<UNICODE_STRING>(2).units()?;
     Ok(ignore(call))
@@ -338,8 +338,8 @@ fn submit(key: Handle, work: impl FnOnce() + Send + 'static) {
     kernel::submit(key.as_int(), work);
 }
 
-/// Brings the devices of a list up to date when the callback that changed it is over. Workers run at the same time, so a list has
-/// one of them at most.
+/// Updates the devices of a list in a work item, after the callback that changed the list. Work items can run at the
+/// same time, so a list has at most one.
 fn later(list: Handle) {
     let is_new = with_list(list, |list| {
         let before = list.update;
@@ -354,7 +354,7 @@ fn later(list: Handle) {
     }
 }
 
-/// Enumerates until nothing changed in the meantime.
+/// Enumerates until the list does not change during an enumeration.
 fn update(list: Handle) {
     while object::exists(list) {
         with_list(list, |list| list.update = Update::Running);
@@ -374,7 +374,7 @@ fn update(list: Handle) {
     }
 }
 
-/// Creates the devices of children that are there, and removes those of children that are not.
+/// Removes the devices of missing children, and creates the devices of present ones.
 fn enumerate(list: Handle) {
     let (parent, scans) = with_list(list, |list| (list.device, list.scans));
     if scans != 0 || !with_device(parent, |parent| parent.started) {
@@ -413,7 +413,7 @@ fn free(child: &Child) {
     pool.free_object(child.address.address());
 }
 
-/// Has the driver create the device of a child; `None` if it refuses.
+/// Calls the driver to create the device of a child. Returns `None` if the driver refuses or creates no device.
 fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_CONFIG) -> Outcome<Option<Handle>> {
     let before = device::devices();
     let init = Init { parent, ..Init::default() };
@@ -443,7 +443,7 @@ fn remove(device: Handle) {
     let _ = device::remove_device(device, true);
 }
 
-/// A parent was started: its driver looks for children, and those that were reported get their devices.
+/// Called after a parent was started: the driver scans for children, and the reported children get their devices.
 pub(super) fn parent_started(parent: Handle) {
     let (lists, children) = with_device(parent, |parent| (parent.lists.clone(), parent.static_children.clone()));
     for list in lists {
@@ -458,7 +458,7 @@ pub(super) fn parent_started(parent: Handle) {
     }
 }
 
-/// A parent goes: its children go first.
+/// Removes the children of a parent. Called before the parent is removed.
 pub(super) fn parent_goes(parent: Handle) {
     for list in with_device(parent, |parent| std::mem::take(&mut parent.lists)) {
         for child in with_list(list, |list| std::mem::take(&mut list.children)) {
@@ -471,7 +471,8 @@ pub(super) fn parent_goes(parent: Handle) {
     }
 }
 
-/// What a list whose device was never started still holds.
+/// Frees the children of a list that is about to be deleted. Only a list whose device was never started still has
+/// children then.
 pub(super) fn before_delete(handle: Handle) {
     let children = object::lookup(handle, |object| match &object.data {
         Data::ChildList(list) => list.children.clone(),

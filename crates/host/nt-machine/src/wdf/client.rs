@@ -1,4 +1,4 @@
-//! The client of a device: sends requests, waits for their ends, and does not wait for ever.
+//! The client of a device: sends requests and waits, for a limited time, until they are completed.
 
 use etw_types::NtStatus;
 
@@ -13,7 +13,7 @@ use crate::memory::{Fault, GuestPtr, GuestSlice};
 use crate::routine::{Outcome, PASSIVE, fail};
 use crate::verify::{self, At, Rule};
 
-/// A request on its way.
+/// A request that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     request: Handle,
@@ -26,7 +26,7 @@ impl Sent {
         self.request
     }
 
-    /// Runs something when the request ends, maybe at once.
+    /// Calls `run` when the request is completed; immediately if it already is.
     pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
         let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
             if framework.ended.contains_key(&self.request) {
@@ -41,14 +41,14 @@ impl Sent {
     }
 }
 
-/// What a client's request has become.
+/// A client's request that has begun.
 pub(crate) enum Begun {
     Request(Sent),
-    /// The driver wanted to see it before the framework.
+    /// The driver preprocesses it, so it is an IRP.
     Packet(pnp::Sent),
 }
 
-/// Sends a request through an open file, which is NULL if the driver wants none.
+/// Sends a request through an open file. The file is NULL if the driver does not use file objects.
 pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Begun> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
@@ -65,11 +65,11 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     Ok(Begun::Request(Sent { request, input, output }))
 }
 
-/// Gives a request to the queue that it is for.
+/// Gives a request to its queue, or to `EvtIoInCallerContext` if the driver has set that.
 pub(super) fn submit(device: Handle, request: Handle, kind: RequestKind) {
     let callback = with_device(device, |device| device.init.in_caller_context);
     if !callback.is_null() && kind != RequestKind::CREATE {
-        // The driver looks at it in the client's thread, and puts it into a queue or ends it.
+        // The driver receives the request in the client's thread. It must add the request to a queue or complete it.
         request::with_request(request, |request| {
             (request.presented, request.delivered, request.handler) = (true, true, callback.address());
         });
@@ -78,24 +78,24 @@ pub(super) fn submit(device: Handle, request: Handle, kind: RequestKind) {
     }
     match queue::for_kind(device, kind) {
         Handle::NULL => complete(request, NtStatus::InvalidDeviceRequest, 0),
-        // A queue that takes none: it is drained or purged.
+        // The queue was drained or purged, so it does not accept requests.
         queue if !deliver::add(queue, request, End::Back) => complete(request, NtStatus::InvalidDeviceState, 0),
         _ => {}
     }
 }
 
-/// The client does not want its answer any more.
+/// Cancels a request for its client.
 pub(crate) fn cancel_sent(sent: &Sent) {
     cancel::cancel(sent.request);
 }
 
-/// Waits for the end of a request.
+/// Waits until a request is completed, and frees its buffers.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
     let end = wait(sent.request);
     outcome(sent.input, sent.output, end)
 }
 
-/// Waits for the end of a request; after a while cancels it, and after another gives up.
+/// Waits until a request is completed. Cancels it after [`PATIENCE`], and gives up after twice that time.
 pub(super) fn wait(handle: Handle) -> (NtStatus, u64) {
     let ended = || with(|framework| framework.ended.get(&handle).copied());
     for _ in 0..2 {
@@ -109,12 +109,12 @@ pub(super) fn wait(handle: Handle) -> (NtStatus, u64) {
         }
     }
     let handler = request::lookup(handle, |request| request.handler);
-    let what = format_args!("a request is not completed, not even when it is canceled");
+    let what = format_args!("a request is not completed, even after it was canceled");
     verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
     (NtStatus::Cancelled, 0)
 }
 
-/// Memory for a client's buffers: one for both directions if the method is buffered.
+/// Allocates a client's buffers. If the method is buffered, one buffer serves both directions.
 fn buffers(input: &[u8], output: u32, buffered: bool) -> Result<(GuestSlice<u8>, GuestSlice<u8>), Fault> {
     let (input_size, output_size) = (input.len() as u64, u64::from(output));
     let size = if buffered { input_size.max(output_size) } else { input_size };

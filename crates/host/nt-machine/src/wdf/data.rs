@@ -1,4 +1,4 @@
-//! What the kinds of objects have of their own.
+//! The data that each kind of object has.
 
 use super::Handle;
 use super::attributes::Attributes;
@@ -18,14 +18,14 @@ use crate::kernel::ex::object::KernelHandle;
 use crate::layout::CM_PARTIAL_RESOURCE_DESCRIPTOR;
 use crate::memory::{GuestPtr, GuestSlice};
 
-/// What kind an object is, and what it has.
+/// The kind of an object, with the data of that kind.
 pub(super) enum Data {
     General,
     Target(Box<Target>),
     Interrupt(Box<Interrupt>),
     WmiProvider(Provider),
     WmiInstance(Instance),
-    /// Descriptors of a device's hardware resources.
+    /// The descriptors of a device's hardware resources.
     Resources(Vec<GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>>),
     Driver(Driver),
     Init(Box<Init>),
@@ -36,26 +36,26 @@ pub(super) enum Data {
     Timer(Timer),
     /// A work item or a DPC.
     Work(Work),
-    /// The lock, and the IRQL before it was taken.
+    /// The lock, and the IRQL before it was acquired.
     SpinLock {
         word: GuestPtr<u64>,
         old_irql: u8,
     },
-    /// The thread that holds it.
+    /// The thread that holds the lock, or 0.
     WaitLock {
         owner: u32,
     },
-    /// The memory, and whether it is the object's own.
+    /// The buffer, and whether the object owns it.
     Memory {
         bytes: GuestSlice<u8>,
         owned: bool,
     },
-    /// Size of its buffers, and attributes of the memory objects.
+    /// The size of the buffers, and the attributes of the memory objects.
     Lookaside {
         size: u64,
         memory: Attributes,
     },
-    /// The text; a zero follows.
+    /// The text without its terminating zero.
     String {
         units: GuestSlice<u16>,
     },
@@ -67,7 +67,7 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// The kind, for reports.
+    /// Returns the name of the kind for reports.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::General => "general object",

@@ -1,4 +1,4 @@
-//! Requests on their way to the driver: in at a queue's end, out to its callbacks.
+//! Delivery of requests: adds them to a queue and presents them to the queue's callbacks.
 
 use etw_types::NtStatus;
 
@@ -11,23 +11,23 @@ use crate::cpu::thread;
 use crate::kernel::{RequestKind, call_back, kernel, submit};
 use crate::routine::PASSIVE;
 
-/// At which end of a queue a request goes in.
+/// The end of a queue at which a request is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Back,
-    /// It was in the queue before.
+    /// For a request that goes back to the queue that it came from.
     Front,
 }
 
-/// Whether power management lets a queue deliver.
+/// Returns whether power management allows a queue to deliver requests.
 pub(super) fn is_powered(handle: Handle) -> bool {
     let (device, managed) = with_queue(handle, |queue| (queue.device, queue.power_managed));
     !managed || object::exists(device) && with_device(device, |device| device.in_d0)
 }
 
-/// Adds a request and presents what can be presented. Whether the queue took it.
+/// Adds a request to a queue and presents the requests that can be presented. Returns whether the queue accepted it.
 pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
-    // Before it is in the queue: there another thread may take it and end it.
+    // The request changes before it is in the queue: once it is there, another thread may take and complete it.
     let before = with_request(request, |request| {
         (std::mem::replace(&mut request.queue, queue), std::mem::take(&mut request.presented))
     });
@@ -44,7 +44,7 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
         with_request(request, |request| (request.queue, request.presented) = before);
         return false;
     };
-    // A request that was canceled while the driver had it does not wait in a queue.
+    // A request that was canceled while the driver had it must not wait in a queue.
     if request::lookup(request, |request| request.canceled) {
         cancel::cancel(request);
         return true;
@@ -56,7 +56,7 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
     true
 }
 
-/// Tells a driver that asked for it that a manual queue has requests.
+/// Calls the callback of `WdfIoQueueReadyNotify`, if the driver has set one and the manual queue has requests.
 pub(super) fn notify_ready(handle: Handle) {
     if !is_powered(handle) {
         return;
@@ -70,7 +70,7 @@ pub(super) fn notify_ready(handle: Handle) {
     }
 }
 
-/// A request that the driver had is with it no more.
+/// Records that the driver no longer has one of the requests of a queue.
 pub(super) fn returned(queue: Handle) {
     if !object::exists(queue) {
         return;
@@ -81,7 +81,8 @@ pub(super) fn returned(queue: Handle) {
     queue_state::tell_watchers(queue);
 }
 
-/// Presents requests while the queue allows it. A callback that gets here again leaves it to the loop that it runs in.
+/// Presents requests while the queue allows it. If a callback of this loop calls this again on the same thread, nothing
+/// happens: the loop that runs the callback continues afterwards.
 pub(super) fn dispatch(handle: Handle) {
     if with_queue(handle, |queue| queue.kind == MANUAL) {
         return;
@@ -105,7 +106,7 @@ pub(super) fn dispatch(handle: Handle) {
     }
 }
 
-/// The next request for the driver; without one the calling thread presents no more.
+/// Takes the next request for the driver. If there is none, removes the calling thread from the queue's presenters.
 fn next(handle: Handle, me: u32) -> Option<Handle> {
     let powered = is_powered(handle);
     let passive = object::is_passive(handle);
@@ -129,7 +130,7 @@ fn next(handle: Handle, me: u32) -> Option<Handle> {
     request
 }
 
-/// Calls the handler for a request.
+/// Calls the queue's handler for a request.
 fn present(queue: Handle, request: Handle) {
     let handlers = with_queue(queue, |queue| queue.handlers);
     let (kind, input, output, code) = with_request(request, |request| {

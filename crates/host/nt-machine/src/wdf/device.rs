@@ -83,7 +83,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceSetStaticStopRemove", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetSpecialFileSupport", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetDeviceState", DISPATCH, ignore).fixed(),
-    // The device goes as if it had been pulled out; whether it comes back is for the bus to decide.
+    // The device is removed by surprise. Whether it comes back is the decision of the bus.
     routine!("WdfDeviceSetFailed", DISPATCH, |call| {
         let device = call.handle(1);
         with_device(device, |_| ());
@@ -124,27 +124,28 @@ pub(super) struct Device {
     pub(super) dispatching: Vec<(RequestKind, Handle)>,
     links: Vec<String>,
     interfaces: u32,
-    /// How often it is open.
+    /// The number of open files.
     pub(super) opened: u32,
-    /// Power-managed queues deliver only then.
+    /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
     /// `EvtDeviceSelfManagedIoInit` ran.
     pub(super) io_begun: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
-    /// Its lists of children, the default one first, and children without a list.
+    /// The child lists, the default one first.
     pub(super) lists: Vec<Handle>,
+    /// The children that are not in a list.
     pub(super) static_children: Vec<Handle>,
-    /// What stands for the device below.
+    /// The default I/O target; NULL until the driver asks for it.
     pub(super) target: Handle,
     pub(super) interrupts: Vec<Handle>,
-    /// The lists of its hardware resources, raw and translated.
+    /// The lists of hardware resources, raw and translated.
     pub(super) resources: [Handle; 2],
-    /// Files, and what packets have for them.
+    /// Files, each with the file object that IRPs have for it.
     pub(super) file_objects: Vec<(Handle, GuestPtr<FILE_OBJECT>)>,
 }
 
-/// Looks at or changes a device.
+/// Reads or changes a device.
 pub(super) fn with_device<R>(handle: Handle, body: impl FnOnce(&mut Device) -> R) -> R {
     object::part(handle, |data| match data {
         Data::Device(device) => Some(body(device)),
@@ -156,7 +157,7 @@ fn ignore(call: &Call) -> NtStatus {
     with_device(call.handle(1), |_| NtStatus::Success)
 }
 
-/// Arguments: place of the description, attributes, place for the handle.
+/// Arguments: place of the init structure, attributes, place for the handle.
 fn create_device(call: &Call) -> Outcome {
     let handle: Handle = call.ptr(1).read()?;
     let init = object::part(handle, |data| match data {
@@ -178,7 +179,7 @@ fn create_device(call: &Call) -> Outcome {
     // DO_DIRECT_IO, DO_BUFFERED_IO.
     wdm.Flags().write(if init.direct { 16 } else { 4 })?;
     if !init.preprocess.is_empty() {
-        // The driver can have a location of its own, for a completion routine.
+        // One more stack location, in which the preprocess callback can set a completion routine.
         wdm.StackSize().change(|size| size + 1)?;
     }
     let mut device = Device { init, wdm, ..Device::default() };
@@ -187,13 +188,13 @@ fn create_device(call: &Call) -> Outcome {
     }
     let device = create(call, call.ptr(2), None, Data::Device(Box::new(device)))?;
     super::children::device_created(device, call.from)?;
-    // The description belongs to the framework again, and the driver has no pointer to it any more.
+    // The framework owns the init structure now, so the driver's pointer to it becomes NULL.
     life::delete(handle);
     call.ptr(1).write(Handle::NULL)?;
     created(Ok(device), call.ptr(3))
 }
 
-/// The device that a name leads to, and the part of the name that is for its driver.
+/// Returns the device with this name, and the part of the name that follows the device's name.
 pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     with(|framework| {
         framework.objects.iter().find_map(|(handle, object)| match &object.data {
@@ -206,7 +207,7 @@ pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     })
 }
 
-/// The devices, oldest first.
+/// Returns the devices, oldest first.
 pub(crate) fn devices() -> Vec<Handle> {
     with(|framework| {
         let devices = framework.objects.iter().filter(|(_, object)| matches!(object.data, Data::Device(_)));
@@ -214,7 +215,8 @@ pub(crate) fn devices() -> Vec<Handle> {
     })
 }
 
-/// A device appears: the driver adds and starts it. A driver without `EvtDriverDeviceAdd` has made its own.
+/// Makes the driver add a device, and starts the device. For a driver without `EvtDriverDeviceAdd`, returns the first
+/// device that the driver created itself.
 pub(crate) fn add_device() -> Outcome<Handle> {
     let (driver, device_add) = driver::device_add();
     if device_add.is_null() {
@@ -240,7 +242,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             fail(status)
         }
         (Ok(()), None) => {
-            let what = format_args!("succeeded without creating a device");
+            let what = format_args!("EvtDriverDeviceAdd returned success without creating a device");
             verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
             fail(NtStatus::NoSuchDevice)
         }
@@ -254,7 +256,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
     }
 }
 
-/// `IRP_MN_START_DEVICE`.
+/// Sends `IRP_MN_START_DEVICE`.
 fn start(device: Handle) -> Result<NtStatus, Fault> {
     preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))
 }
@@ -263,28 +265,29 @@ fn status_of(result: Result<(), NtStatus>) -> NtStatus {
     result.err().unwrap_or(NtStatus::Success)
 }
 
-/// A device disappears, by surprise or because somebody asked for it: then its driver may refuse.
+/// Removes a device and its children. The driver may refuse, except if `surprise` is set. Control devices are not
+/// removed.
 pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if !object::exists(device) || with_device(device, |device| device.init.control) {
         return Ok(());
     }
-    // Plug and play asks the children first, and they cannot refuse here.
+    // As in Windows, the children are removed first. Unlike there, they cannot refuse.
     super::children::parent_goes(device);
     if !surprise {
-        // IRP_MN_QUERY_REMOVE_DEVICE: the framework itself asks when the device goes.
+        // IRP_MN_QUERY_REMOVE_DEVICE. `power::remove` calls EvtDeviceQueryRemove.
         preprocess::through(device, (PNP, 1), Handle::NULL, || NtStatus::Success)?.ok()?;
     }
     // IRP_MN_SURPRISE_REMOVAL or IRP_MN_REMOVE_DEVICE.
     let minor = if surprise { 0x17 } else { 2 };
     preprocess::through(device, (PNP, minor), Handle::NULL, move || status_of(power::remove(device, surprise)))?
         .ok()?;
-    // Clients close what they have open; their requests have ended.
+    // The requests of the clients are completed. Now the clients close their files.
     super::close_clients(device);
     life::delete(device);
     Ok(())
 }
 
-/// A device goes to sleep or wakes up.
+/// Puts a device to sleep or wakes it up.
 pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
@@ -300,7 +303,7 @@ pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
     Ok(preprocess::through(device, (POWER, 2), Handle::NULL, set)?.ok()?)
 }
 
-/// The device that an object belongs to, going up the tree.
+/// Returns the device that an object belongs to: the object itself or its nearest ancestor that is a device.
 pub(super) fn of(handle: Handle) -> Option<Handle> {
     let mut handle = handle;
     while object::exists(handle) {

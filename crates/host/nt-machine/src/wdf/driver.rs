@@ -15,7 +15,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDriverGetRegistryPath", PASSIVE, |call| with_driver(call.handle(1), |driver| driver.registry_path)),
     routine!("WdfDriverWdmGetDriverObject", DISPATCH, |call| with_driver(call.handle(1), |driver| driver.object)),
     routine!("WdfWdmDriverGetWdfDriverHandle", DISPATCH, |_| with(|framework| framework.driver())),
-    // What a port driver's client calls at its unload: the framework leaves the driver's dispatch table alone.
+    // A miniport calls this at unload, because the framework does not change the dispatch table of a miniport driver.
     routine!("WdfDriverMiniportUnload", PASSIVE, |_| unload()),
     routine!("WdfDriverRegisterTraceInfo", PASSIVE, |_| NtStatus::Success).fixed(),
     routine!("WdfDriverIsVersionAvailable", PASSIVE, |call| {
@@ -25,7 +25,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     fixed("WdfDriverErrorReportApiMissing", DISPATCH, NtStatus::NotSupported.as_int() as u64),
 ];
 
-/// What a driver registered.
+/// The data of the driver object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Driver {
     object: GuestPtr<DRIVER_OBJECT>,
@@ -46,11 +46,11 @@ fn create_driver(call: &Call) -> Outcome {
     let (driver, config) = (call.ptr::<DRIVER_OBJECT>(1), call.ptr::<WDF_DRIVER_CONFIG>(4));
     let size = config.Size().read()?;
     if size as usize != size_of::<WDF_DRIVER_CONFIG>() {
-        verify::find(Rule::BadArgument, format_args!("a driver configuration of {size} bytes"));
+        verify::find(Rule::BadArgument, format_args!("WDF_DRIVER_CONFIG has the invalid size {size}"));
         return fail(NtStatus::InfoLengthMismatch);
     }
     if with(|framework| framework.driver()).non_null().is_some() {
-        verify::find(Rule::FrameworkMisuse, format_args!("the driver is created twice"));
+        verify::find(Rule::FrameworkMisuse, format_args!("WdfDriverCreate is called a second time"));
         return fail(NtStatus::InvalidParameter);
     }
     let path = call.ptr::<UNICODE_STRING>(2).units()?;
@@ -66,7 +66,7 @@ fn create_driver(call: &Call) -> Outcome {
     created(Ok(handle), call.ptr(5))
 }
 
-/// `EvtDriverDeviceAdd` of the driver.
+/// Returns the driver and its `EvtDriverDeviceAdd`; both are NULL if the driver was not created.
 pub(super) fn device_add() -> (Handle, GuestPtr<Code>) {
     let handle = with(|framework| framework.driver());
     if handle.is_null() {
@@ -75,7 +75,7 @@ pub(super) fn device_add() -> (Handle, GuestPtr<Code>) {
     (handle, with_driver(handle, |driver| driver.device_add))
 }
 
-/// The driver is unloaded: its callback, then everything that belongs to it.
+/// Unloads the driver: calls `EvtDriverUnload`, then deletes the driver object and its children.
 pub(super) fn unload() {
     let handle = with(|framework| framework.driver());
     if handle.is_null() {
@@ -87,7 +87,7 @@ pub(super) fn unload() {
     delete();
 }
 
-/// Deletes the driver and everything that belongs to it, if it is there.
+/// Deletes the driver object and its children, if the driver object exists.
 pub(super) fn delete() {
     let handle = with(|framework| framework.driver());
     if handle.is_null() || !object::exists(handle) {

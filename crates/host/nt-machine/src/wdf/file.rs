@@ -1,4 +1,4 @@
-//! File objects: a client opens the device, sends requests, closes it.
+//! File objects: a client opens a device, sends requests, and closes the device.
 
 use etw_types::NtStatus;
 
@@ -13,7 +13,7 @@ use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
 
-/// Major functions of packets about files.
+/// The major functions of IRPs about files.
 const CREATE: u8 = 0x00;
 const CLOSE: u8 = 0x02;
 const CLEANUP: u8 = 0x12;
@@ -21,7 +21,7 @@ const CLEANUP: u8 = 0x12;
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.handle(1))),
     fixed("WdfFileObjectGetFlags", DISPATCH, 0),
-    // Empty if the device was opened without a name behind its own.
+    // The name is empty if nothing follows the device's name.
     routine!("WdfFileObjectGetFileName", DISPATCH, |call| {
         change(call.handle(1), |object| match object.data {
             Data::File(file) => file.name,
@@ -35,7 +35,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     device: Handle,
-    /// What follows the device's name.
+    /// The part of the name that follows the device's name.
     pub(super) name: GuestPtr<UNICODE_STRING>,
 }
 
@@ -46,8 +46,8 @@ fn device_of(handle: Handle) -> Handle {
     })
 }
 
-/// Opens a device; `name` is what follows the device's own. Returns its file object, NULL if its driver wants none, or the
-/// status that the driver refused with.
+/// Opens a device. `name` is the part of the name that follows the device's name. Returns the file object, or NULL if
+/// the driver does not use file objects. Fails with the status of the driver if the driver refuses.
 pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
@@ -80,7 +80,8 @@ fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
     fail(status)
 }
 
-/// Tells the driver, by a callback or a request in the queue for it, that a file is opened.
+/// Notifies the driver that a file is opened: with a request in the queue for create requests, or else with the
+/// callback.
 fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtStatus> {
     let queue = with_device(device, |device| {
         device.dispatching.iter().find(|(kind, _)| *kind == RequestKind::CREATE).map(|(_, queue)| *queue)
@@ -104,7 +105,7 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     Ok(client::wait(request).0)
 }
 
-/// Closes a file: the last handle goes, then the last reference.
+/// Closes a file: sends the cleanup of the last handle, then the close of the last reference.
 pub(crate) fn close(device: Handle, file: Handle) {
     if !object::exists(device) {
         return;
@@ -127,7 +128,8 @@ pub(crate) fn close(device: Handle, file: Handle) {
     }
 }
 
-/// File callbacks run under the device's lock where its callbacks run at passive level, as they do themselves.
+/// Returns the device if file callbacks run under its lock. They do so only if the device's callbacks run at passive
+/// level, because file callbacks always run at passive level.
 fn scope(device: Handle) -> Option<Handle> {
     sync::holder_for(device).filter(|device| object::is_passive(*device))
 }

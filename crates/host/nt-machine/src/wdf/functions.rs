@@ -1,4 +1,4 @@
-//! The table of functions: every name of the framework by its index, and which of them are here.
+//! The table of functions: every function name of the framework by its index, and which of them are implemented.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::kernel::Entry;
 use crate::routine::Routine;
 
-/// The kit's list of functions, in the order of their indices: one a line, `index Name` and maybe `: types`.
+/// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
 static FAMILIES: [&[Routine]; 22] = [
@@ -37,7 +37,7 @@ static FAMILIES: [&[Routine]; 22] = [
     work::FUNCTIONS,
 ];
 
-/// All functions in the order of their indices.
+/// Returns all functions in the order of their indices.
 pub(crate) fn functions() -> impl Iterator<Item = Entry> {
     let known: HashMap<&str, &'static Routine> =
         FAMILIES.iter().copied().flatten().map(|function| (function.name, function)).collect();

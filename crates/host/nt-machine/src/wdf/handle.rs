@@ -5,7 +5,8 @@ use std::fmt;
 use crate::memory::{Fault, Plain};
 use crate::routine::{Call, IntoReply};
 
-/// `WDFOBJECT` and its relatives. It is no address: a driver that follows one faults.
+/// `WDFOBJECT` or another handle type of the framework. A handle is not an address: a driver that dereferences it
+/// faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub(crate) struct Handle(u64);
@@ -15,14 +16,14 @@ unsafe impl Plain for Handle {}
 
 impl Handle {
     pub(crate) const NULL: Self = Self(0);
-    /// Handles are in the kernel's half of the address space, where nothing is mapped.
+    /// The first handle. Handles are in the kernel's half of the address space, where nothing is mapped.
     const FIRST: u64 = 0xFFFF_B000_0000_0010;
 
     pub(crate) const fn new(value: u64) -> Self {
         Self(value)
     }
 
-    /// The handle of the `number`-th object.
+    /// Returns the handle of the object with this number, counted from 0.
     pub(super) const fn nth(number: u64) -> Self {
         Self(Self::FIRST + number * 0x20)
     }
@@ -31,7 +32,7 @@ impl Handle {
         self.0
     }
 
-    /// Whether a number is that of a handle, and no address.
+    /// Returns whether a value is in the range of handles, so that it is not an address.
     pub(crate) const fn is_handle(value: u64) -> bool {
         value >= Self::FIRST
     }
@@ -40,7 +41,7 @@ impl Handle {
         self.0 == 0
     }
 
-    /// `None` for NULL.
+    /// Returns `None` for NULL.
     pub(super) fn non_null(self) -> Option<Self> {
         (!self.is_null()).then_some(self)
     }
@@ -59,7 +60,7 @@ impl IntoReply for Handle {
 }
 
 impl Call {
-    /// A handle of the framework.
+    /// Returns an argument as a handle of the framework.
     pub(super) fn handle(&self, index: u64) -> Handle {
         Handle(self.arg(index))
     }

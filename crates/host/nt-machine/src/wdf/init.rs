@@ -1,4 +1,4 @@
-//! What a device is to be like, before it is created.
+//! `WDFDEVICE_INIT`: the settings of a device before it is created.
 
 use etw_types::NtStatus;
 
@@ -15,7 +15,7 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Failure, PASSIVE, Routine, done, routine};
 use crate::verify::{self, Rule};
 
-/// Callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their position behind its size.
+/// The callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their index after the `Size` field.
 pub(super) const D0_ENTRY: usize = 0;
 pub(super) const D0_ENTRY_POST_INTERRUPTS: usize = 1;
 pub(super) const D0_EXIT: usize = 2;
@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         let callbacks = call.ptr::<WDF_DEVICE_PNP_CALLBACKS>(2);
         let size = callbacks.Size().read()?;
         if size != structures::pnp_callbacks(with(|framework| framework.client_minor())) {
-            verify::find(Rule::BadArgument, format_args!("PnP and power callbacks of {size} bytes"));
+            verify::find(Rule::BadArgument, format_args!("WDF_PNPPOWER_EVENT_CALLBACKS has the invalid size {size}"));
         }
         let callbacks = callbacks.Callbacks().read()?;
         done(set(call, |init| init.callbacks = callbacks))
@@ -104,7 +104,7 @@ pub(super) struct FileEvents {
     pub(super) attributes: Attributes,
 }
 
-/// What was asked for.
+/// The settings so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Init {
     pub(super) callbacks: [GuestPtr<Code>; CALLBACKS],
@@ -116,17 +116,18 @@ pub(super) struct Init {
     pub(super) exclusive: bool,
     /// `EvtIoInCallerContext`.
     pub(super) in_caller_context: GuestPtr<Code>,
-    /// The list of children that the device is to have.
+    /// The configuration of the default child list.
     pub(super) children: Option<(WDF_CHILD_LIST_CONFIG, Attributes)>,
-    /// Packets that the driver sees before the framework.
+    /// The IRPs that the driver preprocesses.
     pub(super) preprocess: Vec<Wanted>,
-    /// The device of the bus driver, for that of a child.
+    /// For a child device: the device of the bus driver.
     pub(super) parent: Handle,
-    /// The device of the bus below.
+    /// The physical device object below the device.
     pub(super) physical: GuestPtr<DEVICE_OBJECT>,
 }
 
-/// Attributes of objects to come. A size that is wrong was reported; the objects then have none.
+/// Reads the attributes of objects that are created later. If their size is wrong, which is then already reported, the
+/// objects get default attributes.
 fn attributes(call: &Call, index: u64) -> Result<Attributes, Fault> {
     match Attributes::read(call.ptr(index)) {
         Err(Failure::Fault(fault)) => Err(fault),
@@ -138,7 +139,7 @@ fn ignore(call: &Call) -> NtStatus {
     set(call, |_| ())
 }
 
-/// Changes the description, which must be one.
+/// Changes the init structure in the first argument. Another kind of object stops the machine.
 pub(super) fn set(call: &Call, body: impl FnOnce(&mut Init)) -> NtStatus {
     object::part(call.handle(1), |data| match data {
         Data::Init(init) => {

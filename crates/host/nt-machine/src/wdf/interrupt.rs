@@ -1,8 +1,9 @@
-//! Interrupt objects: the driver's routines at the device's IRQL, its lock, and what it puts off until later.
+//! Interrupt objects: the service routine at the device's IRQL, the interrupt lock, and the DPC or work item.
 //!
-//! An object has an interrupt of its device: the next one that no other object has when the device starts, or the one whose
-//! descriptor the driver names. It is connected while the device is in its working state. One without an interrupt is never
-//! connected, and the device starts all the same.
+//! When the device starts, the first interrupt object gets the first interrupt of the device, the second object gets
+//! the second interrupt, and so on. If the driver gave the descriptor of an interrupt, the object has that interrupt
+//! instead. An interrupt object is connected while the device is in its working state. An object without an interrupt
+//! is never connected, and the device starts anyway.
 
 use etw_types::NtStatus;
 
@@ -19,7 +20,7 @@ use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{ANY, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
-/// Bytes of the configuration as drivers had it before 1.11.
+/// The size of `WDF_INTERRUPT_CONFIG` before version 1.11.
 const OLD_CONFIG: u32 = 56;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -60,10 +61,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfInterruptTryToAcquireLock", PASSIVE, |call| {
         let handle = call.handle(1);
         if !interrupt(handle).passive {
-            verify::find(
-                Rule::FrameworkMisuse,
-                format_args!("only interrupts that are handled at passive level can try"),
-            );
+            verify::find(Rule::FrameworkMisuse, format_args!("only for interrupts that are handled at passive level"));
             return false;
         }
         locks::try_wait_lock(interrupt(handle).wait_lock)
@@ -94,7 +92,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     fixed("WdfInterruptReportInactive", DISPATCH, 0),
     // Arguments: list.
     routine!("WdfCmResourceListGetCount", DISPATCH, |call| descriptors(call.handle(1), |list| list.len() as u32)),
-    // Arguments: list, index. NULL behind the last.
+    // Arguments: list, index. Returns NULL for an index after the last descriptor.
     routine!("WdfCmResourceListGetDescriptor", DISPATCH, |call| {
         descriptors(call.handle(1), |list| list.get(call.u32(2) as usize).copied())
     }),
@@ -109,9 +107,9 @@ pub(super) struct Interrupt {
     enable: GuestPtr<Code>,
     disable: GuestPtr<Code>,
     work: GuestPtr<Code>,
-    /// What is put off runs under the lock of the device.
+    /// The DPC or work item runs under the callback lock of the device.
     serialized: bool,
-    /// The routine runs at passive level, under a wait lock.
+    /// The service routine runs at passive level, under a wait lock.
     passive: bool,
     wait_lock: Handle,
     pub(super) object: GuestPtr<INTERRUPT_OBJECT>,
@@ -142,7 +140,9 @@ fn create_interrupt(call: &Call) -> Outcome {
     if isr.is_null() || !dpc.is_null() && !work.is_null() && !passive {
         verify::find(
             Rule::FrameworkMisuse,
-            format_args!("an interrupt has one EvtInterruptIsr, and a DPC or a work item"),
+            format_args!(
+                "EvtInterruptIsr is missing, or a DPC and a work item are set for an interrupt above passive level"
+            ),
         );
         return fail(NtStatus::InvalidParameter);
     }
@@ -174,7 +174,7 @@ fn create_interrupt(call: &Call) -> Outcome {
     created(Ok(handle), call.ptr(4))
 }
 
-/// What one of the framework's lists of resources has.
+/// Passes the descriptors of a resource list to `body`.
 fn descriptors<R>(list: Handle, body: impl FnOnce(&[GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>]) -> R) -> R {
     object::part(list, |data| match data {
         Data::Resources(list) => Some(body(list)),
@@ -182,7 +182,7 @@ fn descriptors<R>(list: Handle, body: impl FnOnce(&[GuestPtr<CM_PARTIAL_RESOURCE
     })
 }
 
-/// The interrupt that a descriptor of a device's translated resources is about.
+/// Returns the interrupt that a resource descriptor of a device describes.
 fn by_descriptor(device: Handle, named: GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>) -> Option<Resource> {
     let lists = with_device(device, |device| device.resources);
     let vector = lists.into_iter().filter(|list| object::exists(*list)).find_map(|list| {
@@ -192,7 +192,7 @@ fn by_descriptor(device: Handle, named: GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>
     resources::interrupts().into_iter().find(|interrupt| interrupt.vector == vector)
 }
 
-/// A device is about to start: its resources become lists, and its interrupt objects get the interrupts.
+/// Called before a device starts: creates its resource lists and assigns the interrupts to its interrupt objects.
 pub(super) fn assign(device: Handle) -> Outcome<[Handle; 2]> {
     let mut lists = [Handle::NULL; 2];
     let has_hardware = with_device(device, |device| !device.init.control && device.init.parent == Handle::NULL);
@@ -218,12 +218,12 @@ pub(super) fn assign(device: Handle) -> Outcome<[Handle; 2]> {
     Ok(lists)
 }
 
-/// The device comes to its working state: its interrupts are connected and enabled.
+/// Connects and enables the interrupts of a device that enters its working state.
 pub(super) fn enable_all(device: Handle) -> Result<(), NtStatus> {
     with_device(device, |device| device.interrupts.clone()).into_iter().try_for_each(enable)
 }
 
-/// The device leaves its working state.
+/// Disables and disconnects the interrupts of a device that leaves its working state.
 pub(super) fn disable_all(device: Handle) {
     with_device(device, |device| device.interrupts.clone()).into_iter().rev().for_each(disable);
 }
@@ -246,7 +246,7 @@ fn disable(handle: Handle) {
         tell(handle, "EvtInterruptDisable", interrupt.disable);
         io::disconnect(interrupt.object);
         with_interrupt(handle, |interrupt| interrupt.connected = false);
-        // What the routine put off has run before the device leaves.
+        // The DPC or work item of the service routine must run before the device leaves its working state.
         kernel().scheduler.wait(None, |state| {
             let queued = state.deferred.iter().any(|(key, _)| *key == handle.as_int());
             (!queued && !state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
@@ -267,7 +267,7 @@ fn tell(handle: Handle, name: &'static str, callback: GuestPtr<Code>) -> NtStatu
     NtStatus::from_int(locked(handle, |irql| call_back(name, irql, callback, &arguments)).or_stop() as u32)
 }
 
-/// Runs a routine under the interrupt's lock, at the IRQL that goes with it.
+/// Runs `body` under the interrupt's lock, and passes it the IRQL of the lock.
 fn locked<R>(handle: Handle, body: impl FnOnce(u8) -> R) -> Result<R, crate::memory::Fault> {
     let interrupt = interrupt(handle);
     if !interrupt.passive {
@@ -300,7 +300,7 @@ fn release(handle: Handle) -> Outcome {
     Ok(io::release(interrupt.object, interrupt.old_irql)?)
 }
 
-/// What the routine put off until later.
+/// Runs the DPC or work item of an interrupt.
 fn later(handle: Handle, name: &'static str, callback: GuestPtr<Code>, irql: u8) {
     if !object::exists(handle) {
         return;
@@ -311,7 +311,7 @@ fn later(handle: Handle, name: &'static str, callback: GuestPtr<Code>, irql: u8)
     sync::locked(lock, irql, |irql| call_back(name, irql, callback, &arguments));
 }
 
-/// The device of the bus whose interrupts a device of the framework takes.
+/// Returns the physical device object whose interrupts a framework device handles.
 pub(crate) fn source(handle: Handle) -> Option<GuestPtr<crate::layout::DEVICE_OBJECT>> {
     let exists = with(|framework| framework.objects.contains_key(&handle));
     (exists && device::of(handle) == Some(handle)).then(|| with_device(handle, |device| device.init.physical))

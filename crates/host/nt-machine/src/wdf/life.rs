@@ -1,8 +1,8 @@
-//! How objects go: cleanup from the leaves of the tree to its root, then destruction in the same order.
+//! Deletion of objects: cleanup from the leaves of the tree to the root, then destruction in the same order.
 //!
-//! Microsoft's documentation of `EvtDestroyCallback` gives the order: the children's cleanup, the parent's cleanup, the
-//! children's destruction as far as no reference keeps them, the parent's destruction. Among siblings ours is the reverse
-//! of their creation.
+//! Microsoft's documentation of `EvtDestroyCallback` gives the order: the cleanup of the children, the cleanup of the
+//! parent, the destruction of the children that have no references, the destruction of the parent. Siblings are cleaned
+//! up and destroyed in the reverse order of their creation.
 
 use super::object::{self, Data, Farewell, Object, change};
 use super::{Handle, children, queue_state, target, timer, with};
@@ -11,10 +11,10 @@ use crate::kernel::{self, call_back, kernel, submit};
 use crate::memory::GuestPtr;
 use crate::routine::PASSIVE;
 
-/// Deletes an object and what belongs to it. An object that is on its way out is left alone.
+/// Deletes an object and its children. Has no effect on an object whose deletion has begun.
 pub(super) fn delete(handle: Handle) {
     if thread::irql() > PASSIVE && needs_passive(handle) {
-        // Documented for devices, timers, deferred calls and work items: they are cleaned up at passive level.
+        // It is documented that devices, timers, DPCs and work items are cleaned up at passive level.
         return submit(handle.as_int(), move || delete(handle));
     }
     if change(handle, |object| object.deleted) {
@@ -24,7 +24,7 @@ pub(super) fn delete(handle: Handle) {
     release(handle);
 }
 
-/// Whether an object or one below it waits for something before it goes.
+/// Returns whether an object or one of its descendants must be deleted at passive level, because its deletion waits.
 fn needs_passive(handle: Handle) -> bool {
     let (here, children) = object::lookup(handle, |object| {
         let waits =
@@ -54,7 +54,7 @@ fn clean(handle: Handle) {
     }
 }
 
-/// Destroys what no reference keeps.
+/// Destroys an object and its descendants, except those that still have references.
 fn release(handle: Handle) {
     if !object::exists(handle) {
         return;
@@ -67,7 +67,7 @@ fn release(handle: Handle) {
     }
 }
 
-/// Destroys an object that was cleaned up.
+/// Calls the destroy callbacks of an object that was cleaned up, and removes the object.
 pub(super) fn destroy(handle: Handle) {
     for Farewell { destroy, .. } in object::lookup(handle, |object| object.farewells.clone()) {
         if let Some(destroy) = destroy.non_null() {
@@ -86,7 +86,7 @@ pub(super) fn destroy(handle: Handle) {
     }
 }
 
-/// Frees what an object has outside of the tree.
+/// Frees the memory and closes the kernel handle of an object.
 pub(super) fn free(object: &Object) {
     let mut pool = kernel::lock(&kernel().pool);
     let own = match &object.data {

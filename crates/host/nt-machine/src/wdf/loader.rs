@@ -1,4 +1,4 @@
-//! Binding a driver to the framework, as the one of the imitated Windows does.
+//! Binds a driver to the framework by the rules of the imitated Windows.
 
 use etw_types::NtStatus;
 use windows_releases::Client;
@@ -12,27 +12,28 @@ use crate::verify::{self, Rule};
 
 const COMPONENT: &str = "KmdfLibrary";
 
-/// The routines of WDFLDR.SYS, and what the framework puts into the driver object.
+/// The routines of WDFLDR.SYS, and the unload routine that the framework stores in the driver object.
 pub(crate) const LOADER: &[Routine] = &[
     routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
     routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
     routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
 ];
 
-/// The unload routine that the framework gives a driver. No driver can import it: no export has such a name.
+/// The unload routine that the framework stores in the driver object. No driver can import it, because no export can
+/// have this name.
 pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
 
 type Functions = GuestPtr<GuestPtr<Code>>;
 
-/// A driver that is bound.
+/// A bound driver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     globals: GuestPtr<WDF_DRIVER_GLOBALS>,
-    /// None if the functions were copied into the driver's own table.
+    /// The table of functions; `None` if the functions were copied into the driver's table.
     table: Option<Functions>,
     /// The minor version that the driver was built for.
     minor: u32,
-    /// The sizes of structures, for a driver that knows how to ask.
+    /// The table of structure sizes, for a driver that binds with `WDF_BIND_INFO2`.
     structures: Option<GuestPtr<u64>>,
 }
 
@@ -42,7 +43,10 @@ fn bind(call: &Call) -> Outcome {
     let size = place.Size().read()? as usize;
     let extended = size == size_of::<WDF_BIND_INFO2>();
     if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {
-        verify::find(Rule::BadArgument, format_args!("bind information of {size:#x} bytes"));
+        verify::find(
+            Rule::BadArgument,
+            format_args!("invalid WDF_BIND_INFO: size {size:#x}, or no place for the globals"),
+        );
         return fail(NtStatus::InvalidParameter);
     }
     let info = place.read()?;
@@ -65,7 +69,8 @@ fn bind(call: &Call) -> Outcome {
         fill(info.FuncTable.cast(), binding.functions)?;
         None
     } else {
-        // Functions that this framework lacks are there as well: a call of one is a finding with its name.
+        // The table also has the functions that this framework version lacks, so that a call of one is a finding with
+        // its name.
         let functions = kernel().table.framework_functions();
         let table: Functions = kernel::lock(&kernel().pool).new_objects(functions.into());
         fill(table, functions)?;
@@ -89,15 +94,15 @@ fn bind(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Puts the first functions of the framework into a table.
+/// Stores the first `functions` functions of the framework in a table.
 fn fill(table: Functions, functions: u32) -> Result<(), Fault> {
     let all: Vec<_> = (0..functions).map(|index| GuestPtr::new(kernel().table.framework(index))).collect();
     table.write_all(&all)
 }
 
 fn unbind() {
-    // An entry point that fails after it created the driver: documented is that the framework deletes it, without
-    // calling its unload callback.
+    // The driver object still exists if `DriverEntry` failed after it created the object. It is documented that the
+    // framework then deletes the object without calling `EvtDriverUnload`.
     super::driver::delete();
     super::report_leaks();
     let bound = with(|framework| framework.bound.take());
@@ -111,7 +116,8 @@ fn unbind() {
 }
 
 impl Framework {
-    /// The driver was created: from now on its handle is in the globals, and the stub calls the framework at unload.
+    /// Stores the handle of a new driver object in the globals. The driver's entry stub then calls the framework at
+    /// unload.
     pub(super) fn driver_created(&self, driver: Handle) {
         if let Some(bound) = self.bound {
             bound.globals.Driver().write(driver.as_int()).or_stop();
@@ -119,19 +125,20 @@ impl Framework {
         }
     }
 
-    /// The driver was deleted.
+    /// Removes the handle of the deleted driver object from the globals.
     pub(super) fn driver_gone(&self) {
         if let Some(bound) = self.bound {
             bound.globals.Driver().write(0).or_stop();
         }
     }
 
-    /// The minor version of the framework that the driver was built for, which decides how large its structures are.
+    /// Returns the minor version of the framework that the driver was built for. It determines the sizes of the
+    /// driver's structures.
     pub(super) fn client_minor(&self) -> u32 {
         self.bound.map_or(u32::MAX, |bound| bound.minor)
     }
 
-    /// The handle of the driver.
+    /// Returns the handle of the driver object, or NULL.
     pub(super) fn driver(&self) -> Handle {
         self.bound.map_or(Handle::NULL, |bound| Handle::new(bound.globals.Driver().read().or_stop()))
     }

@@ -55,7 +55,7 @@ fn set_old_irql(handle: Handle, irql: u8) {
     });
 }
 
-/// Changes the owner of a wait lock; returns the old one.
+/// Reads or changes the owner of a wait lock; 0 means that no thread holds it.
 fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
     object::part(handle, |data| match data {
         Data::WaitLock { owner } => Some(body(owner)),
@@ -63,23 +63,23 @@ fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
     })
 }
 
-/// The memory of a spin lock.
+/// Returns the memory of a spin lock.
 pub(super) fn word(handle: Handle) -> GuestPtr<u64> {
     spin_lock(handle).0
 }
 
-/// A wait lock of the framework's own.
+/// Creates a wait lock that the framework uses itself.
 pub(super) fn new_wait_lock(from: u64, parent: Handle) -> Outcome<Handle> {
     object::create_with(from, &Attributes::default(), Some(parent), Data::WaitLock { owner: 0 })
 }
 
-/// Waits for a wait lock.
+/// Acquires a wait lock, and waits until it is free.
 pub(super) fn take_wait_lock(handle: Handle) {
     let me = thread::number();
     kernel().scheduler.wait(None, |_| owner(handle, |owner| (*owner == 0).then(|| *owner = me)));
 }
 
-/// Takes a wait lock if it is free.
+/// Acquires a wait lock if it is free. Returns whether it was.
 pub(super) fn try_wait_lock(handle: Handle) -> bool {
     let me = thread::number();
     owner(handle, |owner| (*owner == 0).then(|| *owner = me)).is_some()
@@ -96,11 +96,16 @@ fn acquire(call: &Call) -> Outcome<NtStatus> {
     let limit = call.ptr::<i64>(2).non_null().map(GuestPtr::read).transpose()?;
     let irql = thread::irql();
     if irql > PASSIVE && limit != Some(0) {
-        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
+        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed only at 0"));
     }
     let me = thread::number();
     if owner(handle, |owner| *owner) == me {
-        verify::stop(Rule::LockMisuse, Some(call.name()), call.from, format_args!("a wait lock is taken by its owner"));
+        verify::stop(
+            Rule::LockMisuse,
+            Some(call.name()),
+            call.from,
+            format_args!("deadlock: the thread already holds this wait lock"),
+        );
     }
     let scheduler = &kernel().scheduler;
     let deadline = limit.map(|limit| scheduler.deadline(limit));

@@ -36,7 +36,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         created(create(call, call.ptr(1), None, Data::Lookaside { size, memory }), call.ptr(6))
     })
     .fails(NtStatus::InsufficientResources),
-    // Arguments: list, place for the handle. The memory belongs to the list unless its attributes name another parent.
+    // Arguments: list, place for the handle. The list is the parent unless the attributes of the memory name another
+    // one.
     routine!("WdfMemoryCreateFromLookaside", DISPATCH, |call| {
         let list = call.handle(1);
         let (size, attributes) = object::part(list, |data| match data {
@@ -55,7 +56,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfMemoryCopyFromBuffer", DISPATCH, |call| done(part(call)?.copy_from(call.ptr(3))?)),
 ];
 
-/// Memory of the host's.
+/// Allocates a buffer.
 fn new(size: u64) -> GuestSlice<u8> {
     kernel::lock(&kernel().pool).new_objects(size).array(size)
 }
@@ -79,25 +80,25 @@ fn create_memory(call: &Call) -> Outcome {
     created(result, call.ptr(5))
 }
 
-/// A memory object of its own with these bytes.
+/// Creates a memory object with a copy of `bytes`.
 pub(super) fn with_bytes(call: &Call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, bytes: &[u8]) -> Outcome<Handle> {
     let memory = new((bytes.len() as u64).max(1));
     memory.write(bytes)?;
     create(call, attributes, None, Data::Memory { bytes: memory, owned: true })
 }
 
-/// The bytes of a memory object: all, or a part.
+/// Reads the bytes of a memory object: all of them if `part` is NULL.
 pub(super) fn bytes(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<Vec<u8>, Fault> {
     part_of(handle, part)?.read()
 }
 
-/// A memory object for a buffer of a request.
+/// Creates a memory object for a buffer of a request.
 pub(super) fn describe(from: u64, parent: Handle, bytes: GuestSlice<u8>) -> Outcome<Handle> {
     let data = Data::Memory { bytes, owned: false };
     object::create_with(from, &Attributes::default(), Some(parent), data)
 }
 
-/// The part of a memory object that offsets name; all of it without them.
+/// Returns the part of a memory object that the offsets select; all of it if `part` is NULL.
 pub(super) fn part_of(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<GuestSlice<u8>, Fault> {
     let all = range(handle);
     let Some(part) = part.non_null() else { return Ok(all) };
@@ -114,7 +115,7 @@ fn range(handle: Handle) -> GuestSlice<u8> {
     })
 }
 
-/// The part that a copy names, if it is inside.
+/// Returns the part of a memory object that a copy uses. Fails if it is not inside the object.
 fn part(call: &Call) -> Outcome<GuestSlice<u8>> {
     let (all, offset, length) = (range(call.handle(1)), call.arg(2), call.arg(4));
     if offset.checked_add(length).is_none_or(|end| end > all.len()) {

@@ -1,4 +1,4 @@
-//! Strings, collections, and the framework's own debugging aids.
+//! Strings, collections, and the framework's debugging functions.
 
 use etw_types::NtStatus;
 
@@ -57,14 +57,14 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         items(call, |items| items.last().copied().unwrap_or_default())
     }),
     routine!("WdfVerifierDbgBreakPoint", DISPATCH, |call| stop(call, "a breakpoint, with no debugger")),
-    routine!("WdfVerifierKeBugCheck", DISPATCH, |call| stop(call, "the driver stopped the machine")),
+    routine!("WdfVerifierKeBugCheck", DISPATCH, |call| stop(call, "the driver called WdfVerifierKeBugCheck")),
 ];
 
 fn stop(call: &Call, what: &str) -> u64 {
     verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("{what}"))
 }
 
-/// Makes a string object.
+/// Creates a string object.
 pub(super) fn new_string(from: u64, attributes: &Attributes, units: &[u16]) -> Outcome<Handle> {
     object::create_with(from, attributes, None, Data::String { units: copy(units)? })
 }
@@ -82,12 +82,12 @@ fn string(handle: Handle) -> GuestSlice<u16> {
     })
 }
 
-/// The text of a string object.
+/// Returns the text of a string object.
 pub(super) fn string_units(handle: Handle) -> Result<Vec<u16>, Fault> {
     string(handle).read()
 }
 
-/// Gives a string object another text.
+/// Replaces the text of a string object.
 pub(super) fn set_string(handle: Handle, units: &[u16]) -> Result<(), Fault> {
     let (old, units) = (string(handle), copy(units)?);
     change(handle, |object| object.data = Data::String { units });
@@ -95,12 +95,12 @@ pub(super) fn set_string(handle: Handle, units: &[u16]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is in a collection.
+/// Returns the items of a collection.
 pub(super) fn items_of(handle: Handle) -> Vec<Handle> {
     with_items(handle, |items| items.clone())
 }
 
-/// Adds to a collection.
+/// Adds an item to a collection.
 pub(super) fn add_item(handle: Handle, item: Handle) {
     with_items(handle, |items| items.push(item));
 }

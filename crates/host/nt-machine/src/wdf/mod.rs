@@ -1,10 +1,13 @@
-//! The Kernel-Mode Driver Framework: the functions of 1.33. An older Windows offers those that its framework has.
+//! The Kernel-Mode Driver Framework with the functions of version 1.33. If the imitated Windows is older, the driver
+//! can use only the functions of that Windows' framework.
 //!
-//! A driver is bound to it by [`loader`], which gives it a table of functions. Objects are entries of one map, known by
-//! handles that are no addresses: a driver that follows one faults. The map's lock is never held while driver code runs.
+//! [`loader`] binds a driver to the framework and gives it a table of functions. All objects are in one map. Their
+//! handles are not addresses, so a driver that dereferences a handle faults. The map's lock must never be held while
+//! driver code runs.
 //!
-//! Written from Microsoft's public documentation and headers of the framework. The order of events follows the
-//! documentation; where it leaves the order open (siblings that are cleaned up), ours is the reverse of creation.
+//! This is written from Microsoft's public documentation and headers of the framework. The order of events follows the
+//! documentation. If the documentation leaves the order open, as for the cleanup of siblings, it is the reverse of the
+//! order of creation.
 
 mod attributes;
 mod cancel;
@@ -62,24 +65,24 @@ pub(crate) use wmi::ask as ask_wmi;
 
 use object::Object;
 
-/// What the framework keeps.
+/// The framework's state.
 #[derive(Default)]
 struct Framework {
     bound: Option<loader::Bound>,
     objects: BTreeMap<Handle, Object>,
     created: u64,
-    /// Requests that have ended, with status and information: a second end is noticed.
+    /// Completed requests with their status and information. They are kept so that a second completion is noticed.
     ended: BTreeMap<Handle, (NtStatus, u64)>,
-    /// What runs when a request ends.
+    /// The functions that run when a request is completed.
     ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
-    /// Packets that the driver sees before the framework, and what becomes of them then.
+    /// IRPs that the driver preprocesses, and what the framework does with each afterwards.
     packets: BTreeMap<GuestPtr<IRP>, preprocess::Then>,
-    /// Objects' locks that a driver took, with the IRQL before.
+    /// The object locks that the driver acquired, each with the IRQL before the acquisition.
     lock_irqls: Vec<(Handle, u8)>,
 }
 
 impl Framework {
-    /// Whether an object belongs to another, maybe by others in between.
+    /// Returns whether `ancestor` is the parent of an object or one of its further ancestors.
     fn is_below(&self, handle: Handle, ancestor: Handle) -> bool {
         let mut current = handle;
         while let Some(object) = self.objects.get(&current) {
@@ -92,10 +95,10 @@ impl Framework {
     }
 }
 
-/// This layer's part of the machine.
+/// The framework's part of the machine.
 pub(crate) struct Attached {
     framework: Mutex<Framework>,
-    /// Ends the requests that clients have open on a device.
+    /// Makes the clients of a device wait for their requests and close their files.
     close_clients: fn(Handle),
 }
 
@@ -107,27 +110,27 @@ impl Attached {
 
 static FRAMEWORK: Part<Attached> = Part::new();
 
-/// Makes the framework of a machine that of this process; a second one is refused.
+/// Makes this the framework of this process. Later calls have no effect.
 pub(crate) fn attach(framework: &'static Attached) {
     FRAMEWORK.attach(framework);
 }
 
-/// Looks at or changes the framework's state. No driver code may run in `body`.
+/// Reads or changes the framework's state. `body` holds the lock, so it must not run driver code.
 fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
     body(&mut kernel::lock(&FRAMEWORK.get().framework))
 }
 
-/// A device is about to go: clients wait for their requests and close their files.
+/// Makes the clients of a device wait for their requests and close their files. Called before the device is deleted.
 fn close_clients(device: Handle) {
     (FRAMEWORK.get().close_clients)(device);
 }
 
-/// Whether the driver created its object with the framework. One that only bound takes IRPs by itself.
+/// Returns whether the driver has called `WdfDriverCreate`. A driver that is only bound handles its IRPs itself.
 pub(crate) fn has_driver() -> bool {
     with(|framework| !framework.driver().is_null())
 }
 
-/// Reports objects that are left, and forgets everything.
+/// Reports the objects that still exist, and removes all of them.
 pub(crate) fn report_leaks() {
     object::report_leaks();
 }

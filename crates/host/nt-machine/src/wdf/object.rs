@@ -1,4 +1,4 @@
-//! Objects: the tree, contexts and references. How they go is in [`super::life`].
+//! Objects: their tree, contexts and references. [`super::life`] deletes them.
 
 use etw_types::NtStatus;
 
@@ -32,11 +32,11 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfObjectCreate", DISPATCH, |call| created(create(call, call.ptr(1), None, Data::General), call.ptr(2)))
         .fails(NtStatus::InsufficientResources),
     routine!("WdfObjectDelete", DISPATCH, |call| life::delete(call.handle(1))),
-    // An object answers to types that its driver gave it, and no driver here can give it one.
+    // Drivers here have no way to give an object a type that this function would find.
     fixed("WdfObjectQuery", DISPATCH, NtStatus::ObjectNameNotFound.as_int() as u64),
 ];
 
-/// What runs when an object goes.
+/// The callbacks that run when an object is deleted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Farewell {
     pub(super) cleanup: GuestPtr<Code>,
@@ -48,17 +48,18 @@ pub(super) struct Object {
     pub(super) data: Data,
     pub(super) parent: Handle,
     pub(super) children: Vec<Handle>,
-    /// Of the object, and of each context that was added later.
+    /// The callbacks of the object, and of each context that was added later.
     pub(super) farewells: Vec<Farewell>,
     pub(super) level: Level,
     pub(super) scope: Scope,
-    /// Type and memory.
+    /// The type and the memory of each context.
     pub(super) contexts: Vec<(GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>, GuestPtr<u8>)>,
     pub(super) references: i32,
-    /// Cleaned up; only references keep it.
+    /// The object was cleaned up and exists only because of its references.
     pub(super) deleted: bool,
-    /// The thread that holds the callback lock, and how often.
+    /// The thread that holds the callback lock, and how many times it acquired the lock.
     pub(super) holder: (u32, u32),
+    /// The return address of the call that created the object.
     pub(super) from: u64,
 }
 
@@ -68,7 +69,8 @@ impl Object {
     }
 }
 
-/// Creates an object with the attributes at `attributes`. Its parent is what they say, else `parent`, else the driver.
+/// Creates an object with the attributes at `attributes`. The parent is the one in the attributes, or else `parent`, or
+/// else the driver.
 pub(super) fn create(
     call: &Call,
     attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
@@ -79,7 +81,7 @@ pub(super) fn create(
     create_with(call.from, &attributes, parent, data)
 }
 
-/// Creates an object with attributes that were read.
+/// Creates an object with attributes that were already read.
 pub(super) fn create_with(from: u64, attributes: &Attributes, parent: Option<Handle>, data: Data) -> Outcome<Handle> {
     let memory = attributes.context.map(|context| {
         let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
@@ -113,32 +115,33 @@ pub(super) fn create_with(from: u64, attributes: &Attributes, parent: Option<Han
     })
 }
 
-/// Stores a new handle at `place`, unless there is none.
+/// Stores a new handle at `place`, unless that is NULL.
 pub(super) fn created(result: Outcome<Handle>, place: GuestPtr<Handle>) -> Outcome {
     place.write_if(result?)?;
     Ok(())
 }
 
-/// Looks at an object. A handle that is none stops the machine, as the framework does.
+/// Reads an object. An invalid handle stops the machine, as in the framework.
 pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
     change(handle, |object| look(object))
 }
 
-/// Changes an object.
+/// Changes an object. An invalid handle stops the machine.
 pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
     with(|framework| framework.objects.get_mut(&handle).map(change)).unwrap_or_else(|| violation(handle))
 }
 
-/// Looks at or changes what an object's kind has. An object of another kind stops the machine.
+/// Reads or changes the data of an object. If `body` returns `None`, the object is of the wrong kind and the machine
+/// stops.
 pub(super) fn part<R>(handle: Handle, body: impl FnOnce(&mut Data) -> Option<R>) -> R {
     change(handle, |object| body(&mut object.data)).unwrap_or_else(|| violation(handle))
 }
 
-/// `WDF_VIOLATION`.
+/// Stops the machine with the bug check `WDF_VIOLATION`.
 pub(super) fn violation(handle: Handle) -> ! {
     let site = thread::site();
     let ended = with(|framework| framework.ended.contains_key(&handle));
-    let what = if ended { "a request that has ended" } else { "no handle, or one that was deleted" };
+    let what = if ended { "a completed request" } else { "not a handle, or the handle of a deleted object" };
     verify::stop(
         Rule::FrameworkMisuse,
         site.map(|site| site.routine),
@@ -147,12 +150,13 @@ pub(super) fn violation(handle: Handle) -> ! {
     )
 }
 
-/// Whether an object exists.
+/// Returns whether an object exists.
 pub(super) fn exists(handle: Handle) -> bool {
     with(|framework| framework.objects.contains_key(&handle))
 }
 
-/// Whether callbacks of an object run at passive level only: its own word, else that of the nearest ancestor with one.
+/// Returns whether the callbacks of an object must run at passive level. An object without an execution level inherits
+/// the level of its nearest ancestor that has one.
 pub(super) fn is_passive(handle: Handle) -> bool {
     with(|framework| {
         let mut object = framework.objects.get(&handle);
@@ -190,13 +194,16 @@ fn dereference(handle: Handle) {
         (object.references, object.deleted)
     });
     match left {
-        (..0, _) => verify::find(Rule::FrameworkMisuse, format_args!("an object is dereferenced too often")),
+        (..0, _) => verify::find(
+            Rule::FrameworkMisuse,
+            format_args!("an object is dereferenced more often than it was referenced"),
+        ),
         (0, true) => life::destroy(handle),
         _ => {}
     }
 }
 
-/// Reports what is left, and forgets it.
+/// Reports the objects that still exist, and frees them.
 pub(super) fn report_leaks() {
     let left = with(|framework: &mut Framework| {
         framework.ended.clear();
@@ -204,16 +211,16 @@ pub(super) fn report_leaks() {
     });
     for object in left.values() {
         let (kind, references) = (object.data.kind(), object.references);
-        let what = format_args!("a {kind} with {references} references is left");
+        let what = format_args!("a framework object was not deleted: {kind}, {references} references");
         verify::find_at(Rule::ObjectLeak, None, object.from, what);
         life::free(object);
     }
 }
 
-/// Functions that may only run at passive level while `wait` is set.
+/// Reports a function that waits above passive level. `wait` says whether this call waits.
 pub(super) fn needs_passive(wait: bool) {
     let irql = thread::irql();
     if wait && irql > PASSIVE {
-        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed at 0"));
+        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed only at 0"));
     }
 }

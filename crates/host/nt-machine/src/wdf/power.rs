@@ -12,11 +12,11 @@ use crate::exception::fault;
 use crate::kernel::call_back;
 use crate::routine::{Failure, PASSIVE};
 
-/// `WDF_POWER_DEVICE_STATE`: where a device sleeps, and where it comes from at first and goes to at last.
+/// `WDF_POWER_DEVICE_STATE`: D3 for a device that sleeps, D3Final before its first start and after its removal.
 const D3: u64 = 4;
 const D3_FINAL: u64 = 5;
 
-/// Runs a callback of the device, if there is one.
+/// Runs a callback of the device, if the driver has set it.
 fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) -> Result<(), NtStatus> {
     let callback = with_device(device, |device| device.init.callbacks.get(index).copied().unwrap_or_default());
     if callback.is_null() {
@@ -27,7 +27,7 @@ fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) ->
     NtStatus::from_int(call_back(name, PASSIVE, callback, &all) as u32).ok()
 }
 
-/// Runs a callback whose answer changes nothing.
+/// Runs a callback and ignores its result.
 fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
     let _ = event(device, index, name, arguments);
 }
@@ -52,7 +52,7 @@ pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
     result
 }
 
-/// To D0, from the given state.
+/// Brings a device to D0 from the given state.
 fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
     event(device, D0_ENTRY, "EvtDeviceD0Entry", &[from])?;
     let enabled = interrupt::enable_all(device);
@@ -79,7 +79,7 @@ fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
     Ok(())
 }
 
-/// Out of D0, to the given state.
+/// Brings a device from D0 to the given state.
 fn leave(device: Handle, to: u64) {
     with_device(device, |device| device.in_d0 = false);
     queue_state::stop_all(device, true, to == D3_FINAL);
@@ -88,13 +88,13 @@ fn leave(device: Handle, to: u64) {
     tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);
 }
 
-/// The driver gives its hardware back.
+/// Calls the driver to release its hardware.
 fn release(device: Handle) {
     let [_, translated] = with_device(device, |device| device.resources);
     tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[translated.as_int()]);
 }
 
-/// The device goes to sleep: its driver keeps it, and its power-managed queues hold their requests.
+/// Puts a device to sleep. The driver keeps the device, and power-managed queues hold their requests.
 pub(super) fn sleep(device: Handle) {
     if with_device(device, |device| device.started && device.in_d0) {
         tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
@@ -102,7 +102,7 @@ pub(super) fn sleep(device: Handle) {
     }
 }
 
-/// The device wakes up. A driver that cannot bring it back loses it.
+/// Wakes a device up. If the driver fails to do so, the device is stopped and its hardware is released.
 pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
     if with_device(device, |device| device.started && !device.in_d0) {
         enter(device, D3).inspect_err(|_| {
@@ -113,7 +113,7 @@ pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
     Ok(())
 }
 
-/// Removes a device: the reverse of starting it. A driver may refuse to let it go, unless it is gone already.
+/// Removes a device, in the reverse order of its start. The driver may refuse, except after a surprise removal.
 pub(super) fn remove(device: Handle, surprise: bool) -> Result<(), NtStatus> {
     if with_device(device, |device| device.started) {
         if surprise {
@@ -132,7 +132,7 @@ pub(super) fn remove(device: Handle, surprise: bool) -> Result<(), NtStatus> {
     Ok(())
 }
 
-/// Requests end, and self-managed I/O where it has begun.
+/// Ends all requests of a device, and its self-managed I/O if that has begun.
 fn end_io(device: Handle) {
     let begun = with_device(device, |device| std::mem::take(&mut device.io_begun));
     queue_state::purge_all(device, true);

@@ -1,7 +1,7 @@
-//! Packets that a driver of the framework sees before the framework does.
+//! Preprocessing: IRPs that the driver's callback receives before the framework does.
 //!
-//! Requests to the framework's devices are no packets here, unless the driver asked to see them: then each is a packet for its
-//! callback first, which ends it, keeps it, or lets the framework have it.
+//! Requests to the framework's devices are not IRPs here, unless the driver preprocesses them. Then each is first an
+//! IRP for the driver's callback, which completes it, keeps it, or passes it on to the framework.
 
 use etw_types::NtStatus;
 
@@ -21,7 +21,7 @@ use crate::verify::{self, Rule};
 const LAST_MAJOR: u8 = 0x1B;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: description, callback, major function, minor functions, their number.
+    // Arguments: init structure, callback, major function, minor functions, number of minor functions.
     routine!("WdfDeviceInitAssignWdmIrpPreprocessCallback", DISPATCH, |call| {
         let (callback, major) = (call.ptr(2), call.u8(3));
         let minors =
@@ -33,27 +33,28 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NtStatus::InsufficientResources),
     routine!("WdfDeviceWdmDispatchPreprocessedIrp", DISPATCH, dispatch),
-    // A request that came as no packet gets one to look at.
+    // If the request did not come as an IRP, an IRP that describes it is created.
     routine!("WdfRequestWdmGetIrp", DISPATCH, packet_of),
 ];
 
-/// Packets that a driver wants to see.
+/// The IRPs that one callback preprocesses.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     major: u8,
-    /// None for all.
+    /// Empty means all minor functions.
     minors: Vec<u8>,
     callback: GuestPtr<Code>,
 }
 
-/// What the framework does with a packet that the driver lets through.
+/// What the framework does with an IRP that the driver passes on.
 pub(super) enum Then {
-    /// It becomes a request, through an open file.
+    /// Creates a request for this open file.
     Request(Handle),
+    /// Calls this function and completes the IRP with its status.
     Run(Box<dyn FnOnce() -> NtStatus + Send>),
 }
 
-/// The driver's callback for packets of a kind.
+/// Returns the driver's callback for IRPs with these functions, and the device object.
 fn wanted(device: Handle, major: u8, minor: u8) -> Option<(GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>)> {
     with_device(device, |device| {
         let fits = |known: &&Wanted| known.major == major && (known.minors.is_empty() || known.minors.contains(&minor));
@@ -61,7 +62,7 @@ fn wanted(device: Handle, major: u8, minor: u8) -> Option<(GuestPtr<Code>, Guest
     })
 }
 
-/// Shows the driver a packet.
+/// Calls the driver's preprocess callback for an IRP.
 fn show(
     device: Handle,
     (callback, wdm): (GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>),
@@ -75,7 +76,7 @@ fn show(
     Ok(NtStatus::from_int(status))
 }
 
-/// Begins a client's request as a packet, if the driver wants to see it.
+/// Begins a client's request as an IRP, if the driver preprocesses it.
 pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Option<pnp::Sent>> {
     let Some((callback, wdm)) = wanted(device, asked.kind.as_int(), 0) else { return Ok(None) };
     let object = file_object(device, file)?;
@@ -83,7 +84,8 @@ pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     Ok(Some(pnp::begin_with(wdm, object, asked, callback, show)?))
 }
 
-/// Does something for a device that comes as a packet if the driver wants to see it; returns the status of that.
+/// Calls `run` for a device, and returns its status. If the driver preprocesses IRPs with these functions, it receives
+/// such an IRP first, and `run` is called only if the driver passes the IRP on.
 pub(super) fn through(
     device: Handle,
     (major, minor): (u8, u8),
@@ -97,7 +99,8 @@ pub(super) fn through(
     Ok(packets::finish(packets::begin_with(wdm, &submission, callback, show)?)?.status)
 }
 
-/// The I/O manager's object for a file of the framework's. Files of a driver that wants no file objects share one.
+/// Returns the I/O manager's file object for a framework file. If the driver does not use file objects, all files share
+/// one.
 fn file_object(device: Handle, file: Handle) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
     let (known, wdm) = with_device(device, |device| {
         (device.file_objects.iter().find(|(known, _)| *known == file).map(|(_, object)| *object), device.wdm)
@@ -110,18 +113,18 @@ fn file_object(device: Handle, file: Handle) -> Result<GuestPtr<FILE_OBJECT>, Fa
     Ok(object)
 }
 
-/// Arguments: device, packet. The driver has set up the next location for the framework.
+/// Arguments: device, IRP. The driver must have set up the next stack location for the framework.
 fn dispatch(call: &Call) -> Outcome<NtStatus> {
     let (device, irp) = (call.handle(1), call.ptr::<IRP>(2));
     let wdm = with_device(device, |device| device.wdm);
     let Some(then) = with(|framework| framework.packets.remove(&irp)) else {
-        verify::find(Rule::RequestMisuse, format_args!("{irp:#x} is no packet that waits for the framework"));
+        verify::find(Rule::RequestMisuse, format_args!("{irp:#x} is not an IRP that the driver preprocesses"));
         return fail(NtStatus::InvalidDeviceRequest);
     };
     let skipped = irp.CurrentLocation().read()? > irp.StackCount().read()?;
     let current = irp.CurrentStackLocation().read()?;
     if !skipped && irp.next_location()?.MajorFunction().read()? != current.MajorFunction().read()? {
-        let what = format_args!("the framework's stack location is not set up: IoSkipCurrentIrpStackLocation does it");
+        let what = format_args!("the framework's stack location is not set up: call IoSkipCurrentIrpStackLocation");
         verify::find(Rule::RequestMisuse, what);
         irp.CurrentLocation().change(|current| current + 1)?;
         irp.CurrentStackLocation().change(|place| place.at(1))?;
@@ -147,7 +150,7 @@ fn dispatch(call: &Call) -> Outcome<NtStatus> {
     }
 }
 
-/// A packet as a request of the framework.
+/// Returns the framework request for an IRP.
 fn request_of(
     device: Handle,
     file: Handle,
@@ -178,7 +181,7 @@ fn request_of(
     Ok(Request { kind, code, file, input, output, irp, ..Request::default() })
 }
 
-/// A request that came as a packet has ended: so does the packet.
+/// Completes the IRP of a request that was completed.
 pub(super) fn ended(irp: GuestPtr<IRP>, status: NtStatus, information: u64) {
     let end = || -> Result<(), Fault> {
         irp.IoStatus().Status().write(status)?;

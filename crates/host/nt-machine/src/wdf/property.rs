@@ -1,4 +1,4 @@
-//! What a device is called, and its properties.
+//! The names and properties of devices.
 
 use etw_types::NtStatus;
 
@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NO_RESOURCES),
 ];
 
-/// Arguments: device (or its description), property, length, buffer, place for the length.
+/// Arguments: device (or its init structure), property, length, buffer, place for the length.
 fn query(call: &Call) -> Outcome {
     match property(call.u32(2)) {
         Some(data) => store(&data, call.ptr(4), call.u32(3), call.ptr(5)),
@@ -44,7 +44,7 @@ fn query(call: &Call) -> Outcome {
     }
 }
 
-/// Arguments: device (or its description), property, pool type, attributes, place for the memory.
+/// Arguments: device (or its init structure), property, pool type, attributes, place for the memory.
 fn query_memory(call: &Call) -> Outcome {
     match property(call.u32(2)) {
         Some(data) => created(memory::with_bytes(call, call.ptr(4), &data), call.ptr(5)),

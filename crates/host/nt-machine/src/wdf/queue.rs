@@ -1,4 +1,4 @@
-//! Queues: what they are, and what a driver can ask of them. Who gets a request, and when, is in [`super::deliver`].
+//! Queues: their state and their functions. [`super::deliver`] presents requests to the driver.
 
 use etw_types::NtStatus;
 
@@ -66,7 +66,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoQueueReadyNotify", DISPATCH, |call| {
         let (callback, context) = (call.ptr::<Code>(2), call.arg(3));
         let accepted = with_queue(call.handle(1), |queue| {
-            // A callback can be put where there is none, and taken away from a queue that is stopped.
+            // A driver can set a callback only if there is none, and can remove it only while the queue is stopped.
             let accepted =
                 queue.kind == MANUAL && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
             if accepted {
@@ -87,7 +87,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 pub(super) struct Queue {
     pub(super) device: Handle,
     pub(super) kind: u32,
-    /// How many requests the driver may have at once.
+    /// The maximum number of requests that the driver may have at the same time.
     pub(super) limit: u32,
     pub(super) power_managed: bool,
     /// Callbacks: default, read, write, control, internal control.
@@ -96,21 +96,21 @@ pub(super) struct Queue {
     pub(super) resume: GuestPtr<Code>,
     pub(super) canceled: GuestPtr<Code>,
     pub(super) waiting: VecDeque<Handle>,
-    /// Requests that the driver has.
+    /// The number of requests that the driver has.
     pub(super) presented: u32,
     /// Threads that are presenting requests of this queue.
     pub(super) presenters: Vec<u32>,
-    /// Requests are taken but not presented.
+    /// The queue accepts requests but does not present them.
     pub(super) stopped: bool,
-    /// Requests are not taken.
+    /// The queue does not accept requests.
     pub(super) closed: bool,
-    /// What is told that there are requests, and its context.
+    /// The callback of `WdfIoQueueReadyNotify`, and its context.
     pub(super) ready: (GuestPtr<Code>, u64),
-    /// What runs when the queue has come to rest: until when, callback, context.
+    /// The callbacks that run when the queue reaches a state: the state, the callback, its context.
     pub(super) watchers: Vec<(Until, GuestPtr<Code>, u64)>,
 }
 
-/// Looks at or changes a queue.
+/// Reads or changes a queue.
 pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) -> R {
     object::part(handle, |data| match data {
         Data::Queue(queue) => Some(body(queue)),
@@ -123,13 +123,13 @@ fn create_queue(call: &Call) -> Outcome {
     let (device, config) = (call.handle(1), call.ptr::<WDF_IO_QUEUE_CONFIG>(2));
     let size = config.Size().read()?;
     if size != structures::queue_config(with(|framework| framework.client_minor())) {
-        verify::find(Rule::BadArgument, format_args!("a queue configuration of {size} bytes"));
+        verify::find(Rule::BadArgument, format_args!("WDF_IO_QUEUE_CONFIG has the invalid size {size}"));
         return fail(NtStatus::InfoLengthMismatch);
     }
     let config = config.read()?;
     let kind = config.DispatchType;
     if !(SEQUENTIAL..=MANUAL).contains(&kind) {
-        verify::find(Rule::BadArgument, format_args!("{kind} is no way to dispatch requests"));
+        verify::find(Rule::BadArgument, format_args!("invalid dispatch type {kind}: expected 1 to 3"));
         return fail(NtStatus::InvalidParameter);
     }
     let control = with_device(device, |device| device.init.control);
@@ -154,7 +154,7 @@ fn create_queue(call: &Call) -> Outcome {
     };
     let is_default = config.DefaultQueue != 0;
     if is_default && with_device(device, |device| device.default_queue).non_null().is_some() {
-        verify::find(Rule::FrameworkMisuse, format_args!("the device has a default queue already"));
+        verify::find(Rule::FrameworkMisuse, format_args!("the device already has a default queue"));
         return fail(NtStatus::Unsuccessful);
     }
     let handle = create(call, call.ptr(3), Some(device), Data::Queue(Box::new(queue)))?;
@@ -167,7 +167,8 @@ fn create_queue(call: &Call) -> Outcome {
     created(Ok(handle), call.ptr(4))
 }
 
-/// `WDF_IO_QUEUE_STATE`: accepts 1, dispatches 2, has none 4, the driver has none 8, held by power management 16.
+/// Returns `WDF_IO_QUEUE_STATE`: 1 if the queue accepts requests, 2 if it dispatches them, 4 if none waits, 8 if the
+/// driver has none, 16 if power management holds the queue.
 fn get_state(call: &Call) -> Outcome<u32> {
     let held = !deliver::is_powered(call.handle(1));
     let (waiting, presented, stopped, closed) =
@@ -178,7 +179,7 @@ fn get_state(call: &Call) -> Outcome<u32> {
     done(bit(!closed, 1) | bit(!stopped, 2) | bit(waiting == 0, 4) | bit(presented == 0, 8) | bit(held, 16))
 }
 
-/// The queue for requests of a kind.
+/// Returns the queue for requests of a kind, or NULL.
 pub(super) fn for_kind(device: Handle, kind: RequestKind) -> Handle {
     with_device(device, |device| {
         let special = device.dispatching.iter().find(|(known, _)| *known == kind);
@@ -186,7 +187,7 @@ pub(super) fn for_kind(device: Handle, kind: RequestKind) -> Handle {
     })
 }
 
-/// Takes a request out of the queue where it waits; whether it was there.
+/// Removes a request from the queue in which it waits. Returns whether it was there.
 pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
     with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
         Some(Data::Queue(queue)) => {

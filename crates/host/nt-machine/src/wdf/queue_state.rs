@@ -1,4 +1,4 @@
-//! Stopping, draining and purging queues, one or all of a device's.
+//! Stops, drains and purges one queue or all queues of a device.
 
 use etw_types::NtStatus;
 
@@ -17,12 +17,12 @@ const SUSPEND: u64 = 1;
 const PURGE: u64 = 2;
 const CANCELABLE: u64 = 0x1000_0000;
 
-/// When a queue has come to rest.
+/// The state that an operation on a queue waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The driver has none of its requests.
+    /// The driver has no requests of the queue.
     Idle,
-    /// And none waits.
+    /// The driver has no requests of the queue, and none waits in it.
     Empty,
 }
 
@@ -32,7 +32,8 @@ impl Until {
     }
 }
 
-/// Remembers the callback of an operation: it runs as soon as the queue has come to rest, maybe at once.
+/// Registers the callback of an operation. It runs as soon as the queue reaches the state; immediately if it already
+/// has.
 pub(super) fn then(call: &Call, until: Until) {
     let (queue, callback, context) = (call.handle(1), call.ptr::<Code>(2), call.arg(3));
     if !callback.is_null() {
@@ -41,7 +42,7 @@ pub(super) fn then(call: &Call, until: Until) {
     }
 }
 
-/// Runs the callbacks of operations that are over.
+/// Runs the callbacks of the operations that have finished.
 pub(super) fn tell_watchers(handle: Handle) {
     if !object::exists(handle) {
         return;
@@ -57,7 +58,8 @@ pub(super) fn tell_watchers(handle: Handle) {
     }
 }
 
-/// Waits until a queue has come to rest. Where that never comes, the request that is in the way is named.
+/// Waits until a queue reaches a state. If it does not within [`request::PATIENCE`], reports the handler of a request
+/// that the driver keeps.
 pub(super) fn wait(queue: Handle, until: Until) {
     wait_for(queue, || with_queue(queue, |queue| until.holds(queue)).then_some(()));
 }
@@ -67,12 +69,12 @@ fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>) {
     if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
         let first = request::presented_in(queue).first().copied().unwrap_or_default();
         let handler = request::lookup(first, |request| request.handler);
-        let what = format_args!("a queue comes to no rest: the driver keeps a request");
+        let what = format_args!("a queue cannot stop: the driver keeps one of its requests");
         verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
     }
 }
 
-/// Presents what waits in all queues of a device.
+/// Presents the waiting requests of all queues of a device.
 pub(super) fn start_all(device: Handle) {
     for queue in with_device(device, |device| device.queues.clone()) {
         deliver::notify_ready(queue);
@@ -80,7 +82,7 @@ pub(super) fn start_all(device: Handle) {
     }
 }
 
-/// The device comes back to D0: the driver may go on with requests that it kept.
+/// Called when a device returns to D0: `EvtIoResume` lets the driver continue with the requests that it kept.
 pub(super) fn resume_all(device: Handle) {
     for handle in with_device(device, |device| device.queues.clone()) {
         let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { GuestPtr::NULL });
@@ -93,13 +95,14 @@ pub(super) fn resume_all(device: Handle) {
     }
 }
 
-/// The driver is told about requests that it has, and must answer for each: those of power-managed queues when the device
-/// leaves D0, those of all others when it goes for good.
+/// Calls `EvtIoStop` for each request that the driver has, and waits until the driver completes, requeues or
+/// acknowledges each. This is done for power-managed queues when the device leaves D0, and for other queues when it is
+/// removed.
 pub(super) fn stop_all(device: Handle, managed: bool, for_good: bool) {
     for handle in queues(device, managed) {
         let stop = with_queue(handle, |queue| queue.stop);
         if !managed && stop.is_null() {
-            // They are canceled next, which the driver may have prepared for.
+            // The requests are canceled next, and the driver may have marked them cancelable.
             continue;
         }
         for request in request::presented_in(handle).into_iter().filter(|_| !stop.is_null()) {
@@ -118,13 +121,13 @@ fn tell(queue: Handle, name: &'static str, callback: GuestPtr<Code>, arguments: 
     sync::locked(sync::holder_for(queue), PASSIVE, |irql| call_back(name, irql, callback, arguments));
 }
 
-/// Ends what waits in a queue, and accepts nothing more.
+/// Cancels all requests of a queue, which then accepts no more requests.
 pub(super) fn purge(handle: Handle) {
     with_queue(handle, |queue| queue.closed = true);
     cancel_everything(handle);
 }
 
-/// Ends what waits in a queue, and presents nothing more.
+/// Cancels all requests of a queue, which then presents no more requests.
 pub(super) fn stop_and_purge(handle: Handle) {
     with_queue(handle, |queue| queue.stopped = true);
     cancel_everything(handle);
@@ -139,7 +142,8 @@ fn cancel_everything(handle: Handle) {
     }
 }
 
-/// A request left the queue because it was canceled: a driver that has seen it before is told, any other has it ended.
+/// Handles a request that was removed from its queue because it was canceled. If the driver had the request before and
+/// has set `EvtIoCanceledOnQueue`, calls that; otherwise completes the request.
 pub(super) fn canceled(queue: Handle, request: Handle) {
     let callback = with_queue(queue, |queue| {
         queue.presented += 1;
@@ -159,13 +163,13 @@ pub(super) fn canceled(queue: Handle, request: Handle) {
     }
 }
 
-/// The queues of a device that are power-managed, or those that are not.
+/// Returns the queues of a device that are power-managed, or those that are not.
 fn queues(device: Handle, managed: bool) -> Vec<Handle> {
     let all = with_device(device, |device| device.queues.clone());
     all.into_iter().filter(|queue| with_queue(*queue, |queue| queue.power_managed) == managed).collect()
 }
 
-/// Ends what waits in queues of a device.
+/// Purges the queues of a device that are power-managed, or those that are not, and waits until they are empty.
 pub(super) fn purge_all(device: Handle, managed: bool) {
     for queue in queues(device, managed) {
         purge(queue);
@@ -173,7 +177,7 @@ pub(super) fn purge_all(device: Handle, managed: bool) {
     }
 }
 
-/// An object is about to be deleted: if it is a queue, its requests end.
+/// Called before an object is deleted. If it is a queue, purges it and removes it from its device.
 pub(super) fn purge_before_delete(handle: Handle) {
     if object::lookup(handle, |object| matches!(object.data, Data::Queue(_))) {
         purge(handle);

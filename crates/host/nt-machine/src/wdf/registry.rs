@@ -1,4 +1,4 @@
-//! Registry keys.
+//! Registry keys as framework objects.
 
 use etw_types::NtStatus;
 
@@ -134,7 +134,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NO_RESOURCES),
 ];
 
-/// A handle of the kernel becomes an object.
+/// Creates the framework object for a kernel handle.
 fn opened(
     call: &Call,
     key: Option<KernelHandle>,
@@ -154,7 +154,7 @@ fn open_below(call: &Call, create: bool) -> Result<Option<KernelHandle>, Fault> 
     Ok(keys::open_key(parent, &name, create, call.from))
 }
 
-/// The kernel's handle of a key.
+/// Returns the kernel handle of a key object.
 fn handle(object: Handle) -> KernelHandle {
     object::part(object, |data| match data {
         Data::Key { handle } => Some(*handle),
@@ -166,13 +166,13 @@ fn key(object: Handle) -> u64 {
     kernel_object::by_handle(handle(object)).unwrap_or_default()
 }
 
-/// The value that the first two arguments name.
+/// Returns the value that the first two arguments (key and name) select.
 fn value(call: &Call) -> Outcome<keys::Value> {
     let (key, name) = (key(call.handle(1)), call.ptr::<UNICODE_STRING>(2).text()?);
     kernel::lock(&kernel().registry).value(key, &name).ok_or(NOT_FOUND.into())
 }
 
-/// The data of a value, which must have a type.
+/// Returns the data of a value. Fails if the value's type is not `wanted`.
 fn value_of(call: &Call, wanted: u32) -> Outcome<Vec<u8>> {
     let (kind, data) = value(call)?;
     if kind == wanted { Ok(data) } else { fail(NtStatus::ObjectTypeMismatch) }
@@ -184,13 +184,13 @@ fn assign(call: &Call, kind: u32, data: Vec<u8>) -> Outcome {
     Ok(())
 }
 
-/// Text without its end.
+/// Returns text without its terminating zero.
 fn units(data: &[u8]) -> Vec<u16> {
     let all = data.as_chunks().0.iter().copied().map(u16::from_le_bytes);
     all.take_while(|unit| *unit != 0).collect()
 }
 
-/// Text with its end.
+/// Returns text with a terminating zero.
 fn terminated(units: &[u16]) -> Vec<u8> {
     units.iter().copied().chain([0]).flat_map(u16::to_le_bytes).collect()
 }

@@ -1,4 +1,4 @@
-//! Requests: from a client to a queue, and back.
+//! Requests: their data, their functions and their completion.
 
 use etw_types::NtStatus;
 
@@ -14,7 +14,7 @@ use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
-/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
+/// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 pub(super) const PATIENCE: u64 = 600_000_000;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -88,27 +88,27 @@ pub(super) struct Request {
     pub(super) input: GuestSlice<u8>,
     pub(super) output: GuestSlice<u8>,
     pub(super) information: u64,
-    /// The driver has it.
+    /// The driver has the request.
     pub(super) presented: bool,
-    /// The driver has or had it.
+    /// The driver has or had the request.
     pub(super) delivered: bool,
-    /// The driver keeps it while the device sleeps.
+    /// The driver acknowledged `EvtIoStop` and keeps the request while the device sleeps.
     pub(super) acknowledged: bool,
-    /// The callback that got it, or the driver's code that took it.
+    /// The callback that received the request, or the driver's code that took it from a queue.
     pub(super) handler: u64,
     pub(super) cancel: GuestPtr<Code>,
     pub(super) canceled: bool,
-    /// What is called when it comes back from an I/O target, and its context.
+    /// The completion routine for a request that is sent to an I/O target, and its context.
     pub(super) completion: (GuestPtr<Code>, u64),
-    /// How it came back from an I/O target.
+    /// The status and information with which an I/O target completed the request.
     pub(super) result: (NtStatus, u64),
-    /// An I/O target has it.
+    /// Set while an I/O target has the request.
     pub(super) sent: Option<Flight>,
-    /// The packet that it came as, which ends with it.
+    /// The IRP that the request was created from, if any. It is completed with the request.
     pub(super) irp: GuestPtr<IRP>,
-    /// The packet that the driver looks at, if it came as none.
+    /// The IRP that describes the request for `WdfRequestWdmGetIrp`, if it was not created from an IRP.
     pub(super) shown: GuestPtr<IRP>,
-    /// Memory descriptor lists for its buffers: they go with it.
+    /// The MDLs for the buffers. They are freed with the request.
     pub(super) lists: Vec<GuestPtr<MDL>>,
 }
 
@@ -118,7 +118,7 @@ enum Direction {
     Output,
 }
 
-/// Looks at or changes a request.
+/// Reads or changes a request.
 pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
     object::part(handle, |data| match data {
         Data::Request(request) => Some(body(request)),
@@ -126,7 +126,7 @@ pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) ->
     })
 }
 
-/// Looks at a request that may have ended: then the answer is a default.
+/// Reads a request that may already be completed and deleted. In that case returns the default value.
 pub(super) fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> R) -> R {
     with(|framework| match framework.objects.get(&handle).map(|object| &object.data) {
         Some(Data::Request(request)) => Some(look(request)),
@@ -135,7 +135,7 @@ pub(super) fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> 
     .unwrap_or_default()
 }
 
-/// The requests of a queue that the driver has.
+/// Returns the requests of a queue that the driver has.
 pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
     with(|framework| {
         let has = |data: &Data| matches!(data, Data::Request(request) if request.queue == queue && request.presented);
@@ -143,24 +143,24 @@ pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
     })
 }
 
-/// Ends a request. A second end is a finding.
+/// Completes a request. A second completion is a finding.
 pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if with(|framework| framework.ended.contains_key(&handle)) {
-        return verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
+        return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
     }
     let (queue, cancel, room, waits, irp) = with_request(handle, |request| {
         let room = request.input.len().max(request.output.len());
         (request.queue, request.cancel, room, !request.presented && !request.queue.is_null(), request.irp)
     });
     if waits && queue::withdraw(queue, handle) {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed that waits in a queue"));
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
         queue::with_queue(queue, |queue| queue.presented += 1);
     }
     if !cancel.is_null() {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
     }
     if status.as_int() & 0xC000_0000 == 0 && information > room {
-        let what = format_args!("{information} bytes are reported, the buffers have {room}");
+        let what = format_args!("the request is completed with {information} bytes, but its buffers have {room}");
         verify::find(Rule::RequestMisuse, what);
     }
     with(|framework| framework.ended.insert(handle, (status, information)));
@@ -178,14 +178,14 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     }
 }
 
-/// Puts a request that the driver has into a queue.
+/// Adds a request that the driver has to a queue.
 fn pass_on(call: &Call, to: Handle, end: End) -> NtStatus {
     let request = call.handle(1);
     let (from, cancelable, presented) =
         with_request(request, |request| (request.queue, !request.cancel.is_null(), request.presented));
     if cancelable || !presented {
-        let what = if cancelable { "is marked cancelable" } else { "is in a queue already" };
-        verify::find(Rule::RequestMisuse, format_args!("a request that {what} is put into a queue"));
+        let what = if cancelable { "is marked cancelable" } else { "is already in a queue" };
+        verify::find(Rule::RequestMisuse, format_args!("a request that {what} is added to a queue"));
         return NtStatus::InvalidDeviceRequest;
     }
     if !deliver::add(to, request, end) {
@@ -195,7 +195,7 @@ fn pass_on(call: &Call, to: Handle, end: End) -> NtStatus {
     NtStatus::Success
 }
 
-/// A request's buffer for a direction, which must be there.
+/// Returns a request's buffer for a direction. Fails if there is none.
 fn buffer(handle: Handle, direction: Direction) -> Outcome<GuestSlice<u8>> {
     let buffer = with_request(handle, |request| match (direction, request.kind) {
         (Direction::Input, RequestKind::READ) | (Direction::Output, RequestKind::WRITE) => None,
@@ -209,7 +209,7 @@ fn buffer(handle: Handle, direction: Direction) -> Outcome<GuestSlice<u8>> {
     }
 }
 
-/// Arguments: request, length that is needed, place for the address, place for the length.
+/// Arguments: request, minimum length, place for the address, place for the length.
 fn retrieve(call: &Call, direction: Direction) -> Outcome {
     let buffer = buffer(call.handle(1), direction)?;
     if buffer.len() < call.arg(2) {
@@ -225,7 +225,7 @@ fn retrieve_memory(call: &Call, direction: Direction) -> Outcome {
     object::created(memory::describe(call.from, call.handle(1), buffer), call.ptr(2))
 }
 
-/// Arguments: request, place for the memory descriptor list.
+/// Arguments: request, place for the MDL.
 fn retrieve_list(call: &Call, direction: Direction) -> Outcome {
     let buffer = buffer(call.handle(1), direction)?;
     let list = mdl::new(buffer.start(), buffer.len() as u32)?;
@@ -234,7 +234,7 @@ fn retrieve_list(call: &Call, direction: Direction) -> Outcome {
     Ok(())
 }
 
-/// Fills in the type and the parameters of a request.
+/// Stores the type and the parameters of a request.
 pub(super) fn describe(request: Handle, place: GuestPtr<WDF_REQUEST_PARAMETERS>) -> Result<(), Fault> {
     let (kind, code, input, output) =
         with_request(request, |request| (request.kind, request.code, request.input, request.output));

@@ -1,4 +1,4 @@
-//! Requests that a driver takes out of a queue by itself.
+//! The functions with which a driver takes requests out of a queue.
 
 use etw_types::NtStatus;
 
@@ -8,7 +8,7 @@ use super::{Handle, deliver, object};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, Outcome, fail};
 
-/// Whether a driver can take requests out of a queue now.
+/// Fails if a driver cannot take requests out of a queue now.
 fn check(queue: Handle) -> Outcome {
     let powered = deliver::is_powered(queue);
     with_queue(queue, |queue| match queue {
@@ -18,7 +18,7 @@ fn check(queue: Handle) -> Outcome {
     })
 }
 
-/// Takes the first request that `wanted` accepts.
+/// Takes the first request that `wanted` accepts; fails with `none` if there is no such request.
 fn take(call: &Call, place: GuestPtr<Handle>, wanted: impl Fn(Handle) -> bool, none: NtStatus) -> Outcome {
     let (queue, from) = (call.handle(1), call.from);
     check(queue)?;
@@ -53,8 +53,8 @@ pub(super) fn of_file(call: &Call) -> Outcome {
     take(call, call.ptr(3), wanted, NtStatus::NoMoreEntries)
 }
 
-/// Looks for a request without taking it. Arguments: queue, request after which to look or NULL, file or NULL,
-/// parameters or NULL, place for the request, which gets a reference.
+/// Finds a request without taking it, and references it. Arguments: queue, request after which the search starts or
+/// NULL, file or NULL, parameters or NULL, place for the request.
 pub(super) fn find(call: &Call) -> Outcome {
     let (queue, after, file) = (call.handle(1), call.handle(2), call.handle(3));
     check(queue)?;
@@ -73,10 +73,10 @@ pub(super) fn find(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Takes a request that was found. Arguments: queue, request, place for it.
+/// Takes a request that [`find`] found. Arguments: queue, request, place for the request.
 pub(super) fn found(call: &Call) -> Outcome {
     let wanted = call.handle(2);
-    // The request may have ended since; the driver's reference keeps its handle.
+    // The request may have been completed since then. The driver's reference keeps the handle valid.
     if !object::exists(wanted) {
         object::violation(wanted);
     }

@@ -1,4 +1,4 @@
-//! Requests that a driver sends to I/O targets: how they are formatted, sent, canceled, and come back.
+//! Requests that a driver sends to I/O targets: formats, sends, cancels and completes them.
 
 use etw_types::NtStatus;
 
@@ -46,24 +46,24 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         created(create(call, call.ptr(1), None, Data::Request(Box::new(own()))), call.ptr(3))
     })
     .fails(NtStatus::InsufficientResources),
-    // Arguments: request, what is to be reused.
+    // Arguments: request, reuse parameters.
     routine!("WdfRequestReuse", DISPATCH, |call| {
         let sent = with_request(call.handle(1), |request| {
             (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
             request.sent.is_some()
         });
         if sent {
-            verify::find(Rule::RequestMisuse, format_args!("a request is reused that was sent and has not come back"));
+            verify::find(Rule::RequestMisuse, format_args!("a request is reused while an I/O target has it"));
             return NtStatus::RequestNotAccepted;
         }
         NtStatus::Success
     }),
-    // Every target takes every request here: there are as many stack locations as it takes.
+    // Every target accepts every request here, because a request has as many stack locations as the target needs.
     routine!("WdfRequestChangeTarget", DISPATCH, |call| {
         with_target(call.handle(2), |_| ());
         with_request(call.handle(1), |_| NtStatus::Success)
     }),
-    // Arguments: target, request, code, input, its part, output, its part.
+    // Arguments: target, request, code, input, part of the input, output, part of the output.
     routine!("WdfIoTargetFormatRequestForIoctl", DISPATCH, |call| format_control(call, RequestKind::DEVICE_CONTROL))
         .fails(NtStatus::InsufficientResources)
         .keeps_nothing(),
@@ -72,7 +72,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NtStatus::InsufficientResources)
     .keeps_nothing(),
-    // Arguments: target, request, memory, its part.
+    // Arguments: target, request, memory, part of the memory.
     routine!("WdfIoTargetFormatRequestForRead", DISPATCH, |call| {
         let output = memory(call, 3, 4)?;
         format(call.handle(2), RequestKind::READ, 0, GuestPtr::NULL.array(0), output)
@@ -85,7 +85,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NtStatus::InsufficientResources)
     .keeps_nothing(),
-    // A request goes on as it came.
+    // A request is sent in the form in which it was received, so there is nothing to format.
     routine!("WdfRequestFormatRequestUsingCurrentType", DISPATCH, |call| with_request(call.handle(1), |_| ())),
     // Arguments: request, routine, context.
     routine!("WdfRequestSetCompletionRoutine", DISPATCH, |call| {
@@ -112,7 +112,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 pub(super) struct Flight {
     target: Handle,
     options: Options,
-    /// Its time is up: that is its status, whatever it ends with.
+    /// The timeout has expired: the status is `STATUS_IO_TIMEOUT`, whatever the device returns.
     late: bool,
     place: Place,
 }
@@ -120,15 +120,15 @@ pub(super) struct Flight {
 /// Where a request is.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// With the target, which does not send now.
+    /// In the target, which is stopped.
     Waiting,
     /// On its way to the device.
     Leaving,
-    /// With a device that a script speaks for.
+    /// In a scripted device.
     Scripted,
-    /// With another framework device, which sees it as a request of its own.
+    /// In a framework device, which received it as a new request.
     Framework(client::Sent),
-    /// With a device that takes packets.
+    /// In a device that receives IRPs.
     Packet(Packet),
 }
 
@@ -151,7 +151,7 @@ impl Options {
     }
 }
 
-/// A request of the driver's own.
+/// Returns the data of a request that the driver creates.
 fn own() -> Request {
     Request { presented: true, delivered: true, ..Request::default() }
 }
@@ -175,7 +175,7 @@ fn format(request: Handle, kind: RequestKind, code: u32, input: GuestSlice<u8>, 
     done(())
 }
 
-/// The memory that a descriptor names; none for NULL.
+/// Returns the memory that a descriptor describes; empty for NULL.
 fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> {
     let Some(place) = place.non_null() else { return Ok(GuestPtr::NULL.array(0)) };
     let WDF_MEMORY_DESCRIPTOR { Type: kind, First: first, Second: second, .. } = place.read()?;
@@ -203,7 +203,7 @@ fn send_transfer(call: &Call, kind: RequestKind) -> Outcome {
     synchronously(call, kind, 0, buffers, Options::read(call.ptr(5))?, call.ptr(6))
 }
 
-/// Sends the driver's request, or one that lives as long as this call, and waits.
+/// Sends the driver's request, or a temporary one if the driver passes none, and waits until it is completed.
 fn synchronously(
     call: &Call,
     kind: RequestKind,
@@ -230,7 +230,7 @@ fn synchronously(
     Ok(status.ok()?)
 }
 
-/// Sends a request; whether the target took it. If it is sent synchronously, it has come back.
+/// Sends a request. Returns whether the target accepted it. With [`SYNCHRONOUS`], the request is completed on return.
 fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
     let state = with_target(target, |target| target.state);
     let flight = Flight { target, options, late: false, place: Place::Leaving };
@@ -247,7 +247,7 @@ fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault
         false
     });
     if sent {
-        verify::find(Rule::RequestMisuse, format_args!("a request is sent that was sent before and has not come back"));
+        verify::find(Rule::RequestMisuse, format_args!("a request is sent while an I/O target already has it"));
         return Ok(false);
     }
     if !takes {
@@ -265,7 +265,7 @@ fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault
     Ok(true)
 }
 
-/// A target sends again: what waited goes out, in its order.
+/// Sends the requests that waited in a target, in their order. Called when the target is started.
 pub(super) fn resend(target: Handle) -> Result<(), Fault> {
     while let Some(request) = with_target(target, |target| target.waiting.pop_front()) {
         kernel().scheduler.change(|state| state.unset(request.as_int()));
@@ -310,14 +310,14 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A request stands for a packet that a device has.
+/// Records that a device has the IRP of a request, and completes the request when the IRP is completed.
 fn with_packet(request: Handle, sent: pnp::Sent) {
     let packet = sent.packet();
     moved(request, Place::Packet(packet));
     packets::then(packet.request(), move || ended(request, pnp::finish(sent)));
 }
 
-/// A request is with a device, which has until the deadline.
+/// Records which device has a request, and starts the timeout.
 fn moved(request: Handle, place: Place) {
     let deadline = with_request(request, |request| {
         let flight = request.sent.as_mut()?;
@@ -334,7 +334,7 @@ fn refused(failure: Failure) -> Result<NtStatus, Fault> {
     }
 }
 
-/// The time of a request that is sent ends at the deadline.
+/// Cancels a sent request at the deadline, if there is one.
 fn limit(request: Handle, deadline: Option<u64>) {
     let Some(deadline) = deadline else { return };
     below::later(request.as_int(), deadline.saturating_sub(kernel().scheduler.now()), move || {
@@ -349,7 +349,7 @@ fn limit(request: Handle, deadline: Option<u64>) {
     });
 }
 
-/// A script says what becomes of a request, and when.
+/// Completes a request with a scripted response, after its delay or at the deadline.
 fn answer(request: Handle, response: Response) {
     let (kind, input, output, deadline) = with_request(request, |request| {
         let flight = request.sent.as_mut();
@@ -373,7 +373,7 @@ fn answer(request: Handle, response: Response) {
     }
 }
 
-/// A request that stood for another one at another device has ended.
+/// Called when the request or IRP that another device received for `request` is completed: copies the output.
 fn ended(request: Handle, result: Result<Answer, Fault>) {
     let Answer { status, information, output } = result.or_stop();
     let room = lookup(request, |request| request.output);
@@ -381,7 +381,8 @@ fn ended(request: Handle, result: Result<Answer, Fault>) {
     came_back(request, (status, information));
 }
 
-/// A request comes back from the device behind a target: its sender is told, or its client.
+/// Called when the device behind a target has completed a request. Calls the completion routine of the driver, or
+/// completes the request for its client if it was sent with [`SEND_AND_FORGET`].
 fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
     if !object::exists(request) {
         return;
@@ -402,7 +403,7 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
         sync::locked(None, thread::irql(), |irql| call_back("EvtRequestCompletionRoutine", irql, routine, &arguments));
         crate::kernel::lock(&kernel().pool).free_object(params.address());
     }
-    // Whoever stops the target waits until the driver has been told.
+    // Removed only now: a thread that stops the target waits until the completion routine has returned.
     if object::exists(flight.target) {
         with_target(flight.target, |target| {
             if let Some(position) = target.sent.iter().position(|sent| *sent == request) {
@@ -426,7 +427,7 @@ fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {
     }
 }
 
-/// Cancels a request that was sent. Returns whether it was still waiting, or its current owner was notified.
+/// Cancels a request that was sent. Returns whether it was still waiting, or the device that has it was notified.
 pub(super) fn cancel_sent(request: Handle) -> bool {
     let Some(flight) = lookup(request, |request| request.sent) else { return false };
     match flight.place {

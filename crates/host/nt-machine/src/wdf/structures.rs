@@ -1,11 +1,12 @@
-//! The sizes of the framework's structures, which a driver asks for that is newer than the framework.
+//! The sizes of the framework's structures. A driver that is newer than the framework reads them.
 //!
-//! `WDF_STRUCTURE_SIZE` of the WDK reads them, and with it the functions that initialise configurations. From the public
-//! headers of the framework (1.25 to 1.33, for 64 bits); between these versions two structures grew.
+//! The WDK's `WDF_STRUCTURE_SIZE` macro and the functions that initialise configurations use these sizes. They come
+//! from the public headers of the framework (1.25 to 1.33, 64-bit). Between these versions two structures grew.
 
 use windows_releases::Kmdf;
 
-/// In the order of `WDFSTRUCTENUM`. 0 is a structure of class extensions or debuggers without a public layout.
+/// The sizes in the order of `WDFSTRUCTENUM`. 0 stands for a structure of class extensions or debuggers that has no
+/// public layout.
 #[rustfmt::skip]
 const SIZES: [u16; 81] = [
     4, 4, 96, 40, 40, 0, 0, 0, 0, 0, 8, 16, 48, 12, 80, 12,
@@ -18,9 +19,10 @@ const SIZES: [u16; 81] = [
 const DEVICE_STATE: usize = 20;
 const POWER_FRAMEWORK_SETTINGS: usize = 42;
 
-/// The sizes that a framework has; all ones for what is not available, as in the WDK.
+/// Returns the sizes in a version of the framework. As in the WDK, all bits are set for a structure that is not
+/// available.
 pub(super) fn sizes(kmdf: Kmdf) -> impl Iterator<Item = u64> {
-    // The last structure came with 1.31.
+    // Version 1.31 added the last structure.
     let count = if kmdf >= Kmdf::V1_31 { SIZES.len() } else { SIZES.len() - 1 };
     SIZES.into_iter().take(count).enumerate().map(move |(index, size)| match (index, size) {
         (_, 0) => u64::MAX,
@@ -30,8 +32,8 @@ pub(super) fn sizes(kmdf: Kmdf) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The size of `WDF_IO_QUEUE_CONFIG` in a driver that was built for this minor version: 1.9 added the number of requests, 1.11
-/// the driver. From the public sources of the framework, which compares it.
+/// Returns the size of `WDF_IO_QUEUE_CONFIG` in a driver that was built for this minor version. 1.9 added the number of
+/// presented requests, and 1.11 added the driver. The public sources of the framework compare against these sizes.
 pub(super) const fn queue_config(minor: u32) -> u32 {
     match minor {
         0..9 => 80,
@@ -40,7 +42,7 @@ pub(super) const fn queue_config(minor: u32) -> u32 {
     }
 }
 
-/// The size of `WDF_PNPPOWER_EVENT_CALLBACKS`: 1.11 added a callback.
+/// Returns the size of `WDF_PNPPOWER_EVENT_CALLBACKS` for this minor version. 1.11 added a callback.
 pub(super) const fn pnp_callbacks(minor: u32) -> u32 {
     if minor < 11 { 136 } else { 144 }
 }
@@ -58,7 +60,8 @@ mod tests {
         assert_eq!((first.len(), of(Kmdf::V1_29).len(), of(Kmdf::V1_31).len(), last.len()), (80, 80, 81, 81));
         assert_eq!((first[DEVICE_STATE], last[DEVICE_STATE]), (28, 32));
         assert_eq!((first[POWER_FRAMEWORK_SETTINGS], last[POWER_FRAMEWORK_SETTINGS]), (72, 88));
-        // WDF_DRIVER_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES, WDF_PNPPOWER_EVENT_CALLBACKS, WDF_TIMER_CONFIG.
+        // WDF_DRIVER_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES, WDF_PNPPOWER_EVENT_CALLBACKS,
+        // WDF_TIMER_CONFIG.
         assert_eq!([24, 33, 38, 41, 55].map(|index| first[index]), [32, 96, 56, 144, 32]);
     }
 }

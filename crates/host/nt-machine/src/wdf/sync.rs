@@ -1,7 +1,7 @@
 //! Synchronisation scopes: callbacks that run one at a time, under a lock of their device or queue.
 //!
-//! The lock may be taken again by the thread that has it, as the framework's presentation lock may. Where the device's
-//! callbacks need not run at passive level it is a spin lock, hence they run at `DISPATCH_LEVEL`.
+//! The thread that holds the lock may acquire it again, as with the framework's presentation lock. If the callbacks of
+//! the device need not run at passive level, the lock is a spin lock, so they run at `DISPATCH_LEVEL`.
 
 use etw_types::NtStatus;
 
@@ -41,7 +41,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     }),
 ];
 
-/// The device or queue whose lock an object's callbacks run under; `None` where they need none.
+/// Returns the device or queue whose lock an object's callbacks run under; `None` if they need no lock.
 pub(super) fn holder_for(handle: Handle) -> Option<Handle> {
     let mut queue = None;
     let mut current = handle;
@@ -61,7 +61,8 @@ pub(super) fn holder_for(handle: Handle) -> Option<Handle> {
     None
 }
 
-/// Runs a callback under a lock, if there is one, at the IRQL that this asks for.
+/// Runs a callback under the lock of `holder`, if there is one. A lock that is a spin lock raises the IRQL to
+/// `DISPATCH_LEVEL`; `body` receives the resulting IRQL.
 pub(super) fn locked(holder: Option<Handle>, irql: u8, body: impl FnOnce(u8) -> u64) -> u64 {
     let Some(holder) = holder.filter(|holder| object::exists(*holder)) else { return body(irql) };
     acquire(holder);
@@ -97,7 +98,7 @@ fn release(holder: Handle) {
     kernel().scheduler.change(|_| ());
 }
 
-/// Only devices and queues have a lock.
+/// Returns the object whose lock is used for a device or queue. Reports any other object: it has no lock.
 fn lockable(handle: Handle) -> Handle {
     if !object::lookup(handle, |object| matches!(object.data, Data::Device(_) | Data::Queue(_))) {
         verify::find(Rule::FrameworkMisuse, format_args!("only devices and queues have a lock"));

@@ -1,8 +1,8 @@
-//! I/O targets: the device below the driver's, and devices that the driver opens by name or by their objects.
+//! I/O targets: the device below the driver's device, and devices that the driver opens by name or by device object.
 //!
-//! A target sends while it is started, keeps requests while it is stopped, and refuses them while it is purged or closed.
-//! What devices of others do is scripted, see [`below`](crate::kernel::io::below); a device of this machine's driver gets the
-//! requests themselves. How requests go out and come back is in [`super::send`].
+//! A target sends requests while it is started, keeps them while it is stopped, and refuses them while it is purged or
+//! closed. The devices of other drivers are scripted, see [`below`](crate::kernel::io::below). A device of the driver
+//! under test receives the requests itself. [`super::send`] sends the requests.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetGetDevice", DISPATCH, |call| with_target(call.handle(1), |target| target.device)),
     routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| device_object(call.handle(1))),
     routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| device_object(call.handle(1))),
-    // Devices of the framework have no file objects of the I/O manager's here.
+    // A framework device has no file object of the I/O manager here, so the result is NULL.
     routine!("WdfIoTargetWdmGetTargetFileObject", DISPATCH, |call| {
         with_target(call.handle(1), |target| match target.behind {
             Behind::Scripted { file, .. } | Behind::Packets { file, .. } => file,
@@ -61,7 +61,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetWdmGetTargetFileHandle", DISPATCH, |call| {
         with_target(call.handle(1), |target| target.handle.as_int())
     }),
-    // No device of others has an interface.
+    // The scripted devices have no interfaces.
     fixed("WdfIoTargetQueryForInterface", PASSIVE, NtStatus::NotSupported.as_int() as u64),
     routine!("WdfIoTargetGetState", DISPATCH, |call| with_target(call.handle(1), |target| target.state.0)),
     routine!("WdfIoTargetStart", DISPATCH, |call| {
@@ -79,11 +79,14 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         send::resend(target)?;
         done(())
     }),
-    // Arguments: target, what becomes of requests that were sent.
+    // Arguments: target, what to do with the requests that were sent.
     routine!("WdfIoTargetStop", DISPATCH, |call| {
         let (target, action) = (call.handle(1), call.u32(2));
         if !matches!(action, CANCEL_SENT | WAIT_FOR_SENT | LEAVE_SENT) {
-            verify::find(Rule::BadArgument, format_args!("{action} says nothing about requests that were sent"));
+            verify::find(
+                Rule::BadArgument,
+                format_args!("invalid WDF_IO_TARGET_SENT_IO_ACTION {action}: expected 1 to 3"),
+            );
         }
         object::needs_passive(action != LEAVE_SENT);
         with_target(target, |target| {
@@ -127,31 +130,31 @@ impl State {
     const PURGED: Self = Self(6);
 }
 
-/// What is behind a target.
+/// The device behind a target.
 #[derive(Clone, Debug)]
 pub(super) enum Behind {
-    /// It is not open.
+    /// The target is not open.
     Nothing,
-    /// A device of another driver: that below the driver's own, or one with a name.
+    /// A device of another driver: the one below the driver's device, or one with a name.
     Scripted { name: Option<String>, device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT> },
-    /// A device of the framework, and its file.
+    /// A framework device, and its file.
     Framework { device: Handle, file: Handle },
-    /// A device of the driver's that takes packets.
+    /// A device of the driver that receives IRPs.
     Packets { device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT> },
 }
 
 /// An I/O target.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The device whose driver sends.
+    /// The device that the target belongs to.
     device: Handle,
     pub(super) state: State,
     pub(super) behind: Behind,
     /// The handle of the file, if the target was opened by name.
     handle: KernelHandle,
-    /// How it was opened: kind, device and name.
+    /// How the target was opened: open type, device object and name.
     opened: (u32, GuestPtr<DEVICE_OBJECT>, String),
-    /// Requests that go out when the target is started.
+    /// Requests that are sent when the target is started.
     pub(super) waiting: VecDeque<Handle>,
     /// Requests that have not come back.
     pub(super) sent: Vec<Handle>,
@@ -171,7 +174,7 @@ impl Target {
     }
 }
 
-/// Looks at or changes a target.
+/// Reads or changes a target.
 pub(super) fn with_target<R>(handle: Handle, body: impl FnOnce(&mut Target) -> R) -> R {
     object::part(handle, |data| match data {
         Data::Target(target) => Some(body(target)),
@@ -179,13 +182,13 @@ pub(super) fn with_target<R>(handle: Handle, body: impl FnOnce(&mut Target) -> R
     })
 }
 
-/// What stands for the device below a device of the driver.
+/// Returns the device below a device of the driver.
 fn below(device: Handle) -> Behind {
     let physical = with_device(device, |device| device.init.physical);
     Behind::Scripted { name: None, device: physical, file: GuestPtr::NULL }
 }
 
-/// The target of a device: it is made when somebody asks for it.
+/// Returns the default I/O target of a device. The first call creates it.
 fn target_of(call: &Call) -> Outcome<Handle> {
     let device = call.handle(1);
     let known = with_device(device, |device| device.target);
@@ -230,7 +233,7 @@ fn open(call: &Call) -> Outcome {
         }
         EXISTING_DEVICE => existing(object, params.TargetFileObject().read()?)?,
         LOCAL_BY_FILE => below(device),
-        // There was no open before.
+        // A reopen of a target that was never open.
         _ => return fail(NtStatus::InvalidDeviceState),
     };
     with_target(target, |target| {
@@ -240,7 +243,7 @@ fn open(call: &Call) -> Outcome {
     done(())
 }
 
-/// Opens a device by its name: one of the framework's, the driver's, or one that a script speaks for.
+/// Opens a device by its name: a framework device, another device of the driver, or a scripted device.
 fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
     if let Some((device, rest)) = device::find(name) {
         return Ok((Behind::Framework { device, file: file::open(device, &rest)? }, KernelHandle::default()));
@@ -250,7 +253,7 @@ fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
     Ok((packets(device, file), handle))
 }
 
-/// A device that receives packets, or whose packets a script completes.
+/// Returns whether a device receives IRPs or is scripted, with its file.
 fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behind {
     match wdm::name_of_others(device) {
         Some(name) => Behind::Scripted { name: Some(name).filter(|name| !name.is_empty()), device, file },
@@ -258,20 +261,24 @@ fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behi
     }
 }
 
-/// A device that the driver has a pointer to. It is not opened again: the driver did that when it got the pointer.
+/// Returns the device for a device object. The device is not opened again, because the driver opened it to get the
+/// pointer.
 fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
     let own = device::devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object);
     match own {
         Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
         None if wdm::exists(object) => Ok(packets(object, file)),
         None => {
-            verify::find(Rule::BadArgument, format_args!("{object:#x} is no device, or one that was deleted"));
+            verify::find(
+                Rule::BadArgument,
+                format_args!("{object:#x} is not a device object, or the device was deleted"),
+            );
             fail(NtStatus::InvalidParameter)
         }
     }
 }
 
-/// Closes a target: its requests end first.
+/// Cancels the requests of a target, waits for them, and closes the target.
 fn close(target: Handle, state: State) {
     with_target(target, |target| target.state = state);
     purge(target);
@@ -287,14 +294,14 @@ fn close(target: Handle, state: State) {
     }
 }
 
-/// An object is about to go: a target is closed.
+/// Called before an object is deleted. If it is a target, closes it.
 pub(super) fn close_before_delete(handle: Handle) {
     if object::lookup(handle, |object| matches!(object.data, Data::Target(_))) {
         close(handle, State::DELETED);
     }
 }
 
-/// Cancels what waits and what was sent.
+/// Cancels the waiting requests and the sent ones.
 fn purge(target: Handle) {
     for request in with_target(target, |target| target.waiting.clone()) {
         send::cancel_sent(request);
@@ -308,12 +315,12 @@ fn cancel_sent(target: Handle) {
     }
 }
 
-/// Waits until every request that was sent has come back, and the driver has been told.
+/// Waits until every request that was sent is completed and the driver's completion routine has returned.
 fn wait(target: Handle) {
     let soon = kernel().scheduler.now() + request::PATIENCE;
     let back = |_: &mut _| with_target(target, |target| target.sent.is_empty()).then_some(());
     if kernel().scheduler.wait(Some(soon), back).is_none() {
-        let what = format_args!("an I/O target comes to no rest: a request that was sent does not come back");
+        let what = format_args!("an I/O target cannot stop: a request that was sent is not completed");
         verify::find(Rule::RequestNever, what);
     }
 }

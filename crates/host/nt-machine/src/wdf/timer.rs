@@ -14,9 +14,9 @@ use crate::memory::{Code, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
-/// Sizes of `WDF_TIMER_CONFIG`, without and with its last member.
+/// The sizes of `WDF_TIMER_CONFIG` without and with its last member.
 const CONFIG_SIZES: [u32; 2] = [32, 40];
-/// 100 ns units of a millisecond.
+/// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
@@ -39,7 +39,7 @@ fn create_timer(call: &Call) -> Outcome {
     let config = call.ptr::<WDF_TIMER_CONFIG>(1);
     let size = config.Size().read()?;
     if !CONFIG_SIZES.contains(&size) {
-        verify::find(Rule::BadArgument, format_args!("a timer configuration of {size} bytes"));
+        verify::find(Rule::BadArgument, format_args!("WDF_TIMER_CONFIG has the invalid size {size}"));
         return fail(NtStatus::InfoLengthMismatch);
     }
     let data = Timer {
@@ -50,7 +50,7 @@ fn create_timer(call: &Call) -> Outcome {
     let handle = create(call, call.ptr(2), None, Data::Timer(data))?;
     if device::of(lookup(handle, |object| object.parent)).is_none() {
         life::delete(handle);
-        verify::find(Rule::FrameworkMisuse, format_args!("a timer's parent must belong to a device"));
+        verify::find(Rule::FrameworkMisuse, format_args!("the parent of a timer must be a device or belong to one"));
         return fail(NtStatus::InvalidParameter);
     }
     created(Ok(handle), call.ptr(3))
@@ -99,7 +99,7 @@ fn run(handle: Handle, timer: Timer, irql: u8) {
     }
 }
 
-/// Stops a timer; `wait` waits for a callback that runs. Whether it was set.
+/// Stops a timer. If `wait` is set, waits for a running callback. Returns whether the timer was set.
 fn stop(handle: Handle, wait: bool) -> bool {
     needs_passive(wait);
     let was_set = cancel(handle);
@@ -117,7 +117,8 @@ fn cancel(handle: Handle) -> bool {
     })
 }
 
-/// An object is about to be deleted: if it is a timer, it is stopped, and a callback that runs comes to its end.
+/// Called before an object is deleted. If it is a timer, a work item or a DPC, cancels it and waits for a running
+/// callback.
 pub(super) fn cancel_before_delete(handle: Handle) {
     let is_timer = with(|framework| {
         framework.objects.get(&handle).is_some_and(|object| matches!(object.data, Data::Timer(_) | Data::Work(_)))

@@ -24,7 +24,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NtStatus::InsufficientResources),
     routine!("WdfWmiProviderGetDevice", DISPATCH, |call| provider(call.handle(1)).device),
-    // Arguments: provider, what is to be on.
+    // Arguments: provider, control: events or instances.
     routine!("WdfWmiProviderIsEnabled", DISPATCH, |call| {
         let provider = provider(call.handle(1));
         match call.u32(2) {
@@ -33,7 +33,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             _ => false,
         }
     }),
-    // Nobody traces by way of WMI.
+    // Tracing through WMI is not supported, so there is no handle.
     fixed("WdfWmiProviderGetTracingHandle", DISPATCH, 0),
     // Arguments: device, configuration, attributes, place for the instance.
     routine!("WdfWmiInstanceCreate", PASSIVE, create_instance).fails(NtStatus::InsufficientResources),
@@ -65,7 +65,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 pub(super) struct Provider {
     device: Handle,
     guid: Guid,
-    /// Bytes that a query needs room for.
+    /// The minimum number of bytes of a query's buffer.
     least: u32,
     control: GuestPtr<Code>,
     events: bool,
@@ -77,7 +77,7 @@ pub(super) struct Provider {
 pub(super) struct Instance {
     provider: Handle,
     registered: bool,
-    /// Its context is what a query returns.
+    /// A query returns the instance's context.
     context: bool,
     query: GuestPtr<Code>,
     set: GuestPtr<Code>,
@@ -107,7 +107,7 @@ fn instance(handle: Handle) -> Instance {
     with_instance(handle, |instance| *instance)
 }
 
-/// The objects of a device that are of a kind, oldest first.
+/// Returns the objects of a device for which `kind` returns a value, oldest first.
 fn of_kind<T>(device: Handle, kind: impl Fn(&Data) -> Option<T>) -> Vec<(Handle, T)> {
     super::with(|framework| {
         let objects = framework.objects.iter().filter_map(|(handle, object)| Some((*handle, kind(&object.data)?)));
@@ -164,7 +164,7 @@ fn create_instance(call: &Call) -> Outcome {
     created(Ok(handle), call.ptr(4))
 }
 
-/// Asks a device of the framework.
+/// Sends a WMI request to a framework device.
 pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     let Some(owner) = object::exists(device).then(|| find(device, asked.guid)).flatten() else {
         return fail(NtStatus::WmiGuidNotFound);
@@ -217,7 +217,7 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     Ok(Answer { status, information: output.len() as u64, output })
 }
 
-/// Events or data are wanted, or not any more.
+/// Enables or disables the events or the data collection of a provider.
 fn control(owner: Handle, events: bool, on: bool) -> Answer {
     let callback = with_provider(owner, |provider| {
         if events {

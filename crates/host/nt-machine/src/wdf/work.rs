@@ -1,4 +1,4 @@
-//! Work items and deferred calls.
+//! Work items and DPCs.
 
 use etw_types::NtStatus;
 
@@ -43,11 +43,11 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDpcGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
 ];
 
-/// A work item or a deferred call.
+/// A work item or a DPC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     callback: GuestPtr<Code>,
-    /// It runs under its parent's lock.
+    /// The callback runs under the parent's callback lock.
     serialized: bool,
 }
 
