@@ -131,7 +131,7 @@ fn an_interrupt_that_stays_connected_is_found() {
     let (host, ..) = start(NtHost::builder().driver(image).resource(Resource::LineInterrupt));
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
-    assert_eq!(found, ["a connected interrupt is left"]);
+    assert_eq!(found, ["a connected interrupt was not removed"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The device below the driver: what the test or the command line says that it does.
+//! The devices of other drivers. The test or the command line scripts how they complete requests.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::layout::{IO_STACK_LOCATION, IRP};
 use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use crate::routine::DISPATCH;
 
-/// What becomes of a request.
+/// The scripted result of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: NtStatus,
     pub(crate) output: Vec<u8>,
-    /// In 100 ns units.
+    /// The delay in units of 100 ns.
     pub(crate) delay: u64,
 }
 
 impl Response {
-    /// Stores the output, as far as there is room; returns how many bytes were transferred.
+    /// Stores the part of the output that fits into the buffer. Returns the number of transferred bytes.
     pub(crate) fn store(&self, kind: RequestKind, room: GuestSlice<u8>, written: u64) -> Result<u64, Fault> {
         if self.status.is_error() {
             return Ok(0);
@@ -36,9 +36,10 @@ impl Response {
     }
 }
 
-/// What the device with a name does with a request, or the one below the driver; `None` if nobody said it.
+/// Returns the scripted response of the device with this name, or of the device below the driver if there is no name.
+/// Returns `None` if no script matches the request.
 pub(crate) fn response(device: Option<&str>, kind: RequestKind, code: u32) -> Option<Response> {
-    // Plug and play, power, and opening and closing are not scripted by "every kind".
+    // A script without a kind does not apply to plug and play, power, open and close requests.
     let any = kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE);
     let fits = |kind_of: Option<RequestKind>, code_of: Option<u32>| {
         kind_of.map_or(any, |known| known == kind) && code_of.is_none_or(|known| known == code)
@@ -49,7 +50,7 @@ pub(crate) fn response(device: Option<&str>, kind: RequestKind, code: u32) -> Op
     Some(Response { status: below.status, output: below.output.clone(), delay })
 }
 
-/// Has something done later, at dispatch level, as interrupts do it.
+/// Runs `action` after a delay, at `DISPATCH_LEVEL`, like the DPC of an interrupt.
 pub(crate) fn later(key: u64, delay: u64, action: impl Fn() + Send + Sync + 'static) {
     let due = kernel().scheduler.now().saturating_add(delay);
     let at_dispatch = move || {
@@ -61,7 +62,7 @@ pub(crate) fn later(key: u64, delay: u64, action: impl Fn() + Send + Sync + 'sta
     kernel().scheduler.change(|state| state.timers.push(timer));
 }
 
-/// Serves a packet at its current location; `None` if nobody said what is to be done with it.
+/// Completes an IRP as scripted. Returns `None` if no script matches it.
 pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> Result<Option<NtStatus>, Fault> {
     let kind = RequestKind::from_int(place.MajorFunction().read()?);
     let [length, _, code, _] = place.Parameters().read()?;
@@ -81,7 +82,7 @@ pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> R
     Ok(Some(NtStatus::Pending))
 }
 
-/// Where a packet has its output.
+/// Returns the output buffer of an IRP.
 fn buffer(irp: GuestPtr<IRP>, kind: RequestKind, code: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
     let neither = kind.has_code() && code & 3 == 3;
     let buffered = !kind.has_code() || code.trailing_zeros() >= 2;

@@ -1,4 +1,4 @@
-//! IRPs that drivers build: to other devices, with buffers, and to devices' power.
+//! IRPs that drivers allocate, IRPs that the I/O manager builds for drivers, and power IRPs that drivers request.
 
 use etw_types::NtStatus;
 
@@ -14,7 +14,7 @@ use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 
-/// Major functions.
+/// The major functions.
 const READ: u32 = 3;
 const WRITE: u32 = 4;
 const DEVICE_CONTROL: u8 = 0x0E;
@@ -30,7 +30,7 @@ const DEVICE_STATE: u64 = 1;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoAllocateIrp", DISPATCH, |call| allocate(call.u8(0), call.from)).fails_with_zero(),
-    // Arguments: packet, size, stack locations.
+    // Arguments: IRP, size, number of stack locations.
     routine!("IoInitializeIrp", DISPATCH, |call| {
         irp::initialize(call.ptr(0), call.u8(2))?;
         lock(&kernel().io).requests.insert(call.ptr(0), Request::default());
@@ -47,7 +47,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoBuildDeviceIoControlRequest", PASSIVE, build_control).fails_with_zero(),
     routine!("IoBuildSynchronousFsdRequest", PASSIVE, |call| build_transfer(call, true)).fails_with_zero(),
     routine!("IoBuildAsynchronousFsdRequest", DISPATCH, |call| build_transfer(call, false)).fails_with_zero(),
-    // Arguments: device, packet, routine, context, on success, on error, on cancel.
+    // Arguments: device, IRP, routine, context, on success, on error, on cancel.
     routine!("IoSetCompletionRoutineEx", DISPATCH, |call| {
         let next = call.ptr::<IRP>(1).next_location()?;
         let bit = |index: u64, bit: u8| if call.is(index) { bit } else { 0 };
@@ -69,13 +69,13 @@ fn allocate(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
     Ok(request)
 }
 
-/// Frees a packet.
+/// Frees an IRP.
 fn free(request: GuestPtr<IRP>) {
     lock(&kernel().io).requests.remove(&request);
     pool::free(request.address(), None);
 }
 
-/// A packet for a device, with its first location's major function and parameters.
+/// Allocates an IRP for a device. Its first stack location has this major function and these parameters.
 fn packet(
     call: &Call,
     device: GuestPtr<DEVICE_OBJECT>,
@@ -90,7 +90,8 @@ fn packet(
     Ok(Some(request))
 }
 
-/// Arguments: code, device, input, its length, output, its length, whether internal, event, status block.
+/// Arguments: code, device, input, length of the input, output, length of the output, whether internal, event, status
+/// block.
 fn build_control(call: &Call) -> Outcome<Option<GuestPtr<IRP>>> {
     let (code, device) = (call.u32(0), call.ptr(1));
     let (input, output) = (call.ptr::<u8>(2).array(call.u32(3).into()), call.ptr::<u8>(4).array(call.u32(5).into()));
@@ -117,7 +118,8 @@ fn build_control(call: &Call) -> Outcome<Option<GuestPtr<IRP>>> {
     Ok(Some(request))
 }
 
-/// Arguments: major function, device, buffer, length, place of the offset, then event (if synchronous) and status block.
+/// Arguments: major function, device, buffer, length, place of the offset, then event (if synchronous) and status
+/// block.
 fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP>>> {
     let (major, device) = (call.u32(0), call.ptr::<DEVICE_OBJECT>(1));
     let buffer = call.ptr::<u8>(2).array(call.u32(3).into());
@@ -145,12 +147,12 @@ fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP
     Ok(Some(request))
 }
 
-/// A packet that a driver had built for it.
+/// An IRP that the I/O manager built for a driver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Built {
-    /// Where output goes from the system's buffer.
+    /// The driver's buffer to which the output is copied from the system buffer.
     copy: Option<GuestSlice<u8>>,
-    /// The system frees the packet, and the driver waits for its event.
+    /// The I/O manager frees the IRP, and the driver waits for the event.
     synchronous: bool,
 }
 
@@ -168,7 +170,8 @@ fn own(
     Ok(())
 }
 
-/// A packet that was built has come back to the top: what the I/O manager does then.
+/// Finishes an IRP that was built, after the last completion routine: copies the output and frees the buffers. If the
+/// IRP is synchronous, also stores the status, frees the IRP and signals the event.
 pub(super) fn ended(request: GuestPtr<IRP>, built: Built) -> Result<(), Fault> {
     let IO_STATUS_BLOCK { Status: status, Information: information, .. } = request.IoStatus().read()?;
     let system = request.SystemBuffer().read()?;
@@ -180,7 +183,7 @@ pub(super) fn ended(request: GuestPtr<IRP>, built: Built) -> Result<(), Fault> {
         lock(&kernel().pool).free_object(address);
     }
     if !built.synchronous {
-        // Its driver has a completion routine for the rest, and frees it.
+        // The completion routine of the driver does the rest, and frees the IRP.
         return Ok(());
     }
     let (block, user_event) = (request.UserIosb().read()?, request.UserEvent().read()?);
@@ -192,7 +195,7 @@ pub(super) fn ended(request: GuestPtr<IRP>, built: Built) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A power packet that a driver had sent: what it is about, and who is told of its end.
+/// A power IRP that a driver requested: its parameters and the driver's completion callback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Power {
     device: GuestPtr<DEVICE_OBJECT>,
@@ -202,7 +205,7 @@ pub(crate) struct Power {
     context: u64,
 }
 
-/// Arguments: device, minor function, state, callback, context, place for the packet.
+/// Arguments: device, minor function, state, callback, context, place for the IRP.
 fn request_power(call: &Call) -> Outcome<NtStatus> {
     let (device, minor, state) = (call.ptr(0), call.u8(1), call.u32(2));
     // IRP_MN_WAIT_WAKE, IRP_MN_SET_POWER, IRP_MN_QUERY_POWER.
@@ -217,14 +220,14 @@ fn request_power(call: &Call) -> Outcome<NtStatus> {
     call.ptr(5).write_if(request)?;
     let power = Power { device, minor, state, callback: call.ptr(3), context: call.arg(4) };
     lock(&kernel().io).requests.insert(request, Request { power: Some(power), ..Request::default() });
-    // Power packets come on a thread of the power manager's.
+    // As in Windows, a thread of the power manager sends power IRPs.
     super::work::submit(request.address(), move || {
         call_driver(target, request).or_stop();
     });
     Ok(NtStatus::Pending)
 }
 
-/// A power packet is over: its sender is told, and it is freed.
+/// Calls the completion callback of a power IRP, and frees the IRP.
 pub(super) fn power_ended(request: GuestPtr<IRP>, power: Power) {
     if let Some(callback) = power.callback.non_null() {
         let block = request.IoStatus().address();

@@ -1,4 +1,4 @@
-//! The sender of IRPs: what a request is to be, its way to the top of a stack of devices, and its end.
+//! The sender of IRPs: creates a request, sends it to the top of a device stack, and waits until it is completed.
 
 use etw_types::NtStatus;
 
@@ -10,10 +10,10 @@ use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::verify::{self, At, Rule};
 
-/// Time that a client gives a request before it cancels it, and then before it gives up: 60 s.
+/// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 const PATIENCE: u64 = 600_000_000;
 
-/// What a request is to be.
+/// The contents of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Submission {
     pub(crate) major: u8,
@@ -25,25 +25,26 @@ pub(crate) struct Submission {
     pub(crate) file: GuestPtr<FILE_OBJECT>,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) status: NtStatus,
     pub(crate) information: u64,
 }
 
-/// A request that was given to a driver.
+/// A request that was sent to a driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     request: GuestPtr<IRP>,
-    /// Its first stack location.
+    /// The first stack location of the IRP.
     first: GuestPtr<IO_STACK_LOCATION>,
-    /// The routine that got it, and what it returned.
+    /// The routine that received the IRP.
     routine: GuestPtr<Code>,
+    /// The status that the routine returned.
     answer: NtStatus,
 }
 
-/// Sends a request to a device and waits for its end.
+/// Sends a request to a device and waits until it is completed.
 pub(crate) fn send(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> Result<Completion, Fault> {
     finish(begin(device, submission)?)
 }
@@ -54,7 +55,7 @@ pub(crate) fn begin(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) ->
     begin_with(device, submission, routine, |request| call_driver(device, request))
 }
 
-/// Makes a request for a device and has `deliver` give it to `routine`.
+/// Creates a request for a device and calls `deliver`, which must pass it to `routine`.
 pub(crate) fn begin_with(
     device: GuestPtr<DEVICE_OBJECT>,
     submission: &Submission,
@@ -81,13 +82,14 @@ pub(crate) fn begin_with(
     Ok(Packet { request, first, routine, answer })
 }
 
-/// A packet that shows a request that is none: it is at its only location, and nobody can send or end it.
+/// Creates an IRP that only describes a request of the framework. It has one stack location, which is the current one,
+/// and it is not registered, so a driver cannot send or complete it.
 pub(crate) fn describe(asked: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) -> Result<GuestPtr<IRP>, Fault> {
     let irp = irp::new(1, 0)?.unwrap_or_default();
     let place = irp.next_location()?;
     irp.CurrentLocation().write(1)?;
     irp.CurrentStackLocation().write(place)?;
-    // The client is a program.
+    // The client is a user-mode program.
     irp.RequestorMode().write(1)?;
     irp.Thread().write(thread::object())?;
     let [input, output] = buffers;
@@ -109,7 +111,7 @@ impl Packet {
         self.request
     }
 
-    /// The client does not want the result any more.
+    /// Cancels the request for its client, unless it is completed.
     pub(crate) fn cancel(self) -> Result<(), Fault> {
         if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }
     }
@@ -119,7 +121,7 @@ impl Packet {
     }
 }
 
-/// Waits for the end of a request.
+/// Waits until a request is completed, and checks the driver's return value against the result.
 pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     let Packet { request, first, answer, .. } = packet;
     let code = answer.as_int();
@@ -127,7 +129,7 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
         if answer == NtStatus::Pending {
             wait_for(packet)?;
         } else {
-            packet.find(Rule::RequestNever, format_args!("answered {code:#010X} without completing the request"));
+            packet.find(Rule::RequestNever, format_args!("returned {code:#010X} without completing the request"));
         }
     }
     let block = request.IoStatus().read()?;
@@ -136,10 +138,13 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     let done = is_done(request);
     if answer != NtStatus::Pending && !marked && done && answer != completion.status {
         let completed = completion.status.as_int();
-        packet.find(Rule::RequestMisuse, format_args!("answered {code:#010X}, completed with {completed:#010X}"));
+        packet.find(
+            Rule::RequestMisuse,
+            format_args!("returned {code:#010X}, but the request was completed with {completed:#010X}"),
+        );
     }
     if done && answer == NtStatus::Pending && !marked {
-        let what = format_args!("answered STATUS_PENDING for a request that is not marked pending");
+        let what = format_args!("returned STATUS_PENDING without calling IoMarkIrpPending");
         packet.find(Rule::RequestMisuse, what);
     }
     if done {
@@ -149,7 +154,7 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     Ok(completion)
 }
 
-/// Waits for a request that is pending; after a while cancels it, and after another gives up.
+/// Waits for a pending request. Cancels it after [`PATIENCE`], and gives up after twice that time.
 fn wait_for(packet: Packet) -> Result<(), Fault> {
     for _ in 0..2 {
         let deadline = kernel().scheduler.now() + PATIENCE;
@@ -159,7 +164,7 @@ fn wait_for(packet: Packet) -> Result<(), Fault> {
         cancel(packet.request)?;
     }
     if !is_done(packet.request) {
-        packet.find(Rule::RequestNever, format_args!("a request is not completed, not even when it is canceled"));
+        packet.find(Rule::RequestNever, format_args!("a request is not completed, even after it was canceled"));
     }
     Ok(())
 }

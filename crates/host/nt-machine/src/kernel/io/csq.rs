@@ -1,4 +1,5 @@
-//! Cancel-safe queues: the driver keeps the packets and the lock, the kernel decides who completes a packet that is canceled.
+//! Cancel-safe IRP queues. The driver stores the IRPs and owns the lock; the routines here remove and complete canceled
+//! IRPs.
 
 use etw_types::NtStatus;
 
@@ -14,7 +15,7 @@ use crate::routine::{ANY, Call, DISPATCH, Outcome, Routine, done, routine};
 const CONTEXT: u32 = 1;
 const PLAIN: u32 = 2;
 const EXTENDED: u32 = 3;
-/// The routine that canceled packets of a queue go to. No driver can ask for it.
+/// The cancel routine of the IRPs in a queue. No driver can import it, because no export can have this name.
 const CANCEL: &str = "(cancel-safe queue)";
 
 type Queue = GuestPtr<IO_CSQ>;
@@ -23,11 +24,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: queue, routines to insert, remove, peek, lock, unlock and complete.
     routine!("IoCsqInitialize", ANY, |call| initialize(call, PLAIN)),
     routine!("IoCsqInitializeEx", ANY, |call| initialize(call, EXTENDED)),
-    // Arguments: queue, packet, context of the packet.
+    // Arguments: queue, IRP, context of the IRP.
     routine!("IoCsqInsertIrp", DISPATCH, |call| insert(call, 0).map(drop)),
-    // The same, and a context for the routine that inserts.
+    // Arguments: as above, and a context for the insert routine.
     routine!("IoCsqInsertIrpEx", DISPATCH, |call| insert(call, call.arg(3))),
-    // Arguments: queue, context for the routine that peeks.
+    // Arguments: queue, context for the peek routine.
     routine!("IoCsqRemoveNextIrp", DISPATCH, |call| {
         let queue: Queue = call.ptr(0);
         let held = Held::take(queue)?;
@@ -37,13 +38,13 @@ pub(super) const ROUTINES: &[Routine] = &[
                 remove(queue, found)?;
                 break;
             }
-            // It is being canceled, and the routine for that waits for the lock.
+            // The IRP is being canceled: its cancel routine waits for the lock and will complete the IRP.
             packet = peek(queue, found, call.arg(1))?;
         }
         held.give_back()?;
         done(packet)
     }),
-    // Arguments: queue, context of a packet.
+    // Arguments: queue, context of an IRP.
     routine!("IoCsqRemoveIrp", DISPATCH, |call| {
         let (queue, context) = (call.ptr::<IO_CSQ>(0), call.ptr::<IO_CSQ_IRP_CONTEXT>(1));
         let held = Held::take(queue)?;
@@ -58,7 +59,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         held.give_back()?;
         done(packet)
     }),
-    // Arguments: device, packet. Called with the cancel lock held.
+    // Arguments: device, IRP. Called with the cancel spin lock held.
     routine!(CANCEL, DISPATCH, |call| {
         let (_, packet) = (call.ptr::<DEVICE_OBJECT>(0), call.ptr::<IRP>(1));
         irql::lower(packet.CancelIrql().read()?);
@@ -85,12 +86,12 @@ fn initialize(call: &Call, kind: u32) -> Outcome<NtStatus> {
     Ok(NtStatus::Success)
 }
 
-/// Calls a routine of the queue. Those for the lock change the IRQL, as they should.
+/// Calls a routine of the queue. Does not check the IRQL afterwards, because the lock routines change it.
 fn call(routine: GuestPtr<GuestPtr<Code>>, arguments: &[u64]) -> Result<u64, Fault> {
     Ok(thread::call(routine.read()?.address(), arguments))
 }
 
-/// The driver's lock of a queue. The IRQL before is kept in the queue, which the lock protects.
+/// The driver's lock of a queue, which is held. The lock protects the queue, so the previous IRQL is stored there.
 struct Held(Queue);
 
 impl Held {
@@ -109,7 +110,7 @@ fn peek(queue: Queue, after: GuestPtr<IRP>, context: u64) -> Result<GuestPtr<IRP
     call(queue.CsqPeekNextIrp(), &[queue.address(), after.address(), context]).map(GuestPtr::new)
 }
 
-/// The member of a packet that leads to its context or its queue: `DriverContext[3]`.
+/// Returns the member of an IRP that points to its context or its queue: `DriverContext[3]`.
 fn link_of(packet: GuestPtr<IRP>) -> Option<GuestPtr<u64>> {
     packet.DriverContext().element(3)
 }
@@ -126,7 +127,7 @@ fn remove(queue: Queue, packet: GuestPtr<IRP>) -> Result<(), Fault> {
     place.write(0)
 }
 
-/// Takes the cancel routine away; `None` if somebody cancels the packet and took it first.
+/// Removes the cancel routine. Returns `None` if the IRP is being canceled and the routine was already removed.
 fn take_cancel_routine(packet: GuestPtr<IRP>) -> Result<Option<u64>, Fault> {
     Ok(Some(packet.CancelRoutine().cast::<u64>().swap(0)?).filter(|routine| *routine != 0))
 }

@@ -23,7 +23,8 @@ const INITIALIZING: u32 = 0x80;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoCreateDevice", APC, |call| create_device(call, 6)).fails(NO_RESOURCES),
-    // What `IoCreateDeviceSecure` is called in wdmsec.lib: the place for the device comes after an SDDL string and a class.
+    // `IoCreateDeviceSecure` has this name in wdmsec.lib. The place for the device comes after an SDDL string and a
+    // class.
     routine!("WdmlibIoCreateDeviceSecure", PASSIVE, |call| {
         if call.ptr::<UNICODE_STRING>(2).is_null() && call.ptr::<UNICODE_STRING>(6).is_null() {
             return fail(NtStatus::InvalidParameter);
@@ -77,7 +78,7 @@ pub(crate) struct Device {
     pub(crate) object: GuestPtr<DEVICE_OBJECT>,
     pub(crate) name: String,
     pub(crate) from: u64,
-    /// Not the driver's: the bus's, below it.
+    /// The device belongs to the host, not to the driver under test.
     pub(crate) of_host: bool,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct Link {
     pub(crate) from: u64,
 }
 
-/// A string of the host's.
+/// Allocates a string.
 pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let size = units.len() as u16 * 2;
@@ -102,7 +103,7 @@ pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> 
     Ok(string)
 }
 
-/// Makes the driver object, with the image it belongs to; returns it and the path of the driver's key.
+/// Creates the driver object of an image. Returns it with the path of the driver's registry key.
 pub(crate) fn new_driver(
     image: GuestPtr<u8>,
     size: u32,
@@ -126,13 +127,13 @@ pub(crate) fn new_driver(
     Ok((driver, new_string(registry_path)?))
 }
 
-/// The driver's `AddDevice`.
+/// Returns the driver's `AddDevice` routine.
 pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Option<GuestPtr<Code>>, Fault> {
     Ok(driver.DriverExtension().read()?.AddDevice().read()?.non_null())
 }
 
-/// Arguments: driver, size of the extension, name, type, characteristics, exclusive; `place` is the number of the place for
-/// the device.
+/// Arguments: driver, size of the extension, name, type, characteristics, exclusive. `place` is the index of the
+/// argument that receives the device.
 fn create_device(call: &Call, place: u64) -> Outcome {
     let (driver, name) = (call.ptr::<DRIVER_OBJECT>(0), call.ptr::<UNICODE_STRING>(2).text()?);
     if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
@@ -155,8 +156,8 @@ fn create_device(call: &Call, place: u64) -> Outcome {
     Ok(())
 }
 
-/// Memory for a device of a driver, with the part that the I/O manager has for itself behind the driver's; NULL if there
-/// is none.
+/// Allocates a device object. The I/O manager's extension follows the driver's extension. Returns NULL if there is not
+/// enough memory.
 pub(crate) fn new_device(driver: GuestPtr<DRIVER_OBJECT>, extension: u64) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
     let own = size_of::<DEVICE_OBJECT>() as u64 + extension;
     let size = own.next_multiple_of(16) + size_of::<DEVOBJ_EXTENSION>() as u64;
@@ -184,7 +185,7 @@ fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
         io.devices.len() != before
     };
     if !known {
-        verify::find(Rule::BadArgument, format_args!("{device:#x} is no device, or one that was deleted"));
+        verify::find(Rule::BadArgument, format_args!("{device:#x} is not a device object, or the device was deleted"));
         return Ok(());
     }
     let next = device.NextDevice().read()?;
@@ -211,18 +212,18 @@ fn link(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// The name of a device of another driver; `None` for one of the driver's own.
+/// Returns the name of a device of the host; `None` for a device of the driver under test.
 pub(crate) fn name_of_others(device: GuestPtr<DEVICE_OBJECT>) -> Option<String> {
     let io = lock(&kernel().io);
     io.devices.iter().find(|known| known.object == device && known.of_host).map(|known| known.name.clone())
 }
 
-/// Whether a device is there.
+/// Returns whether a device exists.
 pub(crate) fn exists(device: GuestPtr<DEVICE_OBJECT>) -> bool {
     lock(&kernel().io).devices.iter().any(|known| known.object == device)
 }
 
-/// The driver's device that a client would open who has no name for it: the first one.
+/// Returns the first device of the driver. A client that has no device name opens this one.
 pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
     lock(&kernel().io).devices.iter().find(|device| !device.of_host).map(|device| device.object)
 }

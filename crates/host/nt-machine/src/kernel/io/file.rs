@@ -1,4 +1,4 @@
-//! Files as drivers open them: devices by their names. There are no other files.
+//! Files that drivers open by name. Only devices can be opened; there are no other files.
 
 use etw_types::NtStatus;
 
@@ -11,13 +11,13 @@ use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNI
 use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{APC, Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// `FILE_OPENED`: what `IO_STATUS_BLOCK.Information` says of a file that was opened.
+/// `FILE_OPENED`: the value of `IO_STATUS_BLOCK.Information` for a file that was opened.
 const OPENED: u64 = 1;
 
-/// Major functions for information about a file.
+/// The major functions for information about a file.
 const QUERY_INFORMATION: u8 = 5;
 const SET_INFORMATION: u8 = 6;
-/// `FileStandardInformation` and its bytes; the end of the file is its second member.
+/// `FileStandardInformation` and the size of its structure, whose second member is `EndOfFile`.
 const STANDARD_INFORMATION: u32 = 5;
 const STANDARD_SIZE: u32 = 24;
 
@@ -29,7 +29,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("NtOpenFile", PASSIVE, create).fails(NtStatus::ObjectNameNotFound),
     routine!("IoCreateFile", PASSIVE, create).fails(NtStatus::ObjectNameNotFound),
     routine!("IoCreateFileEx", PASSIVE, create).fails(NtStatus::ObjectNameNotFound),
-    // Arguments: handle, event, APC, its context, status block, buffer, length, offset, key.
+    // Arguments: handle, event, APC, context of the APC, status block, buffer, length, offset, key.
     routine!("ZwReadFile", PASSIVE, |call| {
         let request = IoRequest { kind: RequestKind::READ, output: call.u32(6), ..IoRequest::default() };
         transfer(call, &request, call.ptr(5))
@@ -40,7 +40,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         transfer(call, &IoRequest { kind: RequestKind::WRITE, input, ..IoRequest::default() }, GuestPtr::NULL)
     })
     .fails(NtStatus::InvalidHandle),
-    // Arguments: handle, event, APC, its context, status block, code, input, its length, output, its length.
+    // Arguments: handle, event, APC, context of the APC, status block, code, input, length of the input, output, length
+    // of the output.
     routine!("ZwDeviceIoControlFile", PASSIVE, |call| {
         let input = call.ptr::<u8>(6).non_null().map_or(Ok(Vec::new()), |input| input.array(call.arg(7)).read())?;
         let (code, output) = (call.u32(5), call.u32(9));
@@ -52,7 +53,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
         let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
         let file = open::open(device, &rest)?;
-        // The handle that the I/O manager opened is closed again; the reference to the file is the driver's.
+        // As in Windows, the I/O manager closes its handle again, and the driver owns the reference to the file object.
         object::manage(file.address(), FILE);
         object::reference(file.address(), call.from);
         cleanup(file.address());
@@ -62,7 +63,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::ObjectNameNotFound),
     routine!("IoGetRelatedDeviceObject", APC, |call| stack::top(call.ptr::<FILE_OBJECT>(0).DeviceObject().read()?)),
-    // Arguments: handle, status block, buffer, its length, class.
+    // Arguments: handle, status block, buffer, length of the buffer, class.
     routine!("ZwQueryInformationFile", PASSIVE, |call| {
         let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
         let (completion, information) = query(file, call.u32(4), call.u32(3))?;
@@ -94,7 +95,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::InvalidDeviceRequest),
 ];
 
-/// What becomes of a file that nobody has open, and that nobody refers to.
+/// The functions that run after the last handle and the last reference of a file are released.
 const FILE: Lifetime = Lifetime { last_handle: cleanup, last_reference: close };
 
 type Device = GuestPtr<crate::layout::DEVICE_OBJECT>;
@@ -114,7 +115,7 @@ fn close(file: u64) {
     open::end(device, file).or_stop();
 }
 
-/// Opens a device: its file, and a handle to that.
+/// Opens a device. Returns its file object and a handle to it.
 pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<FILE_OBJECT>, KernelHandle)> {
     let file = open::open(device, rest)?;
     object::manage(file.address(), FILE);
@@ -130,7 +131,7 @@ fn create(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Sends a request through the file whose handle is the first argument, and waits for its end.
+/// Sends a request through the file whose handle is the first argument, and waits until it is completed.
 fn transfer(call: &Call, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<NtStatus> {
     let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
     let (device, file) = device_of(file);
@@ -140,7 +141,7 @@ fn transfer(call: &Call, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<N
     Ok(answer.status)
 }
 
-/// Tells the driver by its status block and its event.
+/// Stores the result in the status block, and signals the event.
 fn finished(call: &Call, status: NtStatus, information: u64) -> Result<(), Fault> {
     call.ptr(4).write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
     if let Some(waitable) = object::of_kind(call.kernel_handle(1), "event") {
@@ -149,7 +150,7 @@ fn finished(call: &Call, status: NtStatus, information: u64) -> Result<(), Fault
     Ok(())
 }
 
-/// Asks the driver of a file for information, or gives it some: the buffer of the packet is the system's.
+/// Queries or sets information about a file. The IRP uses a system buffer, which first holds `given`.
 fn inform(file: u64, major: u8, class: u32, room: u32, given: &[u8]) -> Outcome<(Completion, Vec<u8>)> {
     let (device, file) = device_of(file);
     let buffer = GuestPtr::<u8>::new(lock(&kernel().pool).object(u64::from(room).max(8)));

@@ -1,4 +1,4 @@
-//! The machine's buses and its physical memory: no device answers, and an address is its own physical address.
+//! Buses and physical memory. The buses have no devices, and the physical address of memory is its virtual address.
 
 use etw_types::NtStatus;
 
@@ -8,18 +8,18 @@ use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{GuestPtr, PAGE};
 use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
 
-/// `PCIConfiguration`, and what reads of it find where no device is: `PCI_INVALID_VENDORID`.
+/// `PCIConfiguration`, and `PCI_INVALID_VENDORID`, which a read returns if the slot has no device.
 const PCI: u32 = 4;
 const NO_DEVICE: [u8; 2] = [0xFF; 2];
-/// The one range of memory that a machine without devices has: its start and its size, 2 GiB in all.
+/// The start and the size of the only range of physical memory, up to 2 GiB. A range of zeros ends the list.
 const MEMORY: [u64; 4] = [PAGE, 0x8000_0000 - PAGE, 0, 0];
-/// Kinds of addresses for `MmCopyMemory`.
+/// The address types of `MmCopyMemory`.
 const PHYSICAL: u32 = 1;
 const VIRTUAL: u32 = 2;
 const PHYSICAL_MEMORY: &str = r"\Device\PhysicalMemory";
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: kind of data, bus, slot, buffer, offset, length. Returns how many bytes there are.
+    // Arguments: type of data, bus, slot, buffer, offset, length. Returns the number of bytes.
     routine!("HalGetBusDataByOffset", DISPATCH, |call| {
         if call.u32(0) != PCI || call.u32(5) < 2 {
             return done(0_u32);
@@ -36,13 +36,13 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     fixed("HalSetBusDataByOffset", DISPATCH, 0),
     fixed("HalSetBusData", DISPATCH, 0),
-    // Arguments: kind of bus, its number, address, place for its space, place for the translation.
+    // Arguments: type of the bus, number of the bus, address, place for the address space, place for the translation.
     routine!("HalTranslateBusAddress", DISPATCH, |call| {
         call.ptr(4).write(call.arg(2))?;
         done(true)
     }),
     routine!("MmGetVirtualForPhysical", DISPATCH, |call| call.arg(0)).fixed(),
-    // The driver frees what it gets.
+    // The driver must free the list.
     routine!("MmGetPhysicalMemoryRanges", PASSIVE, |call| {
         let memory = lock(&kernel().pool).allocate(size_of_val(&MEMORY) as u64, *b"MmPh", false, call.from);
         let Some(ranges) = memory.map(GuestPtr::<u64>::new) else { return done(GuestPtr::NULL) };
@@ -50,7 +50,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(ranges)
     })
     .fails_with_zero(),
-    // Arguments: target, source, bytes, kind of address, place for how many were copied.
+    // Arguments: target, source, number of bytes, type of address, place for the number of copied bytes.
     routine!("MmCopyMemory", APC, |call| {
         call.ptr(4).write(0_u64)?;
         if !matches!(call.u32(3), PHYSICAL | VIRTUAL) {
@@ -76,7 +76,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),
-    // Arguments: section, process, place of the address, zero bits, bytes to commit, place of the offset, place of the size.
+    // Arguments: section, process, place of the address, zero bits, bytes to commit, place of the offset, place of the
+    // size.
     routine!("ZwMapViewOfSection", PASSIVE, |call| {
         if object::of_kind(call.kernel_handle(0), "section").is_none() {
             return fail(NtStatus::InvalidHandle);

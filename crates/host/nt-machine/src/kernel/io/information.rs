@@ -1,4 +1,4 @@
-//! What Windows tells about itself: modules, processes, the debugger; and processes by their handles.
+//! System information (modules, processes, the debugger) and process handles.
 
 use etw_types::NtStatus;
 
@@ -10,23 +10,23 @@ use crate::layout::{CLIENT_ID, DRIVER_OBJECT, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// Classes of system information.
+/// The classes of system information.
 const BASIC: u32 = 0;
 const PROCESSES: u32 = 5;
 const MODULES: u32 = 11;
 const DEBUGGER: u32 = 35;
 const CODE_INTEGRITY: u32 = 103;
-/// Classes of process information.
+/// The classes of process information.
 const PROCESS_BASIC: u32 = 0;
 const PROCESS_WOW64: u32 = 26;
-/// Bytes of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
+/// The size of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
 const MODULE: usize = 0x128;
 const PATH: usize = 0x100;
-/// Bytes of `SYSTEM_PROCESS_INFORMATION` without threads.
+/// The size of `SYSTEM_PROCESS_INFORMATION` without threads.
 const PROCESS: usize = 0x100;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: class, buffer, its length, place for the length of the information.
+    // Arguments: class, buffer, length of the buffer, place for the length of the information.
     routine!("ZwQuerySystemInformation", PASSIVE, |call| {
         let information = match call.u32(0) {
             BASIC => basic(),
@@ -38,7 +38,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         };
         store(&information, call.ptr(1), call.u32(2), call.ptr(3))
     }),
-    // Arguments: handle, class, buffer, its length, place for the length of the information.
+    // Arguments: handle, class, buffer, length of the buffer, place for the length of the information.
     routine!("ZwQueryInformationProcess", PASSIVE, |call| {
         let id = match (call.arg(0), object::of_kind(call.kernel_handle(0), "process")) {
             (u64::MAX, _) => SYSTEM,
@@ -46,7 +46,7 @@ pub(super) const ROUTINES: &[Routine] = &[
             (_, None) => return fail(NtStatus::InvalidHandle),
         };
         let information: Vec<u8> = match call.u32(1) {
-            // Exit status, PEB, affinity, priority, number, number of the parent.
+            // Exit status, PEB, affinity, priority, process ID, process ID of the parent.
             PROCESS_BASIC => {
                 let words = [NtStatus::Pending.as_int().into(), 0, 3, 8, id, 0];
                 words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect()
@@ -57,7 +57,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         store(&information, call.ptr(2), call.u32(3), call.ptr(4))
     })
     .fails(NtStatus::InvalidHandle),
-    // Arguments: place for the handle, access, attributes, numbers of process and thread.
+    // Arguments: place for the handle, access, attributes, IDs of process and thread.
     routine!("ZwOpenProcess", PASSIVE, |call| {
         let id = call.ptr::<CLIENT_ID>(3).UniqueProcess().read()?;
         let Some(found) = process::by_id(id) else { return fail(NtStatus::InvalidCid) };
@@ -65,7 +65,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NtStatus::InvalidCid),
-    // Both take the path of a service's key. Nothing but the driver itself could be loaded, and that is.
+    // Both routines take the path of a service key. The only service is the driver itself, which is already loaded.
     routine!("ZwLoadDriver", PASSIVE, |call| {
         let path = call.ptr::<UNICODE_STRING>(0).text()?;
         let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
@@ -80,7 +80,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::ObjectNameNotFound),
 ];
 
-/// Stores information if there is room for all of it; its length in any case.
+/// Stores the length of the information, and the information itself if the buffer has room for all of it.
 fn store(information: &[u8], place: GuestPtr<u8>, room: u32, length: GuestPtr<u32>) -> Outcome {
     length.write_if(information.len() as u32)?;
     if (room as usize) < information.len() {
@@ -105,7 +105,7 @@ fn basic() -> Vec<u8> {
     longs.chain(quads.iter().flat_map(|quad| quad.to_le_bytes())).collect()
 }
 
-/// The system's process, which has no threads that are told of. Its name follows.
+/// `SYSTEM_PROCESS_INFORMATION` of the system process, without threads. The name of the process follows.
 fn processes(buffer: u64) -> Vec<u8> {
     let name: Vec<u8> = "System\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut entry = vec![0; PROCESS];

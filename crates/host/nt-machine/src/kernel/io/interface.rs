@@ -1,4 +1,4 @@
-//! Device interfaces, device properties, and devices by their names.
+//! Device interfaces and device properties.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ const INCLUDE_NON_ACTIVE: u32 = 1;
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
 
-/// What drivers told about their devices.
+/// The device interfaces and properties that drivers have set.
 #[derive(Default)]
 pub(crate) struct Interfaces {
-    /// By their links: whether they are enabled.
+    /// Whether each interface is enabled, by its symbolic link.
     enabled: BTreeMap<String, bool>,
-    /// Properties that the driver set: types and data.
+    /// The type and data of each property that the driver set.
     properties: BTreeMap<Key, (u32, Vec<u8>)>,
 }
 
@@ -94,7 +94,7 @@ fn register(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// A property of the one device that the host's bus has.
+/// Returns a property of the host's physical device.
 pub(crate) fn property(number: u32) -> Option<Vec<u8>> {
     let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     match number {
@@ -130,7 +130,7 @@ fn get_data(call: &Call) -> Outcome {
     store(&data, call.ptr(5), call.u32(4), call.ptr(6))
 }
 
-/// Stores data if there is room; the length in any case.
+/// Stores the length of the data, and the data itself if the buffer has room for all of it.
 pub(crate) fn store(data: &[u8], place: GuestPtr<u8>, room: u32, length: GuestPtr<u32>) -> Outcome {
     length.write_if(data.len() as u32)?;
     if (room as usize) < data.len() {

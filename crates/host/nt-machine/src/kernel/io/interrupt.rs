@@ -1,7 +1,7 @@
-//! Interrupts: who is connected to which, and what happens when the test raises one.
+//! Interrupts: connects service routines, and calls them when the test raises an interrupt.
 //!
-//! An interrupt comes when the test says so, on the thread that serves the test: it interrupts no other code of the driver
-//! there, but what other threads do goes on meanwhile, and the locks between them are real.
+//! The service routine runs on the thread that serves the test, so it does not interrupt driver code on that thread.
+//! Other threads continue to run meanwhile, and the locks between the threads are real.
 
 use std::sync::Arc;
 
@@ -25,21 +25,22 @@ const FULLY_SPECIFIED: u32 = 1;
 const LINE_BASED: u32 = 2;
 const MESSAGE_BASED: u32 = 3;
 const FULLY_SPECIFIED_GROUP: u32 = 4;
-/// What a driver leaves connected is a leak.
+/// The name of the registration: a driver must disconnect its interrupts before it is unloaded.
 const WHAT: &str = "connected interrupt";
 
 type Object = GuestPtr<INTERRUPT_OBJECT>;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoConnectInterruptEx", PASSIVE, connect_ex).fails(NO_RESOURCES),
-    // Arguments: place for the object, routine, context, lock, vector, IRQL, IRQL of the routine, mode, sharing, processors.
+    // Arguments: place for the object, routine, context, lock, vector, IRQL, IRQL of the routine, mode, sharing,
+    // processors.
     routine!("IoConnectInterrupt", PASSIVE, |call| {
         let vector = call.u32(4);
         let Some(interrupt) = resources::interrupts().into_iter().find(|known| known.vector == vector) else {
             return fail(NtStatus::InvalidParameter);
         };
         let service = Service { routine: call.ptr(1), context: call.arg(2), lock: call.ptr(3), irql: call.u8(6) };
-        // It names no device: the machine has one line with this vector.
+        // The driver gives no device, and only one line has this vector.
         let object = new_object(service)?;
         connect(object, GuestPtr::NULL, interrupt, false, call.from);
         call.ptr(0).write(object)?;
@@ -74,14 +75,14 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("IoReportInterruptInactive", ANY, 0),
 ];
 
-/// What a driver connects.
+/// A service routine that is connected to an interrupt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
     pub(crate) routine: GuestPtr<Code>,
     pub(crate) context: u64,
-    /// The driver's lock; NULL for one of the object's own.
+    /// The driver's lock; NULL if the interrupt object has its own.
     pub(crate) lock: GuestPtr<u64>,
-    /// The IRQL that the routine runs at.
+    /// The IRQL at which the routine runs.
     pub(crate) irql: u8,
 }
 
@@ -89,19 +90,19 @@ pub(crate) struct Service {
 #[derive(Clone)]
 struct Connected {
     object: Object,
-    /// The device of the bus; NULL for every one.
+    /// The physical device; NULL for every device.
     device: GuestPtr<DEVICE_OBJECT>,
     number: u32,
     serve: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// Who is connected, in the order in which they came.
+/// The connected objects, in the order in which they were connected.
 #[derive(Default)]
 pub(crate) struct Interrupts {
     connected: Vec<Connected>,
 }
 
-/// An interrupt object that is not connected yet.
+/// Creates an interrupt object that is not connected yet.
 pub(crate) fn new_object(service: Service) -> Result<Object, Fault> {
     let object: Object = lock(&kernel().pool).new_object();
     object.ServiceRoutine().write(service.routine)?;
@@ -111,7 +112,7 @@ pub(crate) fn new_object(service: Service) -> Result<Object, Fault> {
     Ok(object)
 }
 
-/// Connects somebody to an interrupt of a device; whether it was for them is what `serve` returns.
+/// Connects an object to an interrupt of a device. `serve` returns whether it handled the interrupt.
 pub(crate) fn listen(
     object: Object,
     device: GuestPtr<DEVICE_OBJECT>,
@@ -122,7 +123,7 @@ pub(crate) fn listen(
     lock(&kernel().interrupts).connected.push(connected);
 }
 
-/// Connects a routine of a driver's.
+/// Connects a service routine of the driver.
 fn connect(object: Object, device: GuestPtr<DEVICE_OBJECT>, interrupt: Interrupt, by_message: bool, from: u64) {
     let message = interrupt.message.filter(|_| by_message);
     listen(object, device, interrupt, move || {
@@ -137,7 +138,7 @@ fn connect(object: Object, device: GuestPtr<DEVICE_OBJECT>, interrupt: Interrupt
     lock(&kernel().io).register(WHAT, object.address(), from);
 }
 
-/// Takes a connection back; whether there was one.
+/// Disconnects an object. Returns whether it was connected.
 pub(crate) fn disconnect(object: Object) -> bool {
     let connected = &mut lock(&kernel().interrupts).connected;
     let before = connected.len();
@@ -150,16 +151,16 @@ fn disconnect_driver(object: Object) {
         lock(&kernel().io).forget(WHAT, object.address());
         lock(&kernel().pool).free_object(object.address());
     } else {
-        verify::find(Rule::BadArgument, format_args!("{object:#x} is no interrupt that is connected"));
+        verify::find(Rule::BadArgument, format_args!("{object:#x} is not a connected interrupt"));
     }
 }
 
-/// The driver is gone.
+/// Disconnects all objects after the driver was unloaded.
 pub(crate) fn forget() {
     lock(&kernel().interrupts).connected.clear();
 }
 
-/// Runs something at the IRQL of an interrupt and under its lock.
+/// Runs `body` at the IRQL of an interrupt and under its lock.
 pub(crate) fn locked<R>(object: Object, body: impl FnOnce(u8) -> R) -> Result<R, Fault> {
     let old = acquire(object, thread::site().map_or(0, |site| site.from))?;
     let result = body(thread::irql());
@@ -167,7 +168,7 @@ pub(crate) fn locked<R>(object: Object, body: impl FnOnce(u8) -> R) -> Result<R,
     Ok(result)
 }
 
-/// Raises the IRQL to that of an interrupt and takes its lock; returns the IRQL before.
+/// Raises the IRQL to the IRQL of an interrupt and acquires its lock. Returns the previous IRQL.
 pub(crate) fn acquire(object: Object, from: u64) -> Result<u8, Fault> {
     let wanted = object.SynchronizeIrql().read()?;
     let old = irql::raise(wanted);
@@ -181,8 +182,8 @@ pub(crate) fn release(object: Object, old: u8) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A device interrupts: those who are connected are asked until one says that it was its device. `None` if nobody is
-/// connected.
+/// Raises an interrupt of a device: calls the connected service routines until one handles the interrupt. Returns
+/// whether one did, or `None` if none is connected.
 pub(crate) fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool> {
     let connected = lock(&kernel().interrupts).connected.clone();
     let of_device = |known: &&Connected| known.number == number && (known.device.is_null() || known.device == device);
@@ -217,7 +218,7 @@ fn connect_ex(call: &Call) -> Outcome {
     let messages: Vec<Interrupt> = all.iter().filter(|interrupt| interrupt.message.is_some()).copied().collect();
     let (interrupt, service) = match version {
         MESSAGE_BASED if !messages.is_empty() => return connect_messages(call, device, service, &messages),
-        // The device has no messages: the driver's other routine is for its line, and the version says so.
+        // The device has no messages. The fallback routine is connected to its line, and the version reports that.
         MESSAGE_BASED => {
             let fallback = params.FallBackServiceRoutine().read()?;
             if fallback.is_null() || line.is_none() {

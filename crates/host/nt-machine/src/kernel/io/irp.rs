@@ -11,7 +11,7 @@ fn size(stack: u8) -> u64 {
     size_of::<IRP>() as u64 + u64::from(stack) * size_of::<IO_STACK_LOCATION>() as u64
 }
 
-/// A new IRP with its stack locations; `None` if there is no memory.
+/// Allocates an IRP with its stack locations. Returns `None` if there is not enough memory.
 pub(super) fn new(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
     let memory = lock(&kernel().pool).allocate(size(stack), *b"Irp ", false, from);
     let Some(irp) = memory.map(GuestPtr::new) else { return Ok(None) };
@@ -19,7 +19,7 @@ pub(super) fn new(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> 
     Ok(Some(irp))
 }
 
-/// Makes memory an IRP that nobody has sent.
+/// Initialises memory as an IRP that was not sent yet.
 pub(super) fn initialize(irp: GuestPtr<IRP>, stack: u8) -> Result<(), Fault> {
     irp.cast::<u8>().array(size(stack)).fill(0)?;
     irp.Type().write(TYPE)?;

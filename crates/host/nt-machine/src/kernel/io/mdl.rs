@@ -1,4 +1,4 @@
-//! Memory descriptor lists. All memory is in the same address space here, so that mapping is remembering.
+//! Memory descriptor lists. All memory is in one address space, so mapping and locking only set flags.
 
 use etw_types::NtStatus;
 
@@ -33,9 +33,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmSizeOfMdl", DISPATCH, |call| size(call.ptr(0), call.arg(1))),
     routine!("MmAllocatePagesForMdlEx", DISPATCH, allocate_pages).fails_with_zero(),
     routine!("MmAllocatePagesForMdl", DISPATCH, allocate_pages).fails_with_zero(),
-    // Pages of a list are the host's, and stay writable.
+    // The protection of the pages does not change: they stay writable.
     fixed("MmProtectMdlSystemAddress", APC, 0),
-    // Arguments: list, bytes to leave out at its start.
+    // Arguments: list, number of bytes to skip at its start.
     routine!("MmAdvanceMdl", DISPATCH, |call| {
         let (list, skip) = (call.ptr::<MDL>(0), call.u32(1));
         let Some(left) = list.ByteCount().read()?.checked_sub(skip) else { return fail(NtStatus::InvalidParameter) };
@@ -54,20 +54,20 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmMapIoSpaceEx", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
     routine!("MmUnmapIoSpace", APC, |call| lock(&kernel().pool).free_object(call.arg(0))),
     routine!("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)).fixed(),
-    // The handle of a section is an address inside of it.
+    // The handle of a section is an address inside it.
     routine!("MmLockPagableDataSection", APC, |call| {
         paging::lock_section(call.arg(0), true);
         call.arg(0)
     }),
     routine!("MmLockPagableSectionByHandle", APC, |call| paging::lock_section(call.arg(0), true)),
     routine!("MmUnlockPagableImageSection", APC, |call| paging::lock_section(call.arg(0), false)),
-    // Sections that may be paged out are those that say so; a whole driver is never paged out here.
+    // Only sections with a pageable flag are pageable here, never the whole driver.
     routine!("MmPageEntireDriver", APC, |call| call.arg(0)).fixed(),
     fixed("MmResetDriverPaging", APC, 0),
     fixed("MmQuerySystemSize", DISPATCH, 2),
 ];
 
-/// Arguments: lowest, highest, skip, bytes. The pages are the list's own.
+/// Allocates a list and its pages. Arguments: lowest address, highest address, skip, number of bytes.
 fn allocate_pages(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
     let Some(size) = call.arg(3).checked_next_multiple_of(PAGE) else { return done(None) };
     let pages = GuestPtr::new(lock(&kernel().pool).object(size));
@@ -78,7 +78,7 @@ fn allocate_pages(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
     done(Some(list))
 }
 
-/// Bytes of a list with the numbers of its pages.
+/// Returns the size of a list, including its page numbers.
 fn size(address: GuestPtr<u8>, length: u64) -> u64 {
     let pages = (address.address() % PAGE).wrapping_add(length).div_ceil(PAGE);
     (size_of::<MDL>() as u64).saturating_add(pages * 8)
@@ -110,7 +110,7 @@ fn build_partial(call: &Call) -> Outcome {
         length => length,
     };
     if address < begin || address.saturating_add(length.into()) > end {
-        verify::find(Rule::BadArgument, format_args!("the part is not inside of the list"));
+        verify::find(Rule::BadArgument, format_args!("the partial range is not inside the source MDL"));
     }
     set(target, call.ptr(2), length)?;
     let flags = source.MdlFlags().read()? & (NON_PAGED | LOCKED | MAPPED_TO_SYSTEM);
@@ -119,21 +119,21 @@ fn build_partial(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// A list of the host's for memory that is there: locked and mapped.
+/// Creates a list for nonpaged memory, which is mapped.
 pub(crate) fn new(address: GuestPtr<u8>, length: u32) -> Result<GuestPtr<MDL>, Fault> {
     let list = describe(address, length)?;
     map(list, NON_PAGED | MAPPED_TO_SYSTEM)?;
     Ok(list)
 }
 
-/// A list of the host's for memory that is not mapped yet.
+/// Creates a list for memory that is not mapped yet.
 pub(crate) fn describe(address: GuestPtr<u8>, length: u32) -> Result<GuestPtr<MDL>, Fault> {
     let list = GuestPtr::new(lock(&kernel().pool).object(size(address, length.into())));
     set(list, address, length)?;
     Ok(list)
 }
 
-/// Fills in a list.
+/// Stores the address and the length in a list.
 fn set(list: GuestPtr<MDL>, address: GuestPtr<u8>, length: u32) -> Result<(), Fault> {
     let offset = address.address() % PAGE;
     list.Size().write(size_of::<MDL>() as u16)?;
@@ -142,7 +142,7 @@ fn set(list: GuestPtr<MDL>, address: GuestPtr<u8>, length: u32) -> Result<(), Fa
     list.ByteOffset().write(offset as u32)
 }
 
-/// Where the memory of a list begins.
+/// Returns the start of the memory that a list describes.
 fn start(list: GuestPtr<MDL>) -> Result<GuestPtr<u8>, Fault> {
     Ok(list.StartVa().read()?.at(list.ByteOffset().read()?.into()))
 }

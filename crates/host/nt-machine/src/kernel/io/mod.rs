@@ -1,4 +1,4 @@
-//! The I/O manager: devices and their stacks, requests, memory descriptor lists, work items, interfaces.
+//! The I/O manager: device stacks, requests, MDLs, work items and device interfaces.
 
 pub(crate) mod below;
 pub(crate) mod build;

@@ -1,28 +1,28 @@
-//! Names of devices: what a client or a driver calls one, and where symbolic links lead.
+//! Device names: their spellings, and the resolution of symbolic links.
 
 use super::device::{Device, Link};
 use crate::kernel::{kernel, lock};
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::GuestPtr;
 
-/// Spellings of the directory that Win32 names are in.
+/// The spellings of the directory of Win32 names.
 const WIN32: [&str; 6] = [r"\\.\", r"\\?\", r"\??\", r"\DosDevices\Global\", r"\DosDevices\", r"\GLOBAL??\"];
 
-/// Symbolic links that are followed before a name is given up.
+/// The maximum number of symbolic links that are followed, so that a circle of links ends.
 const MOST_LINKS: u32 = 32;
 
-/// A name with one spelling for the directory of Win32 names.
+/// Returns a name with the spelling `\??\` for the directory of Win32 names.
 fn canonical(name: &str) -> String {
     let prefix = WIN32.iter().find(|prefix| name.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix)));
     prefix.map_or_else(|| name.to_owned(), |prefix| format!(r"\??\{}", &name[prefix.len()..]))
 }
 
-/// Whether two names are of one thing.
+/// Returns whether two names are spellings of the same name.
 pub(crate) fn are_same(one: &str, other: &str) -> bool {
     canonical(one).eq_ignore_ascii_case(&canonical(other))
 }
 
-/// What follows the name `base` in `name`: nothing, or a path that begins with a backslash.
+/// Returns the part of `name` that follows `base`: empty, or a path that begins with a backslash.
 pub(crate) fn rest_behind(name: &str, base: &str) -> Option<String> {
     let (name, base) = (canonical(name), canonical(base));
     let same = !base.is_empty() && name.get(..base.len())?.eq_ignore_ascii_case(&base);
@@ -43,12 +43,12 @@ fn follow(links: &[Link], name: &str) -> String {
     name
 }
 
-/// The device that a name leads to, and the part of the name that is for its driver.
+/// Returns the device that a name resolves to, and the part of the name that follows the device's name.
 pub(crate) fn resolve(name: &str) -> Option<(GuestPtr<DEVICE_OBJECT>, String)> {
     let io = lock(&kernel().io);
     let name = follow(&io.links, name);
     let named = |device: &Device| Some((device.object, rest_behind(&name, &device.name)?));
-    // The longest name is the nearest.
+    // If several device names match, the longest one is used.
     io.devices.iter().filter_map(named).min_by_key(|(_, rest)| rest.len())
 }
 
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(follow(&links, r"\\.\foo\a\b"), r"\Device\Foo0\a\b");
         assert_eq!(rest_behind(r"\Device\Foo0\a\b", r"\Device\foo0").as_deref(), Some(r"\a\b"));
         assert_eq!(rest_behind(r"\Device\Foo01", r"\Device\Foo0"), None);
-        // A circle has no end; neither does it hang.
+        // A circle of links must not hang.
         let circle = [link(r"\??\A", r"\??\B"), link(r"\??\B", r"\??\A")];
         assert!(follow(&circle, r"\??\A").starts_with(r"\??\"));
     }

@@ -1,4 +1,4 @@
-//! Files: a device is opened, and closed again.
+//! File objects: opens and closes devices.
 
 use etw_types::NtStatus;
 
@@ -18,7 +18,8 @@ const SYNCHRONOUS: u32 = 2;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
-/// A file object of a device, which nobody has told its driver about. `name` is what follows the device's own.
+/// Creates a file object of a device without notifying the driver. `name` is the part of the name that follows the
+/// device's name.
 pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
     let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
     file.Type().write(TYPE)?;
@@ -33,7 +34,7 @@ pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJEC
     Ok(file)
 }
 
-/// Opens a device: its driver gets `IRP_MJ_CREATE` and may refuse.
+/// Opens a device. Its driver receives `IRP_MJ_CREATE` and may refuse.
 pub(crate) fn open(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
@@ -53,18 +54,18 @@ pub(crate) fn open(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>>
     fail(status)
 }
 
-/// Closes a file: the last handle goes, then the last reference.
+/// Closes a file: sends the cleanup of the last handle, then the close of the last reference.
 pub(crate) fn close(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
     cleanup(device, file)?;
     end(device, file)
 }
 
-/// The last handle of a file is closed.
+/// Sends `IRP_MJ_CLEANUP`, because the last handle of a file was closed.
 pub(super) fn cleanup(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
     tell(device, file, CLEANUP)
 }
 
-/// The last reference to a file is gone, and the file with it.
+/// Sends `IRP_MJ_CLOSE`, because the last reference to a file was released, and frees the file object.
 pub(super) fn end(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
     tell(device, file, CLOSE)?;
     forget(device, file)

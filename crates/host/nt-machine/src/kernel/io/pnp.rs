@@ -1,4 +1,4 @@
-//! Devices of drivers that take IRPs: plug and play, power, and a client's requests.
+//! Devices of drivers that handle IRPs: plug and play, power, and the requests of clients.
 
 use etw_types::NtStatus;
 
@@ -12,13 +12,13 @@ use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Outcome, PASSIVE, fail};
 
-/// Minor functions of plug and play.
+/// The minor functions of `IRP_MJ_PNP`.
 const START_DEVICE: u8 = 0x00;
 const QUERY_REMOVE: u8 = 0x01;
 const REMOVE_DEVICE: u8 = 0x02;
 const CANCEL_REMOVE: u8 = 0x03;
 const SURPRISE_REMOVAL: u8 = 0x17;
-/// Minor functions of power.
+/// The minor functions of `IRP_MJ_POWER`.
 const SET_POWER: u8 = 2;
 const QUERY_POWER: u8 = 3;
 /// `PowerSystemWorking`, `PowerSystemSleeping3`.
@@ -32,12 +32,12 @@ fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     Ok(send(device, &submission)?.status.ok()?)
 }
 
-/// Tells a driver what it cannot refuse.
+/// Sends a PnP request that the driver cannot refuse.
 fn announce(device: Object, minor: u8) -> Result<(), Fault> {
     send(device, &Submission { major: PNP, minor, ..Submission::default() }).map(drop)
 }
 
-/// Finds a device for the driver and starts it, or one that the driver made by itself.
+/// Calls `AddDevice` and starts the device. For a driver without `AddDevice`, returns the first device that it created.
 pub(crate) fn add_device() -> Outcome<Object> {
     let driver = lock(&kernel().io).driver;
     let Some(routine) = device::add_device_routine(driver)? else {
@@ -58,19 +58,20 @@ pub(crate) fn add_device() -> Outcome<Object> {
     let started = tell(device, PNP, START_DEVICE, [raw, translated, 0, 0]);
     resources::free(lists);
     if started.is_err() {
-        // A device that does not start is taken away again.
+        // A device that fails to start is removed.
         announce(device, REMOVE_DEVICE)?;
         stack::forget(physical)?;
     }
     started.map(|()| device)
 }
 
-/// The devices that the driver put above devices of the bus.
+/// Returns the devices that the driver attached above physical devices.
 pub(crate) fn stacks() -> Result<Vec<Object>, Fault> {
     stack::physical().into_iter().filter_map(|physical| stack::above(physical).transpose()).collect()
 }
 
-/// Takes a device away; `close` ends what clients have open. A device that the driver made by itself is its own affair.
+/// Removes a device. `close` must make the clients finish their requests and close their files. Does nothing for a
+/// driver without `AddDevice`, because such a driver deletes its devices itself.
 pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Outcome {
     let driver = lock(&kernel().io).driver;
     if device::add_device_routine(driver)?.is_none() || !device::exists(device) {
@@ -91,7 +92,7 @@ pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()
     Ok(())
 }
 
-/// Tells the driver that the system goes to sleep or wakes up. What its device does then is for the driver to ask for.
+/// Sends the system power IRPs for sleep or wake-up. The driver must request the device power IRPs itself.
 pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
@@ -103,7 +104,7 @@ pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
     tell(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])
 }
 
-/// A request on its way.
+/// A request that was sent.
 #[derive(Debug)]
 pub(crate) struct Sent {
     packet: Packet,
@@ -131,7 +132,7 @@ pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoReque
     begin_with(top, file, asked, routine, |irp| call_driver(top, irp))
 }
 
-/// Makes a request for a device and has `deliver` give it to `routine`.
+/// Creates a request for a device and calls `deliver`, which must pass it to `routine`.
 pub(crate) fn begin_with(
     device: Object,
     file: GuestPtr<FILE_OBJECT>,
@@ -168,7 +169,7 @@ pub(crate) fn begin_with(
     Ok(Sent { packet, buffers, room })
 }
 
-/// How reads and writes of a device pass their data: a `METHOD_…`.
+/// Returns the `METHOD_…` with which reads and writes of a device pass their data.
 fn transfer_method(device: Object) -> Result<u32, Fault> {
     Ok(match device.Flags().read()? {
         flags if flags & BUFFERED_IO != 0 => 0,
@@ -177,24 +178,25 @@ fn transfer_method(device: Object) -> Result<u32, Fault> {
     })
 }
 
-/// Waits for the end of a request.
+/// Waits until a request is completed, and frees its buffers.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
     let end = client::finish(sent.packet)?;
     sent.buffers.finish(end, sent.room)
 }
 
-/// Buffers as a request's method wants them: where its data lies, and what to free.
+/// The buffers of a request, as its transfer method requires them.
 #[derive(Debug, Default)]
 struct Buffers {
     system: GuestPtr<u8>,
     user: GuestPtr<u8>,
     mdl: GuestPtr<MDL>,
-    /// Where the output is.
+    /// The output buffer; the same as `system` if the method is buffered.
     output: GuestPtr<u8>,
 }
 
 impl Buffers {
-    /// `METHOD_BUFFERED` 0, `METHOD_IN_DIRECT` 1, `METHOD_OUT_DIRECT` 2, `METHOD_NEITHER` 3.
+    /// Allocates the buffers. `method` is `METHOD_BUFFERED` (0), `METHOD_IN_DIRECT` (1), `METHOD_OUT_DIRECT` (2) or
+    /// `METHOD_NEITHER` (3).
     fn new(method: u32, input: &[u8], output: u32) -> Result<Self, Fault> {
         let mut buffers = Self::default();
         let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });

@@ -1,5 +1,5 @@
-//! What a driver registers with the system beside its devices: extensions, second initialisations, shut-down
-//! notifications, entries of the error log.
+//! Registrations of a driver other than devices: driver object extensions, reinitialisation routines and shutdown
+//! notifications. Also error log entries.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::verify;
 /// `ERROR_LOG_MAXIMUM_SIZE`.
 const LONGEST_ENTRY: u64 = 240;
 
-/// What a driver registered.
+/// The registrations of a driver.
 #[derive(Default)]
 pub(crate) struct Registrations {
-    /// Extensions of the driver object, by the address that identifies their client.
+    /// The extensions of the driver object, by the address that identifies the client.
     extensions: BTreeMap<u64, u64>,
-    /// Routines that are to run once more after `DriverEntry`, with their contexts.
+    /// The reinitialisation routines that run after `DriverEntry`, with their contexts.
     again: Vec<(GuestPtr<Code>, u64)>,
 }
 
@@ -72,11 +72,11 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     }),
     routine!("IoFreeErrorLogEntry", DISPATCH, |call| lock(&kernel().pool).free_object(call.arg(0))),
-    // WDM 6.0 is what Windows Vista and everything after it has.
+    // Windows Vista and all later releases have WDM 6.0.
     routine!("IoIsWdmVersionAvailable", ANY, |call| (call.u8(0), call.u8(1)) <= (6, 0)),
 ];
 
-/// `DriverEntry` has succeeded: what it asked to run afterwards runs, and may ask again.
+/// Runs the reinitialisation routines after `DriverEntry` has succeeded. They may register again, up to 16 times.
 pub(crate) fn reinitialize(driver: GuestPtr<DRIVER_OBJECT>) {
     for count in 1_u64..=16 {
         let again = std::mem::take(&mut lock(&kernel().registrations).again);
@@ -89,7 +89,7 @@ pub(crate) fn reinitialize(driver: GuestPtr<DRIVER_OBJECT>) {
     }
 }
 
-/// The driver is gone.
+/// Removes all registrations after the driver was unloaded.
 pub(crate) fn forget() {
     let Registrations { extensions, .. } = std::mem::take(&mut *lock(&kernel().registrations));
     for memory in extensions.into_values() {

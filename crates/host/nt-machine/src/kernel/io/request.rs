@@ -1,4 +1,4 @@
-//! Requests: IRPs through the devices of a stack, and back. The sender is in [`super::client`].
+//! The way of IRPs down a device stack and back up. [`super::client`] sends them.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
 
-/// Major functions.
+/// The major functions.
 pub(super) const CREATE: u8 = 0x00;
 pub(super) const CLOSE: u8 = 0x02;
 pub(super) const CLEANUP: u8 = 0x12;
@@ -42,17 +42,17 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("IoSetThreadHardErrorMode", APC, 1),
 ];
 
-/// A request on its way.
+/// The state of an IRP.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Request {
     pub(super) completed: bool,
-    /// The driver had it built.
+    /// The I/O manager built the IRP for the driver.
     pub(super) built: Option<Built>,
-    /// The driver had it sent for power.
+    /// The driver requested the IRP with `PoRequestPowerIrp`.
     pub(super) power: Option<Power>,
 }
 
-/// What a driver registered and must take back.
+/// A registration that a driver must remove before it is unloaded.
 #[derive(Clone, Copy, Debug)]
 struct Registration {
     what: &'static str,
@@ -67,45 +67,45 @@ pub(crate) struct Io {
     pub(crate) devices: Vec<Device>,
     pub(crate) links: Vec<Link>,
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
-    /// Packets that wait for `StartIo`, by device; a device without a packet is busy with one.
+    /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
     registrations: Vec<Registration>,
-    /// What runs when a packet ends.
+    /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
-    /// Who is told of the cancellation of a packet that the framework has.
+    /// The functions that run when an IRP that the framework has is canceled.
     cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
 impl Io {
-    /// Remembers what a driver must take back before it goes.
+    /// Records a registration that a driver must remove before it is unloaded.
     pub(crate) fn register(&mut self, what: &'static str, target: u64, from: u64) {
         self.registrations.push(Registration { what, target, from });
     }
 
-    /// Whether something is registered.
+    /// Returns whether there is such a registration.
     pub(super) fn is_registered(&self, what: &str, target: u64) -> bool {
         self.registrations.iter().any(|known| known.what == what && known.target == target)
     }
 
-    /// The driver took something back; whether it was there.
+    /// Removes a registration. Returns whether there was one.
     pub(crate) fn forget(&mut self, what: &'static str, target: u64) -> bool {
         let same = |known: &Registration| known.what == what && known.target == target;
         let position = self.registrations.iter().position(same);
         position.map(|position| self.registrations.swap_remove(position)).is_some()
     }
 
-    /// Reports what the driver left, and forgets it.
+    /// Reports the devices, links and registrations that the driver did not remove, and removes everything.
     pub(crate) fn report_leaks(&mut self) {
         for device in self.devices.drain(..).filter(|device| !device.of_host) {
-            let what = format_args!("a device is not deleted");
+            let what = format_args!("a device was not deleted");
             verify::find_at(Rule::ObjectLeak, Some("IoCreateDevice"), device.from, what);
         }
         for link in self.links.drain(..) {
-            let what = format_args!("symbolic link {} is not deleted", link.name);
+            let what = format_args!("symbolic link {} was not deleted", link.name);
             verify::find_at(Rule::ObjectLeak, Some("IoCreateSymbolicLink"), link.from, what);
         }
         for Registration { what, from, .. } in self.registrations.drain(..) {
-            verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} is left"));
+            verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} was not removed"));
         }
         self.started.clear();
         self.ends.clear();
@@ -114,33 +114,33 @@ impl Io {
     }
 }
 
-/// The driver's routine for a major function.
+/// Returns the driver's dispatch routine for a major function.
 pub(crate) fn dispatch_routine(device: GuestPtr<DEVICE_OBJECT>, major: u8) -> Result<GuestPtr<Code>, Fault> {
     let routines = device.DriverObject().read()?.MajorFunction();
     routines.element(major.into()).map_or(Ok(GuestPtr::NULL), GuestPtr::read)
 }
 
-/// Completes a request that nobody has a routine for.
+/// Completes a request with a status, without calling a dispatch routine.
 fn refuse(request: GuestPtr<IRP>, status: NtStatus) -> Result<NtStatus, Fault> {
     request.IoStatus().Status().write(status)?;
     complete(request)?;
     Ok(status)
 }
 
-/// `IoCallDriver`: goes to the next stack location and calls the device's driver.
+/// `IoCallDriver`: advances to the next stack location and calls the driver of the device.
 pub(crate) fn call_driver(device: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
     let place = descend(device, request)?;
     dispatch(device, request, place)
 }
 
-/// The next stack location becomes that of a device.
+/// Advances an IRP to its next stack location, and assigns that to a device.
 pub(crate) fn descend(
     device: GuestPtr<DEVICE_OBJECT>,
     request: GuestPtr<IRP>,
 ) -> Result<GuestPtr<IO_STACK_LOCATION>, Fault> {
     let current = request.CurrentLocation().read()?;
     if current <= 1 {
-        verify::stop(Rule::BugCheck, Some("IofCallDriver"), 0, format_args!("no more IRP stack locations"));
+        verify::stop(Rule::BugCheck, Some("IofCallDriver"), 0, format_args!("the IRP has no more stack locations"));
     }
     let place = request.next_location()?;
     request.CurrentLocation().write(current - 1)?;
@@ -159,29 +159,29 @@ fn dispatch(
         if let Some(status) = below::serve(request, place)? {
             return Ok(status);
         }
-        // A device of the host, below the driver's: unless somebody says otherwise, it agrees to everything about plug and play and power, can be opened
-        // and closed, and takes no other request.
+        // This is a device of the host. If no script matches, it accepts plug and play, power, open and close requests,
+        // and refuses all others.
         let agrees = matches!(major, PNP | POWER | CREATE | CLOSE | CLEANUP);
         return refuse(request, if agrees { NtStatus::Success } else { NtStatus::InvalidDeviceRequest });
     }
     let target = dispatch_routine(device, major)?;
     if target.is_null() {
-        // What the I/O manager puts where a driver has no routine.
+        // The I/O manager's default routine does the same.
         return refuse(request, NtStatus::InvalidDeviceRequest);
     }
     let arguments = [device.address(), request.address()];
     Ok(NtStatus::from_int(call_back("dispatch routine", thread::irql(), target, &arguments) as u32))
 }
 
-/// `IoCompleteRequest`: runs completion routines upwards, then ends the request.
+/// `IoCompleteRequest`: runs the completion routines from the current location upwards, then finishes the request.
 pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     let known = lock(&kernel().io).requests.get(&request).copied();
     let Some(known) = known else {
-        verify::find(Rule::RequestTwice, format_args!("{request:#x} is no request, or one that has ended"));
+        verify::find(Rule::RequestTwice, format_args!("{request:#x} is not an IRP, or the IRP is already completed"));
         return Ok(());
     };
     if known.completed {
-        verify::find(Rule::RequestTwice, format_args!("the request was completed before"));
+        verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
         return Ok(());
     }
     if request.IoStatus().Status().read()? == NtStatus::Pending {
@@ -212,12 +212,12 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Runs something when a packet is canceled.
+/// Calls `run` when an IRP is canceled.
 pub(crate) fn when_canceled(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
     lock(&kernel().io).cancels.insert(request, Box::new(run));
 }
 
-/// Runs something when a packet has ended, maybe at once.
+/// Calls `run` when an IRP is completed; immediately if it already is.
 pub(crate) fn then(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
     let mut io = lock(&kernel().io);
     if io.requests.get(&request).is_none_or(|request| request.completed) {
@@ -227,7 +227,8 @@ pub(crate) fn then(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) 
     io.ends.insert(request, Box::new(run));
 }
 
-/// Runs the completion routines of the locations up to the top; whether no routine took the request back.
+/// Runs the completion routines up to the top of the stack. Returns `false` if one of them returned
+/// `STATUS_MORE_PROCESSING_REQUIRED`.
 fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     let status = request.IoStatus().Status().read()?;
     let count = request.StackCount().read()?;
@@ -254,7 +255,7 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     }
 }
 
-/// Asks the driver to give up a request; whether it has a routine for that.
+/// Cancels a request. Returns whether there was a cancel routine.
 pub(crate) fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     request.Cancel().write(1)?;
     let routine = request.CancelRoutine().cast::<u64>().swap(0)?;
@@ -265,7 +266,7 @@ pub(crate) fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     let old = irql::raise(DISPATCH);
     request.CancelIrql().write(old)?;
     let device = request.CurrentStackLocation().read()?.DeviceObject().read()?;
-    // The routine releases the cancel lock, which lowers the IRQL again.
+    // The routine must release the cancel spin lock, which lowers the IRQL again.
     thread::call(routine, &[device.address(), request.address()]);
     thread::set_irql(old);
     Ok(true)

@@ -1,4 +1,4 @@
-//! The hardware resources of a device, as the test or the command line says: what plug and play tells its driver when the
+//! The hardware resources of a device. The test or the command line defines them, and the driver receives them when the
 //! device starts.
 
 use crate::config::Resource;
@@ -18,23 +18,23 @@ pub(crate) const LATCHED: u16 = 1;
 pub(crate) const MESSAGE: u16 = 2;
 const PORT_IO: u16 = 1;
 
-/// The IRQL of devices' interrupts, and their vectors: on x64 the IRQL is the upper half of the vector.
+/// The IRQL of device interrupts and their first vector. On x64 the IRQL is the upper four bits of the vector.
 pub(crate) const DEVICE_IRQL: u8 = 9;
 const FIRST_VECTOR: u32 = 0x90;
-/// What lines are before they are translated.
+/// The first interrupt line before translation.
 const FIRST_LINE: u32 = 16;
 
 /// An interrupt of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interrupt {
-    /// Which of the device's interrupts it is.
+    /// The index of the interrupt in the device.
     pub(crate) number: u32,
-    /// Its message, if it is signalled by one.
+    /// The message number of a message-signaled interrupt.
     pub(crate) message: Option<u32>,
     pub(crate) vector: u32,
 }
 
-/// The interrupts of a device.
+/// Returns the interrupts of a device.
 pub(crate) fn interrupts() -> Vec<Interrupt> {
     let messages = |resource: &Resource| match resource {
         Resource::LineInterrupt => vec![None],
@@ -48,7 +48,7 @@ pub(crate) fn interrupts() -> Vec<Interrupt> {
         .collect()
 }
 
-/// The descriptors of a device's resources, raw and translated.
+/// Returns the descriptors of a device's resources, raw and translated.
 pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
     let mut interrupts = interrupts().into_iter();
     let [mut raw, mut translated] = [Vec::new(), Vec::new()];
@@ -81,7 +81,7 @@ pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
                 Flags: flags,
                 u: [level, vector, 1, 0],
             };
-            // Of a message the raw descriptor has the number of messages, behind the group.
+            // The raw descriptor of a message has the number of messages, after the group.
             let (level, vector) = match interrupt.message {
                 Some(_) => (1 << 16, interrupt.vector),
                 None => (FIRST_LINE + interrupt.number, FIRST_LINE + interrupt.number),
@@ -93,7 +93,7 @@ pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
     [raw, translated]
 }
 
-/// The lists of a device's resources that `IRP_MN_START_DEVICE` carries, raw and translated; NULL if it has none.
+/// Creates the resource lists for `IRP_MN_START_DEVICE`, raw and translated; NULL if the device has no resources.
 pub(super) fn lists() -> Result<[GuestPtr<CM_RESOURCE_LIST>; 2], Fault> {
     let [raw, translated] = descriptors();
     Ok([list(&raw)?, list(&translated)?])
@@ -113,7 +113,7 @@ fn list(descriptors: &[CM_PARTIAL_RESOURCE_DESCRIPTOR]) -> Result<GuestPtr<CM_RE
     Ok(list)
 }
 
-/// The driver has seen the lists: they go.
+/// Frees the resource lists after the driver has handled `IRP_MN_START_DEVICE`.
 pub(super) fn free(lists: [GuestPtr<CM_RESOURCE_LIST>; 2]) {
     for list in lists.into_iter().filter_map(GuestPtr::non_null) {
         lock(&kernel().pool).free_object(list.address());

@@ -1,4 +1,4 @@
-//! Tokens, subjects and access checks. Everybody here is the local system, to whom everything is granted.
+//! Tokens, subject contexts and access checks. Every subject is the local system account, and every access is granted.
 
 use etw_types::NtStatus;
 
@@ -10,16 +10,16 @@ use crate::layout::{SECURITY_DESCRIPTOR, SECURITY_SUBJECT_CONTEXT};
 use crate::memory::GuestPtr;
 use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 
-/// Bytes of a token, which is opaque.
+/// The size of a token, which is opaque.
 const TOKEN: u64 = 0x100;
-/// `MAXIMUM_ALLOWED`, and the right that `GENERIC_ALL` of a mapping stands for: its last member.
+/// `MAXIMUM_ALLOWED`, and the index of `GenericAll` in `GENERIC_MAPPING`.
 const MAXIMUM_ALLOWED: u32 = 0x0200_0000;
 const GENERIC_ALL: u64 = 3;
 /// `TokenUser`.
 const USER: u32 = 1;
-/// S-1-5-18, the local system.
+/// S-1-5-18, the local system account.
 const SYSTEM: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
-/// What an object has for whom nobody set anything: owner and group are the local system, and there is no list.
+/// The default security descriptor: owner and group are the local system account, and there is no ACL.
 const DEFAULT: [u8; 20] = [1, 0, 0, 0x80, 20, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -31,8 +31,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("SeLockSubjectContext", PASSIVE, 0),
     fixed("SeUnlockSubjectContext", PASSIVE, 0),
     fixed("SeReleaseSubjectContext", PASSIVE, 0),
-    // Arguments: descriptor, subject, whether it is locked, wanted and earlier access, place for privileges, mapping, mode,
-    // places for the access and the status.
+    // Arguments: descriptor, subject, whether it is locked, desired and previously granted access, place for
+    // privileges, mapping, mode, places for the access and the status.
     routine!("SeAccessCheck", PASSIVE, |call| {
         let mut granted = (call.u32(3) & !MAXIMUM_ALLOWED) | call.u32(4);
         if call.u32(3) & MAXIMUM_ALLOWED != 0 {
@@ -67,7 +67,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NO_RESOURCES),
-    // Arguments: descriptor, mode, pool type, whether to copy a kernel's, place for it.
+    // Arguments: descriptor, mode, pool type, whether to copy a descriptor of the kernel, place for the descriptor.
     routine!("SeCaptureSecurityDescriptor", PASSIVE, |call| {
         let descriptor = call.ptr::<SECURITY_DESCRIPTOR>(0);
         if descriptor.is_null() || (call.u8(1) == 0 && !call.is(3)) {
@@ -82,28 +82,28 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NO_RESOURCES),
-    // Arguments: descriptor, mode, whether a kernel's was copied.
+    // Arguments: descriptor, mode, whether a descriptor of the kernel was copied.
     routine!("SeReleaseSecurityDescriptor", PASSIVE, |call| {
         if call.arg(0) != 0 && (call.u8(1) != 0 || call.is(2)) {
             pool::free(call.arg(0), None);
         }
     }),
-    // Arguments: length, descriptor, which parts are asked for.
+    // Arguments: length, descriptor, required parts.
     routine!("SeValidSecurityDescriptor", PASSIVE, |call| {
         let descriptor = call.ptr::<SECURITY_DESCRIPTOR>(1);
         let length = Parts::of(descriptor)?.self_relative()?.len();
         done(descriptor.Revision().read()? == 1 && length <= call.u32(0) as usize)
     }),
-    // Arguments: handle, which parts, descriptor.
+    // Arguments: handle, parts to set, descriptor.
     routine!("ZwSetSecurityObject", PASSIVE, |call| {
         let Some(object) = object::by_handle(call.kernel_handle(0)) else { return fail(NtStatus::InvalidHandle) };
         set(object, call.ptr(2))
     })
     .fails(NtStatus::AccessDenied),
-    // Arguments: object, which parts, descriptor.
+    // Arguments: object, parts to set, descriptor.
     routine!("ObSetSecurityObjectByPointer", PASSIVE, |call| set(call.arg(0), call.ptr(2)))
         .fails(NtStatus::AccessDenied),
-    // Arguments: handle, which parts, place for the descriptor, its room, place for the length.
+    // Arguments: handle, parts to return, buffer for the descriptor, size of the buffer, place for the length.
     routine!("ZwQuerySecurityObject", PASSIVE, |call| {
         let Some(object) = object::by_handle(call.kernel_handle(0)) else { return fail(NtStatus::InvalidHandle) };
         let known = lock(&kernel().objects).descriptor(object);
@@ -120,7 +120,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("IoValidateDeviceIoControlAccess", DISPATCH, 0),
 ];
 
-/// The token of the local system.
+/// Returns the token of the local system account. The first call creates it.
 fn token() -> u64 {
     if let Some(token) = lock(&kernel().objects).token() {
         return token;

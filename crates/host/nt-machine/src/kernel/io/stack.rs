@@ -1,4 +1,4 @@
-//! Stacks of devices: the bus's device at the bottom, the driver's above it.
+//! Device stacks: the physical device object of the bus at the bottom, the driver's device above it.
 
 use super::device::{self, Device};
 use crate::kernel::{kernel, lock};
@@ -8,12 +8,12 @@ use crate::verify::{self, Rule};
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
-/// A device of the bus, for the driver to attach to.
+/// Creates a physical device object, to which the driver attaches its device.
 pub(crate) fn new_physical_device() -> Result<Object, Fault> {
     new_device_of_others("")
 }
 
-/// Devices of other drivers that scripts speak for.
+/// Creates the named devices of other drivers that the configuration scripts.
 pub(crate) fn add_scripted_devices() -> Result<(), Fault> {
     for name in kernel().config.below.iter().filter_map(|below| below.device.as_deref()) {
         if super::names::resolve(name).is_none() {
@@ -31,12 +31,12 @@ fn new_device_of_others(name: &str) -> Result<Object, Fault> {
     Ok(device)
 }
 
-/// The device that the driver attached above a device of the bus.
+/// Returns the device that the driver attached above a physical device.
 pub(super) fn above(physical: Object) -> Result<Option<Object>, Fault> {
     Ok(Some(top(physical)?).filter(|found| *found != physical))
 }
 
-/// The device of the bus below a device of the driver.
+/// Returns the physical device below a device of the driver.
 pub(crate) fn below(device: Object) -> Result<Option<Object>, Fault> {
     for physical in physical() {
         if top(physical)? == device {
@@ -46,13 +46,13 @@ pub(crate) fn below(device: Object) -> Result<Option<Object>, Fault> {
     Ok(None)
 }
 
-/// The devices of the bus.
+/// Returns the physical devices.
 pub(super) fn physical() -> Vec<Object> {
     let io = lock(&kernel().io);
     io.devices.iter().filter(|device| device.of_host && device.name.is_empty()).map(|device| device.object).collect()
 }
 
-/// The device right below another.
+/// Returns the device directly below another one.
 pub(super) fn lower(device: Object) -> Result<Option<Object>, Fault> {
     match device.extension()?.non_null() {
         Some(extension) => Ok(extension.AttachedTo().read()?.non_null()),
@@ -60,17 +60,17 @@ pub(super) fn lower(device: Object) -> Result<Option<Object>, Fault> {
     }
 }
 
-/// A device of the bus is gone.
+/// Removes a physical device. Reports a device that is still attached to it.
 pub(super) fn forget(physical: Object) -> Result<(), Fault> {
     if !physical.AttachedDevice().read()?.is_null() {
-        let what = format_args!("a device stays attached to a device that is gone");
+        let what = format_args!("a device is still attached to a physical device that was removed");
         verify::find_at(Rule::ObjectLeak, Some("IoAttachDeviceToDeviceStack"), 0, what);
     }
     lock(&kernel().io).devices.retain(|device| device.object != physical);
     Ok(())
 }
 
-/// The device on top of a stack.
+/// Returns the device at the top of a stack.
 pub(super) fn top(device: Object) -> Result<Object, Fault> {
     let mut device = device;
     while let Some(upper) = device.AttachedDevice().read()?.non_null() {
@@ -79,7 +79,7 @@ pub(super) fn top(device: Object) -> Result<Object, Fault> {
     Ok(device)
 }
 
-/// Puts a device on top of a stack; returns the one below it.
+/// Attaches a device to the top of a stack. Returns the device below it.
 pub(super) fn attach(device: Object, to: Object) -> Result<Object, Fault> {
     let lower = top(to)?;
     lower.AttachedDevice().write(device)?;

@@ -1,4 +1,4 @@
-//! Device queues, and drivers that take one packet at a time through `StartIo`.
+//! Device queues, and drivers that process one IRP at a time in `StartIo`.
 
 use std::mem::offset_of;
 
@@ -35,7 +35,7 @@ pub(super) const ROUTINES: &[Routine] = &[
             done(was_in)
         })
     }),
-    // Arguments: device, packet, place of a key or NULL, cancel routine.
+    // Arguments: device, IRP, place of a key or NULL, cancel routine.
     routine!("IoStartPacket", DISPATCH, |call| {
         let (device, packet) = (call.ptr(0), call.ptr::<IRP>(1));
         packet.CancelRoutine().write(call.ptr(3))?;
@@ -63,19 +63,20 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-/// The entry that a link belongs to.
+/// Returns the entry that contains a link.
 const fn entry_of(link: GuestPtr<LIST_ENTRY>) -> Entry {
     link.container(offset_of!(KDEVICE_QUEUE_ENTRY, DeviceListEntry))
 }
 
-/// Queues an entry unless the queue was free: then it is busy from now on. Whether it was queued.
+/// Inserts an entry if the queue is busy; otherwise only marks the queue as busy. Returns whether the entry was
+/// inserted.
 fn insert(queue: Queue, entry: Entry, key: Option<u32>) -> Outcome<bool> {
     kernel().scheduler.change(|_| {
         if queue.Busy().read()? == 0 {
             queue.Busy().write(1)?;
             return Ok(false);
         }
-        // Behind the last entry whose key is not higher.
+        // The position is after the last entry whose key is not higher.
         let head = queue.DeviceListHead();
         let mut before = head.Blink().read()?;
         while let Some(key) = key
@@ -96,7 +97,7 @@ fn unlink(entry: Entry) -> Result<(), Fault> {
     entry.Inserted().write(0)
 }
 
-/// Takes the first entry; an empty queue is free from now on.
+/// Removes the first entry. If the queue is empty, marks it as not busy and returns NULL.
 fn remove(queue: Queue) -> Outcome<Entry> {
     kernel().scheduler.change(|_| {
         let first = queue.DeviceListHead().Flink().read()?;
@@ -109,7 +110,7 @@ fn remove(queue: Queue) -> Outcome<Entry> {
     })
 }
 
-/// Gives a packet to the driver's `StartIo`, at `DISPATCH_LEVEL`.
+/// Calls the driver's `StartIo` for an IRP, at `DISPATCH_LEVEL`.
 fn start(device: GuestPtr<DEVICE_OBJECT>, packet: GuestPtr<IRP>) -> Outcome {
     let routine = device.DriverObject().read()?.DriverStartIo().read()?;
     device.CurrentIrp().write(packet)?;

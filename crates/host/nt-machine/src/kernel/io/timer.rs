@@ -1,4 +1,4 @@
-//! Timers that the system allocates: those of the executive, and the one-second timer of a device.
+//! Timers that the system allocates: `EX_TIMER`, and the one-second timer of a device.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::layout::{DEVICE_OBJECT, EX_TIMER};
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, routine};
 
-/// A device's timer fires once a second.
+/// The period of a device's timer: one second in units of 100 ns.
 const SECOND: u64 = 10_000_000;
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -57,7 +57,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-/// Sets a timer to when it is due and the period after that; whether it was set.
+/// Sets a timer with a due time and a period. Returns whether the timer was already set.
 fn set(
     call: &Call,
     timer: GuestPtr<EX_TIMER>,

@@ -1,8 +1,8 @@
-//! Windows Management Instrumentation for drivers that take packets: what the test asks, and the library that drivers leave
-//! `IRP_MJ_SYSTEM_CONTROL` to.
+//! Windows Management Instrumentation for drivers that handle IRPs: the requests of the test, and the WMI library to
+//! which drivers pass `IRP_MJ_SYSTEM_CONTROL`.
 //!
-//! A packet for one instance is as Windows makes it. The library reads the registration information and does not keep it:
-//! nobody but the test asks, and it names GUIDs.
+//! The IRP for a single instance has the same format as in Windows. The library reads the registration information and
+//! does not keep it, because only the test sends requests, and it uses GUIDs.
 
 use etw_types::{Guid, NtStatus};
 
@@ -32,47 +32,47 @@ const PROCESSED: u32 = 0;
 const NOT_COMPLETED: u32 = 1;
 const NOT_WMI: u32 = 2;
 const FORWARD: u32 = 3;
-/// `WMIREG_FLAG_INSTANCE_PDO`: the instances have the name of the device of the bus.
+/// `WMIREG_FLAG_INSTANCE_PDO`: the instances have the name of the physical device.
 const INSTANCE_PDO: u32 = 0x20;
 /// `WMIREG_ACTION_…`.
 const REGISTER: u32 = 1;
 const DEREGISTER: u32 = 2;
 const WHAT: &str = "WMI registration";
 
-/// What is asked of a block of data.
+/// An operation on a WMI data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WmiOperation {
-    /// Its data.
+    /// Returns the data of an instance.
     Query,
-    /// To take data.
+    /// Sets the data of an instance.
     Set,
-    /// To take the data of one item.
+    /// Sets the data of one item.
     SetItem(u32),
-    /// To run a method.
+    /// Runs a method.
     Method(u32),
-    /// To fire its events, or not any more.
+    /// Enables or disables the events of the block.
     Events(bool),
-    /// To collect its data, or not any more.
+    /// Enables or disables the data collection of the block.
     Collection(bool),
 }
 
-/// What somebody asks by way of WMI.
+/// A WMI request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WmiRequest {
-    /// The block.
+    /// The GUID of the data block.
     pub guid: Guid,
-    /// Which of its instances.
+    /// The index of the instance.
     pub instance: u32,
-    /// What is asked.
+    /// The operation.
     pub operation: WmiOperation,
-    /// The bytes that are passed.
+    /// The input.
     pub input: Vec<u8>,
-    /// Room for output, in bytes.
+    /// The size of the output buffer, in bytes.
     pub output: u32,
 }
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: event. Nobody but the reader of the report listens: the kernel frees what it takes.
+    // Arguments: event. It only goes to the debug output. As in Windows, the kernel frees it.
     routine!("IoWMIWriteEvent", DISPATCH, |call| {
         let node = call.ptr::<WNODE_HEADER>(0);
         event(node.Guid().id()?, node.BufferSize().read()?.into());
@@ -86,7 +86,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         match call.u32(1) {
             REGISTER => {
                 lock(&kernel().io).register(WHAT, device.address(), call.from);
-                // Windows asks what there is, on a thread of its own.
+                // As in Windows, another thread queries the registration information.
                 super::work::submit(device.address(), move || {
                     if super::device::exists(device) {
                         tell(device, REGINFO_EX, 0, GuestPtr::NULL).or_stop();
@@ -99,9 +99,9 @@ pub(super) const ROUTINES: &[Routine] = &[
         NtStatus::Success
     })
     .fails(NO_RESOURCES),
-    // Arguments: context, device, packet, place for what is to become of the packet.
+    // Arguments: context, device, IRP, place for the disposition.
     routine!("WmiSystemControl", PASSIVE, system_control),
-    // Arguments: device, packet, status, bytes used, priority boost.
+    // Arguments: device, IRP, status, number of bytes used, priority boost.
     routine!("WmiCompleteRequest", DISPATCH, complete),
     // Arguments: device, GUID, instance, size, data, which the library frees.
     routine!("WmiFireEvent", DISPATCH, |call| {
@@ -114,7 +114,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NO_RESOURCES),
 ];
 
-/// Somebody fires an event.
+/// Adds a WMI event to the debug output.
 pub(crate) fn event(guid: Guid, bytes: u64) {
     verify::print(format!("nt-host: WMI event {guid}, {bytes} bytes\n").as_bytes());
 }
@@ -125,7 +125,7 @@ fn tell(
     size: u32,
     buffer: GuestPtr<WNODE_INSTANCE>,
 ) -> Result<Answer, Fault> {
-    // The provider, the data's GUID, the size and the buffer.
+    // The provider, the address of the data block's GUID, the size of the buffer and the buffer.
     let path = buffer.non_null().map_or(0, |node| node.Header().Guid().address());
     let parameters = [device.address(), path, size.into(), buffer.address()];
     let submission = Submission { major: SYSTEM_CONTROL, minor, parameters, ..Submission::default() };
@@ -133,7 +133,7 @@ fn tell(
     Ok(Answer { status: end.status, information: end.information, output: Vec::new() })
 }
 
-/// Asks a device that is registered.
+/// Sends a WMI request to a device. Fails if the device is not registered.
 pub(crate) fn ask(device: GuestPtr<DEVICE_OBJECT>, asked: &WmiRequest) -> Outcome<Answer> {
     if !lock(&kernel().io).is_registered(WHAT, device.address()) {
         return fail(NtStatus::WmiGuidNotFound);
@@ -159,7 +159,7 @@ pub(crate) fn ask(device: GuestPtr<DEVICE_OBJECT>, asked: &WmiRequest) -> Outcom
         node.DataBlockOffset().write(head)?;
         node.SizeDataBlock().write(length)?;
     } else {
-        // Without a number the other members stand one place further up.
+        // `WNODE_SINGLE_INSTANCE` has no item ID, so its other members are one place earlier.
         node.ItemId().write(head)?;
         node.DataBlockOffset().write(length)?;
     }
@@ -173,7 +173,7 @@ pub(crate) fn ask(device: GuestPtr<DEVICE_OBJECT>, asked: &WmiRequest) -> Outcom
     Ok(answer)
 }
 
-/// Hands a packet to the driver's routine for it.
+/// Passes an IRP to the driver's WMI routine for it.
 fn system_control(call: &Call) -> Outcome<NtStatus> {
     let (context, device, irp) = (call.ptr::<WMILIB_CONTEXT>(0), call.arg(1), call.ptr::<IRP>(2));
     let place = irp.CurrentStackLocation().read()?;
@@ -210,7 +210,7 @@ fn system_control(call: &Call) -> Outcome<NtStatus> {
     let mut arguments = vec![device, irp.address(), index.into()];
     let (name, routine) = match minor {
         QUERY_SINGLE_INSTANCE => {
-            // The library has room for one length, and reads it when the packet is complete.
+            // There is one instance, so one length. It is read after the IRP is completed.
             let lengths = node.DataBlockOffset().address();
             arguments.extend([instance.into(), 1, lengths, room.into(), data]);
             ("QueryWmiDataBlock", context.QueryWmiDataBlock())
@@ -238,7 +238,7 @@ fn system_control(call: &Call) -> Outcome<NtStatus> {
     };
     let routine = routine.read()?;
     if routine.is_null() {
-        // A driver that wants to know of no control need not have a routine for it.
+        // The routine for control is optional.
         let status = if is_control { NtStatus::Success } else { NtStatus::InvalidDeviceRequest };
         return refuse(irp, disposition, status);
     }
@@ -246,7 +246,7 @@ fn system_control(call: &Call) -> Outcome<NtStatus> {
     Ok(NtStatus::from_int(call_back(name, PASSIVE, routine, &arguments) as u32))
 }
 
-/// The driver completes the packet with this status.
+/// Stores a status in the IRP. The driver completes the IRP.
 fn refuse(irp: GuestPtr<IRP>, disposition: GuestPtr<u32>, status: NtStatus) -> Outcome<NtStatus> {
     disposition.write(NOT_COMPLETED)?;
     irp.IoStatus().Status().write(status)?;
@@ -254,7 +254,7 @@ fn refuse(irp: GuestPtr<IRP>, disposition: GuestPtr<u32>, status: NtStatus) -> O
     Ok(status)
 }
 
-/// Which block of the driver's has a GUID, and how many instances it has.
+/// Returns the index of the data block with a GUID, and its number of instances.
 fn find(context: GuestPtr<WMILIB_CONTEXT>, guid: Guid) -> Result<Option<(u32, u32)>, Fault> {
     let list = context.GuidList().read()?;
     for (index, place) in (0..).zip(list.array(context.GuidCount().read()?.into()).places()) {
@@ -266,7 +266,7 @@ fn find(context: GuestPtr<WMILIB_CONTEXT>, guid: Guid) -> Result<Option<(u32, u3
     Ok(None)
 }
 
-/// Asks the driver for its registration.
+/// Queries the registration information of the driver.
 fn registration(context: GuestPtr<WMILIB_CONTEXT>, device: u64) -> Result<NtStatus, Fault> {
     let routine = context.QueryWmiRegInfo().read()?;
     if routine.is_null() {
@@ -278,7 +278,7 @@ fn registration(context: GuestPtr<WMILIB_CONTEXT>, device: u64) -> Result<NtStat
     let (registry, resource, bus) = (places.at(3), places.at(4), places.at(6));
     let arguments = [device, flags.address(), name.address(), registry.address(), resource.address(), bus.address()];
     let status = NtStatus::from_int(call_back("QueryWmiRegInfo", PASSIVE, routine, &arguments) as u32);
-    // The library frees the name.
+    // As in Windows, the library frees the name.
     let buffer = name.Buffer().read()?;
     if flags.read()? & INSTANCE_PDO == 0 && !buffer.is_null() {
         pool::free(buffer.address(), None);

@@ -62,14 +62,14 @@ fn queue_io(call: &Call, extended: bool) -> Outcome {
     Ok(())
 }
 
-/// Has something run on a worker thread.
+/// Queues a job for a worker thread. `key` identifies the job.
 pub(crate) fn submit(key: u64, job: impl FnOnce() + Send + 'static) {
     let more = kernel().scheduler.change(|state| {
         state.work.push_back((key, Box::new(job)));
         state.idle_workers < state.work.len()
     });
     if more {
-        // Without the thread the item waits for another one.
+        // If the thread cannot be started, the job waits for another worker.
         let number = thread::reserve_number();
         let _ = std_thread::Builder::new().name("worker".into()).spawn(move || serve(number));
     }
