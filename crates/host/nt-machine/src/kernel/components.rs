@@ -54,8 +54,8 @@ pub fn is_modelled(module: &str) -> bool {
 pub(crate) fn absence(module: &str, routine: &str) -> String {
     match component(module) {
         Some(component) => format!("{routine} belongs to {component} ({module}), which this host does not model"),
-        None if is_modelled(module) => format!("{routine} is not in this host"),
-        None => format!("{routine} is of {module}, which this host does not know"),
+        None if is_modelled(module) => format!("this host does not implement {routine}"),
+        None => format!("{routine} belongs to {module}, which this host does not know"),
     }
 }
 
@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(component("NDIS.SYS"), Some("NDIS"));
         assert_eq!(component("ntoskrnl.exe"), None);
         assert!(COMPONENTS.is_sorted());
-        assert_eq!(absence("other.sys", "Do"), "Do is of other.sys, which this host does not know");
+        assert_eq!(absence("other.sys", "Do"), "Do belongs to other.sys, which this host does not know");
     }
 }

@@ -198,7 +198,7 @@ const SECURITY: [Exported; 66] = [
     Privilege(22),
     Privilege(23),
     Privilege(24),
-    // Nobody, everyone, local, creator owner and group.
+    // Null, everyone, local, creator owner and creator group.
     Identifier(0, &[0]),
     Identifier(1, &[0]),
     Identifier(2, &[0]),

@@ -85,7 +85,7 @@ impl RequestKind {
         Self(major)
     }
 
-    /// Returns its number.
+    /// Returns the number of the kind.
     #[must_use]
     pub const fn as_int(self) -> u8 {
         self.0
@@ -97,7 +97,7 @@ impl RequestKind {
 pub struct IoRequest {
     /// The kind of the request.
     pub kind: RequestKind,
-    /// The control code, if it has one.
+    /// The control code, if the kind has one.
     pub code: u32,
     /// The bytes that the client sends.
     pub input: Vec<u8>,
@@ -160,7 +160,7 @@ const HOOKS: Hooks = Hooks {
 /// Makes this the kernel of this process. Later calls have no effect.
 pub(crate) fn attach(kernel: &'static Kernel) {
     if KERNEL.attach(kernel) {
-        // Events have the time that the driver sees.
+        // The timestamps of events use the same clock as the driver.
         kernel.engine.set_clock(|| kernel.scheduler.now());
         exception::attach(&HOOKS);
     }
@@ -240,7 +240,7 @@ fn check_state(index: u32, from: u64, flags: u32, mxcsr: u32) {
             Rule::BadArgument,
             name(),
             from,
-            format_args!("called with MXCSR {mxcsr:#x}, which must be {MXCSR:#x} but for its status bits"),
+            format_args!("called with MXCSR {mxcsr:#x}: except for the status bits, it must be {MXCSR:#x}"),
         );
     }
 }
@@ -254,7 +254,8 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     let outer = thread::enter(Site { routine: entry.name, from });
     if kernel.table.is_too_new(index) {
         let (name, os) = (entry.name, kernel.config.os);
-        let detail = format_args!("{name} is not in KMDF {} of {os}; WdfFunctionCount says what is", os.kmdf());
+        let detail =
+            format_args!("{name} is not in KMDF {} of {os}: check WdfFunctionCount before the call", os.kmdf());
         verify::stop(Rule::FrameworkMisuse, Some(name), from, detail);
     }
     let Some(routine) = entry.routine else {
@@ -304,7 +305,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
             Rule::CallbackAfterUnload,
             Some(what),
             At::Code(target),
-            format_args!("{what} is to run in an unloaded image"),
+            format_args!("{what} would run in an unloaded image"),
         );
     }
     let before = thread::set_irql(irql);

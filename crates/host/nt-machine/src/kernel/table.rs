@@ -94,7 +94,7 @@ impl Table {
         is_hidden(self.os, &self.hidden, name)
     }
 
-    /// Returns the data that the kernel exports.
+    /// Returns the variables that the kernel exports.
     pub(crate) const fn variables(&self) -> &Variables {
         &self.module.variables
     }
@@ -123,7 +123,7 @@ impl Table {
         }
     }
 
-    /// Returns the address for an import: that of the routine, or of a trap that reports its name.
+    /// Returns the address for an import: the address of the routine, or of a trap that reports the name of the import.
     pub(crate) fn import(&self, module: &str, name: &str) -> u64 {
         let known = if is_modelled(module) { self.address(name) } else { None };
         known.unwrap_or_else(|| self.trap(module, name))
@@ -156,7 +156,7 @@ impl Table {
         self.module.stubs.address(first + index)
     }
 
-    /// Returns the number of the framework's first function. They follow the kernel's routines.
+    /// Returns the number of the framework's first function. The functions follow the kernel's routines.
     fn first_of_framework(&self) -> u32 {
         self.numbers.len() as u32
     }

@@ -1,8 +1,8 @@
-//! An event's data in the driver's memory.
+//! The data of an event in the driver's memory.
 //!
-//! The engine asks for data only once it knows that a session wants the event. Each piece is copied then: a driver may
-//! announce data that is not there, and a fault in the middle of a session's buffer would keep the session from ever
-//! writing it.
+//! The engine reads the data only after it knows that a session receives the event. Each block is copied first. A
+//! descriptor may point to invalid memory, and a fault while the engine fills a session's buffer would prevent the
+//! session from ever writing that buffer.
 
 use std::cell::OnceCell;
 
@@ -12,7 +12,7 @@ use etw_types::DataKind;
 use crate::layout::EVENT_DATA_DESCRIPTOR;
 use crate::memory::{GuestPtr, OrStop as _};
 
-/// A driver's array of data descriptors, and copies of what the engine asked for.
+/// A driver's array of data descriptors, and copies of the blocks that the engine has read.
 pub(super) struct EventData {
     descriptors: GuestPtr<EVENT_DATA_DESCRIPTOR>,
     count: u32,
@@ -24,7 +24,7 @@ impl EventData {
         Self { descriptors, count, copies: vec![OnceCell::new(); MAX_BLOCKS.min(count as usize)] }
     }
 
-    /// A descriptor as it is now.
+    /// Reads a descriptor. The driver may have changed it since the last read.
     fn descriptor(&self, index: usize) -> Option<EVENT_DATA_DESCRIPTOR> {
         let is_there = !self.descriptors.is_null() && index < self.count();
         is_there.then(|| self.descriptors.at(index as u64).read().or_stop())

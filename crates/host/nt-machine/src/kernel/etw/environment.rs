@@ -1,11 +1,11 @@
-//! What the engine asks of the machine when a driver writes an event.
+//! The process, the thread and the call stack that the engine records when a driver writes an event.
 
 use etw_engine::Environment;
 
 use crate::cpu::walk;
 use crate::kernel::sync::process::{SYSTEM, thread_id};
 
-/// The machine as the driver sees it.
+/// The machine as seen by the driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriverView;
 
@@ -18,8 +18,8 @@ impl Environment for DriverView {
         thread_id() as u32
     }
 
-    /// The driver's part of the stack, from where the routine returns to. On Windows frames of the kernel are around and
-    /// in between; here there is none.
+    /// Returns the driver's frames, starting with the return address of the routine. On Windows there are also frames
+    /// of the kernel; here there are none.
     fn stack(&self, frames: &mut Vec<u64>) {
         if let Some(registers) = walk::here() {
             walk::walk(&registers, |address| {

@@ -1,4 +1,4 @@
-//! ETW: the driver's calls reach the engine, and the engine's callbacks the driver.
+//! ETW: passes the driver's calls to the engine, and the engine's callbacks to the driver.
 
 mod data;
 mod environment;

@@ -1,4 +1,4 @@
-//! The routines of ETW.
+//! The ETW routines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         let (level, keyword) = (Level::from_int(call.u8(1)), Keyword::from_bits(call.arg(2)));
         told(kernel().engine.provider_enabled(call.arg(0), level, keyword))
     }),
-    // Arguments: handle, descriptor, then what differs: filter, flags, activity, related activity; count and data.
+    // Arguments: handle and descriptor; then, depending on the routine, filter, flags, activity and related activity;
+    // then count and data.
     routine!("EtwWrite", ANY, |call| {
         write(call, Called::Write, (0, 0), (call.ptr(2), GuestPtr::NULL), (call.u32(3), call.ptr(4)))
     })
@@ -63,22 +64,24 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
 ];
 
-/// 100 ns units by which a write is late where races are looked for.
+/// The delay of a write when the host looks for races, in units of 100 ns.
 const LATE: u64 = 1000;
 
-/// What is known beyond the engine: who is writing, and what was told already.
+/// The state that the engine does not have: the threads that are writing, and the findings that were already reported.
 pub(crate) struct Writers {
-    /// By handle: the threads that are inside a write.
+    /// The threads that are inside a write, by registration handle.
     inside: BTreeMap<u64, Vec<u32>>,
-    /// Threads that are inside an enable callback.
+    /// The threads that are inside an enable callback.
     calling: Vec<u32>,
-    /// By handle: the driver's code that registered it.
+    /// The return address of the call that registered each handle.
     registered: BTreeMap<u64, u64>,
-    /// The engine's findings that were reported.
+    /// The number of the engine's findings that were reported.
     reported: usize,
+    /// The session that receives the events of all providers, if there is one.
     session: Option<Session>,
+    /// The providers that are enabled in that session.
     traced: BTreeSet<Guid>,
-    /// Writes of events that ETW accepted.
+    /// The number of successful writes.
     written: u64,
 }
 
@@ -95,12 +98,12 @@ impl Writers {
         }
     }
 
-    /// How many events were written: calls that succeeded.
+    /// Returns the number of events that were written successfully.
     pub(crate) const fn written(&self) -> u64 {
         self.written
     }
 
-    /// The session that takes everything.
+    /// Returns the session that receives the events of all providers, if there is one.
     pub(crate) fn session(&self) -> Option<Session> {
         self.session.clone()
     }
@@ -123,7 +126,7 @@ fn descriptor(place: GuestPtr<EVENT_DESCRIPTOR>) -> Result<EventDescriptor, Faul
     })
 }
 
-/// Reports what the engine found during this call, and hands the result on.
+/// Reports the engine's new findings, and returns `answer`.
 fn told<T>(answer: T) -> T {
     let findings = kernel().engine.findings();
     let new: Vec<Finding> = {
@@ -145,17 +148,17 @@ fn told<T>(answer: T) -> T {
 fn describe(finding: &Finding) -> String {
     match finding {
         Finding::RegisterInCallback { provider } => {
-            format!("{provider} is registered in its own callback, where Windows hangs")
+            format!("{provider} is registered in its own callback, which hangs on Windows")
         }
         Finding::UnregisterInCallback { provider, .. } => {
-            format!("{provider} is unregistered in its own callback, where Windows hangs")
+            format!("{provider} is unregistered in its own callback, which hangs on Windows")
         }
         Finding::JoinGroupInCallback { provider, .. } => {
-            format!("{provider} joins a group in its own callback, where Windows hangs")
+            format!("{provider} joins a group in its own callback, which hangs on Windows")
         }
-        Finding::StaleHandle { handle, .. } => format!("handle {handle:#x} was unregistered before"),
-        Finding::UnknownHandle { handle, .. } => format!("{handle:#x} was never a handle of a registration"),
-        Finding::UnreadableData { index, .. } => format!("data descriptor {index} has a size and no address"),
+        Finding::StaleHandle { handle, .. } => format!("registration handle {handle:#x} is already unregistered"),
+        Finding::UnknownHandle { handle, .. } => format!("{handle:#x} is not a registration handle"),
+        Finding::UnreadableData { index, .. } => format!("data descriptor {index} has a size but no address"),
         Finding::SizeChanged { index, .. } => {
             format!("the size of data descriptor {index} changed during the call: bug check 0x11D")
         }
@@ -175,7 +178,7 @@ fn register(call: &Call) -> Outcome<NtStatus> {
         Arc::new(move |notification: &Notification<'_>| notify(target, context, notification))
     });
     let origin = Origin { image: format!("{}.sys", kernel().config.name), ..Origin::kernel() };
-    // The engine calls the driver back before it returns, and then the handle must be there.
+    // The engine may call the enable callback before it returns. The handle must be stored before that.
     let publish = |handle| place.write(handle).or_stop();
     let registered = kernel().engine.register_from(origin, provider, callback, publish);
     if let Ok(handle) = registered {
@@ -184,7 +187,7 @@ fn register(call: &Call) -> Outcome<NtStatus> {
     Ok(told(registered.err().unwrap_or(NtStatus::Success)))
 }
 
-/// Has the session that takes everything take this provider as well.
+/// Enables a provider in the session that receives all events, if there is one.
 fn trace(provider: Guid) {
     let session = {
         let mut writers = lock(&kernel().etw);
@@ -228,16 +231,19 @@ fn unregister(call: &Call) -> NtStatus {
         let mut writers = lock(&kernel().etw);
         writers.registered.remove(&handle);
         let inside = writers.inside.get(&handle).into_iter().flatten();
-        // Unregistering waits for enable callbacks that run, hence what they write does not race with it.
+        // Unregistering waits for running enable callbacks, so their writes do not race with it.
         inside.copied().find(|writer| *writer != thread::number() && !writers.calling.contains(writer))
     };
     if writer.is_some() {
-        verify::find(Rule::WriteRacesUnregister, format_args!("another thread writes an event with this registration"));
+        verify::find(
+            Rule::WriteRacesUnregister,
+            format_args!("another thread is writing an event with this registration"),
+        );
     }
     told(kernel().engine.unregister(handle))
 }
 
-/// Arguments: handle, class, data, its length.
+/// Arguments: handle, class, data, length of the data.
 fn set_information(call: &Call) -> Outcome<NtStatus> {
     let (data, length) = (call.ptr::<u8>(2), call.u32(3));
     let is_read = !data.is_null() && length <= Buffer::MAX;
@@ -275,7 +281,7 @@ fn write(
     lock(&kernel().etw).inside.entry(handle).or_default().push(me);
     let engine = &kernel().engine;
     if kernel().config.races && thread::irql() < DISPATCH {
-        // Everybody else gets as far as they can before this write goes on.
+        // The other threads run as far as they can before this write continues.
         let soon = kernel().scheduler.now() + LATE;
         kernel().scheduler.wait(Some(soon), |_| None::<()>);
     }
@@ -291,7 +297,7 @@ fn write(
     Ok(told(answer))
 }
 
-/// Reports registrations that are still there, and ends them.
+/// Reports the registrations that still exist, and removes them.
 pub(crate) fn report_leaks() {
     let engine = &kernel().engine;
     for registration in engine.registrations() {
@@ -299,7 +305,7 @@ pub(crate) fn report_leaks() {
         let provider = registration.provider;
         let traits = registration.traits.as_deref().and_then(|traits| etw_types::traits::validate(traits).ok());
         let name = traits.map(|traits| format!(" {}", String::from_utf8_lossy(traits.name()))).unwrap_or_default();
-        let what = format_args!("provider{name} {{{provider}}} is not unregistered");
+        let what = format_args!("provider{name} {{{provider}}} was not unregistered");
         verify::find_at(Rule::RegistrationLeak, Some("EtwRegister"), from, what);
         engine.unregister(registration.handle);
     }

@@ -1,4 +1,5 @@
-//! The registry's keys and values: the driver's own key, `Parameters` below it, keys of its devices, and what it makes.
+//! The keys and values of the registry: the driver's service key with `Parameters`, the keys of its devices, some keys
+//! that every Windows has, and the keys that the driver creates.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,12 @@ use crate::config::{Config, RegistryValue};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock};
 
-/// Keys of services.
+/// The parent of the service keys.
 pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\Services\";
-/// Keys of the one device that there is.
+/// The hardware key and the driver key of the only device.
 const HARDWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Enum\ROOT\NTHOST\0000\Device Parameters";
 const SOFTWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Class\NTHOST\0000";
-/// Keys that every Windows has and drivers look into.
+/// Keys that every Windows has and that drivers read.
 const STANDARD: [&str; 5] = [
     r"\Registry\Machine\Hardware\Description\System",
     r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion",
@@ -25,17 +26,19 @@ const DRIVER_KEY: u32 = 2;
 /// A value: its type and its data.
 pub(crate) type Value = (u32, Vec<u8>);
 
-/// `REG_SZ`, `REG_DWORD`, `REG_MULTI_SZ`.
+/// `REG_SZ`.
 pub(crate) const TEXT: u32 = 1;
 /// `REG_EXPAND_SZ`.
 const EXPANDED: u32 = 2;
+/// `REG_DWORD`.
 pub(crate) const DWORD: u32 = 4;
+/// `REG_MULTI_SZ`.
 pub(crate) const TEXTS: u32 = 7;
 
 #[derive(Default)]
 pub(super) struct Key {
     pub(super) path: String,
-    /// By lower-case name: the name as it was given, and the value.
+    /// The values by lower-case name. Each has its name as the driver spelled it, and the value.
     pub(super) values: BTreeMap<String, (String, Value)>,
     deleted: bool,
 }
@@ -45,7 +48,7 @@ pub(crate) struct Registry {
     keys: Vec<Key>,
 }
 
-/// Path of the driver's own key.
+/// Returns the path of the driver's service key.
 pub(crate) fn service(config: &Config) -> String {
     format!("{SERVICES}{}", config.name)
 }
@@ -73,7 +76,7 @@ impl Registry {
             registry.set(key, "ImagePath", (EXPANDED, data));
         }
         for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD) {
-            // A key is never there without those above it.
+            // A key never exists without its parents.
             for (end, _) in path.match_indices('\\').filter(|(end, _)| *end > r"\Registry".len()) {
                 registry.key(&path[..end], true);
             }
@@ -82,7 +85,7 @@ impl Registry {
         registry
     }
 
-    /// The number of a key; `create` makes it where it is not there.
+    /// Returns the number of a key. If it does not exist and `create` is set, creates it.
     pub(crate) fn key(&mut self, path: &str, create: bool) -> Option<u64> {
         let path = path.trim_end_matches('\\');
         let position = self.keys.iter().position(|key| !key.deleted && key.path.eq_ignore_ascii_case(path));
@@ -99,7 +102,7 @@ impl Registry {
         self.keys.get_mut(usize::try_from(key.checked_sub(1)?).ok()?)
     }
 
-    /// The path below a key, or the whole path where there is no key.
+    /// Returns the path of `name` below a key; `name` itself if there is no root key.
     pub(crate) fn path(&mut self, root: Option<u64>, name: &str) -> Option<String> {
         match root {
             None => Some(name.to_owned()),
@@ -107,23 +110,23 @@ impl Registry {
         }
     }
 
-    /// A value.
+    /// Returns a value.
     pub(crate) fn value(&mut self, key: u64, name: &str) -> Option<Value> {
         self.get(key)?.values.get(&name.to_lowercase()).map(|(_, value)| value.clone())
     }
 
-    /// Sets a value; whether there is such a key.
+    /// Sets a value. Returns whether the key exists.
     pub(crate) fn set(&mut self, key: u64, name: &str, value: Value) -> bool {
         let key = self.get(key);
         key.map(|key| key.values.insert(name.to_lowercase(), (name.to_owned(), value))).is_some()
     }
 
-    /// Removes a value; whether it was there.
+    /// Removes a value. Returns whether it existed.
     pub(crate) fn remove(&mut self, key: u64, name: &str) -> bool {
         self.get(key).is_some_and(|key| key.values.remove(&name.to_lowercase()).is_some())
     }
 
-    /// Names of the keys right below a key.
+    /// Returns the names of the direct subkeys of a key.
     pub(super) fn below(&mut self, key: u64) -> Vec<String> {
         let Some(parent) = self.get(key).map(|key| format!("{}\\", key.path.to_lowercase())) else { return Vec::new() };
         let live = self.keys.iter().filter(|key| !key.deleted && key.path.to_lowercase().starts_with(&parent));
@@ -132,7 +135,8 @@ impl Registry {
             .collect()
     }
 
-    /// Gives a key another name, and with it the paths of those below it; not if there is one with this name.
+    /// Renames a key and updates the paths of its subkeys. Returns `false` if the key does not exist or the new name is
+    /// already used.
     pub(super) fn rename(&mut self, key: u64, name: &str) -> bool {
         let Some(old) = self.get(key).map(|key| key.path.clone()) else { return false };
         let parent = old.rsplit_once('\\').map_or("", |(parent, _)| parent);
@@ -150,7 +154,7 @@ impl Registry {
         true
     }
 
-    /// Removes a key that has none below it.
+    /// Removes a key. Returns `false` if it has subkeys.
     pub(crate) fn delete(&mut self, key: u64) -> bool {
         let empty = self.below(key).is_empty();
         if let Some(key) = self.get(key).filter(|_| empty) {
@@ -169,7 +173,7 @@ fn encode(value: &RegistryValue) -> Value {
     }
 }
 
-/// Opens a handle to a key below another, or by its whole path.
+/// Opens a handle to a key: below a root key, or by its full path.
 pub(crate) fn open_key(root: Option<u64>, name: &str, create: bool, from: u64) -> Option<KernelHandle> {
     let key = {
         let mut registry = lock(&kernel().registry);
@@ -184,7 +188,7 @@ pub(crate) fn open_parameters(from: u64) -> KernelHandle {
     open_key(None, &parameters(&kernel().config), true, from).unwrap_or_default()
 }
 
-/// Opens a handle to a key of a device: its hardware key, or the one of its driver's.
+/// Opens a handle to a key of the device: its hardware key or its driver key.
 pub(crate) fn open_device(kind: u32, from: u64) -> KernelHandle {
     open_key(None, if kind & DRIVER_KEY != 0 { SOFTWARE } else { HARDWARE }, true, from).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The registry: its keys and values, the routines for them, and the runtime library's shortcuts.
+//! The registry: its keys and values, the `Zw` routines for them, and the `Rtl` routines.
 
 pub(crate) mod keys;
 mod query;

@@ -1,4 +1,4 @@
-//! The runtime library's shortcuts to the registry, among them the query by a table.
+//! The `Rtl` routines for the registry, such as `RtlQueryRegistryValues` with its query table.
 
 use etw_types::NtStatus;
 
@@ -15,7 +15,7 @@ const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 /// `RTL_REGISTRY_HANDLE` and `RTL_REGISTRY_OPTIONAL`.
 const IS_HANDLE: u32 = 0x4000_0000;
 const OPTIONAL: u32 = 0x8000_0000;
-/// Flags of `RTL_QUERY_REGISTRY_TABLE`.
+/// The flags of `RTL_QUERY_REGISTRY_TABLE`.
 const SUBKEY: u32 = 0x01;
 const TOPKEY: u32 = 0x02;
 const REQUIRED: u32 = 0x04;
@@ -31,7 +31,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
 ];
 
-/// The key that the first two arguments name: a place and a path below it.
+/// Returns the key that the first two arguments select: a location (`RTL_REGISTRY_…`) and a path below it.
 fn key(call: &Call) -> Result<Option<u64>, Fault> {
     let relative = call.u32(0);
     let base = match relative & !(IS_HANDLE | OPTIONAL) {
@@ -48,12 +48,12 @@ fn key(call: &Call) -> Result<Option<u64>, Fault> {
     Ok(lock(&kernel().registry).key(&path, false))
 }
 
-/// [`key`], or a failure.
+/// Like [`key`], but fails if the key does not exist.
 fn existing(call: &Call) -> Outcome<u64> {
     key(call)?.ok_or(NOT_FOUND.into())
 }
 
-/// Arguments: place, path.
+/// Arguments: location, path.
 fn create(call: &Call) -> Outcome {
     if key(call)?.is_none() {
         let base = if call.u32(0) == 1 { SERVICES } else { "" };
@@ -63,7 +63,7 @@ fn create(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Arguments: place, path, name, type, data, length.
+/// Arguments: location, path, name, type, data, length.
 fn write(call: &Call) -> Outcome {
     let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
     let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
@@ -74,7 +74,7 @@ fn write(call: &Call) -> Outcome {
     })
 }
 
-/// Arguments: place, path, name.
+/// Arguments: location, path, name.
 fn delete(call: &Call) -> Outcome {
     let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
     around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
@@ -82,7 +82,7 @@ fn delete(call: &Call) -> Outcome {
     })
 }
 
-/// Arguments: place, path, table, context.
+/// Arguments: location, path, table, context.
 fn query(call: &Call) -> Outcome {
     let Some(top) = key(call)? else {
         return if call.u32(0) & OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
@@ -111,7 +111,7 @@ fn query(call: &Call) -> Outcome {
     }
 }
 
-/// Serves one entry of the table: by its routine, or into its context.
+/// Processes one entry of the table: calls its routine, or stores the value at its context.
 fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str) -> Outcome {
     let found = lock(&kernel().registry).value(key, name);
     let (kind, data) = match found {
@@ -144,14 +144,14 @@ fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
     Ok((kind, entry.DefaultData.array(entry.DefaultLength.into()).read()?))
 }
 
-/// Stores a value where the entry points: a string into a `UNICODE_STRING`, small values as they are.
+/// Stores a value at the context of the entry: a string as a `UNICODE_STRING`, other values as bytes.
 fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
     match kind {
         TEXT | 2 => {
             let (string, length) = (place.cast::<UNICODE_STRING>(), data.len() as u16);
             let (maximum, buffer) = (string.MaximumLength().read()?, string.Buffer().read()?);
             let buffer = if buffer.is_null() {
-                // The driver frees it.
+                // The driver must free the buffer.
                 let memory = lock(&kernel().pool).allocate(data.len() as u64, *b"RtlQ", true, call.from);
                 GuestPtr::new(memory.unwrap_or_default())
             } else if maximum < length {
@@ -165,7 +165,8 @@ fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
         TEXTS => return fail(NtStatus::InvalidParameter),
         _ if data.len() <= 4 => place.write_all(data)?,
         _ => {
-            // A negative length at the place says how much room there is, and that the type is wanted too.
+            // A negative number at the start of the buffer is the size of the buffer, and means that only the data is
+            // stored. A positive size, which asks for the length and the type too, is not supported.
             let room = place.cast::<i32>().read()?;
             if room >= 0 || room.unsigned_abs() < data.len() as u32 {
                 return fail(NtStatus::BufferTooSmall);

@@ -1,4 +1,4 @@
-//! The routines for registry keys and values. What a driver writes is kept for as long as the host lives.
+//! The `Zw` routines for registry keys and values. The values that a driver writes exist as long as the host runs.
 
 use etw_types::NtStatus;
 
@@ -17,7 +17,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwOpenKeyEx", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
     routine!("ZwCreateKey", PASSIVE, |call| open(call, true)).fails(NO_RESOURCES),
     routine!("ZwQueryValueKey", PASSIVE, query_value).fails(NOT_FOUND),
-    // Arguments: key, name, index of the title, type, data, length.
+    // Arguments: key, name, title index, type, data, length.
     routine!("ZwSetValueKey", PASSIVE, |call| {
         let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
         let (key, name, kind) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?, call.u32(3));
@@ -36,7 +36,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NOT_FOUND),
     routine!("ZwEnumerateKey", PASSIVE, enumerate_keys).fails(NO_RESOURCES),
     routine!("ZwEnumerateValueKey", PASSIVE, enumerate_values).fails(NO_RESOURCES),
-    // Everything is written already.
+    // There is nothing to flush: the registry is in memory.
     routine!("ZwFlushKey", PASSIVE, |_| NtStatus::Success),
     routine!("ZwDeleteKey", PASSIVE, |call| {
         let key = key(call)?;
@@ -52,23 +52,24 @@ pub(super) const ROUTINES: &[Routine] = &[
         })
     })
     .fails(NO_RESOURCES),
-    // Arguments: device, kind of key, access, place for the handle.
+    // Arguments: device, type of key, access, place for the handle.
     routine!("IoOpenDeviceRegistryKey", PASSIVE, |call| call.ptr(3).write(open_device(call.u32(1), call.from)))
         .fails(NOT_FOUND),
     routine!("IoOpenDriverRegistryKey", PASSIVE, |call| call.ptr(4).write(open_parameters(call.from))).fails(NOT_FOUND),
 ];
 
-/// The path of a key.
+/// Returns the path of a key.
 pub(super) fn path(key: u64) -> String {
     lock(&kernel().registry).get(key).map(|key| key.path.clone()).unwrap_or_default()
 }
 
-/// The key whose handle is the first argument.
+/// Returns the key whose handle is the first argument.
 fn key(call: &Call) -> Outcome<u64> {
     object::by_handle(call.kernel_handle(0)).ok_or(NtStatus::InvalidHandle.into())
 }
 
-/// Arguments: place for the handle, access, attributes; for a new key also index of the title, class, options, place for what it was.
+/// Arguments: place for the handle, access, attributes; for a new key also title index, class, options, place for the
+/// disposition.
 fn open(call: &Call, create: bool) -> Outcome {
     let attributes = call.ptr::<OBJECT_ATTRIBUTES>(2);
     let (root, name) = (attributes.RootDirectory().read()?, attributes.ObjectName().read()?);
@@ -118,12 +119,12 @@ fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
     let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut head = [0, kind].map(u32::to_le_bytes).concat();
     match call.u32(2) {
-        // KeyValueBasicInformation: the name alone.
+        // KeyValueBasicInformation: only the name.
         0 => {
             head.extend((units.len() as u32).to_le_bytes());
             return answer(call, &head, &units);
         }
-        // KeyValueFullInformation: the data lies behind the name.
+        // KeyValueFullInformation: the data follows the name.
         1 => {
             let sizes = [20 + units.len(), data.len(), units.len()];
             head.extend(sizes.map(|size| (size as u32).to_le_bytes()).concat());
@@ -136,7 +137,7 @@ fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
     answer(call, &head, &data)
 }
 
-/// Arguments: key, index, class, buffer, length, place for the length. Only `KeyBasicInformation` is there.
+/// Arguments: key, index, class, buffer, length, place for the length. Only `KeyBasicInformation` is supported.
 fn enumerate_keys(call: &Call) -> Outcome {
     let key = key(call)?;
     if call.u32(2) != 0 {
@@ -145,13 +146,13 @@ fn enumerate_keys(call: &Call) -> Outcome {
     let names = lock(&kernel().registry).below(key);
     let Some(name) = names.get(call.u32(1) as usize) else { return fail(NtStatus::NoMoreEntries) };
     let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    // The time of the last write, and an index of the title.
+    // The time of the last write, the title index and the length of the name.
     let mut head = kernel().scheduler.system_time().to_le_bytes().to_vec();
     head.extend([0, units.len() as u32].map(u32::to_le_bytes).concat());
     answer(call, &head, &units)
 }
 
-/// Gives what fits: the head must, the rest may.
+/// Stores the part of the information that fits into the buffer. Fails if the buffer is too small for `head`.
 fn answer(call: &Call, head: &[u8], rest: &[u8]) -> Outcome {
     let all = [head, rest].concat();
     call.ptr(5).write(all.len() as u32)?;
