@@ -40,7 +40,7 @@ impl fmt::Display for Error {
             Self::Usage(reason) | Self::Host(reason) => f.write_str(reason),
             Self::NotLoaded(status, reason) => write!(f, "not loaded, {status}: {reason}"),
             Self::DriverEntry(status, _) => write!(f, "DriverEntry returned {status}"),
-            Self::Status(status) => write!(f, "the driver answered {status}"),
+            Self::Status(status) => write!(f, "the driver returned {status}"),
             Self::Stopped(report) => match report.findings().last() {
                 Some(finding) => write!(f, "the driver stopped the machine: {finding}"),
                 None => f.write_str("the driver stopped the machine"),

@@ -1,7 +1,7 @@
 //! Runs Windows kernel drivers natively in a Linux process, and finds their mistakes.
 //!
 //! [`NtHost`] loads the same `.sys` file that Windows would load, in a separate process, and provides its imports: the
-//! kernel's routines, the Kernel-Mode Driver Framework, ETW. A verifier checks everything. So a driver can be tested
+//! kernel's routines, the Kernel-Mode Driver Framework, ETW. A verifier checks every call. So a driver can be tested
 //! like any other program:
 //!
 //! ```no_run
@@ -20,13 +20,13 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | say what the driver runs on | [`Builder`]: Windows release, registry parameters, routines that fail or are missing |
+//! | describe a run | [`Builder`]: Windows release, registry parameters, routines that fail or are missing |
 //! | load, add devices, send requests | [`NtHost`], [`Device`], [`File`], [`PendingRequest`] |
-//! | see the driver's events | [`TraceSession`], [`Trace`]; [`event`] says what is expected |
-//! | see what the driver did wrong | [`Report`], [`Finding`] |
-//! | have every call fail once, in many orders | [`Matrix`] |
-//! | send requests while devices come and go | [`Storm`] |
-//! | control sessions as a program would | [`NtHost::machine`] |
+//! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
+//! | see the driver's mistakes | [`Report`], [`Finding`] |
+//! | make every call fail once, and calls at random | [`Matrix`] |
+//! | load and unload the driver while threads send requests | [`Storm`] |
+//! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
 //! The driver's code runs on the processor, not in an emulator, so a run takes milliseconds. It has the rights of the
 //! process that it runs in. Use this to test drivers that you trust, not to examine suspicious ones.

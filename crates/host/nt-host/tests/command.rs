@@ -44,8 +44,8 @@ fn bad_usage_and_bad_files_end_with_2() {
     for (arguments, reason) in [
         (&["run", "--os", "dos"][..], "unknown Windows release `dos`: expected one of win7, win8, win8.1, win10-1507"),
         (&["run", "--fail", "DbgPrint"], "DbgPrint is not a routine that can fail"),
-        (&["run", "--fail", "ExAllocatePool2=0"], "`0` is no status of a failure"),
-        (&["run", "--ioctl", "222000:0"], "`0` is no data in hexadecimal"),
+        (&["run", "--fail", "ExAllocatePool2=0"], "`0` is not a failure status: expected 80000000 or higher"),
+        (&["run", "--ioctl", "222000:0"], "`0` is not hexadecimal data: expected two digits per byte"),
         (&["run", "--seed"], "a value is required for '--seed <N>'"),
         (&["fly"], "unrecognized subcommand 'fly'"),
     ] {
@@ -78,7 +78,7 @@ fn a_list_of_everything_says_how_far_each_routine_goes() {
     for line in [
         "full             kernel     IoCreateDevice",
         "data             kernel     ExEventObjectType",
-        "fixed answer     kernel     KeQueryActiveGroupCount",
+        "fixed result     kernel     KeQueryActiveGroupCount",
         "full             framework  WdfIoQueueCreate",
         "missing          framework  WdfDmaEnablerCreate",
     ] {

@@ -143,7 +143,7 @@ fn the_command_raises_interrupts() {
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let (code, text) = run(&["--resource", "messages:2", "--interrupt", "1", "--interrupt", "0"]);
-    assert!(text.contains("interrupt 1: taken\ninterrupt 0: taken\n"), "{text}");
+    assert!(text.contains("interrupt 1: handled\ninterrupt 0: handled\n"), "{text}");
     assert_eq!(code, Some(0), "{text}");
     let (code, text) = run(&["--resource", "line", "--interrupt", "1"]);
     assert!(text.contains("interrupt 1: not connected"), "{text}");

@@ -22,19 +22,19 @@ use crate::{Error, Os};
 ///
 /// let builder: Builder = NtHost::builder()
 ///     .driver("my_driver.sys")
-///     // A value of the driver's Parameters key, and a Windows without a routine.
+///     // A value in the driver's Parameters key, and a routine that this Windows does not have.
 ///     .parameter("Timeout", RegistryValue::Dword(5))
 ///     .hide("EtwSetInformation")
-///     // Every call of a routine fails; `fail_call` has one fail.
+///     // Every call of a routine fails; `fail_call` makes one call fail.
 ///     .fail(Failure { routine: "ExAllocatePool2".into(), status: Some(NtStatus::InsufficientResources), call: None })
-///     // Threads take turns in the order of this seed; accesses of two threads without a lock are findings.
+///     // Other routines fail at random, by this seed; events are written late, so that races are found.
 ///     .seed(7)
 ///     .races()
-///     // Events have stacks. The driver's process gets this much memory, and this long for a request.
+///     // Events have stacks. The driver may allocate this much memory, and take this long for a request.
 ///     .stacks()
 ///     .memory(256 << 20)
 ///     .patience(Duration::from_secs(10));
-/// // Time jumps when everybody waits. It can pass as things take, or as on a clock.
+/// // By default, time only passes when all threads wait. It can also be measured or real.
 /// let host = builder.clone().measured_time().start()?;
 /// host.unload()?.assert_clean();
 /// builder.real_time().start()?.unload()?.assert_clean();
@@ -68,16 +68,17 @@ impl Builder {
         self
     }
 
-    /// Sets what the device below the driver does with requests that reach it, or a device of another driver that the
-    /// driver opens by name. By default, the device below accepts all Plug and Play and power requests, can be opened and
-    /// closed, and refuses all other requests. The first entry that matches a request applies.
+    /// Scripts how the device below the driver completes requests, or how a device of another driver does, which the
+    /// driver opens by name. By default, the device below accepts all Plug and Play and power requests, can be opened
+    /// and closed, and refuses all other requests. The first entry that matches a request applies.
     #[must_use]
     pub fn below(mut self, below: Below) -> Self {
         self.config.below.push(below);
         self
     }
 
-    /// Gives the driver's devices a hardware resource: the lists that the driver gets when a device starts have it.
+    /// Adds a hardware resource to the driver's devices. The driver receives it in the resource lists when a device
+    /// starts.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {
         self.config.resources.push(resource);
@@ -120,7 +121,7 @@ impl Builder {
         self
     }
 
-    /// Writes each event as late as possible, so that a thread that races with it comes first.
+    /// Writes each event as late as possible, so that a thread that races with the write runs first.
     #[must_use]
     pub const fn races(mut self) -> Self {
         self.config.races = true;
@@ -150,7 +151,7 @@ impl Builder {
     }
 
     /// Sets the maximum time that the driver may take for one request, in real time; the default is 20 seconds. If all
-    /// threads wait and nothing can wake them, this is found at once, except with [`Builder::real_time`].
+    /// threads wait and nothing can wake them, the host reports it immediately, except with [`Builder::real_time`].
     #[must_use]
     pub const fn patience(mut self, time: Duration) -> Self {
         self.config.patience = Some(time);

@@ -66,7 +66,7 @@ impl Device {
         self.host.ask_status(&Request::RemoveDevice { device: self.number })
     }
 
-    /// Removes the device by surprise: the driver is not asked first.
+    /// Removes the device by surprise: the driver cannot refuse.
     ///
     /// # Errors
     ///
@@ -93,11 +93,11 @@ impl Device {
         self.host.ask_status(&Request::SetPower { device: self.number, on: true })
     }
 
-    /// Asks the device by way of Windows Management Instrumentation.
+    /// Sends a request of Windows Management Instrumentation to the device.
     ///
     /// # Errors
     ///
-    /// As for [`Device::ioctl`].
+    /// Fails like [`Device::ioctl`].
     pub fn wmi(&self, asked: WmiRequest) -> Result<Answer, Error> {
         match self.host.ask(&Request::Wmi { device: self.number, asked })? {
             Reply::Completed { answer } => Ok(answer),
@@ -106,12 +106,13 @@ impl Device {
     }
 
     /// Raises an interrupt of the device, counted from 0 over its lines and messages in the order of its resources (see
-    /// [`Builder::resource`](crate::Builder::resource)). Returns whether a routine of the driver said that it was for it; what
-    /// the routine put off until later has run, too.
+    /// [`Builder::resource`](crate::Builder::resource)). Returns whether a service routine handled the interrupt. The
+    /// DPCs and work items that the routine queued have also run.
     ///
     /// # Errors
     ///
-    /// With `STATUS_NOT_FOUND` if nobody is connected to it, and if the driver stops the machine.
+    /// Returns `STATUS_NOT_FOUND` if no service routine is connected to the interrupt. Also fails if the driver stops
+    /// the machine.
     pub fn interrupt(&self, number: u32) -> Result<bool, Error> {
         match self.host.ask(&Request::Interrupt { device: self.number, number })? {
             Reply::Interrupted { claimed } => claimed.ok_or(Error::Status(NtStatus::NotFound)),
@@ -162,7 +163,7 @@ impl Device {
 }
 
 /// A request that was begun: it is completed, or pending in the driver or one of its queues.
-#[must_use = "the driver may never end it otherwise"]
+#[must_use = "call `wait` to get the result"]
 #[derive(Debug)]
 pub struct PendingRequest {
     host: NtHost,

@@ -45,7 +45,7 @@ impl Expectation {
     fn check(&self, in_order: bool) {
         let events = match self.trace.events() {
             Ok(events) => events,
-            Err(error) => panic!("no trace to look at: {error}"),
+            Err(error) => panic!("the trace cannot be read: {error}"),
         };
         if let Err(missing) = check(&events, &self.expected, in_order) {
             panic!("{missing}");

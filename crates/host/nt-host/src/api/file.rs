@@ -25,7 +25,7 @@ use crate::wire::{Reply, Request};
 /// println!("{:?} {:?}", reading.wait()?.status, writing.wait()?.status);
 /// file.close()?;
 ///
-/// // The same without a file of one's own.
+/// // The device can open a file for each request.
 /// device.begin_read(64)?.cancel()?;
 /// device.begin_write(b"ghi")?.wait()?;
 /// # Ok::<(), nt_host::Error>(())

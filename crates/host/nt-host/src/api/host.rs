@@ -29,9 +29,9 @@ pub(crate) struct Inner {
     pub(crate) notes: Vec<String>,
     /// The size of the image in memory, in bytes.
     pub(crate) size: u64,
-    /// Events carry stacks.
+    /// Whether events have stacks.
     pub(crate) stacks: bool,
-    /// What the image says about its PDB.
+    /// The reference to the PDB in the image.
     pub(crate) pdb: Option<PdbReference>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Inner {
 /// println!("process {}, {} events so far", host.process_id(), host.events_written()?);
 /// host.notes().iter().for_each(|note| println!("{note}"));
 ///
-/// // Devices that come and go while threads send requests.
+/// // The driver is loaded and unloaded while threads send requests.
 /// let storm = Storm {
 ///     rounds: 10,
 ///     threads: 4,
@@ -57,12 +57,12 @@ pub(crate) struct Inner {
 /// };
 /// host.storm(&storm)?.assert_clean();
 ///
-/// // Routines that could have failed, with how often they were called: what `Matrix` goes through.
+/// // The routines that can fail, with the number of calls of each: `Matrix` makes each call fail.
 /// for (routine, calls) in host.fallible_calls()? {
 ///     println!("{routine}: {calls}");
 /// }
 ///
-/// // Findings so far, and where an address is in the driver's sources.
+/// // The findings so far, and the place of an address in the driver's sources.
 /// let report: Report = host.report();
 /// let mut decoder = host.decoder();
 /// for event in host.trace().events()? {
@@ -79,7 +79,7 @@ pub struct NtHost {
     inner: Arc<Inner>,
 }
 
-/// The parameters of [`NtHost::storm`], which does everything at once.
+/// The parameters of [`NtHost::storm`].
 #[derive(Clone, Debug)]
 pub struct Storm {
     /// How many times the driver is loaded and unloaded.
@@ -88,13 +88,13 @@ pub struct Storm {
     pub threads: u32,
     /// The number of requests of each thread in each round.
     pub requests: u32,
-    /// The provider that is enabled, asked for its state, and disabled, as fast as possible.
+    /// The provider that is enabled, requested to log its state, and disabled, as fast as possible.
     pub provider: Guid,
     /// The control code of the requests.
     pub code: u32,
     /// The input of the requests.
     pub input: Vec<u8>,
-    /// The size of their output buffers.
+    /// The size of the output buffer of each request.
     pub output: u32,
 }
 
@@ -133,7 +133,7 @@ impl NtHost {
         }
     }
 
-    /// Calls the driver's unload routine and reports what it left behind. The driver can be loaded again.
+    /// Calls the driver's unload routine, and returns the report, including leaks. The driver can be loaded again.
     ///
     /// # Errors
     ///

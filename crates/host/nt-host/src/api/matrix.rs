@@ -7,7 +7,7 @@ use crate::{Builder, Error, Failure, Finding, NtHost};
 /// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
 const MOST_CALLS: u64 = 16;
 
-/// Makes every call fail that can, one at a time, and then calls at random.
+/// Makes each call that can fail do so, one at a time, and then makes calls fail at random.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     builder: Builder,
@@ -41,7 +41,7 @@ pub struct Broken {
 /// # Ok::<(), nt_host::Error>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "what was found is in here"]
+#[must_use = "check it with `assert_clean`"]
 pub struct Survey {
     /// The number of runs with one failure each.
     pub failures: u64,

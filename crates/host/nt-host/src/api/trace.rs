@@ -24,14 +24,14 @@ use crate::wire::{Reply, Request, spill};
 /// let session: TraceSession = host.session("test")?;
 /// let trace: Trace = session.enable(provider, Level::Verbose, !0)?;
 /// session.enable_group(Guid::from_u128(7), Level::Error, !0)?;
-/// // The driver tells its state.
+/// // The driver logs its state.
 /// session.capture_state(provider)?;
 /// session.disable(provider)?;
 ///
 /// let expectation: Expectation = trace.expect(event("Rundown").field("Devices", 0));
 /// expectation.anywhere();
 /// assert_eq!((trace.events()?.len(), trace.events_lost()?), (1, 0));
-/// // One by one, for traces that are large; and as a file.
+/// // One event at a time, for large traces; and as a file.
 /// let lost = trace.visit(|event| println!("{}", event.decode()))?;
 /// assert_eq!(lost, 0);
 /// trace.write_etl("my_driver.etl")?;
@@ -176,8 +176,8 @@ impl Trace {
         file.finish().map_err(place)
     }
 
-    /// Where events have stacks, says which image their addresses are in and which PDB has its names, as the kernel does when
-    /// it loads an image. So any reader of the file names functions and lines.
+    /// If events have stacks, writes the records that the kernel writes when it loads an image: the address of the
+    /// image, and its PDB. With them, any reader of the file can resolve functions and lines.
     fn write_image(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
         let inner = self.host.inner();
         let base = inner.process.image_base();
@@ -214,8 +214,8 @@ impl Trace {
         )
     }
 
-    /// Calls `found` for each event so far, oldest first, and returns how many were lost. Keeps at most one event in
-    /// memory.
+    /// Calls `found` for each event so far, oldest first, and returns the number of lost events. Keeps at most one
+    /// event in memory.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl Trace {
         Ok(lost)
     }
 
-    /// Returns where the file of records ends, and how many events were lost.
+    /// Returns the end of the file of records, and the number of lost events.
     fn end(&self) -> Result<(u64, u64), Error> {
         match self.host.ask(&Request::Events { session: self.number })? {
             Reply::Events { end, lost } => Ok((end, lost)),
@@ -241,7 +241,8 @@ impl Trace {
     }
 }
 
-/// Time stamps count from the start of the machine, whose clock starts at the same time in every run.
+/// The clock of the timestamps. They count from the start of the machine, which has the same date and time in every
+/// run.
 const CLOCK: Clock = Clock {
     kind: ClockKind::PerformanceCounter,
     frequency: 10_000_000,
@@ -249,7 +250,7 @@ const CLOCK: Clock = Clock {
     start_stamp: 0,
 };
 
-/// What the kernel writes about images: a record of its own for the load, and an event of a class for the PDB.
+/// The records that the kernel writes about an image: a system record for the load, and a classic event for the PDB.
 const LOAD: u16 = 0x140A;
 const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE);
 const DBG_ID_RSDS: Opcode = Opcode::from_int(36);

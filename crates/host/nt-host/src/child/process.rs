@@ -1,4 +1,4 @@
-//! The child process as its parent sees it.
+//! The child process, as seen by its parent.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,8 +15,9 @@ use super::server;
 use crate::wire::spill::{self, Spill};
 use crate::wire::{self, Answer, Control, Reply, Request, Wire};
 
-/// How long a child may do nothing before it is given up. It looks after its driver by itself, many times a second: on a
-/// busy machine it replies late, and its processor time advances.
+/// The time without a reply and without any processor time after which the parent gives up on a child. A live child
+/// always uses some processor time, because it checks its worker many times per second. On a busy machine it may only
+/// reply late.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The maximum time that a child may take to exit by itself. Meanwhile, it finishes the files of its sessions.
@@ -86,7 +87,7 @@ impl Process {
         let mut stream = stream.lock().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         let sent = wire::send(&mut *stream, request).and_then(|()| self.wait(&stream));
         let reply = sent.and_then(|()| wire::receive(&mut *stream)).inspect_err(|_| {
-            // A late reply must not be taken for the reply to the next request.
+            // Otherwise, a late reply could be mistaken for the reply to the next request.
             let _ = stream.shutdown(Shutdown::Both);
         })?;
         reply.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the process that runs the driver has ended"))
@@ -97,7 +98,7 @@ impl Process {
         let mut before = self.processor_time();
         loop {
             let mut poll = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one structure, as announced.
+            // SAFETY: passes one structure, as the count says.
             let ready = unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as i32) };
             let now = self.processor_time();
             match ready {
@@ -112,13 +113,13 @@ impl Process {
         }
     }
 
-    /// The processor time of the child, in nanoseconds.
+    /// Returns the processor time of the child in nanoseconds, or `None` if it cannot be read.
     fn processor_time(&self) -> Option<i64> {
         let mut clock = 0;
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: room for the number of a clock.
+        // SAFETY: `clock` has room for the ID of a clock.
         let known = unsafe { libc::clock_getcpuclockid(self.pid, &raw mut clock) } == 0;
-        // SAFETY: room for a time.
+        // SAFETY: `time` has room for a time.
         let read = known && unsafe { libc::clock_gettime(clock, &raw mut time) } == 0;
         read.then(|| time.tv_sec * 1_000_000_000 + time.tv_nsec)
     }

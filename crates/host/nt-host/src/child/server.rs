@@ -16,7 +16,7 @@ use crate::wire::{self, Reply, Request};
 
 /// The default of the maximum time that the driver may take for one request.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
-/// How long a thread may take to say where it is.
+/// The maximum time that a thread may take to report where it is.
 const LAST_WORD: Duration = Duration::from_secs(30);
 /// How often the worker is checked.
 const INTERVAL: Duration = Duration::from_millis(25);
@@ -135,7 +135,7 @@ impl Server {
                         self.worker.ask_busiest(&times);
                         asked = true;
                     } else if asked && patience.spent > limit + LAST_WORD {
-                        // Not even a signal gets through.
+                        // The thread does not even handle a signal.
                         return None;
                     }
                 }
@@ -144,12 +144,13 @@ impl Server {
     }
 }
 
-/// How long the driver has taken, without what a busy machine took from it: a thread that wants to run counts by the
-/// processor time that it gets. Only while all of them wait does time pass as on the wall.
+/// The time that the driver has taken for a request. On a busy machine, a runnable thread may not get the processor,
+/// and that time must not count against the driver. So while any thread can run, only the processor time of the busiest
+/// thread counts. While all threads wait, wall-clock time counts.
 struct Patience {
     spent: Duration,
     looked: Instant,
-    /// Processor time of each thread, in nanoseconds.
+    /// The processor time of each thread at the last check, in nanoseconds.
     times: BTreeMap<i32, u64>,
 }
 
@@ -158,7 +159,7 @@ impl Patience {
         Self { spent: Duration::ZERO, looked: Instant::now(), times: times.clone() }
     }
 
-    /// Looks at the threads; returns what was spent so far.
+    /// Updates the time from the state of the threads, and returns it.
     fn spent(&mut self, machine: Machine) -> Duration {
         let times = machine.processor_times();
         let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
@@ -170,14 +171,17 @@ impl Patience {
     }
 }
 
-/// What counts of the time since the last look, by the processor time that the busiest thread got, and whether all wait.
+/// Returns how much of the time since the last check counts. `used` is the processor time of the busiest thread,
+/// `waited` the wall-clock time, and `quiet` whether all threads wait.
 fn counted(used: Duration, waited: Duration, quiet: bool) -> Duration {
-    // The thread that looks may have been kept from it as well: it does not know what happened meanwhile.
+    // This thread may not have had the processor either. It does not know what happened meanwhile, so only the time
+    // around one check counts.
     let idle = if quiet { waited.min(INTERVAL * 2) } else { Duration::ZERO };
     idle.max(used.min(waited))
 }
 
-/// Whether a thread of this process waits for something. One that cannot be asked has ended.
+/// Returns whether a thread of this process waits. A thread whose state cannot be read has ended, and counts as
+/// waiting.
 fn is_asleep(thread: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     // The name is in parentheses and may contain anything; the state follows it.
@@ -206,34 +210,34 @@ mod tests {
     #[test]
     fn only_processor_time_counts_while_a_thread_wants_to_run() {
         let (none, second) = (Duration::ZERO, Duration::from_secs(1));
-        // A busy machine: nobody got the processor, and this thread looked late.
+        // A busy machine: no thread got the processor, and this thread checked late.
         assert_eq!(counted(none, second * 60, false), none);
         assert_eq!(counted(INTERVAL, second * 60, false), INTERVAL);
         // A thread that spins.
         assert_eq!(counted(second, second, false), second);
-        // All of them wait: the time that was looked at counts, and no more.
+        // All threads wait: at most two intervals count.
         assert_eq!(counted(none, INTERVAL, true), INTERVAL);
         assert_eq!(counted(none, second * 60, true), INTERVAL * 2);
     }
 
     #[test]
     fn a_thread_that_runs_is_not_asleep_and_one_that_waits_is() {
-        // SAFETY: returns a number.
+        // SAFETY: the call only returns a number.
         let this = unsafe { libc::gettid() };
         assert!(!is_asleep(this));
         let ((said, number), (release, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
         let other = std::thread::spawn(move || {
-            // SAFETY: returns a number.
+            // SAFETY: the call only returns a number.
             let _ = said.send(unsafe { libc::gettid() });
             let _ = wait.recv();
         });
         let other_number = number.recv().expect("a number");
-        // It is about to wait; how soon is the system's affair.
+        // The thread waits soon; the system decides when.
         while !is_asleep(other_number) {
             std::thread::yield_now();
         }
         drop(release);
         other.join().expect("it ends");
-        assert!(is_asleep(other_number), "one that is gone keeps nobody waiting");
+        assert!(is_asleep(other_number), "a thread that has ended counts as waiting");
     }
 }

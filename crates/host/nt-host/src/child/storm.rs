@@ -1,5 +1,5 @@
-//! Everything at once: a session that enables and disables a provider, requests from several threads, and a driver that
-//! is loaded and unloaded again and again.
+//! Storms: a session enables and disables a provider, several threads send requests, and the driver is loaded and
+//! unloaded many times, all at the same time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread as std_thread;

@@ -14,7 +14,7 @@ use super::server::{Sessions, lock};
 use super::{control, storm};
 use crate::wire::{Reply, Request};
 
-/// The worker thread as the server sees it.
+/// The worker thread, as seen by the server.
 pub(super) struct Worker {
     machine: Machine,
     requests: Sender<(Request, Sessions)>,

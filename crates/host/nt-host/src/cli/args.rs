@@ -39,10 +39,10 @@ pub(super) enum Command {
         notes()
     ))]
     Run(Box<Options>),
-    /// Do the same again and again, each time with a different routine failing
+    /// Run the driver many times, each time with a different failing call
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
-    /// List which imports of a driver are supported, or how far every routine is supported
+    /// List which imports of a driver are supported, or how far each routine is supported
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all\n\n{}", notes()))]
     List(List),
 }
@@ -53,7 +53,7 @@ pub(super) struct List {
     /// The driver's image
     #[arg(value_name = "FILE.sys", required_unless_present = "all")]
     pub(super) path: Option<PathBuf>,
-    /// List every routine and how far it is supported: full, fixed answer, missing
+    /// List every routine and how far it is supported: full, fixed result, missing
     #[arg(long, conflicts_with = "path")]
     pub(super) all: bool,
     /// The Windows release to imitate, from the list below
@@ -79,14 +79,14 @@ pub(super) struct Options {
     /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds
     #[arg(long, value_name = "N", value_parser = number)]
     pub(super) seed: Option<u64>,
-    /// What the device below does with requests (ioctl, internal-ioctl, read, write or any): the status that they
-    /// complete with (0, C0000001), the data that they return, and how long they take; repeatable
+    /// How the device below completes requests (ioctl, internal-ioctl, read, write or any): with which status (0,
+    /// C0000001), with which data, and after which time; repeatable
     #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
     pub(super) below: Vec<Below>,
-    /// What another driver's device does with requests; the driver under test opens it by name; repeatable
+    /// How a device of another driver, which the driver under test opens by name, completes requests; repeatable
     #[arg(long, value_name = "NAME,KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = remote)]
     pub(super) remote: Vec<Below>,
-    /// What the driver's device has of the hardware: line, messages:COUNT, memory:START:LENGTH, port:START:LENGTH;
+    /// A hardware resource of the driver's device: line, messages:COUNT, memory:START:LENGTH, port:START:LENGTH;
     /// repeatable
     #[arg(long, value_name = "RESOURCE", value_parser = resource)]
     pub(super) resource: Vec<Resource>,
@@ -228,7 +228,7 @@ fn number(text: &str) -> Result<u64, String> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| format!("`{text}` is no number"))
+    parsed.map_err(|_| format!("`{text}` is not a number: expected for example 12 or 0x10"))
 }
 
 fn failure(text: &str) -> Result<Failure, String> {
@@ -239,9 +239,12 @@ fn failure(text: &str) -> Result<Failure, String> {
     let (routine, status) = match rest.split_once('=') {
         Some((routine, status)) => {
             let digits = status.trim_start_matches("0x");
-            let number = u32::from_str_radix(digits, 16).map_err(|_| format!("`{status}` is no status"))?;
+            let number = u32::from_str_radix(digits, 16)
+                .map_err(|_| format!("`{status}` is not a status: expected for example C000009A"))?;
             if number < 0x8000_0000 {
-                return Err(format!("`{status}` is no status of a failure"));
+                return Err(format!(
+                    "`{status}` is not a failure status: expected 80000000 or higher, for example C000009A"
+                ));
             }
             let status = number;
             (routine, Some(NtStatus::from_int(status)))
@@ -249,7 +252,9 @@ fn failure(text: &str) -> Result<Failure, String> {
         None => (rest, None),
     };
     if routine.is_empty() || call == Some(0) {
-        return Err(format!("`{text}` names no call"));
+        return Err(format!(
+            "`{text}` does not select a call: expected a routine and a call from 1 on, for example EtwRegister@2"
+        ));
     }
     Ok(Failure { routine: routine.to_owned(), status, call })
 }
@@ -257,12 +262,14 @@ fn failure(text: &str) -> Result<Failure, String> {
 fn control(kind: RequestKind, text: &str) -> Result<Step, String> {
     let (code, data) = text.split_once(':').unwrap_or((text, ""));
     let digits = code.trim_start_matches("0x");
-    let code = u32::from_str_radix(digits, 16).map_err(|_| format!("`{code}` is no control code in hexadecimal"))?;
+    let code = u32::from_str_radix(digits, 16)
+        .map_err(|_| format!("`{code}` is not a hexadecimal control code: expected for example 222000"))?;
     Ok(Step::Request(IoRequest { kind, code, input: bytes(data)?, output: OUTPUT }))
 }
 
 fn read(text: &str) -> Result<Step, String> {
-    let output = u32::try_from(number(text)?).map_err(|_| format!("`{text}` bytes are too many to read"))?;
+    let output = u32::try_from(number(text)?)
+        .map_err(|_| format!("`{text}` is too many bytes for one read: expected at most 0xFFFFFFFF"))?;
     Ok(Step::Request(IoRequest { kind: RequestKind::READ, output, ..IoRequest::default() }))
 }
 
@@ -271,12 +278,14 @@ fn write(text: &str) -> Result<Step, String> {
 }
 
 fn interrupt(text: &str) -> Result<Step, String> {
-    u32::try_from(number(text)?).map(Step::Interrupt).map_err(|_| format!("`{text}` is no interrupt"))
+    u32::try_from(number(text)?)
+        .map(Step::Interrupt)
+        .map_err(|_| format!("`{text}` is not an interrupt: expected at most 0xFFFFFFFF"))
 }
 
 fn resource(text: &str) -> Result<Resource, String> {
     let bad =
-        || format!("`{text}` is no resource: expected line, messages:4, memory:0xFE000000:0x1000 or port:0x3F8:8");
+        || format!("`{text}` is not a resource: expected line, messages:4, memory:0xFE000000:0x1000 or port:0x3F8:8");
     let size = |text: &str| number(text).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(bad);
     match *text.split(':').collect::<Vec<_>>() {
         ["line"] => Ok(Resource::LineInterrupt),
@@ -289,13 +298,13 @@ fn resource(text: &str) -> Result<Resource, String> {
 
 fn handle(text: &str) -> Result<Step, String> {
     let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
-    number.map(Step::Handle).ok_or_else(|| format!("`{text}` is no handle: they count from 1"))
+    number.map(Step::Handle).ok_or_else(|| format!("`{text}` is not a handle: handles count from 1"))
 }
 
 /// Parses `KIND[:CODE]=STATUS[:HEX][@TIME]`.
 fn below(text: &str) -> Result<Below, String> {
     let bad =
-        || format!("`{text}` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms");
+        || format!("`{text}` does not describe how requests complete: expected for example ioctl:222000=0:0102@10ms");
     let (wanted, response) = text.split_once('=').ok_or_else(bad)?;
     let (kind, code) = wanted.split_once(':').map_or((wanted, None), |(kind, code)| (kind, Some(code)));
     let kind = match kind {
@@ -319,12 +328,11 @@ fn below(text: &str) -> Result<Below, String> {
     })
 }
 
-/// `NAME,` and what [`below`] takes.
+/// Parses `NAME,` followed by the text that [`below`] parses.
 fn remote(text: &str) -> Result<Below, String> {
-    let (name, script) = text
-        .split_once(',')
-        .filter(|(name, _)| name.starts_with('\\'))
-        .ok_or_else(|| format!(r"`{text}` names no device: expected for example \Device\Name,ioctl:222000=0:0102"))?;
+    let (name, script) = text.split_once(',').filter(|(name, _)| name.starts_with('\\')).ok_or_else(|| {
+        format!(r"`{text}` does not begin with a device name: expected for example \Device\Name,ioctl:222000=0:0102")
+    })?;
     Ok(Below { device: Some(name.to_owned()), ..below(script)? })
 }
 
@@ -334,7 +342,7 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
         pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
     });
     let bytes: Option<Vec<u8>> = bytes.collect();
-    bytes.ok_or_else(|| format!("`{text}` is no data in hexadecimal"))
+    bytes.ok_or_else(|| format!("`{text}` is not hexadecimal data: expected two digits per byte, for example 0AFF"))
 }
 
 #[cfg(test)]
@@ -422,22 +430,22 @@ mod tests {
             ("run a --real-time --virtual-time", "cannot be used with"),
             (
                 "run a --below ioctl",
-                "`ioctl` does not say what the device below does: expected for example ioctl:222000=0:0102@10ms",
+                "`ioctl` does not describe how requests complete: expected for example ioctl:222000=0:0102@10ms",
             ),
-            ("run a --resource dma", "`dma` is no resource: expected line, messages:4,"),
-            ("run a --interrupt first", "`first` is no number"),
-            (r"run a --remote Name,any=0", "`Name,any=0` names no device: expected for example"),
-            ("run a --handle 0", "`0` is no handle: they count from 1"),
-            ("run a --read 0x100000000", "`0x100000000` bytes are too many to read"),
-            ("run a --write 1", "`1` is no data in hexadecimal"),
-            ("run a --ioctl zz", "`zz` is no control code in hexadecimal"),
-            ("run a --ioctl 1:abc", "`abc` is no data in hexadecimal"),
-            ("run a --fail X@0", "`X@0` names no call"),
+            ("run a --resource dma", "`dma` is not a resource: expected line, messages:4,"),
+            ("run a --interrupt first", "`first` is not a number"),
+            (r"run a --remote Name,any=0", "`Name,any=0` does not begin with a device name: expected for example"),
+            ("run a --handle 0", "`0` is not a handle: handles count from 1"),
+            ("run a --read 0x100000000", "`0x100000000` is too many bytes for one read: expected at most 0xFFFFFFFF"),
+            ("run a --write 1", "`1` is not hexadecimal data: expected two digits per byte, for example 0AFF"),
+            ("run a --ioctl zz", "`zz` is not a hexadecimal control code: expected for example 222000"),
+            ("run a --ioctl 1:abc", "`abc` is not hexadecimal data"),
+            ("run a --fail X@0", "`X@0` does not select a call: expected a routine and a call from 1 on"),
             ("run a --fail", "a value is required for '--fail <ROUTINE[=STATUS][@N]>'"),
-            ("run a --fail X=0", "`0` is no status of a failure"),
-            ("run a --fail X=maybe", "`maybe` is no status"),
-            ("run a --fail X@two", "`two` is no number"),
-            ("run a --seed many", "`many` is no number"),
+            ("run a --fail X=0", "`0` is not a failure status: expected 80000000 or higher, for example C000009A"),
+            ("run a --fail X=maybe", "`maybe` is not a status: expected for example C000009A"),
+            ("run a --fail X@two", "`two` is not a number"),
+            ("run a --seed many", "`many` is not a number: expected for example 12 or 0x10"),
             ("run a --advance 2500", "expected a number with a unit, for example 2s, 20ms or 1m30s"),
             ("run a --stack", "a similar argument exists: '--stacks'"),
         ] {

@@ -78,7 +78,7 @@ impl<'a> Clients<'a> {
         };
         match raised {
             Ok(claimed) => {
-                progress.say(&format!("interrupt {number}: {}", if claimed { "taken" } else { "nobody took it" }));
+                progress.say(&format!("interrupt {number}: {}", if claimed { "handled" } else { "not handled" }));
             }
             Err(status) => {
                 progress.say(&format!("interrupt {number}: not connected: {status}"));

@@ -95,14 +95,14 @@ pub(super) fn list_all(os: Os) -> u8 {
         let (word, count) = match known {
             Known::Implemented => ("full".to_owned(), &mut full),
             Known::Data => ("data".to_owned(), &mut full),
-            Known::Fixed => ("fixed answer".to_owned(), &mut fixed),
+            Known::Fixed => ("fixed result".to_owned(), &mut fixed),
             Known::Newer(since) => (format!("since {since}"), &mut missing),
             Known::Trapped => ("missing".to_owned(), &mut missing),
         };
         *count += 1;
         let _ = writeln!(text, "{word:<16} {of:<10} {name}");
     }
-    let _ = writeln!(text, "{full} in full, {fixed} with a fixed answer, {missing} missing on {os}");
+    let _ = writeln!(text, "{full} in full, {fixed} with a fixed result, {missing} missing on {os}");
     print(&text);
     SUCCESS
 }

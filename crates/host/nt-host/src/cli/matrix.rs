@@ -1,4 +1,4 @@
-//! `nt-host matrix`: makes every call fail that can, one at a time, and then calls at random.
+//! `nt-host matrix`: makes each call that can fail do so, one at a time, and then makes calls fail at random.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! `nt-host run`.
+//! `nt-host run`: runs a driver once and prints the report.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
@@ -209,7 +209,7 @@ fn shows_progress() -> bool {
     std::io::stderr().is_terminal() && !command_line::is_quiet()
 }
 
-/// A progress line, shown on a terminal only.
+/// The progress of a run: a line on a terminal, and the results of the requests.
 pub(super) struct Progress {
     line: bool,
     talk: bool,
@@ -222,12 +222,12 @@ impl Progress {
         Self { line: talk && shows_progress(), talk, requests: Vec::new() }
     }
 
-    /// The line only.
+    /// Creates a progress that shows only the line.
     pub(super) fn line() -> Self {
         Self { line: shows_progress(), ..Self::mute() }
     }
 
-    /// Nothing at all.
+    /// Creates a progress that shows nothing.
     pub(super) const fn mute() -> Self {
         Self { line: false, talk: false, requests: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Session control: the calls of `etw_session::System` as messages. Their arguments are mostly bytes already.
+//! Session control: the calls of `etw_session::System` as messages. Most of their arguments are bytes.
 
 use etw_etl::{Clock, ClockKind, FileTime};
 use etw_types::Guid;

@@ -59,9 +59,9 @@ messages! {
         CaptureState { session: u32, provider: Guid } = 11,
         /// Return the events of a session. Session 0 records everything.
         Events { session: u32 } = 12,
-        /// Let time pass, in 100 ns units.
+        /// Let time pass, in units of 100 ns.
         Advance { time: u64 } = 13,
-        /// Run a storm: many things at once.
+        /// Run a storm.
         Storm { plan: StormPlan } = 14,
         /// Return how many times each routine that can fail was called.
         Calls {} = 15,
@@ -87,7 +87,7 @@ messages! {
         SurpriseRemove { device: u64 } = 21,
         /// Raise an interrupt of a device.
         Interrupt { device: u64, number: u32 } = 26,
-        /// Ask a device by way of WMI.
+        /// Send a WMI request to a device.
         Wmi { device: u64, asked: WmiRequest } = 27,
         /// Return how many events were written.
         Written {} = 22,
@@ -117,7 +117,7 @@ messages! {
         Control { answer: Answer } = 8,
         /// The result of a notification.
         Told { called: u32, status: NtStatus, access: u32 } = 10,
-        /// Whether a routine took an interrupt; there is none if nobody is connected.
+        /// Whether a service routine handled an interrupt; `None` if none is connected.
         Interrupted { claimed: Option<bool> } = 11,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
@@ -143,7 +143,7 @@ pub(crate) struct StormPlan {
     pub(crate) threads: u32,
     /// The number of requests of each thread in each round.
     pub(crate) requests: u32,
-    /// The provider that is enabled, asked for its state, and disabled.
+    /// The provider that is enabled, requested to log its state, and disabled.
     pub(crate) provider: Guid,
     /// The control request: code, input, size of the output buffer.
     pub(crate) code: u32,

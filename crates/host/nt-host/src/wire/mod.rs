@@ -1,7 +1,7 @@
 //! The protocol between the process that runs a driver and the one that started it.
 //!
-//! Both are the same program, so the encoding has no versions. It is checked all the same, because a driver can write
-//! anywhere in its process.
+//! Both processes run the same program, so the encoding has no version. Messages are still validated, because a driver
+//! can write anywhere in its process.
 //!
 //! There are two connections, each with one request at a time. Requests that run driver code use the first one and take
 //! as long as the driver takes. Session control that runs no driver code uses the second one, so that a session can be

@@ -1,10 +1,10 @@
-//! Encodes events of the system as bytes: the kind, then its members.
+//! Encodes system notifications as bytes: the kind, then its members.
 
 use nt_machine::{KeyOperation, Notification};
 
 use super::Wire;
 
-/// Operations by their numbers.
+/// The operations; the index of each is its encoded number.
 const OPERATIONS: [KeyOperation; 6] = [
     KeyOperation::CreateKey,
     KeyOperation::OpenKey,

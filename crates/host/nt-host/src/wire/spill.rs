@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 
-/// The size of the session and the length before each record.
+/// The size of the header before each record: the session and the length.
 const HEAD: usize = 8;
 /// The maximum length of a record, which has a 16-bit length.
 const LONGEST: u32 = 1 << 16;
