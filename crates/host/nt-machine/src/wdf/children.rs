@@ -328,7 +328,8 @@ fn ignore(call: &Call) -> NtStatus {
     object::part(call.handle(1), |data| matches!(data, Data::Init(_)).then_some(NtStatus::Success))
 }
 
-/// Checks that the ID or text is a valid string, and ignores it. Only the PnP manager would use it, to select a driver.
+/// Checks that the ID or text is a valid string, and ignores it. Windows uses it to select a driver, which this host
+/// does not do.
 fn identify(call: &Call) -> Outcome<NtStatus> {
     call.ptr::<UNICODE_STRING>(2).units()?;
     Ok(ignore(call))

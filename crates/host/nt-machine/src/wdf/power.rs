@@ -12,7 +12,8 @@ use crate::exception::fault;
 use crate::kernel::call_back;
 use crate::routine::{Failure, PASSIVE};
 
-/// `WDF_POWER_DEVICE_STATE`: D3 for a device that sleeps, D3Final before its first start and after its removal.
+/// `WDF_POWER_DEVICE_STATE`: D3 for a device that sleeps, and its final variant before the first start and after
+/// removal.
 const D3: u64 = 4;
 const D3_FINAL: u64 = 5;
 

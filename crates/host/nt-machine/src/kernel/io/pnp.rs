@@ -32,7 +32,7 @@ fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     Ok(send(device, &submission)?.status.ok()?)
 }
 
-/// Sends a PnP request that the driver cannot refuse.
+/// Sends a plug-and-play request that the driver cannot refuse.
 fn announce(device: Object, minor: u8) -> Result<(), Fault> {
     send(device, &Submission { major: PNP, minor, ..Submission::default() }).map(drop)
 }
