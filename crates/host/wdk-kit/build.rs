@@ -1,5 +1,5 @@
-//! Puts the files of `kit` and `stand-in/src` into the library, so that it works wherever it is installed, with a number
-//! that changes with them and with the code that makes the kit.
+//! Embeds the files of `kit` and `stand-in` into the library, so that the installed program needs no other files. Also
+//! computes a fingerprint that changes with these files and with the code that makes the kit.
 
 use std::env;
 use std::error::Error;

@@ -1,10 +1,10 @@
-//! Rules about what binds an image to other modules and to its address: imports, relocations, and features of programs.
+//! Rules about imports, relocations, the security cookie, and features that exist only in user mode.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
 use pe_image::{Characteristics, Image};
 
-/// Modules with exports for drivers that every Windows has, in lower case.
+/// Modules that export routines for drivers and that every Windows release has, in lower case.
 const KERNEL_MODULES: &[&str] = &[
     "bootvid.dll",
     "ci.dll",
@@ -40,8 +40,8 @@ const KERNEL_MODULES: &[&str] = &[
     "wpprecorder.sys",
 ];
 
-/// Name prefixes of libraries that exist only in user mode, in lower case. Any other library may be one for drivers: an
-/// export driver can be a `.dll` as well as a `.sys`.
+/// Name prefixes of libraries that exist only in user mode, in lower case. Any other library may be a library for
+/// drivers: the file name of an export driver can end in `.dll` or in `.sys`.
 const USER_LIBRARIES: &[&str] = &[
     "advapi32.",
     "api-ms-win-",
@@ -84,32 +84,32 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "user-import",
         severity: Refused,
-        what: "nothing is imported from libraries of user mode",
-        why: "the kernel finds no such module among drivers, or none of its exports",
-        source: "Microsoft Learn, the requirements of each routine name its module; for drivers it is one of the kernel",
+        what: "nothing is imported from user-mode libraries",
+        why: "the kernel does not load user-mode libraries, so it cannot resolve the imports",
+        source: "Microsoft Learn, the requirements of each routine, which name the module that exports it",
         check: user_import,
     },
     Rule {
         id: "unknown-import",
         severity: Warning,
-        what: "imports are from modules that every Windows has",
-        why: "the driver does not load where the module is not installed",
-        source: "no document has a list of them; this one is ours",
+        what: "every module that is imported from exists in all Windows releases",
+        why: "the driver does not load if the module is not installed",
+        source: "no Microsoft document lists these modules; the list is part of load-rules",
         check: unknown_import,
     },
     Rule {
         id: "delay-load",
         severity: Refused,
         what: "nothing is delay-loaded",
-        why: "the helper that binds such imports is code for user mode",
+        why: "the helper function that resolves delay-loaded imports works only in user mode",
         source: "Microsoft Learn, \"Linker support for delay-loaded DLLs\"",
-        check: |image, _| image.imports.delayed.iter().map(|name| format!("{name} is")).collect(),
+        check: |image, _| image.imports.delayed.iter().map(|name| format!("{name} is delay-loaded")).collect(),
     },
     Rule {
         id: "writable-imports",
         severity: MemoryIntegrity,
-        what: "import addresses are written outside of executable sections",
-        why: "memory integrity, on by default in Windows 11, allows no write to a page with code",
+        what: "import address tables are not in executable sections",
+        why: "memory integrity, on by default in Windows 11, does not allow the loader to write to executable pages",
         source: MEMORY_INTEGRITY,
         check: writable_imports,
     },
@@ -117,7 +117,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "tls",
         severity: Refused,
         what: "there is no thread-local storage",
-        why: "the kernel provides none, and code would read that of whatever program is running",
+        why: "the kernel has no thread-local storage; the code would use that of the current process",
         source: PE_FORMAT,
         check: |image, _| when(image.has_tls, || "there is a TLS directory".into()),
     },
@@ -133,23 +133,23 @@ pub(super) static RULES: &[Rule] = &[
         id: "relocatable",
         severity: Refused,
         what: "relocations are not stripped",
-        why: "a driver is never at its preferred address (STATUS_CONFLICTING_ADDRESSES)",
+        why: "the kernel never loads a driver at its preferred address (STATUS_CONFLICTING_ADDRESSES)",
         source: PE_FORMAT,
         check: relocatable,
     },
     Rule {
         id: "relocations",
         severity: Refused,
-        what: "every relocation can be made",
-        why: "the loader stops at the first one it does not understand",
+        what: "every relocation can be applied",
+        why: "the loader stops at the first relocation that it does not support",
         source: PE_FORMAT,
         check: relocations,
     },
     Rule {
         id: "no-relocations",
         severity: Warning,
-        what: "there are relocations",
-        why: "without, the driver works only if it contains no absolute address at all",
+        what: "the image has relocations",
+        why: "without relocations, the driver works only if it contains no absolute address",
         source: PE_FORMAT,
         check: no_relocations,
     },
@@ -157,7 +157,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "security-cookie",
         severity: Warning,
         what: "the security cookie is in a writable section",
-        why: "the loader has to initialise it before the driver starts",
+        why: "the loader must write the cookie before the driver starts",
         source: "Microsoft Learn, \"Load Configuration Directory\" and \"/GS (Buffer Security Check)\"",
         check: security_cookie,
     },
@@ -177,18 +177,18 @@ fn origin(module: &str) -> Origin {
     }
     let is_program = std::path::Path::new(&name).extension().is_some_and(|extension| extension == "exe");
     let is_user = USER_LIBRARIES.iter().any(|library| name.starts_with(library));
-    // A driver may come with its own library, which is another driver.
+    // An unknown module may be an export driver that is installed together with the driver.
     if is_program || is_user { Origin::User } else { Origin::Unknown }
 }
 
 fn user_import(image: &Image, _: Target) -> Vec<String> {
     let user = image.imports.modules.iter().filter(|module| matches!(origin(&module.name), Origin::User));
-    user.map(|module| format!("{} is no module for drivers", module.name)).collect()
+    user.map(|module| format!("{} is not a module for drivers", module.name)).collect()
 }
 
 fn unknown_import(image: &Image, _: Target) -> Vec<String> {
     let unknown = image.imports.modules.iter().filter(|module| matches!(origin(&module.name), Origin::Unknown));
-    unknown.map(|module| format!("{} may be missing", module.name)).collect()
+    unknown.map(|module| format!("{} may not be installed", module.name)).collect()
 }
 
 fn writable_imports(image: &Image, _: Target) -> Vec<String> {
@@ -197,7 +197,7 @@ fn writable_imports(image: &Image, _: Target) -> Vec<String> {
         let end = u64::from(table.rva) + u64::from(table.size);
         let section =
             image.sections.iter().find(|section| section.is_executable() && section.overlaps(table.rva, end))?;
-        Some(format!("addresses at {:#x} are in {} ({})", table.rva, section.name, section.rights()))
+        Some(format!("the table at {:#x} is in {} ({})", table.rva, section.name, section.rights()))
     });
     in_code.collect()
 }
@@ -226,5 +226,5 @@ fn security_cookie(image: &Image, _: Target) -> Vec<String> {
     };
     let rva = address.checked_sub(image.header.image_base).and_then(|rva| u32::try_from(rva).ok());
     let section = rva.and_then(|rva| image.sections.iter().find(|section| section.contains(rva)));
-    when(section.is_none_or(|section| !section.is_writable()), || format!("it is at {address:#x}"))
+    when(section.is_none_or(|section| !section.is_writable()), || format!("the cookie is at {address:#x}"))
 }

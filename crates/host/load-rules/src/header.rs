@@ -1,4 +1,4 @@
-//! Rules about the headers.
+//! Rules about the COFF header and the optional header.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
 use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
@@ -11,7 +11,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "machine",
         severity: Refused,
         what: "the image is for x64 or ARM64",
-        why: "the kernel loads code for its own processor only (STATUS_INVALID_IMAGE_FORMAT)",
+        why: "the kernel loads only code for its processor architecture (STATUS_INVALID_IMAGE_FORMAT)",
         source: PE_FORMAT,
         check: machine,
     },
@@ -19,7 +19,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "pe32-plus",
         severity: Refused,
         what: "the image is PE32+",
-        why: "a 64-bit kernel has no use for a header with 32-bit addresses",
+        why: "a 64-bit kernel does not load images with a 32-bit header",
         source: PE_FORMAT,
         check: pe32_plus,
     },
@@ -27,7 +27,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "executable-image",
         severity: Refused,
         what: "EXECUTABLE_IMAGE is set",
-        why: "without it the linker says that something was missing",
+        why: "an image without this flag is the output of a failed link",
         source: PE_FORMAT,
         check: executable_image,
     },
@@ -35,7 +35,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "one-processor",
         severity: Refused,
         what: "UP_SYSTEM_ONLY is not set",
-        why: "a kernel for several processors does not load a driver for one",
+        why: "a multiprocessor kernel does not load a driver for machines with one processor",
         source: PE_FORMAT,
         check: one_processor,
     },
@@ -43,23 +43,23 @@ pub(super) static RULES: &[Rule] = &[
         id: "subsystem",
         severity: Refused,
         what: "the subsystem is native",
-        why: "kernel-mode code runs in no subsystem; the linker's /DRIVER and /SUBSYSTEM:NATIVE say so",
+        why: "kernel-mode code needs no subsystem; link the driver with /DRIVER and /SUBSYSTEM:NATIVE",
         source: "Microsoft Learn, \"/SUBSYSTEM (Specify Subsystem)\"",
         check: subsystem,
     },
     Rule {
         id: "checksum",
         severity: Refused,
-        what: "the checksum is that of the file",
-        why: "it is compared for every driver at load time (STATUS_IMAGE_CHECKSUM_MISMATCH)",
+        what: "the checksum in the header matches the file",
+        why: "Windows verifies the checksum of every driver that it loads (STATUS_IMAGE_CHECKSUM_MISMATCH)",
         source: PE_FORMAT,
         check: checksum,
     },
     Rule {
         id: "alignment",
         severity: Refused,
-        what: "the file alignment is a power of two from 512 to 64 K, the section alignment not below it",
-        why: "no section could be found in the file",
+        what: "alignments are powers of two: 512 <= file <= 64 K and file <= section, or both equal and below 4 K",
+        why: "the loader cannot find the sections in the file",
         source: PE_FORMAT,
         check: alignment,
     },
@@ -75,7 +75,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "dynamic-base-arm64",
         severity: Refused,
         what: "an ARM64 image has DYNAMIC_BASE",
-        why: "on ARM64 no image has a fixed address; linkers do not even make one",
+        why: "Windows on ARM64 loads no image at a fixed address, and linkers do not create such images",
         source: "Microsoft Learn, \"/DYNAMICBASE (Use address space layout randomization)\"",
         check: |image, _| without(image, DllCharacteristics::DYNAMIC_BASE, &[Machine::Arm64]),
     },
@@ -83,7 +83,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "dynamic-base",
         severity: Warning,
         what: "an x64 image has DYNAMIC_BASE",
-        why: "drivers are placed at random; an image that did not ask for it was linked for something else",
+        why: "Windows loads drivers at random addresses; an image without this flag was not linked as a driver",
         source: "Microsoft Learn, \"/DYNAMICBASE (Use address space layout randomization)\"",
         check: |image, _| without(image, DllCharacteristics::DYNAMIC_BASE, &[Machine::X64]),
     },
@@ -91,7 +91,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "nx-compat",
         severity: Warning,
         what: "NX_COMPAT is set",
-        why: "a driver is expected to need no executable data",
+        why: "a driver must not execute data",
         source: MEMORY_INTEGRITY,
         check: |image, _| without(image, DllCharacteristics::NX_COMPAT, &[Machine::X64, Machine::Arm64]),
     },
@@ -99,7 +99,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "force-integrity",
         severity: Warning,
         what: "FORCE_INTEGRITY is set",
-        why: "PsSetCreateProcessNotifyRoutineEx and others answer STATUS_ACCESS_DENIED without it",
+        why: "PsSetCreateProcessNotifyRoutineEx and others return STATUS_ACCESS_DENIED without it; use /INTEGRITYCHECK",
         source: "Microsoft Learn, \"PsSetCreateProcessNotifyRoutineEx\"",
         check: |image, _| without(image, DllCharacteristics::FORCE_INTEGRITY, &[Machine::X64, Machine::Arm64]),
     },
@@ -132,8 +132,8 @@ fn subsystem(image: &Image, _: Target) -> Vec<String> {
 fn checksum(image: &Image, _: Target) -> Vec<String> {
     let sum = image.header.checksum;
     when(!sum.is_right(), || match sum.stored {
-        0 => format!("there is none; {:#010x} would be right", sum.computed),
-        stored => format!("{stored:#010x} is stored, {:#010x} would be right", sum.computed),
+        0 => format!("there is none; expected {:#010x}", sum.computed),
+        stored => format!("{stored:#010x} is stored, expected {:#010x}", sum.computed),
     })
 }
 

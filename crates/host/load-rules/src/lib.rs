@@ -1,8 +1,8 @@
 //! What Windows requires of a driver image, as a table of rules.
 //!
-//! A rule only inspects an [`Image`]; it never reads the file again. It says why Windows objects, and names the source.
-//! If no public source says what happens, the severity is that of the outcome that we expect on a machine with the
-//! default settings of Windows 11. Requirements of memory integrity, which can be turned off, have their own severity.
+//! A rule only inspects an [`Image`]; it never reads the file again. Every rule has a reason and names its source. If
+//! no public source says what Windows does, the severity is what we expect on a machine with the default settings of
+//! Windows 11. Requirements of memory integrity, which can be turned off, have a separate severity.
 //!
 //! `driver-package` reports every rule; `nt-machine` refuses the images that Windows refuses.
 #![forbid(unsafe_code)]
@@ -50,7 +50,7 @@ pub struct Rule {
     pub severity: Severity,
     /// The requirement.
     pub what: &'static str,
-    /// What happens if it is violated.
+    /// The reason for the requirement, or what happens if an image violates it.
     pub why: &'static str,
     /// The source of the rule.
     pub source: &'static str,
@@ -98,7 +98,7 @@ impl Verdict {
         Self { target, findings }
     }
 
-    /// Adds a finding that needs more information than the image.
+    /// Adds a finding that [`of`](Self::of) cannot make, because it needs more information than the image.
     #[must_use]
     pub fn with(mut self, rule: &'static Rule, found: String) -> Self {
         self.findings.push(Finding { rule, found });
@@ -106,7 +106,7 @@ impl Verdict {
         self
     }
 
-    /// Returns the Windows release that was checked for.
+    /// Returns the Windows release that the image was checked against.
     #[must_use]
     pub fn target(&self) -> Target {
         self.target

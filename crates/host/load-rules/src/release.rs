@@ -10,8 +10,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "subsystem-version",
         severity: Refused,
-        what: "the subsystem's version is at most that of Windows",
-        why: "the image says that it needs a newer Windows",
+        what: "the subsystem version is not newer than Windows",
+        why: "the image requires a newer Windows",
         source: PE_FORMAT,
         check: subsystem_version,
     },
@@ -26,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "kmdf-version",
         severity: Refused,
-        what: "the framework of this release binds the driver",
+        what: "the KMDF version of this release binds the driver",
         why: "the framework's loader rejects the driver (STATUS_INVALID_PARAMETER)",
         source: "Microsoft Learn, \"KMDF version history\"; the framework's public sources",
         check: kmdf_version,
@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
 fn subsystem_version(image: &Image, target: Target) -> Vec<String> {
     let (needed, has) = (image.header.subsystem_version, target.release.nt_version());
     let newer = (needed.major, needed.minor) > (has.major, has.minor);
-    when(newer, || format!("it needs {needed}, {} is {has}", target.release))
+    when(newer, || format!("the image needs Windows version {needed}, {} has version {has}", target.release))
 }
 
 fn missing_import(image: &Image, target: Target) -> Vec<String> {

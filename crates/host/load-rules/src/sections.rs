@@ -12,23 +12,23 @@ pub(super) static RULES: &[Rule] = &[
         id: "section-count",
         severity: Refused,
         what: "there are at most 96 sections",
-        why: "the loader takes no more",
+        why: "the loader does not accept more",
         source: PE_FORMAT,
         check: count,
     },
     Rule {
         id: "section-layout",
         severity: Refused,
-        what: "sections are aligned, ascend without gaps, and end where SizeOfImage says",
-        why: "the kernel maps them one behind the other (STATUS_INVALID_IMAGE_FORMAT)",
+        what: "sections are aligned, in ascending order and without gaps, and the last one ends at SizeOfImage",
+        why: "the kernel maps the sections one after the other (STATUS_INVALID_IMAGE_FORMAT)",
         source: PE_FORMAT,
         check: layout,
     },
     Rule {
         id: "section-data",
         severity: Refused,
-        what: "what sections have in the file is there and aligned",
-        why: "the file is cut off or was changed after linking",
+        what: "the data of every section is in the file and aligned",
+        why: "the file is truncated or was changed after linking",
         source: PE_FORMAT,
         check: data,
     },
@@ -44,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "entry-point",
         severity: Refused,
         what: "there is an entry point, inside a section",
-        why: "the kernel would have nothing to call",
+        why: "the kernel has no routine to call",
         source: PE_FORMAT,
         check: entry_point,
     },
@@ -52,7 +52,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "entry-rights",
         severity: Refused,
         what: "the entry point's section is executable",
-        why: "the first call would stop the machine (ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY)",
+        why: "the call of the entry point is a bug check (ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY)",
         source: MEMORY_INTEGRITY,
         check: entry_rights,
     },
@@ -60,7 +60,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "init-discardable",
         severity: Warning,
         what: "a section named INIT is discardable",
-        why: "code for the start only would stay in memory until the driver is unloaded",
+        why: "initialisation code stays in memory until the driver is unloaded",
         source: "Microsoft Learn, \"Making Drivers Pageable\"",
         check: init_discardable,
     },
@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
 
 fn count(image: &Image, _: Target) -> Vec<String> {
     let count = image.sections.len();
-    when(count > MOST_SECTIONS, || format!("there are {count}"))
+    when(count > MOST_SECTIONS, || format!("there are {count} sections"))
 }
 
 fn layout(image: &Image, _: Target) -> Vec<String> {
@@ -93,9 +93,9 @@ fn data(image: &Image, _: Target) -> Vec<String> {
     for section in image.sections.iter().filter(|section| section.file_size != 0) {
         let end = u64::from(section.file_offset) + u64::from(section.file_size);
         if end > image.file_size {
-            found.push(format!("{} ends at {end:#x}, the file at {:#x}", section.name, image.file_size));
+            found.push(format!("{} ends at {end:#x}, the file ends at {:#x}", section.name, image.file_size));
         } else if !section.file_offset.is_multiple_of(unit) {
-            found.push(format!("{} begins at {:#x}", section.name, section.file_offset));
+            found.push(format!("{} begins at {:#x}, no multiple of {unit:#x}", section.name, section.file_offset));
         }
     }
     found
@@ -114,12 +114,12 @@ fn entry_point(image: &Image, _: Target) -> Vec<String> {
 }
 
 fn entry_rights(image: &Image, _: Target) -> Vec<String> {
-    // Writable code has its own rule.
+    // Sections that are both writable and executable are found by `writable_code`.
     let section = image.entry_section().filter(|section| !section.is_executable() && image.entry.rva != 0);
     section.map(|section| format!("{} is {}", section.name, section.rights())).into_iter().collect()
 }
 
 fn init_discardable(image: &Image, _: Target) -> Vec<String> {
     let kept = image.sections.iter().find(|section| section.name == "INIT" && !section.is_discardable());
-    kept.map(|section| format!("{} is kept", section.name)).into_iter().collect()
+    kept.map(|section| format!("{} is not discardable", section.name)).into_iter().collect()
 }

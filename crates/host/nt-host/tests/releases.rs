@@ -211,7 +211,8 @@ fn an_import_that_a_release_lacks_is_named_with_the_first_that_has_it() {
     check(&path, Some(Os::Win10_2004), |_, _| ());
     let Err(Error::NotLoaded(status, reason)) = load(&path, Os::Win10_1909) else { panic!("it was loaded") };
     assert_eq!(status.as_int(), 0xC000_0263);
-    let expected = "win10-1909 has no ExAllocatePool2; win10-2004 (Windows 10 2004, build 19041) has it";
+    let expected = "win10-1909 has no ExAllocatePool2; the first release that has it is win10-2004 (Windows 10 2004, \
+                    build 19041)";
     assert_eq!(reason, expected);
 }
 

@@ -1,4 +1,4 @@
-//! Numbers and names at offsets of a slice. Functions return `None` if the slice is too short.
+//! Reads numbers and names at offsets of a slice. All functions return `None` if the slice is too short.
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().copied().map(u16::from_le_bytes)

@@ -60,7 +60,7 @@ impl DebugEntry {
     pub(crate) fn read_all(data: &[u8], view: &View<'_>, (rva, size): (u32, u32)) -> Result<Vec<Self>, Error> {
         let count = size / 28;
         if count > MOST {
-            return Err(Error::new("debug directory", format!("{count} entries")));
+            return Err(Error::new("debug directory", format!("{count} entries; the maximum is {MOST}")));
         }
         let entries: &[ImageDebugDirectory] = view.array(rva, count, "debug directory")?;
         entries.iter().map(|entry| Self::read(data, entry)).collect()
@@ -96,7 +96,7 @@ fn pdb(bytes: &[u8]) -> Result<Option<PdbReference>, Error> {
     let Some(rest) = bytes.strip_prefix(b"RSDS") else {
         return Ok(None);
     };
-    let cut = || Error::new("debug entry", "it is cut off");
+    let cut = || Error::new("debug entry", "the CodeView record is cut off");
     let (guid, rest) = rest.split_first_chunk::<16>().ok_or_else(cut)?;
     let (age, path) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
     Ok(Some(PdbReference {

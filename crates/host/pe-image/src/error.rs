@@ -1,8 +1,8 @@
-//! The error of parsing a file: which field is damaged, and how.
+//! The error of parsing a file: which field is damaged, and what is wrong with it.
 
 use std::fmt;
 
-/// A file that is not a PE image, or is a damaged one.
+/// The file is not a PE image or a PDB, or it is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     field: &'static str,
@@ -22,7 +22,7 @@ impl Error {
         self.field
     }
 
-    /// Returns what is wrong with it.
+    /// Returns what is wrong with this part.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason

@@ -13,7 +13,7 @@ const MOST: u32 = 65_536;
 /// The export directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exports {
-    /// The name of the image according to itself.
+    /// The name of the image in its export directory. It may differ from the file name.
     pub module: String,
     /// The symbols in the order of their ordinals. Unused ordinals are left out.
     pub symbols: Vec<Export>,
@@ -45,7 +45,7 @@ impl Exports {
         let count = directory.number_of_functions.get(LE);
         let names_count = directory.number_of_names.get(LE);
         if count > MOST || names_count > MOST {
-            return Err(Error::new("export directory", format!("{count} symbols, {names_count} names; 65536 can be")));
+            return Err(Error::new("export directory", format!("{count} symbols, {names_count} names; limit: {MOST}")));
         }
         let addresses: &[U32<LE>] = array(view, directory.address_of_functions.get(LE), count, "export addresses")?;
         let names: &[U32<LE>] = array(view, directory.address_of_names.get(LE), names_count, "export names")?;
@@ -57,7 +57,7 @@ impl Exports {
             let name = view.name(name.get(LE), "name of an export")?;
             let index = index.get(LE);
             let Some(place) = texts.get_mut(usize::from(index)) else {
-                return Err(Error::new("export ordinals", format!("{name} has number {index} of {count}")));
+                return Err(Error::new("export ordinals", format!("{name} has index {index} of {count} symbols")));
             };
             *place = Some(name);
         }
@@ -69,6 +69,7 @@ impl Exports {
             if address == 0 {
                 continue;
             }
+            // An address inside the export directory is the address of a forwarder string.
             let inside = address >= rva && u64::from(address) < end;
             let target = if inside {
                 ExportTarget::Forward(view.name(address, "forwarded export")?)

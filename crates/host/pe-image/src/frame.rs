@@ -1,6 +1,6 @@
-//! Names of addresses.
+//! What symbols say about an address: its functions, source lines, and the nearest symbol.
 
-/// One of the functions that an instruction comes from.
+/// One of the functions that an instruction belongs to: the function that was called, or a function that was inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The name of the function, if the PDB has one.

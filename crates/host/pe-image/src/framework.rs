@@ -1,6 +1,7 @@
-//! The framework that an image requires: `WDF_BIND_INFO`, which its entry point passes to the framework loader.
+//! The framework version that an image requires: `WDF_BIND_INFO`, which its entry point passes to the framework loader.
 //!
-//! No header points to it. It is found through its component name, `KmdfLibrary`, and the pointer to that name.
+//! No header points to this structure. It is found through its component name, `KmdfLibrary`, and the pointer to that
+//! name.
 
 use windows_releases::Client;
 
@@ -47,6 +48,7 @@ fn bind_info(view: &View<'_>, header: &Header, rva: u32) -> Option<Client> {
     let minimum = if size == SIZES[1] {
         let address = u64_at(view.bytes(rva, size, "WDF_BIND_INFO").ok()?, 48)?;
         let rva = u32::try_from(address.checked_sub(header.image_base)?).ok()?;
+        // Uninitialised data has no bytes in the file. Its value is zero.
         Some(view.bytes(rva, 4, "WdfMinimumVersionRequired").map_or(Some(0), |bytes| u32_at(bytes, 0))?)
     } else {
         None

@@ -1,8 +1,9 @@
 //! Finds the framework functions that an image calls.
 //!
-//! A call goes through a table that the framework fills in. Compilers load the address of the table and then that of the
-//! function, or directly that of the function if the table is in the image itself (before 1.15). Both patterns are searched for
-//! in the code without disassembling it from the start, so the result is useful for people but not a proof.
+//! A call goes through a table that the framework fills in. The code loads the address of the table, and then the address of
+//! the function from the table. Before 1.15, the table is in the image itself, so the code loads the address of the function
+//! directly. The code is searched for both patterns without disassembling it from the start. The result is therefore useful
+//! for people, but it is not a proof.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +17,10 @@ const POINTER: u32 = 15;
 const MINOR: usize = 20;
 const COUNT: usize = 28;
 const TABLE: usize = 32;
-/// Number of bytes of code after the load of the table in which the load of the function is searched for.
+/// Maximum distance in bytes between the load of the table and the load of the function.
 const NEAR: usize = 96;
 
-/// Returns the indices of the functions that an image calls; empty for an image without the framework.
+/// Returns the indices of the framework functions that an image calls. Empty if the image does not use the framework.
 #[must_use]
 pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
     let Some((minor, count, table)) = bind_info(layout) else { return BTreeSet::new() };
@@ -42,8 +43,8 @@ pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
     calls
 }
 
-/// Returns the minor version that the image was built for, the number of functions that it knows, and the address of its table or
-/// table pointer.
+/// Returns the minor version that the image was built for, the number of functions in that version, and the address of the table
+/// or of the pointer to the table.
 fn bind_info(layout: &Layout) -> Option<(u32, u32, u64)> {
     let name: Vec<u8> = COMPONENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let at = layout.bytes.windows(name.len()).step_by(2).position(|window| window == name)? * 2;
@@ -85,7 +86,7 @@ fn indexed_load(code: &[u8], from: usize, register: u8) -> Option<u32> {
             2 => u32::from_le_bytes(*rest.first_chunk()?),
             _ => return None,
         };
-        // A base of rsp is encoded differently; tables are smaller than 64 KiB.
+        // A base of rsp or r12 is encoded differently; tables are smaller than 64 KiB.
         (base == register && modrm & 7 != 4 && displacement.is_multiple_of(8) && displacement < 0x1_0000)
             .then_some(displacement / 8)
     })

@@ -85,7 +85,7 @@ pub struct Header {
     pub checksum: Checksum,
 }
 
-/// The headers, with what later stages need from them.
+/// The headers, the section table and the data directories.
 pub(crate) struct Headers {
     pub(crate) header: Header,
     pub(crate) sections: Vec<Section>,
@@ -95,7 +95,7 @@ pub(crate) struct Headers {
 impl Headers {
     /// Parses everything up to the end of the section table.
     pub(crate) fn read(data: &[u8]) -> Result<Self, Error> {
-        let cut = |field| move |()| Error::new(field, "the file ends before it does");
+        let cut = |field| move |()| Error::new(field, "the file is too short to contain it");
         let dos: &ImageDosHeader = data.read_at(0).map_err(cut("DOS header"))?;
         if dos.e_magic.get(LE) != IMAGE_DOS_SIGNATURE {
             return Err(Error::new("DOS header", "it does not begin with MZ"));
@@ -103,7 +103,7 @@ impl Headers {
         let start = u64::from(dos.e_lfanew.get(LE));
         let signature: &object::U32<LE> = data.read_at(start).map_err(cut("PE signature"))?;
         if signature.get(LE) != IMAGE_NT_SIGNATURE {
-            return Err(Error::new("PE signature", format!("{:#010x} at {start:#x} is not PE", signature.get(LE))));
+            return Err(Error::new("PE signature", format!("{:#010x} at {start:#x} is not \"PE\"", signature.get(LE))));
         }
         let _: &ImageFileHeader = data.read_at(start + 4).map_err(cut("file header"))?;
         let magic: &object::U16<LE> = data.read_at(start + 24).map_err(cut("optional header"))?;

@@ -20,7 +20,7 @@ use crate::sections::Section;
 use crate::signature::Signature;
 use crate::view::{View, printable};
 
-/// A PE image, as far as it matters for loading a driver.
+/// The parts of a PE image that matter for loading a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Length of the file.
@@ -47,9 +47,9 @@ pub struct Image {
     pub framework: Option<windows_releases::Client>,
     /// The debug directory.
     pub debug: Vec<DebugEntry>,
-    /// Whether it has thread-local storage.
+    /// Whether the image has thread-local storage.
     pub has_tls: bool,
-    /// Whether it contains .NET code.
+    /// Whether the image contains .NET code.
     pub has_clr: bool,
 }
 
@@ -134,7 +134,7 @@ impl Image {
         })
     }
 
-    /// Names the entry point from the linker's map, unless the exports already name it.
+    /// Takes the name of the entry point from the linker's map, unless the exports already have a name for it.
     pub fn name_entry(&mut self, map: LinkerMap<'_>) {
         if self.entry.symbol.is_none() {
             let name = map.entry_symbol(self).map(|name| printable(name.as_bytes()));

@@ -1,4 +1,4 @@
-//! Imports: the modules and routines that an image is bound to, and where their addresses are written.
+//! Imports: the modules and routines that an image needs, and where the loader writes their addresses.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::error::Error;
 use crate::header::Header;
 use crate::view::View;
 
-/// Limits that no driver reaches, but that a corrupt table without an end does.
+/// Limits for corrupt tables without an end. No driver reaches them.
 const MOST_MODULES: usize = 1024;
 const MOST_ROUTINES: usize = 65_536;
 
 /// The imports of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imports {
-    /// Modules that are bound when the image is loaded, in the order of the file.
+    /// Modules whose routines are resolved when the image is loaded, in the order of the file.
     pub modules: Vec<Module>,
-    /// Modules that are bound when they are first used.
+    /// Modules whose routines are resolved when they are first called (delay-loaded modules).
     pub delayed: Vec<String>,
     /// The memory that the loader fills with addresses.
     pub address_tables: Vec<AddressTable>,
@@ -94,7 +94,7 @@ impl Imports {
             }
             let name = view.name(descriptor.name.get(LE), "name of an imported module")?;
             let slots = descriptor.first_thunk.get(LE);
-            // Old linkers write no list of names: the slots hold the names until they are filled.
+            // Old linkers write no list of names: the slots hold the names until the loader writes the addresses.
             let names = match descriptor.original_first_thunk.get(LE) {
                 0 => slots,
                 names => names,
@@ -182,7 +182,7 @@ fn routines<T: Thunk>(view: &View<'_>, start: u32, left: &mut usize) -> Result<V
             // The name follows a two-byte hint.
             Imported::Name(view.name(hint.saturating_add(2), "name of an imported routine")?)
         });
-        let beyond = || Error::new("list of imported names", "it runs out of the address space");
+        let beyond = || Error::new("list of imported names", "it has no end within the address space");
         rva = rva.checked_add(T::BITS / 8).ok_or_else(beyond)?;
     }
 }

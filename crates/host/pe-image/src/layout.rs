@@ -40,7 +40,7 @@ pub struct Layout {
     pub imports: Vec<Import>,
     /// The exception directory: its address and its size in bytes.
     pub exceptions: Option<(u32, u32)>,
-    /// What the loader fills in for the image's own protection.
+    /// Locations of the security cookie and of the pointers for Control Flow Guard.
     pub guard: Guard,
     /// Names and addresses of exported routines.
     pub exports: Vec<(String, u32)>,
@@ -53,7 +53,7 @@ pub struct Import {
     pub module: String,
     /// The routine.
     pub name: Imported,
-    /// Where the loader writes its address.
+    /// Where the loader writes the address of the routine.
     pub slot: u32,
 }
 
@@ -78,8 +78,8 @@ impl Layout {
         Self::of(file, &Image::parse(file)?)
     }
 
-    /// Checks what the headers alone determine: the image is for x64, its size can be mapped, and its sections are aligned either
-    /// to pages or as in the file.
+    /// Checks what the headers alone determine: the image is for x64, it is not too large, and its sections are aligned either to
+    /// pages or as in the file.
     ///
     /// # Errors
     ///
@@ -90,12 +90,12 @@ impl Layout {
             return Err(Error::new("Machine", format!("{} is not x64", header.machine)));
         }
         if header.size_of_image > LARGEST {
-            return Err(Error::new("SizeOfImage", format!("{:#x} is too large", header.size_of_image)));
+            return Err(Error::new("SizeOfImage", format!("{:#x} is larger than {LARGEST:#x}", header.size_of_image)));
         }
         let (section, file) = (header.section_alignment, header.file_alignment);
         let shares_pages = section.is_power_of_two() && section < PAGE && section == file;
         if section == 0 || !(section.is_multiple_of(PAGE) || shares_pages) {
-            let reason = format!("{section:#x} is neither a multiple of a page nor FileAlignment, {file:#x}");
+            let reason = format!("{section:#x} is neither a multiple of a page nor equal to FileAlignment, {file:#x}");
             return Err(Error::new("SectionAlignment", reason));
         }
         Ok(())
@@ -113,7 +113,7 @@ impl Layout {
         if let Some((rva, length)) = exceptions
             && u64::from(rva) + u64::from(length) > u64::from(size)
         {
-            return Err(Error::new("data directory", format!("the exception directory at {rva:#x} leaves the image")));
+            return Err(Error::new("data directory", format!("the exception table at {rva:#x} is not in the image")));
         }
         Ok(Self {
             base: image.header.image_base,
@@ -142,7 +142,10 @@ fn lay_out(file: &[u8], image: &Image) -> Result<Vec<u8>, Error> {
     let unit = header.section_alignment.min(PAGE);
     for section in &image.sections {
         if u64::from(section.rva) < end || !section.rva.is_multiple_of(unit) || section.end() > bytes.len() as u64 {
-            let reason = format!("{} at {:#x} overlaps another section or leaves the image", section.name, section.rva);
+            let reason = format!(
+                "{} at {:#x} is not aligned, overlaps another section, or is not completely in the image",
+                section.name, section.rva
+            );
             return Err(Error::new("section table", reason));
         }
         end = section.end();
@@ -179,7 +182,7 @@ fn relocations(relocations: &Relocations) -> Result<Vec<u32>, Error> {
         return Err(Error::new(FIELD, problem.clone()));
     }
     if let Some(narrow) = relocations.fixups.iter().find(|fixup| fixup.width != 8) {
-        return Err(Error::new(FIELD, format!("the type of the address at {:#x} is not for x64", narrow.rva)));
+        return Err(Error::new(FIELD, format!("the type of the relocation at {:#x} is not for x64", narrow.rva)));
     }
     Ok(relocations.fixups.iter().map(|fixup| fixup.rva).collect())
 }
@@ -194,7 +197,7 @@ fn imports(modules: &[Module], size: u32) -> Result<Vec<Import>, Error> {
         }
     }
     if imports.len() > MOST_IMPORTS {
-        return Err(Error::new("import table", format!("{} routines; {MOST_IMPORTS} can be", imports.len())));
+        return Err(Error::new("import table", format!("{} routines; the maximum is {MOST_IMPORTS}", imports.len())));
     }
     Ok(imports)
 }

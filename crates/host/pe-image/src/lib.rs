@@ -1,7 +1,8 @@
 //! Windows driver images: their contents, their memory layout, and the names of their addresses.
 //!
-//! [`Image`] is the model of a PE file, [`Layout`] is the memory layout of x64 images, [`unwind`] unwinds calls with the tables
-//! of an image, and [`Symbols`] names addresses with the image's PDB. This crate does not judge, map or run images.
+//! [`Image`] is the model of a PE file, [`Layout`] is the memory layout of an x64 image, [`unwind`] unwinds calls with the tables
+//! of an image, and [`Symbols`] finds names for addresses in the image's PDB. This crate never decides whether Windows loads an
+//! image, and it never maps or runs one.
 //!
 //! All input is untrusted: the result is a value or an error that names the damaged field, never a panic and never unbounded
 //! work. The crate has no `unsafe` code.

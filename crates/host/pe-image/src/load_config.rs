@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::header::Header;
 use crate::view::View;
 
-/// What the loader must set up for the image's own protection.
+/// The fields that the loader needs for the security cookie and for Control Flow Guard.
 ///
-/// A field is `None` if the structure is too short to contain it: newer versions of Windows have a longer structure, whose first
+/// A field is `None` if the structure is too short to contain it. Newer versions of Windows have a longer structure; its first
 /// word is its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadConfig {
@@ -16,7 +16,7 @@ pub struct LoadConfig {
     pub security_cookie: Option<u64>,
     /// Absolute address of the pointer to the check function of Control Flow Guard; zero if there is none.
     pub guard_check: Option<u64>,
-    /// Absolute address of the pointer to its dispatch function; zero if there is none.
+    /// Absolute address of the pointer to the dispatch function of Control Flow Guard; zero if there is none.
     pub guard_dispatch: Option<u64>,
     /// `IMAGE_GUARD_…`
     pub guard_flags: Option<u32>,
@@ -39,7 +39,7 @@ const PE32: Offsets = Offsets { cookie: 60, check: 72, dispatch: 76, functions: 
 
 impl LoadConfig {
     pub(crate) fn read(view: &View<'_>, header: &Header, (rva, _): (u32, u32)) -> Result<Self, Error> {
-        // The size in the data directory is a constant for old systems. The size in the structure is the correct one.
+        // The size in the data directory is a constant for old systems, so only the size in the structure is used.
         let first = view.bytes(rva, 4, "load configuration")?;
         let size = u32::try_from(number(first, 0, 4).unwrap_or_default()).unwrap_or_default();
         let bytes = view.bytes(rva, size, "load configuration")?;

@@ -1,7 +1,7 @@
 //! Decides by path which source files are the driver's own.
 //!
-//! No list of names can tell them apart from files of `core`, of the WDK or of third-party crates. In a Rust program, the
-//! functions of the driver's crate start with the crate's name, which the linker also gave to the PDB. In a C program there is
+//! No list of names can tell them apart from files of `core`, of the WDK or of third-party crates. In a Rust program, the names
+//! of the functions of the driver's crate start with the crate's name, which is also the name of the PDB. A C program has
 //! `DriverEntry`. The files of these functions are in the `src` folder of a package, or in another source folder; all files in
 //! that folder are the driver's own.
 

@@ -36,7 +36,7 @@ impl Relocations {
             let cut = |()| Error::new("relocation block", "its header is cut off");
             let block: &ImageBaseRelocation = rest.read_at(0).map_err(cut)?;
             let (page, length) = (block.virtual_address.get(LE), block.size_of_block.get(LE));
-            let bad = || Error::new("relocation block", format!("the one for {page:#x} has a size of {length}"));
+            let bad = || Error::new("relocation block", format!("the block for {page:#x} has a wrong size, {length}"));
             let length = usize::try_from(length).map_err(|_| bad())?;
             let entries = rest.get(8..length).ok_or_else(bad)?;
             result.blocks += 1;

@@ -12,9 +12,9 @@ const FIELD: &str = "resource directory";
 /// The type of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResourceType {
-    /// `RT_*`.
+    /// A predefined type, `RT_*`, or a custom type with a number.
     Id(u16),
-    /// A custom type.
+    /// A custom type with a name.
     Name(String),
 }
 
@@ -27,7 +27,7 @@ pub struct Resource<'a> {
     pub data: &'a [u8],
 }
 
-/// Returns the resources of a 32-bit or 64-bit PE file, in their order.
+/// Returns the resources of a 32-bit or 64-bit PE file, in the order of the file.
 ///
 /// # Errors
 ///

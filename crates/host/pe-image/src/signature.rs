@@ -1,4 +1,4 @@
-//! The attribute certificate table: whether the file has a signature, and whether it is stored where it must be.
+//! The attribute certificate table: whether the file has a signature, and whether the signature is at a valid location.
 //!
 //! The content of the signature is not examined here.
 

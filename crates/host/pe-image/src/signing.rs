@@ -30,7 +30,7 @@ impl SigningOffsets {
     /// Names the field if the image is damaged, has no security directory entry, or has data after its signature.
     pub fn of(data: &[u8]) -> Result<Self, Error> {
         let image = Image::parse(data)?;
-        let cut = |()| Error::new("optional header", "the file ends before it does");
+        let cut = |()| Error::new("optional header", "the file is too short to contain it");
         let dos: &ImageDosHeader = data.read_at(0).map_err(cut)?;
         let optional = u64::from(dos.e_lfanew.get(LE)) + 24;
         let magic = data.read_at::<U16<LE>>(optional).map_err(cut)?.get(LE);
@@ -42,7 +42,7 @@ impl SigningOffsets {
         let directories = optional + size as u64;
         let count = data.read_at::<U32<LE>>(directories - 4).map_err(cut)?.get(LE);
         if count <= 4 {
-            return Err(Error::new("security directory", format!("there are {count} directories, it is the fifth")));
+            return Err(Error::new("security directory", format!("it is the fifth of only {count} directories")));
         }
         let offset = |value: u64| usize::try_from(value).map_err(|_| cut(()));
         let (checksum, security) = (offset(optional + 64)?, offset(directories + 32)?);
@@ -55,7 +55,7 @@ impl SigningOffsets {
         };
         let in_order = checksum + 4 <= security && security + 8 <= signature.unwrap_or(data.len());
         if !in_order || data.len() < security + 8 {
-            return Err(Error::new("optional header", "the signature is in front of it"));
+            return Err(Error::new("optional header", "it overlaps the signature or the end of the file"));
         }
         Ok(Self { checksum, security, signature })
     }

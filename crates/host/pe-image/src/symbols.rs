@@ -34,7 +34,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Looks for the PDB next to the image, under the name that the linker wrote or under the name of the image.
+    /// Looks for the PDB next to the image: a file with the name that the linker wrote, or with the name of the image.
     #[must_use]
     pub fn beside(path: &Path, image: &Image) -> Self {
         let reference = image.pdb().cloned();
@@ -133,7 +133,7 @@ impl Symbols {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     match fs::metadata(path)?.len() {
-        length if length > LARGEST => Err(io::Error::other(format!("{length} bytes are too many"))),
+        length if length > LARGEST => Err(io::Error::other(format!("{length} bytes; the maximum is {LARGEST}"))),
         _ => fs::read(path),
     }
 }

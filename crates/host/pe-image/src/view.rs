@@ -1,4 +1,4 @@
-//! Reads at addresses of the mapped image, without mapping it.
+//! Reads a file at the addresses that its sections would have in memory. Nothing is mapped.
 //!
 //! A [`View`] combines the file and its sections. It never returns bytes that are not in the file, and every error names the
 //! field that refers to the bytes.
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
     pub(crate) fn bytes(&self, rva: u32, length: u32, field: &'static str) -> Result<&'a [u8], Error> {
         let length = usize::try_from(length).map_err(|_| outside(field, rva))?;
         self.from(rva, field)?.get(..length).ok_or_else(|| {
-            Error::new(field, format!("{length} bytes at address {rva:#x} do not fit its section in the file"))
+            Error::new(field, format!("{length} bytes at address {rva:#x} do not fit into its section in the file"))
         })
     }
 
@@ -61,7 +61,7 @@ impl<'a> View<'a> {
         name_in(self.from(rva, field)?, field)
     }
 
-    /// Returns the offset in the file, and the number of bytes from there on that are mapped with it.
+    /// Returns the offset in the file, and the number of bytes from there to the end of the section's data.
     fn locate(&self, rva: u32) -> Option<(u64, u64)> {
         if rva < self.size_of_headers {
             return Some((u64::from(rva), u64::from(self.size_of_headers - rva)));

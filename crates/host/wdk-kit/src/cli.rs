@@ -1,21 +1,21 @@
 //! The command `wdk-kit`.
 //!
-//! `wdk-kit make`: the kit. `wdk-kit prepare`: everything that a build of a driver needs before cargo is started for it; it
-//! prints one `key=value` a line, for the crate `driver-build`:
+//! `wdk-kit make` makes the kit. `wdk-kit prepare` makes everything that a build of a driver needs before cargo is started. It
+//! prints lines of the form `key=value` for the crate `driver-build`:
 //!
 //! ```text
 //! root=…        the kit
-//! override=…    a package that takes the place of another: of wdk-build, of winreg
-//! tools=…       programs by the names of Microsoft's, for build scripts
-//! unstable-flags=yes  if the compiler's flags have unstable ones among them
-//! names-entry=yes  if something tells the linker where drivers begin
-//! separate=…    the manifest of a driver that is built on its own
+//! override=…    a package that replaces wdk-build or winreg
+//! tools=…       a folder with programs that have the names of Microsoft's tools, for build scripts
+//! unstable-flags=yes  if some of the compiler's flags are unstable
+//! names-entry=yes  if a package passes /ENTRY to the linker
+//! separate=…    the manifest of a driver that is built separately
 //! separate-package=…  its name
 //! workspace=…   the driver's workspace
 //! target=…      its target directory
-//! others=…      how many of its packages have no driver
-//! model=…       begins a group of drivers of one model, as JSON (empty for drivers without Microsoft's crates)
-//! package=…     a driver of the group
+//! others=…      the number of its packages without a driver
+//! model=…       the driver model of the following packages, as JSON (empty for drivers without Microsoft's crates)
+//! package=…     a driver with this model
 //! library=…     the name of its library
 //! unstable=…    the name of a library that enables unstable features: the driver's, or one that it may use
 //! ```
@@ -33,7 +33,7 @@ const USAGE: &str = "usage: wdk-kit make FOLDER
 /// Runs the command with its arguments.
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
-    // Paths are handed to cargo, which takes text only.
+    // Paths are passed to cargo, which accepts only valid UTF-8.
     let words: Result<Vec<String>, _> = words.map(OsString::into_string).collect();
     match words.map_err(|_| USAGE.into()).and_then(|words| run(words.into_iter())) {
         Ok(text) => {

@@ -1,5 +1,5 @@
-//! A driver's workspace as cargo sees it: which packages are drivers, of which kind, and which releases of the wdk crates they
-//! use. Everything is known before anything is compiled.
+//! Reads a driver's workspace with `cargo metadata`: which packages are drivers, which driver models they have, and which releases
+//! of the wdk crates they use. Errors are found before anything is compiled.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,28 +12,28 @@ use serde_json::Value;
 use crate::Error;
 use crate::stand_in::{Release, write_registry};
 
-/// What a build of a driver's workspace needs to know.
+/// The properties of a driver's workspace that a build needs.
 #[derive(Debug)]
 pub struct Workspace {
     /// Its folder.
     pub root: PathBuf,
     /// Its target directory.
     pub target: PathBuf,
-    /// How many of its packages have no driver.
+    /// The number of its packages without a driver.
     pub others: usize,
-    /// The drivers by their model, as JSON: one build can have one model only.
+    /// The drivers, grouped by their model as JSON. One build can have only one model.
     pub groups: BTreeMap<String, Vec<Package>>,
-    /// Drivers that are built each on its own, as their folders have settings that cargo reads only there.
+    /// Drivers that are built separately, because cargo reads the settings in their folders only if it is started there.
     pub separate: Vec<Package>,
-    /// The releases of `wdk-build` that they use; none for drivers that do not use Microsoft's crates.
+    /// The releases of `wdk-build` that the drivers use; empty if they do not use Microsoft's crates.
     pub releases: Vec<Release>,
     /// The releases of `winreg` that build scripts use.
     pub registries: Vec<String>,
-    /// Whether the compiler's flags have unstable ones among them.
+    /// Whether some of the compiler's flags are unstable.
     pub has_unstable_flags: bool,
-    /// Whether a package in a folder of this machine tells the linker where drivers begin.
+    /// Whether a local package passes `/ENTRY` to the linker.
     pub names_entry: bool,
-    /// Libraries in folders of this machine that enable unstable features, the drivers' and others.
+    /// Libraries of local packages that enable unstable features: those of the drivers, and others.
     pub unstable: Vec<String>,
 }
 
@@ -48,23 +48,24 @@ pub struct Package {
     pub folder: PathBuf,
 }
 
-/// What cargo and rustup read in the folder that they are started in, and above it.
+/// Files that cargo and rustup read in the folder in which they are started, and in the folders above it.
 const SETTINGS: [&str; 4] = [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"];
 
 impl Package {
-    /// Whether the package has settings that count only if cargo is started in its folder.
+    /// Whether the package has settings that apply only if cargo is started in its folder.
     fn has_settings(&self) -> bool {
         SETTINGS.iter().any(|name| self.folder.join(name).is_file())
     }
 }
 
 impl Workspace {
-    /// Asks cargo about the workspace of `manifest`. `wanted` are names of packages; without any the drivers are that of the
-    /// manifest, or all of a workspace that has no package at its root. `has_wdk` says that a WDK takes the place of the kit.
+    /// Reads the workspace of `manifest` with `cargo metadata`. `wanted` has the names of packages. If it is empty, the drivers are
+    /// the package of the manifest, or the default members if the manifest has no package. `has_wdk` means that a WDK is used
+    /// instead of the kit.
     ///
     /// # Errors
     ///
-    /// If cargo fails, there is no driver, or the kit cannot build it: the message says what to change.
+    /// Fails if cargo fails, if there is no driver, or if the kit cannot build it. The message says what to change.
     #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
     pub fn read(manifest: &Path, triple: &str, wanted: &[String], has_wdk: bool) -> Result<Self, Error> {
         let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
@@ -84,7 +85,7 @@ impl Workspace {
         let mut separate = Vec::new();
         let default = metadata["workspace_default_members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let chosen = chosen(&members, default, manifest, wanted)?;
-        // A workspace has other packages than drivers; a package that was named has to be one.
+        // A workspace can also have packages that are not drivers, but a package that was requested must be a driver.
         let may_skip = wanted.is_empty() && chosen.len() > 1;
         for package in chosen {
             let name = package["name"].as_str().unwrap_or_default();
@@ -94,7 +95,7 @@ impl Workspace {
                     continue;
                 }
                 let reason = match library(package, "staticlib") {
-                    Some(_) => "is a static library, which another build makes a driver of",
+                    Some(_) => "is a static library and not a driver",
                     None => "has no driver",
                 };
                 return Err(Error(format!(
@@ -108,7 +109,7 @@ impl Workspace {
             {
                 Some(model) => model,
                 None if releases.is_empty() => String::new(),
-                // A library of user mode in the same workspace.
+                // A user-mode library in the same workspace.
                 None if may_skip && !uses_wdk(package) => continue,
                 None => {
                     return Err(Error(format!(
@@ -124,7 +125,7 @@ impl Workspace {
             check_model(name, &model)?;
             if uses_wdk(package) && !has_script(package) {
                 return Err(Error(format!(
-                    "the package {name} has no build script, so it would be linked as a DLL of user mode and not as a driver: \
+                    "the package {name} has no build script, so it would be linked as a user-mode DLL and not as a driver: \
                      add wdk-build to [build-dependencies] in {path}, and a build.rs whose main() calls wdk_build::{}",
                     if fixed.is_some() {
                         "Config::from_env_auto()?.configure_binary_build()"
@@ -137,13 +138,13 @@ impl Workspace {
         }
         if groups.is_empty() && separate.is_empty() {
             return Err(Error(format!(
-                "no package of {} is a driver: a driver's [lib] has crate-type = [\"cdylib\"]",
+                "no package of {} is a driver: add crate-type = [\"cdylib\"] to [lib] in the driver's Cargo.toml",
                 root.display()
             )));
         }
         let registries = registries.collect();
         let own = packages.iter().filter(|package| package["source"].is_null());
-        // Build scripts can share a package that says how drivers are linked.
+        // Build scripts can share a local package that sets the arguments of the linker, so all local packages are searched.
         let names_entry = own.clone().any(names_entry);
         let unstable = own.filter_map(unstable).collect();
         Ok(Self {
@@ -162,24 +163,24 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Writes the packages that take the place of others below `folder`, and returns them.
+    /// Writes the packages that replace `wdk-build` and `winreg` below `folder`, and returns their folders.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write_replacements(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let releases = self.releases.iter().map(|release| release.write(folder));
         releases.chain(self.registries.iter().map(|version| write_registry(version, folder))).collect()
     }
 }
 
-/// `WDF_FIRST_VERSION_SUPPORTING_CLIENT_VERSION_HIGHER_THAN_FRAMEWORK`; the WDK's headers reject other minimums.
+/// `WDF_FIRST_VERSION_SUPPORTING_CLIENT_VERSION_HIGHER_THAN_FRAMEWORK`; the WDK's headers reject a smaller minimum.
 const OLDEST_MINIMUM: u64 = 25;
 
-/// What rustc says about an unstable flag that a stable release is given.
+/// Part of rustc's error message if a stable release gets an unstable flag.
 const UNSTABLE_FLAG: &str = "is only accepted on the nightly compiler";
 
-/// What cargo knows about the workspace, and whether the compiler's flags have unstable ones among them.
+/// Returns the output of `cargo metadata`, and whether some of the compiler's flags are unstable.
 fn cargo_metadata(manifest: &Path, triple: &str) -> Result<(Value, bool), Error> {
     let output = run_cargo_metadata(manifest, triple, false)?;
     if !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(UNSTABLE_FLAG) {
@@ -190,7 +191,7 @@ fn cargo_metadata(manifest: &Path, triple: &str) -> Result<(Value, bool), Error>
 
 fn run_cargo_metadata(manifest: &Path, triple: &str, is_unstable: bool) -> Result<Output, Error> {
     let folder = manifest.parent().unwrap_or(manifest);
-    // The driver's own toolchain, if it asks for one.
+    // The toolchain that the driver requires, if it requires one.
     let mut cargo = match env::var_os("WDK_KIT_TOOLCHAIN") {
         Some(toolchain) => {
             let mut cargo = Command::new("cargo");
@@ -217,7 +218,7 @@ fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
         if said.contains("to learn about target-specific information") {
             let reason = said.lines().rev().find_map(|line| line.trim().strip_prefix("error: ")).unwrap_or(&said);
             return Err(Error(format!(
-                "rustc does not understand the `rustflags` in a .cargo/config.toml in or above {}: {reason}; correct them there",
+                "rustc rejects the `rustflags` in a .cargo/config.toml in or above {}: {reason}; correct the flags in that file",
                 folder.display()
             )));
         }
@@ -229,14 +230,14 @@ fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
             said.split_once("failed to read `").and_then(|(_, rest)| rest.split_once('`')).map(|(path, _)| path);
         if let Some(path) = absent.filter(|path| !Path::new(path).exists()) {
             return Err(Error(format!(
-                "the driver depends on a package that is not there: {path} does not exist; put it there, or depend on a published \
+                "the driver depends on a package that is missing: {path} does not exist; add the package, or depend on a published \
                  release of it"
             )));
         }
-        // Warnings come first, and are about something else.
+        // Skip the warnings, which come first and have other causes.
         let error = said.split_once("error: ").map_or(&*said, |(_, error)| error);
         let advice = if said.contains("requires a nightly version of Cargo") {
-            "\nadd a rust-toolchain.toml with channel = \"nightly\" beside it"
+            "\nadd a rust-toolchain.toml with channel = \"nightly\" in the same folder"
         } else {
             ""
         };
@@ -245,14 +246,14 @@ fn parse_metadata(manifest: &Path, output: &Output) -> Result<Value, Error> {
     serde_json::from_slice(&output.stdout).map_err(|error| Error(format!("cargo metadata: {error}")))
 }
 
-/// Why cargo could not download a dependency, if that is what it says.
+/// Returns why cargo could not download a dependency, or `None` if cargo reports another error.
 fn download_error(said: &str) -> Option<String> {
     let source = said.lines().find_map(|line| line.trim().strip_prefix("unable to update "))?;
     let cause = said.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(format!("cargo could not download {source}, which the driver depends on: {cause}"))
 }
 
-/// Parts of wdk-sys whose headers neither the metadata nor Microsoft's bindings have.
+/// Features of wdk-sys whose headers neither the metadata nor Microsoft's bindings have, each with its header.
 const WITHOUT_HEADERS: [(&str, &str); 2] = [("gpio", "gpio.h"), ("spb", "spb.h")];
 
 fn check_subsets(packages: &[Value], resolve: &Value) -> Result<(), Error> {
@@ -260,14 +261,14 @@ fn check_subsets(packages: &[Value], resolve: &Value) -> Result<(), Error> {
     for package in all(packages, "wdk-sys") {
         let node = nodes.iter().find(|node| node["id"] == package["id"]);
         let features = node.and_then(|node| node["features"].as_array()).map(Vec::as_slice).unwrap_or_default();
-        // It enables `gpio` too, and needs nothing of it.
+        // `parallel-ports` also enables `gpio`, but needs none of its declarations.
         let has_ports = features.contains(&"parallel-ports".into());
         let mut wanted = WITHOUT_HEADERS.iter().filter(|(feature, _)| *feature != "gpio" || !has_ports);
         let found = wanted.find(|(feature, _)| features.contains(&(*feature).into()));
         if let Some((feature, header)) = found {
             return Err(Error(format!(
-                "the driver enables the feature `{feature}` of wdk-sys, whose header {header} is in no source that the kit is made of: \
-                 build with a WDK (--wdk FOLDER), or take the feature out of Cargo.toml"
+                "the driver enables the feature `{feature}` of wdk-sys, but the kit does not have its header {header}: build with a WDK \
+                 (--wdk FOLDER), or remove the feature from Cargo.toml"
             )));
         }
     }
@@ -278,8 +279,8 @@ fn all<'a>(packages: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Val
     packages.iter().filter(move |package| package["name"] == name)
 }
 
-/// Every release of `wdk-build`, the newest first. Which signatures a release has is told by the `wdk-sys` that goes with it;
-/// of several releases that is known of the newest.
+/// Returns every release of `wdk-build`, newest first. The sources of `wdk-sys` show which signatures its `wdk-build` has. This is
+/// done only for the newest release; the signatures of the others follow from their version.
 fn releases(packages: &[Value]) -> Result<Vec<Release>, Error> {
     let newest = all(packages, "wdk-sys").max_by_key(|package| package["version"].to_string());
     let mut found: Vec<&Value> = all(packages, "wdk-build").collect();
@@ -287,7 +288,7 @@ fn releases(packages: &[Value]) -> Result<Vec<Release>, Error> {
     found.iter().enumerate().map(|(at, build)| Release::of(build, newest.filter(|_| at == 0))).collect()
 }
 
-/// The packages that are asked for.
+/// Returns the packages to build.
 fn chosen<'a>(
     members: &[&'a Value],
     default: &[Value],
@@ -314,7 +315,7 @@ fn chosen<'a>(
     Ok(if own.is_empty() { members.iter().filter(is_default).copied().collect() } else { own })
 }
 
-/// The library of a package, if it is of this type.
+/// Returns the library of a package that has this crate type.
 fn library(package: &Value, kind: &str) -> Option<Package> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let targets = package["targets"].as_array()?;
@@ -328,7 +329,7 @@ fn library(package: &Value, kind: &str) -> Option<Package> {
     })
 }
 
-/// The library of a package, if it enables unstable features.
+/// Returns the name of a package's library, if the library enables unstable features.
 fn unstable(package: &Value) -> Option<String> {
     let kinds = ["lib", "rlib", "cdylib", "staticlib"];
     let is_library = |target: &&Value| {
@@ -340,7 +341,7 @@ fn unstable(package: &Value) -> Option<String> {
     is_unstable.then(|| target["name"].as_str().unwrap_or_default().replace('-', "_"))
 }
 
-/// Whether a build script or a library names an entry for the linker.
+/// Whether a build script or the root of a crate contains `/ENTRY:`.
 fn names_entry(package: &Value) -> bool {
     let targets = package["targets"].as_array().into_iter().flatten();
     let sources = targets.into_iter().filter_map(|target| fs::read_to_string(target["src_path"].as_str()?).ok());
@@ -361,7 +362,8 @@ fn uses_wdk(package: &Value) -> bool {
         .any(|one| one["name"].as_str().is_some_and(|name| name == "wdk" || name.starts_with("wdk-")))
 }
 
-/// The driver model of a package: its own, the workspace's, or the only one that its workspace has.
+/// Returns the driver model of a package: from its manifest, from the manifest of the workspace, or from other members if all of
+/// them have the same model.
 #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Option<String>, Error> {
     let table = |value: &Value| {
@@ -378,14 +380,14 @@ fn model(package: &Value, members: &[&Value], workspace: &Value) -> Result<Optio
         [] => Ok(None),
         [only] => Ok(Some(only.clone())),
         _ => Err(Error(format!(
-            "the package {} has no driver model of its own, and its workspace has several: {}",
+            "the package {} has no [package.metadata.wdk.driver-model], and its workspace has several models: {}",
             package["name"].as_str().unwrap_or_default(),
             others.join(" and ")
         ))),
     }
 }
 
-/// What can be said about a model before anything is compiled.
+/// Rejects a model that the kit cannot build, before anything is compiled.
 #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
 fn check_model(name: &str, model: &str) -> Result<(), Error> {
     let table: Value = serde_json::from_str(model).unwrap_or_default();
@@ -415,10 +417,10 @@ fn check_model(name: &str, model: &str) -> Result<(), Error> {
             }
         },
         Some("UMDF") => Err(Error(format!(
-            "the package {name} is a UMDF driver, a program of user mode; the kit builds KMDF and WDM drivers, and UMDF needs \
-             Windows and the WDK"
+            "the package {name} is a UMDF driver, which runs in user mode; the kit builds only KMDF and WDM drivers: build it on \
+             Windows with the WDK"
         ))),
-        Some(other) => Err(Error(format!("the package {name} has the driver-type \"{other}\"; it can be KMDF or WDM"))),
+        Some(other) => Err(Error(format!("the package {name} has the driver-type \"{other}\"; expected KMDF or WDM"))),
     }
 }
 

@@ -2,12 +2,12 @@
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The files below a folder, with their paths inside of it.
+/// Returns the files below a folder: their paths inside of the folder, and their texts.
 pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().filter_map(move |(path, text)| Some((path.strip_prefix(folder)?.strip_prefix('/')?, *text)))
 }
 
-/// Changes with every file of the kit, and with the code that makes it.
+/// Returns a hash of all files of the kit and of the code that makes the kit.
 pub(crate) fn fingerprint() -> &'static str {
     FINGERPRINT
 }

@@ -14,17 +14,18 @@ pub(crate) fn framework_headers(minor: u8) -> String {
     format!("Include/wdf/kmdf/1.{minor}")
 }
 
-/// The header that all others of the kernel include: its halves stand before and behind those that are written by hand.
+/// The header that all other kernel headers include. Its generated declarations are in two separate files, which the handwritten
+/// `wdm.h` includes.
 pub(crate) const KERNEL: &str = "wdm.h";
 
-/// Writes a file and the folders that it is in.
+/// Writes a file, and creates its folders.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
     written.map_err(|error| Error::io(path, &error))
 }
 
-/// Writes the headers of `kit/include` and the generated ones to where a WDK has them, and makes the folders that are filled
-/// later or stay empty.
+/// Writes the headers of `kit/include` and the generated headers to the folders that a WDK has, and creates a folder that stays
+/// empty.
 pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Error> {
     let include = kit.join("Include").join(VERSION);
     for (path, text) in files::below("kit/include") {
@@ -41,18 +42,18 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     }
     let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
     write(&include.join("km/nt/supplement.h"), &format!("{head}{}", generated.supplement))?;
-    // Bindings that drivers generate themselves include these; what the kernel has of them is declared with the rest.
+    // Drivers that run bindgen themselves include these headers. The functions that the kernel exports are declared by wdm.h.
     for name in ["ctype.h", "malloc.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;
     }
-    // clang's intrin.h wants the type; no driver may jump.
+    // clang's intrin.h needs the type. Drivers must not call setjmp.
     write(&include.join("km/crt/setjmp.h"), "#pragma once\ntypedef unsigned __int64 jmp_buf[32];\n")?;
-    // For Microsoft's analysis of sources; nothing in them matters to a compiler.
+    // Headers for Microsoft's static analysis. Compilers ignore their contents.
     write(&include.join("shared/sal.h"), &format!("#pragma once\n\n{}", generated.annotations))?;
     for name in ["shared/driverspecs.h", "shared/specstrings.h", "km/dontuse.h", "km/suppress.h"] {
         write(&include.join(name), "#pragma once\n#include \"sal.h\"\n")?;
     }
-    // Build scripts written on Windows, where case does not matter.
+    // For build scripts that were written on Windows, where the case of file names does not matter.
     for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {
         let link = kit.join(name);
         make_link(Path::new(real), &link).map_err(|error| Error::io(&link, &error))?;

@@ -1,7 +1,7 @@
 //! A driver kit for hosts without Windows: headers and import libraries, laid out in the folders of a WDK.
 //!
 //! Most declarations come from Microsoft's metadata (`src/metadata`); `kit` has what the metadata lacks. The kit is made once
-//! and used by every driver. It is never used on Windows, where the WDK is.
+//! and used by every driver. It is never used on Windows: drivers are built with the WDK there.
 
 pub mod cli;
 mod driver;
@@ -28,7 +28,7 @@ pub use stand_in::Release;
 pub use tools::write_tools;
 pub use wdk::real;
 
-/// What went wrong, in words.
+/// An error, as a message to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(pub(crate) String);
 
@@ -52,21 +52,21 @@ impl From<String> for Error {
     }
 }
 
-/// How many drafts this process has made.
+/// The number of drafts that this process has made. It makes the names of their folders unique.
 static DRAFTS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the kit in `folder`, unless it is there and up to date; returns its root.
+/// Makes the kit in `folder`, unless it already exists and is up to date. Returns the root of the kit.
 ///
 /// # Errors
 ///
-/// If a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
+/// Fails if a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
 pub fn make(folder: &Path) -> Result<PathBuf, Error> {
     let folder = &std::path::absolute(folder).map_err(|error| Error::io(folder, &error))?;
     let root = folder.join(files::fingerprint());
     if root.join("complete").exists() {
         return Ok(root);
     }
-    // Made beside its place and moved there, so that there is never half a kit.
+    // The kit is made in another folder and then renamed, so that there is never an incomplete kit.
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!("draft-{}-{number}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);

@@ -1,7 +1,8 @@
-//! Import libraries for the modules a driver may import from, and static libraries from the sources in `kit/lib`.
+//! Makes import libraries for the modules that drivers can import from, and static libraries from the sources in `kit/lib`.
 //!
-//! What a module exports is read from the metadata and from the headers that are written by hand, so that a routine is
-//! declared in one place only: a declaration that starts its line with `NTKERNELAPI` or `NTSYSAPI` belongs to ntoskrnl.exe, one with `NTHALAPI` to hal.dll.
+//! The exports of a module are read from the metadata and from the handwritten headers, so that a routine is declared in only one
+//! place. In these headers, a line that starts with `NTKERNELAPI` or `NTSYSAPI` declares a routine of ntoskrnl.exe, and a line that
+//! starts with `NTHALAPI` declares a routine of hal.dll.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -21,11 +22,11 @@ struct Target {
     /// The folder's name in a WDK.
     folder: &'static str,
     triple: &'static str,
-    /// What llvm-dlltool calls it.
+    /// The name of the processor for llvm-dlltool.
     machine: &'static str,
-    /// What the WDK's headers know the processor by.
+    /// The argument that defines the WDK's macro for the processor.
     define: &'static str,
-    /// Whether `__chkstk` is ours: on x64 ntoskrnl.exe exports it.
+    /// Whether the kit has its own `__chkstk`. On x64, ntoskrnl.exe exports it.
     own_stack_probe: bool,
 }
 
@@ -46,8 +47,7 @@ const TARGETS: [Target; 2] = [
     },
 ];
 
-/// Makes all libraries.
-/// `versions` are the minor versions of the framework.
+/// Makes all libraries. `versions` has the minor versions of the framework.
 pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &Tools) -> Result<(), Error> {
     let headers: String = files::below("kit/include").map(|(_, text)| text).collect();
     let sources = kit.join("src");
@@ -61,7 +61,7 @@ pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &
         });
         builds
             .into_iter()
-            .try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread failed")))))
+            .try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread panicked")))))
     })
 }
 
@@ -83,7 +83,7 @@ fn build_for(
             names
         };
         let mut kernel = all("ntoskrnl.exe", &["NTKERNELAPI", "NTSYSAPI"]);
-        // Two that compilers call and no header declares.
+        // Routines that compilers call and no header declares.
         kernel.insert("__C_specific_handler".into());
         if !target.own_stack_probe {
             kernel.insert("__chkstk".into());
@@ -103,7 +103,7 @@ fn build_for(
         }
         let library = |name: &str| sources.join(name);
         linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
-        // The framework's stub is compiled once for each version: the kernel's header is read only once for all of them.
+        // The framework's stub is compiled for each version. Precompiling the kernel's header saves reading it each time.
         let kernel_header = kit.join("Include").join(VERSION).join("km/wdm.h");
         let precompiled = sources.join(target.folder).with_extension("pch");
         linker.clang(kit, &kernel_header, &precompiled, &["-x".as_ref(), "c-header".as_ref()])?;
@@ -128,7 +128,8 @@ fn build_for(
             linker.compile(kit, &base, "arm64rt", &library("arm64rt.S"), &[])?;
         }
         spell(&base)?;
-        // Packages that declare routines of programs name these libraries also in drivers, which call none of them.
+        // Packages that declare user-mode routines link these libraries even into drivers, which call none of the routines. Empty
+        // libraries are enough for the linker.
         for name in &generated.programs {
             let path = base.join(name).with_extension("lib");
             if !path.exists() {
@@ -139,10 +140,10 @@ fn build_for(
     Ok(())
 }
 
-/// A library with nothing in it.
+/// The contents of an empty library.
 const EMPTY: &str = "!<arch>\n";
 
-/// Gives every library the names by which drivers also know it: the linker looks for a file by the driver's spelling.
+/// Links every library under other spellings of its name. The linker looks for a file with the spelling that the driver uses.
 fn spell(folder: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, &error))?.flatten();
     let files: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -197,19 +198,19 @@ impl Linker<'_> {
         self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
     }
 
-    /// Compiles C; `flags` come first, as some of them are about the files behind them.
+    /// Compiles C. `flags` come before the source, because some of them apply to the files after them.
     fn clang(&self, kit: &Path, source: &Path, output: &Path, flags: &[&OsStr]) -> Result<(), Error> {
         let target = format!("--target={}", self.target.triple);
         let include = kit.join("Include");
         let paths = ["km", "shared"].map(|name| format!("-I{}", include.join(VERSION).join(name).display()));
         let mut arguments: Vec<&OsStr> = vec![target.as_ref(), self.target.define.as_ref()];
-        // No red zone, floating point, stack cookies or C runtime: this runs in the kernel.
+        // No red zone, stack cookies or C runtime: this code runs in the kernel.
         arguments.extend(
             [
                 "-c",
                 "-O2",
                 "-ffreestanding",
-                // Freestanding code has no unwind tables unless they are asked for, and Windows needs them.
+                // By default, clang generates no unwind tables for freestanding code, but Windows needs them.
                 "-fasynchronous-unwind-tables",
                 "-fms-extensions",
                 "-fno-stack-protector",
@@ -229,7 +230,7 @@ impl Linker<'_> {
     }
 }
 
-/// The names that follow one of the markers at the start of a line.
+/// Returns the names of the routines that are declared in lines that start with one of the markers.
 fn declared(headers: &str, markers: &[&str]) -> BTreeSet<String> {
     headers
         .lines()
@@ -240,13 +241,13 @@ fn declared(headers: &str, markers: &[&str]) -> BTreeSet<String> {
         .collect()
 }
 
-/// How the linker is told that the name of a variable is the place that the loader writes its address to.
+/// The keyword of a .def file for a variable whose name is the slot that the loader writes the variable's address to.
 const PLACE: &str = "CONSTANT";
-/// How it is told that there is no such name: code has to import the variable. A name would lead to the address, and code that
-/// takes it for the variable would read that.
+/// The keyword for a variable that has only the `__imp_` symbol, so that code must import it. If the library had the name, code that
+/// takes the slot for the variable would link, and would read the address instead of the value.
 const IMPORTED: &str = "DATA";
 
-/// The names of `extern` declarations, each with its kind.
+/// Returns the names of `extern` declarations, each with its keyword.
 fn variables(headers: &str) -> impl Iterator<Item = String> + '_ {
     headers.lines().filter_map(|line| {
         let declaration = line.strip_prefix("extern ")?.strip_suffix(';')?;

@@ -1,4 +1,4 @@
-//! The command.
+//! The command `wdk-kit`.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! Where Microsoft's metadata and bindings are: in the packages `windows-bindgen` and `wdk-sys`, which cargo downloads.
+//! Finds Microsoft's metadata and bindings in the packages `windows-bindgen` and `wdk-sys`, which cargo downloads.
 //!
-//! The packages are not compiled. A package of ours that depends on them is written to the kit's folder, and cargo is asked where
-//! the dependencies are.
+//! The packages are not compiled. This module writes a package that depends on them to the kit's folder, and `cargo metadata`
+//! returns the folders of the dependencies.
 
 use std::env;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::{Error, layout};
 /// The last release that has `Windows.Wdk.winmd`, and the only one of `wdk-sys` that has its bindings.
 const PACKAGES: [(&str, &str); 2] = [("windows-bindgen", "0.66.0"), ("wdk-sys", "0.2.0")];
 
-/// What `wdk-sys` depends on, with the features that it asks for. Empty packages take their place: nothing of them is needed.
+/// The dependencies of `wdk-sys`, with the features that it enables. Empty packages replace them, because nothing is compiled.
 const UNUSED: [(&str, &str, &str); 8] = [
     ("anyhow", "1.0.99", ""),
     ("bindgen", "0.69.5", ""),
@@ -27,15 +27,15 @@ const UNUSED: [(&str, &str, &str); 8] = [
     ("wdk-macros", "0.2.0", "nightly = []"),
 ];
 
-/// Folders of what was downloaded.
+/// The folders of the downloaded files.
 pub(crate) struct Sources {
-    /// With `Windows.Wdk.winmd` and `Windows.Win32.winmd`.
+    /// The folder with `Windows.Wdk.winmd` and `Windows.Win32.winmd`.
     pub(crate) metadata: PathBuf,
-    /// With `constants.rs`, `types.rs` and `ntddk.rs`.
+    /// The folder with `constants.rs`, `types.rs` and `ntddk.rs`.
     pub(crate) bindings: PathBuf,
 }
 
-/// Downloads what is missing; the package that depends on it is written to `package`.
+/// Downloads the packages if they are missing, and returns their folders. The package that depends on them is written to `package`.
 pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
     let manifest = package.join("Cargo.toml");
     let mut text = format!("[workspace]\n{}[dependencies]\n", head("source", "0.0.0"));
@@ -68,7 +68,7 @@ pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
         let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
         let found = packages.into_iter().find(|package| package["name"] == name);
         let path = found.and_then(|package| package["manifest_path"].as_str()).map(Path::new).and_then(Path::parent);
-        path.map(Path::to_path_buf).ok_or_else(|| Error(format!("cargo does not say where {name} is")))
+        path.map(Path::to_path_buf).ok_or_else(|| Error(format!("cargo metadata has no path for {name}")))
     };
     let [(metadata_package, _), (bindings_package, _)] = PACKAGES;
     Ok(Sources {

@@ -1,8 +1,8 @@
-//! Packages that take the place of others which work on Windows only: `wdk-build`, with the sources in `stand-in/src` and the
-//! version and the dependencies of the release that a driver uses; and `winreg`, by which build scripts look for the WDK.
+//! Writes packages that replace packages for Windows. `wdk-build` has the sources in `stand-in/src`, and the version and the
+//! dependencies of the release that a driver uses. `winreg` is for build scripts that look for the WDK in the registry.
 //!
-//! Cargo gets them through a `paths` entry in its configuration, which replaces packages of that name and version wherever they
-//! come from (crates.io, git or a folder) and leaves Cargo.lock as it is.
+//! Cargo gets them through a `paths` entry in its configuration. The entry replaces packages with that name and version from any
+//! source (crates.io, git or a folder), and does not change Cargo.lock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,22 @@ use serde_json::Value;
 
 use crate::{Error, files, layout};
 
-/// A release of `wdk-build`, as far as a stand-in for it differs from others.
+/// A release of `wdk-build`: the properties in which stand-ins differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// Its version.
     pub version: String,
     /// The file of `stand-in/src/release` with its signatures.
     signatures: &'static str,
-    /// What it asks of the packages that the stand-in uses too.
+    /// Its version requirements for packages that the stand-in uses too.
     bindgen: String,
     serde_json: String,
-    /// Bindgen is given patterns that ignore case, for which `regex` needs a feature that bindgen does not enable.
+    /// Bindgen gets patterns that ignore case. For these, `regex` needs a feature that bindgen does not enable.
     regex: Option<String>,
 }
 
-/// Words in the build script of `wdk-sys` by which a release is told from the others, the newest first. Development versions
-/// have the number of the release before them, so the number alone does not tell.
+/// Words in the build script of `wdk-sys` that identify a release, in the order in which they are tried. The version is not
+/// sufficient, because development versions have the number of the release before them.
 const SIGNATURES: [(&str, &str); 5] = [
     ("bindgen_library_link_raw_lines", "v0_6"),
     ("IoError", "v0_5"),
@@ -34,18 +34,18 @@ const SIGNATURES: [(&str, &str); 5] = [
     ("get_include_paths", "v0_3"),
     ("", "v0_4"),
 ];
-/// `wdk-build` 0.2 knows no driver model in manifests.
+/// `wdk-build` 0.2, which does not read driver models from manifests.
 const OLDEST: &str = "v0_2";
 
 impl Release {
-    /// From what cargo says about `wdk-build` and `wdk-sys`.
+    /// Identifies a release from the entries of `wdk-build` and `wdk-sys` in `cargo metadata`.
     pub(crate) fn of(build: &Value, sys: Option<&Value>) -> Result<Self, Error> {
         let version = build["version"].as_str().unwrap_or_default().to_owned();
         let minor: u32 = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or_default();
         if version.starts_with("0.") && minor < 2 {
             return Err(Error(format!(
-                "the driver uses wdk-build {version}; change Cargo.toml to wdk-build = \"0.2\" or later, with wdk, wdk-sys, \
-                 wdk-alloc and wdk-panic of the same release"
+                "the driver uses wdk-build {version}, which the kit does not support; change Cargo.toml to wdk-build = \"0.2\" or \
+                 later, with wdk, wdk-sys, wdk-alloc and wdk-panic of the same release"
             )));
         }
         let script = sys
@@ -64,21 +64,21 @@ impl Release {
             (Some(bindgen), Some(serde_json)) => {
                 Ok(Self { version, signatures, bindgen, serde_json, regex: requirement("regex") })
             }
-            _ => Err(Error(format!("wdk-build {version} is a release that the kit does not know; use 0.2 to 0.6"))),
+            _ => Err(Error(format!("the kit does not support wdk-build {version}; use 0.2 to 0.6"))),
         }
     }
 
-    /// The only model that bindings have, if manifests do not name one.
+    /// Returns the only model that the bindings of this release have, if it does not read models from manifests.
     pub(crate) fn fixed_model(&self) -> Option<&'static str> {
         const KMDF: &str = r#"{"driver-type":"KMDF","kmdf-version-major":1,"target-kmdf-version-minor":33}"#;
         (self.signatures == OLDEST).then_some(KMDF)
     }
 
-    /// Writes the package below `folder` and returns its own.
+    /// Writes the package below `folder` and returns the folder of the package.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
         let Self { version, signatures, bindgen, serde_json, regex } = self;
         let regex = regex.as_ref().map_or_else(String::new, |version| {
@@ -107,7 +107,7 @@ impl Release {
     }
 }
 
-/// Writes the package that takes the place of a release of `winreg`, and returns its folder.
+/// Writes the package that replaces a release of `winreg`, and returns its folder.
 pub(crate) fn write_registry(version: &str, folder: &Path) -> Result<PathBuf, Error> {
     let package = folder.join(format!("winreg-{version}"));
     let manifest = format!(
@@ -121,7 +121,7 @@ pub(crate) fn write_registry(version: &str, folder: &Path) -> Result<PathBuf, Er
     Ok(package)
 }
 
-/// Leaves an equal file alone, so that cargo does not compile it again.
+/// Writes a file only if its text changes, so that cargo does not compile it again.
 fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) { Ok(()) } else { layout::write(path, text) }
 }

@@ -1,4 +1,5 @@
-//! The programs that make libraries: clang, llvm-dlltool, llvm-lib; and LLVM's programs by the names of Microsoft's.
+//! Finds the programs that make libraries (clang, llvm-dlltool, llvm-lib), and links LLVM's programs under the names of Microsoft's
+//! tools.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,17 +9,17 @@ use std::process::{Command, Stdio};
 
 use crate::{Error, layout};
 
-/// All three are there.
+/// Proof that all three programs exist.
 pub(crate) struct Tools(());
 
 impl Tools {
-    /// Looks in `PATH`; the error lists what is missing.
+    /// Looks in `PATH`. The error has the names of the missing programs.
     pub(crate) fn find() -> Result<Self, Vec<&'static str>> {
         let missing: Vec<_> = ["clang", "llvm-dlltool", "llvm-lib"].into_iter().filter(|name| !exists(name)).collect();
         if missing.is_empty() { Ok(Self(())) } else { Err(missing) }
     }
 
-    /// Runs one of them; its output is the error when it fails.
+    /// Runs one of the programs. If it fails, its output is the error.
     #[expect(clippy::unused_self, reason = "the value is the proof that the tools exist")]
     pub(crate) fn run(&self, name: &str, arguments: &[&OsStr]) -> Result<(), Error> {
         let output = Command::new(name).args(arguments).output().map_err(|error| Error(format!("{name}: {error}")))?;
@@ -30,8 +31,8 @@ impl Tools {
     }
 }
 
-/// What build scripts start, and which program of LLVM's does the same, if one does. Clang and llvm-rc know by the name what is
-/// meant.
+/// The names of tools that build scripts run, the program of LLVM that does the same, if there is one, and the purpose. Clang and
+/// llvm-rc choose their behaviour by the name under which they are run.
 const NAMES: [(&str, Option<&str>, &str); 8] = [
     ("clang-cl", Some("clang"), "compiler"),
     ("cl.exe", Some("clang"), "compiler"),
@@ -43,12 +44,12 @@ const NAMES: [(&str, Option<&str>, &str); 8] = [
     ("ml64.exe", None, "assembler"),
 ];
 
-/// Makes a folder in which LLVM's programs have the names of Microsoft's, and returns it. In the place of one that is not there
-/// is a script that says so.
+/// Creates a folder in which LLVM's programs have the names of Microsoft's tools, and returns it. A tool without such a program is a
+/// script that fails with a message.
 ///
 /// # Errors
 ///
-/// If a file cannot be made.
+/// Fails if a file cannot be created.
 pub fn write_tools(folder: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, &error))?;
     for (name, program, purpose) in NAMES {
@@ -61,7 +62,7 @@ pub fn write_tools(folder: &Path) -> Result<PathBuf, Error> {
             continue;
         }
         let _ = fs::remove_file(&file);
-        // Another build may have made it meanwhile.
+        // Another build may have created it in the meantime.
         make_link(&program, &file)
             .or_else(|error| if file.exists() { Ok(()) } else { Err(error) })
             .map_err(|error| Error::io(&file, &error))?;
@@ -69,20 +70,20 @@ pub fn write_tools(folder: &Path) -> Result<PathBuf, Error> {
     Ok(folder.to_path_buf())
 }
 
-/// What is to be done about a program that is not there; `driver-build` looks for the first words.
+/// Returns the message about a missing tool. `driver-build` recognises the message by its first words.
 fn missing(name: &str, purpose: &str) -> String {
     let instead = match purpose {
         "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
-        "message compiler" => "make code of manifests with the crate wdk-etw-manifest",
-        _ => "use a program that is here",
+        "message compiler" => "generate code from manifests with the crate wdk-etw-manifest",
+        _ => "use another program",
     };
     format!(
-        "a build script runs {name}, the {purpose} of Microsoft's tools, which is not on this system: {instead}, or run it only if \
-         cfg!(windows)"
+        "a build script runs {name}, the {purpose} of Microsoft's tools, which is missing on this system: {instead}, or run it only \
+         if cfg!(windows)"
     )
 }
 
-/// Writes a program, unless it is there already.
+/// Writes an executable script, unless it already exists with the same text.
 fn write_script(file: &Path, text: &str) -> Result<(), Error> {
     let is_link = fs::read_link(file).is_ok();
     if !is_link && fs::read_to_string(file).is_ok_and(|old| old == text) {
@@ -114,7 +115,7 @@ pub(crate) fn make_link(real: &Path, link: &Path) -> std::io::Result<()> {
     fs::copy(real, link).map(drop)
 }
 
-/// Any answer will do: llvm-dlltool has no flag that merely asks it whether it is there.
+/// Whether a program can be started. Its exit code is ignored, because llvm-dlltool has no flag that succeeds without other arguments.
 fn exists(name: &str) -> bool {
     Command::new(name)
         .arg("--version")

@@ -1,4 +1,4 @@
-//! A real WDK on a system that tells `Ntddk.h` from `ntddk.h`.
+//! Makes a real WDK usable on a system with case-sensitive file names.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::tools::make_link;
 use crate::{Error, layout};
 
-/// Makes a folder that looks like the WDK at `wdk` to the stand-in and to clang; returns it.
+/// Makes a folder with links to the files of the WDK at `wdk`, for the stand-in and for clang. Returns the folder.
 ///
-/// `wdk` is what `WDKContentRoot` is on Windows, with `Include` and `Lib`; a `NuGet` package, which has them in `c`, or a folder with
-/// several packages, as the SDK's headers are in one of their own; or what xwin writes, which has them in `sdk` or in
-/// `Windows Kits/10`, with or without a folder for the version. Everything is linked under the names that are looked for, and an
-/// overlay makes clang find headers whatever the case of their names.
+/// `wdk` is one of these: the folder that `WDKContentRoot` names on Windows, with `Include` and `Lib`; a `NuGet` package, which has
+/// them in `c`; a folder with several packages, because the SDK's headers are in a separate package; or the output of xwin, which has
+/// them in `sdk` or in `Windows Kits/10`, with or without a folder for the version. The links have the names that builds look for,
+/// and an overlay makes clang ignore the case of header names.
 ///
 /// # Errors
 ///
-/// If the folder is no WDK, or a file cannot be written.
+/// Fails if the folder is not a WDK, or if a file cannot be written.
 pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
     let wdk = fs::canonicalize(wdk).map_err(|error| Error::io(wdk, &error))?;
     let parts = parts(&wdk);
@@ -26,7 +26,7 @@ pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
     for (folders, name) in [(&includes, "Include"), (&libraries, "Lib")] {
         if !folders.iter().any(is_kernels) {
             return Err(Error(format!(
-                "{} is no WDK: it has no {name}/10.0.N.0/km, nor do c, sdk, Windows Kits/10 and packages in it",
+                "{} is not a WDK: found no {name}/km and no {name}/10.0.N.0/km in it, in c, sdk, Windows Kits/10 or in packages",
                 wdk.display()
             )));
         }
@@ -48,7 +48,7 @@ pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
             }
         }
     }
-    // The stand-in asks for these, and not every WDK has them.
+    // The stand-in fails without these folders, and not every WDK has them.
     for folder in ["km/crt", "km/ufx/1.1", "shared"] {
         let folder = root.join("Include").join(&version).join(folder);
         fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
@@ -57,7 +57,7 @@ pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
     Ok(root)
 }
 
-/// The folders that can have `Include` and `Lib` in them.
+/// Returns the folders that can contain `Include` and `Lib`.
 fn parts(wdk: &Path) -> Vec<PathBuf> {
     let mut parts = vec![wdk.to_path_buf()];
     parts.extend(["c", "sdk", "Windows Kits/10"].map(|name| wdk.join(name)));
@@ -66,14 +66,14 @@ fn parts(wdk: &Path) -> Vec<PathBuf> {
     packages.sort();
     for package in packages {
         parts.push(package.join("c"));
-        // NuGet's own cache has a folder for each version of a package.
+        // NuGet's cache has a folder for each version of a package.
         let versions = fs::read_dir(&package).into_iter().flatten().flatten();
         parts.extend(versions.map(|entry| entry.path().join("c")));
     }
     parts
 }
 
-/// The folders of versions in `Include` or `Lib`, or the folder itself if it has what they have.
+/// Returns the folders of versions in `Include` or `Lib`, or the folder itself if `km`, `shared` or `um` are directly in it.
 fn versioned(folder: &Path) -> Vec<(Option<String>, PathBuf)> {
     if ["km", "shared", "um"].iter().any(|name| child(folder, name).is_some()) {
         return vec![(None, folder.to_path_buf())];
@@ -93,7 +93,7 @@ fn child(folder: &Path, name: &str) -> Option<PathBuf> {
     entries.map(|entry| entry.path()).find(|path| path.file_name().is_some_and(|own| own.eq_ignore_ascii_case(name)))
 }
 
-/// The name that a folder or a library is looked for by; xwin has processors by the names of LLVM's targets.
+/// Returns the name under which builds look for a folder or a library. xwin uses the processor names of LLVM's targets.
 fn canonical(name: &str) -> String {
     const NAMES: [(&str, &str); 8] = [
         ("x86_64", "x64"),
@@ -109,7 +109,7 @@ fn canonical(name: &str) -> String {
     NAMES.iter().find(|(known, _)| *known == lower).map_or(lower, |(_, name)| (*name).to_owned())
 }
 
-/// Real folders with a link for each file; what is there already stays.
+/// Creates real folders with a link for each file. Existing files stay.
 fn mirror(from: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(|error| Error::io(to, &error))?;
     for entry in fs::read_dir(from).map_err(|error| Error::io(from, &error))?.flatten() {
@@ -123,7 +123,7 @@ fn mirror(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Clang's description of a file system in which case does not matter.
+/// Returns a file system overlay for clang, in which the case of names does not matter.
 fn overlay(include: &Path) -> Result<String, Error> {
     let mut text = String::from("{ \"version\": 0, \"case-sensitive\": \"false\", \"roots\": [\n");
     let mut folders = vec![include.to_path_buf()];

@@ -1,4 +1,4 @@
-//! Builds the test drivers as a user would, and looks into their images.
+//! Builds the test drivers as a user does, and checks their images.
 #![cfg(test)]
 
 use std::collections::BTreeMap;
@@ -13,14 +13,14 @@ use object::read::pe::{ImageNtHeaders, ImageOptionalHeader, PeFile64};
 use object::{Object, ObjectSection, SectionFlags};
 use test_images::is_without;
 
-/// One build at a time: they share folders, and the machine.
+/// Allows one build at a time, because builds share folders and the machine.
 static BUILDING: Mutex<()> = Mutex::new(());
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
-/// Runs `cargo xtask build`; returns whether it succeeded and what it said.
+/// Runs `cargo xtask build`. Returns whether it succeeded, and its output.
 fn xtask_build(manifest: &Path, arch: &str) -> (bool, String) {
     let _one = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let output = Command::new(env!("CARGO"))
@@ -44,7 +44,7 @@ fn image(workspace: &str, name: &str, arch: &str) -> Vec<u8> {
     fs::read(repository().join("target/driver").join(arch).join(name).with_extension("sys")).unwrap()
 }
 
-/// Module name (lower case) to the names imported from it.
+/// Returns the imported names of each module, by the name of the module in lower case.
 fn imports(file: &PeFile64<'_>) -> BTreeMap<String, Vec<String>> {
     let mut modules = BTreeMap::<_, Vec<String>>::new();
     for import in file.imports().unwrap() {
@@ -54,7 +54,7 @@ fn imports(file: &PeFile64<'_>) -> BTreeMap<String, Vec<String>> {
     modules
 }
 
-/// What package.md's table asks of every driver.
+/// Checks the properties that every driver must have.
 fn check(bytes: &[u8], arch: &str, allowed: &[&str]) {
     let file = PeFile64::parse(bytes).unwrap();
     let nt = file.nt_headers();
@@ -99,7 +99,7 @@ fn check(bytes: &[u8], arch: &str, allowed: &[&str]) {
     assert!(modules.keys().all(|module| allowed.contains(&module.as_str())), "{modules:?}");
 }
 
-/// The address of a symbol by the linker's map.
+/// Returns the address of a symbol in the linker's map.
 fn mapped(name: &str, arch: &str, symbol: &str) -> Option<u64> {
     let path = repository().join("target/driver").join(arch).join(name).with_extension("map");
     let map = fs::read_to_string(path).unwrap();
@@ -116,7 +116,7 @@ fn entry(bytes: &[u8]) -> u64 {
 const KMDF: [&str; 3] = ["ntoskrnl.exe", "hal.dll", "wdfldr.sys"];
 const WDM: [&str; 2] = ["ntoskrnl.exe", "hal.dll"];
 
-/// The processors that this toolchain compiles drivers for.
+/// Returns the processors that this toolchain compiles drivers for.
 fn architectures() -> Vec<&'static str> {
     let all = [("x64", "x86_64-pc-windows-msvc"), ("arm64", "aarch64-pc-windows-msvc")];
     all.into_iter().filter(|(_, target)| !is_without(target)).map(|(arch, _)| arch).collect()

@@ -1,8 +1,8 @@
-//! The kit's headers against Microsoft's metadata, as windows-sys 0.61 publishes it.
+//! Compares the kit's headers with Microsoft's metadata, as windows-sys 0.61 publishes it.
 //!
-//! For every structure, constant and routine that both know: sizes, alignments, offsets of fields at any depth, values,
-//! and parameter counts. Sizes are those of the Windows target, so the comparison is a crate full of constant
-//! assertions that is checked for it.
+//! Compares every structure, constant and routine that both have: sizes, alignments, offsets of fields at any depth, values,
+//! and parameter counts. Sizes depend on the Windows target, so the comparison is a crate of constant assertions that is
+//! compiled for that target.
 #![cfg(test)]
 
 #[path = "support/mod.rs"]
@@ -18,7 +18,7 @@ use support::module::Module;
 use test_images::{Toolchain, is_without};
 use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
 
-/// Where the metadata is known to be wrong for 64-bit drivers, by the beginning of what is compared, and why.
+/// Known errors of the metadata for 64-bit drivers: the beginning of the text of a comparison, and the reason.
 const EXCEPTIONS: [(&str, &str); 37] = [
     ("size_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
     ("align_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
@@ -59,7 +59,7 @@ const EXCEPTIONS: [(&str, &str); 37] = [
     ("value of PROFILE_LEVEL", "IRQLs are those of 32-bit processors"),
 ];
 
-/// What public documents and debuggers say of those.
+/// Assertions for these exceptions, with values from public documents and debuggers.
 const KNOWN: &str = "
 const _: () = assert!(size_of::<kit::DEVICE_OBJECT>() == 0x150);
 const _: () = assert!(size_of::<kit::IRP>() == 0xd0);
@@ -81,7 +81,7 @@ fn is_exception(what: &str) -> bool {
     EXCEPTIONS.iter().any(|(start, _)| what.starts_with(start))
 }
 
-/// The kit that `cargo xtask build` uses.
+/// Returns the kit that `cargo xtask build` uses.
 fn kit() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit");
     let root = wdk_kit::make(&folder).unwrap();
@@ -103,7 +103,7 @@ fn bindings(architecture: CpuArchitecture, triple: &str) -> String {
         .to_string()
 }
 
-/// A crate of assertions, and how many records, fields and values there are in it.
+/// Returns a crate of assertions, and the number of records, fields and values in it.
 fn assertions(kit: &Module, metadata: &Metadata) -> (String, [usize; 3]) {
     let mut text = String::from(KNOWN);
     let mut counts = [0; 3];
@@ -143,7 +143,7 @@ fn assertions(kit: &Module, metadata: &Metadata) -> (String, [usize; 3]) {
     (text, counts)
 }
 
-/// Checks the crate for a target; returns what the compiler said if it failed.
+/// Checks the crate for a target. Returns the output of the compiler if it failed.
 fn check(folder: &Path, triple: &str) -> String {
     let toolchain = Toolchain::find_for(triple).unwrap_or_else(|reason| panic!("{reason}"));
     let mut command = toolchain.command("check", "dev", &folder.join("Cargo.toml"), &folder.join("target"));
@@ -182,7 +182,7 @@ fn compare(architecture: CpuArchitecture, processor: &str) {
     assert!(errors.is_empty(), "{}\n{errors}", found.join("\n"));
 }
 
-/// Whether the kit's library for hal.dll has it.
+/// Whether the kit's library for hal.dll has this routine.
 fn from_hal(name: &str) -> bool {
     let list = kit().join("Lib").join(wdk_kit::VERSION).join("km/x64/hal.def");
     fs::read_to_string(list).unwrap().lines().any(|line| line.trim() == name)
@@ -211,7 +211,7 @@ fn routines_take_as_many_parameters_as_microsofts_metadata_says() {
         if ours != theirs {
             wrong.push(format!("{name}: {ours} here, {theirs} there"));
         }
-        // Metadata names ntdll.dll or kernel32.dll for what both modes have.
+        // The metadata has ntdll.dll or kernel32.dll for routines that exist in both modes.
         let is_of_both = |module: &str| ["ntdll.dll", "kernel32.dll"].contains(&module);
         let theirs = exporter.as_deref().map_or("", |module| if is_of_both(module) { "ntoskrnl.exe" } else { module });
         let ours = if from_hal(name) { "hal.dll" } else { "ntoskrnl.exe" };

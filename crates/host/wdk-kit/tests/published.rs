@@ -1,6 +1,6 @@
-//! Layouts of the kit's records on x64 against those that the WDK's own headers have: `wdk-sys` 0.2.0 was published with the
-//! bindings that bindgen made of them (Windows 11 22H2, KMDF 1.33), and bindgen writes down the size of every record and the offset of
-//! every field. Clang compares them.
+//! Compares the layouts of the kit's records on x64 with the layouts in the WDK's headers. `wdk-sys` 0.2.0 contains the bindings that
+//! bindgen generated from the WDK's headers (Windows 11 22H2, KMDF 1.33), with the size of every record and the offset of every field.
+//! Clang compares them.
 #![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Records that newer Windows has changed, or whose fields bindgen has renamed; the kit follows the newer metadata.
+/// Records that newer Windows releases have changed, or whose fields bindgen has renamed. The kit follows the newer metadata.
 const CHANGED: [&str; 7] = [
     "_DMA_IOMMU_INTERFACE_EX",
     "_DUPLICATE_CLUSTER_DATA",
@@ -24,7 +24,7 @@ fn kit() -> PathBuf {
     wdk_kit::make(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit")).unwrap()
 }
 
-/// The bindings that the kit was made from.
+/// Returns the bindings that the kit was made from.
 fn published(kit: &Path) -> String {
     let manifest = kit.join("source/Cargo.toml");
     let cargo = ["metadata", "--format-version", "1", "--offline", "--quiet", "--manifest-path"];
@@ -36,7 +36,7 @@ fn published(kit: &Path) -> String {
     fs::read_to_string(folder.join("generated_bindings/types.rs")).unwrap().replace("\r\n", "\n")
 }
 
-/// Tags of records with fields in a folder of headers.
+/// Adds the tags of records with fields in a folder of headers.
 fn tags(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -50,7 +50,7 @@ fn tags(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The number behind a text, as `48usize`.
+/// Returns the first number with the suffix `usize`, such as `48usize`.
 fn number(text: &str) -> Option<&str> {
     let end = text.find("usize")?;
     let digits = text[..end].rsplit(|c: char| !c.is_ascii_digit()).next()?;

@@ -1,5 +1,5 @@
-//! Packages of every shape that drivers come in. Each is written to an empty folder and built as a user would; they share one
-//! build of wdk-sys with the WDM driver in `tests/drivers`.
+//! Builds packages and workspaces with different structures. Each is written to an empty folder and built as a user does. They
+//! share one build of wdk-sys with the WDM driver in `tests/drivers`.
 #![cfg(test)]
 
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// One build at a time: they share folders, and the machine.
+/// Allows one build at a time, because builds share folders and the machine.
 static BUILDING: Mutex<()> = Mutex::new(());
 
 const MODEL: &str = "[package.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n";
 const CDYLIB: &str = "[lib]\ncrate-type = [\"cdylib\"]\ntest = false\n";
 const DEPENDENCIES: &str = "[dependencies]\nwdk = \"0.5\"\nwdk-alloc = \"0.4\"\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
-// These and the profile are as in tests/drivers/wdm, so that what is compiled for it is used again.
+// The dependencies and the profile are those of tests/drivers/wdm, so that its compiled dependencies are used again.
 const PROFILE: &str = "[profile.dev]\npanic = \"abort\"\n[profile.release]\npanic = \"abort\"\nlto = true\n";
 const BUILD: &str =
     "fn main() -> Result<(), wdk_build::ConfigError> {\n    wdk_build::configure_wdk_binary_build()\n}\n";
@@ -21,8 +21,8 @@ const SOURCE: &str = "#![no_std]\nextern crate wdk_panic;\nuse wdk_sys::{DRIVER_
     #[unsafe(export_name = \"DriverEntry\")]\n\
     pub unsafe extern \"system\" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS { 0 }\n";
 
-/// A driver without Microsoft's crates, which needs nothing but the compiler. As others do, it names a library of programs that
-/// it uses nothing of.
+/// A driver without Microsoft's crates, which needs only the compiler. Like some real drivers, it links a user-mode library and calls
+/// nothing of it.
 const PLAIN_BUILD: &str = "fn main() {\n    for argument in [\"/DRIVER\", \"/NODEFAULTLIB\", \"/SUBSYSTEM:NATIVE\", \"/ENTRY:DriverEntry\"] {\n\
     println!(\"cargo::rustc-cdylib-link-arg={argument}\");\n    }\n    more();\n}\n";
 const PLAIN_SOURCE: &str = "#![no_std]\n\
@@ -36,7 +36,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
-/// An empty folder outside of any workspace. Cargo looks for one in every folder above a package.
+/// Creates an empty folder outside of any workspace. Cargo looks for a workspace in every folder above a package.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("wdk-kit-shapes-{}", std::process::id())).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -49,7 +49,7 @@ fn write(path: PathBuf, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A driver's package, with `more` in its manifest.
+/// Writes the package of a driver, with `more` in its manifest.
 fn package(folder: &Path, name: &str, more: &str) {
     let head = format!("[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     write(folder.join("Cargo.toml"), &format!("{head}{more}{DEPENDENCIES}"));
@@ -57,7 +57,7 @@ fn package(folder: &Path, name: &str, more: &str) {
     write(folder.join("src/lib.rs"), SOURCE);
 }
 
-/// A driver that needs nothing but the compiler. `script` is done by its build script, `source` comes first in its source.
+/// Writes a driver that needs only the compiler. Its build script contains `script`, and its source starts with `source`.
 fn plain(name: &str, script: &str, source: &str) -> PathBuf {
     let folder = folder(name);
     let head = format!("[workspace]\n[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
@@ -67,19 +67,19 @@ fn plain(name: &str, script: &str, source: &str) -> PathBuf {
     folder
 }
 
-/// What rustup says, or nothing if there is no rustup.
+/// Returns the output of rustup, or an empty text if there is no rustup.
 fn rustup(arguments: &[&str]) -> String {
     let output = Command::new("rustup").args(arguments).env_remove("RUSTUP_TOOLCHAIN").output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
-/// The versions of the test drivers, so that nothing is looked up or compiled again.
+/// Copies the lock file of the test drivers, so that no other versions are downloaded or compiled.
 fn lock(folder: &Path) {
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers/wdm/Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
 }
 
-/// Runs `cargo xtask build`; returns whether it succeeded, and what it said.
+/// Runs `cargo xtask build`. Returns whether it succeeded, and its output.
 fn build(arguments: &[&str], manifest: &Path) -> (bool, String) {
     let _one = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let output = Command::new(env!("CARGO"))
@@ -171,7 +171,7 @@ fn a_member_with_settings_of_its_own() {
         fs::rename(folder.join(name), member.join(name)).unwrap();
     }
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-    // Cargo ignores a member's profile, so the flags are all that keeps it from unwinding.
+    // Cargo ignores the profile of a member, so only the flags set `panic = "abort"`.
     write(member.join("Cargo.toml"), &manifest.replace("[workspace]\n", ""));
     write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"driver\"]\n");
     write(
@@ -206,7 +206,7 @@ fn lines_are_kept_whatever_the_profile_says() {
     write(manifest, &(text + "strip = true\ndebug = false\ncodegen-units = 1\n"));
     builds(&[], &folder, &["shape_stripped"]);
     let symbols = fs::read(repository().join("target/driver/x64/shape_stripped.pdb")).unwrap();
-    // A PDB has the names of the files that lines are in, and those only.
+    // A PDB contains the name of a source file only if it has lines of that file.
     let source = folder.join("src/lib.rs").canonicalize().unwrap();
     let name = source.to_str().unwrap().as_bytes();
     assert!(symbols.windows(name.len()).any(|part| part == name), "no lines of {}", source.display());
@@ -222,7 +222,7 @@ fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
         let copied = Command::new("cp").arg("-r").arg(kit.join(name)).arg(&wdk).status().unwrap();
         assert!(copied.success());
     }
-    // What the build links with is in the packages' folder.
+    // The library that the build links with is in the folder of the packages.
     let check = "let library = std::env::var(\"LIB\").unwrap() + \"/ntoskrnl.lib\";\n\
                  let library = std::fs::canonicalize(library).unwrap();\n\
                  assert!(library.to_str().unwrap().contains(\"Microsoft.Windows.WDK\"), \"{library:?}\");";

@@ -1,5 +1,5 @@
-//! The framework's records have the sizes and the offsets of fields that Microsoft's public headers give them, in every version
-//! that has public headers.
+//! Checks that the framework's records have the sizes and the field offsets of Microsoft's public headers, in every version that has
+//! public headers.
 #![cfg(test)]
 
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ type Processor = (&'static str, &'static str);
 const X64: Processor = ("x86_64-pc-windows-msvc", "-D_AMD64_");
 const ARM64: Processor = ("aarch64-pc-windows-msvc", "-D_ARM64_");
 
-/// C that fails to compile unless the records of a version are laid out as the table says; and how many there are.
+/// Returns C code that compiles only if the records of a version have the layout in the table, and the number of records.
 fn assertions(minor: u8) -> (String, usize) {
     let mut text =
         String::from("#include \"ntifs.h\"\n#include \"usb.h\"\n#include \"wdf.h\"\n#include \"wdfusb.h\"\n");

@@ -1,4 +1,4 @@
-//! The framework's function table: complete, in order, and numbered as Microsoft's public sources number it.
+//! Checks the framework's function table: it is complete, in order, and has the numbers of Microsoft's public sources.
 #![cfg(test)]
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ fn every_index_is_there_once() {
     assert!(names.keys().all(|name| name.starts_with("Wdf")));
 }
 
-/// The three that the tests of Microsoft's published `wdk-macros` contain.
+/// Checks the three indices that the tests of Microsoft's published `wdk-macros` contain.
 #[test]
 fn indices_agree_with_those_that_wdk_macros_knows() {
     let names = names();
@@ -35,8 +35,8 @@ fn indices_agree_with_those_that_wdk_macros_knows() {
     assert_eq!(names["WdfCxDeviceInitAllocate"], 396);
 }
 
-/// With a copy of the public enumeration (microsoft/Windows-Driver-Frameworks, MIT,
-/// `src/publicinc/wdf/kmdf/1.33/wdffuncenum.h`) at hand, all of them are compared.
+/// Compares all indices with a copy of the public enumeration (microsoft/Windows-Driver-Frameworks, MIT,
+/// `src/publicinc/wdf/kmdf/1.33/wdffuncenum.h`).
 #[test]
 #[ignore = "needs WDK_KIT_WDFFUNCENUM, the path of wdffuncenum.h"]
 fn indices_agree_with_the_public_enumeration() {

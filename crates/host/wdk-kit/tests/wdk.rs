@@ -1,4 +1,5 @@
-//! A WDK in the folders that people have it in. The test makes them of the kit's own files, under names in another case.
+//! Tests a WDK in the folder structures that users have. The tests create them from the files of the kit, with file names in another
+//! case.
 #![cfg(test)]
 
 use std::fs;
@@ -17,7 +18,7 @@ fn kit() -> PathBuf {
     make(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit")).unwrap()
 }
 
-/// Copies a folder, with every name of a file changed.
+/// Copies a folder and renames every file.
 fn copy(from: &Path, to: &Path, rename: fn(&str) -> String) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
@@ -35,7 +36,7 @@ fn shout(name: &str) -> String {
     name.split_once('.').map_or_else(|| name.to_owned(), |(stem, end)| format!("{}.{end}", stem.to_uppercase()))
 }
 
-/// Compiles C that includes headers by names in any case, and expects the libraries by theirs.
+/// Compiles C that includes headers with names in another case, and checks the names of libraries.
 fn is_usable(root: &Path, version: &str) {
     let include = root.join("Include");
     let source = root.join("driver.c");
@@ -95,5 +96,5 @@ fn a_folder_without_the_kernels_headers_is_refused() {
     let folder = temporary("none");
     fs::create_dir_all(folder.join("Include/10.0.26100.0/um")).unwrap();
     let error = real(&folder, &temporary("of-none")).unwrap_err().to_string();
-    assert!(error.contains("is no WDK") && error.contains("none"), "{error}");
+    assert!(error.contains("is not a WDK") && error.contains("none"), "{error}");
 }

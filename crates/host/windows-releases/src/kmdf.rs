@@ -1,4 +1,4 @@
-//! Framework versions, and the drivers that they bind.
+//! KMDF versions, and the rules by which a version binds a driver.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::Release;
 pub struct Kmdf {
     /// The minor version.
     pub minor: u32,
-    /// The number of functions in its table.
+    /// The number of functions in the framework's function table.
     pub functions: u32,
 }
 
@@ -22,8 +22,8 @@ pub struct Client {
     pub minor: u32,
     /// The number of functions in the headers that it was built with.
     pub functions: u32,
-    /// The oldest minor version that it runs on (`WDF_BIND_INFO2`). `None` for drivers built for versions before 1.25,
-    /// whose bind information does not have it.
+    /// The oldest minor version that the driver runs on (`WDF_BIND_INFO2`). `None` for drivers that were built for
+    /// versions before 1.25: their bind information has no minimum.
     pub minimum: Option<u32>,
 }
 
@@ -34,7 +34,8 @@ pub struct Binding {
     pub functions: u32,
     /// Whether the driver was built for a newer framework. It must then test which functions are available.
     pub client_is_newer: bool,
-    /// Whether the table is copied into the driver's buffer. Drivers since 1.15 get a pointer to it instead.
+    /// Whether the loader copies the function table into the driver's buffer. Drivers built for 1.15 or later get a
+    /// pointer to the table instead.
     pub copies_table: bool,
 }
 
@@ -48,7 +49,7 @@ pub enum Refusal {
     },
     /// No released framework has this number of functions.
     FunctionCount(u32),
-    /// There is no such framework.
+    /// The driver was built for a major version other than 1. No such framework exists.
     Major(u32),
 }
 
@@ -73,7 +74,7 @@ impl Kmdf {
     pub const V1_21: Self = Self::new(21, 448);
     /// Windows 10 1709.
     pub const V1_23: Self = Self::new(23, 451);
-    /// Windows 10 1803: the first that binds drivers built for a newer framework.
+    /// Windows 10 1803. The first version that binds drivers built for a newer framework.
     pub const V1_25: Self = Self::new(25, 453);
     /// Windows 10 1809.
     pub const V1_27: Self = Self::new(27, 453);
@@ -100,22 +101,23 @@ impl Kmdf {
     /// The oldest minor version that a driver may name as its minimum.
     pub const OLDEST_MINIMUM: u32 = Self::V1_25.minor;
 
-    /// Binds a driver as this framework does.
+    /// Binds a driver by the rules of this framework version.
     ///
     /// # Errors
     ///
-    /// The reason why it does not bind the driver.
+    /// Returns the reason why this framework does not bind the driver.
     pub fn bind(self, client: Client) -> Result<Binding, Refusal> {
         if client.major != 1 {
             return Err(Refusal::Major(client.major));
         }
-        // A framework before 1.25 does not know the minimum, so the version of the driver counts.
+        // A framework before 1.25 ignores the minimum and compares the version that the driver was built for.
         let understood = client.minimum.filter(|_| self.minor >= Self::OLDEST_MINIMUM);
         let needs = understood.unwrap_or(client.minor);
         if needs > self.minor {
             return Err(Refusal::TooOld { needs: client.oldest_framework() });
         }
         let released = Self::RELEASED.iter().any(|kmdf| kmdf.functions == client.functions);
+        // The count of a framework that is newer than this table is unknown. It can only be larger.
         let from_the_future = client.minor > Self::NEWEST.minor && client.functions > Self::NEWEST.functions;
         let client_is_newer = client.minor > self.minor;
         if !released && !from_the_future || client.functions > self.functions && !client_is_newer {

@@ -1,7 +1,7 @@
 //! The Windows releases that drivers are built for.
 //!
-//! One table for everything that depends on a release: the framework and the routines that it has, and its names on a
-//! command line, in an INF and in a driver package. Nothing here depends on the machine that it runs on.
+//! One table for everything that depends on a release: its KMDF version, its routines, and its names on a command line,
+//! in an INF and in a driver package. The results never depend on the host.
 //!
 //! Sources: Microsoft Learn ("KMDF version history", "Windows 10 release information") for names, builds and framework
 //! versions; the public sources of the framework (microsoft/Windows-Driver-Frameworks, MIT) for function counts and for

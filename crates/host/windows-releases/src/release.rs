@@ -34,7 +34,7 @@ pub enum Release {
     Win11_24H2,
 }
 
-/// The version of the kernel, against which the header of an image is compared.
+/// The version of the kernel. An image that requires a newer version in its header does not load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NtVersion {
     /// Major version.
@@ -99,7 +99,7 @@ const ROWS: [Row; Release::ALL.len()] = [
 ];
 static TABLE: [Row; Release::ALL.len()] = ROWS;
 
-/// A release is the index of its row.
+/// Checks that a release, as a number, is the index of its row.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const _: () = {
     let mut index = 0;
@@ -142,7 +142,7 @@ impl Release {
         &TABLE[self as usize]
     }
 
-    /// Returns the name on a command line, such as `win10-1803`.
+    /// Returns the name for command lines, such as `win10-1803`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
@@ -154,15 +154,16 @@ impl Release {
         self.row().aliases
     }
 
-    /// Returns the name for people, such as `Windows 10 1607, Server 2016`.
+    /// Returns the product name, such as `Windows 10 1607, Server 2016`.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.row().title
     }
 
-    /// Returns the name with its meaning, such as `win10-1803 (Windows 10 1803, build 17134)`.
+    /// Returns name, product and build, such as `win10-1803 (Windows 10 1803, build 17134)`.
     ///
-    /// For a server release that came before the client release with the same framework, the client is named as well.
+    /// For a server release that came before the client release with the same framework, the text also has the client
+    /// release.
     #[must_use]
     pub fn described(self) -> String {
         let own = format!("{} ({}, build {})", self.name(), self.title(), self.build());
@@ -185,8 +186,8 @@ impl Release {
         self.row().build
     }
 
-    /// Returns the framework that the release contains. Co-installers, which could bring versions up to 1.11 to Windows
-    /// 7, are not considered.
+    /// Returns the framework that the release contains. Co-installers, which could install versions up to 1.11 on
+    /// Windows 7, are not considered.
     #[must_use]
     pub fn kmdf(self) -> Kmdf {
         self.row().kmdf
@@ -203,7 +204,7 @@ impl Release {
     #[must_use]
     pub fn lacks(self, routine: &str) -> Option<String> {
         let first = crate::first_with_routine(routine).filter(|first| *first > self)?;
-        Some(format!("{self} has no {routine}; {} has it", first.described()))
+        Some(format!("{self} has no {routine}; the first release that has it is {}", first.described()))
     }
 
     /// Returns the first release whose framework is at least 1.`minor`.

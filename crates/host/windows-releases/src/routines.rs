@@ -1,13 +1,13 @@
-//! The first releases that have the kernel's routines.
+//! For each kernel routine that is newer than Windows 7, the first release that has it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::Release;
 
-/// Routines of ntoskrnl.exe and fltmgr.sys that were added after Windows 7, by the first release that has them
-/// according to their reference pages. Macros, inline functions and routines that are known to be older than their page
-/// says are left out. A name that is not listed is assumed to exist in every release.
+/// Routines of ntoskrnl.exe and fltmgr.sys that were added after Windows 7, grouped by the first release that has them
+/// according to their reference pages. The table has no macros, no inline functions, and no routines that are known to
+/// be older than their page says. A name that is not listed is assumed to exist in every release.
 #[rustfmt::skip]
 const ROUTINES: &[(Release, &str)] = &[
     (Release::Win8, "\

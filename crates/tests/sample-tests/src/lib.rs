@@ -1,6 +1,7 @@
 //! Tests the parts of the sample driver that need no kernel: its protocol and its table of devices.
 //!
-//! The driver is a separate workspace that builds only for Windows. Its plain modules are compiled here a second time.
+//! The driver is a separate workspace that builds only for Windows. This crate compiles the modules that need no kernel
+//! a second time.
 #![cfg(test)]
 
 #[path = "../../../../driver-sample/src/devices.rs"]

@@ -36,7 +36,7 @@ fn files(line: &str) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// Returns an error if it is not among them.
+/// Returns an error if no file has this name.
 pub fn named<'a>(files: &'a [PathBuf], name: &str) -> Result<&'a Path, String> {
     let found = files.iter().find(|file| file.file_name().is_some_and(|own| own == name));
     found.map(PathBuf::as_path).ok_or_else(|| format!("cargo built no {name}"))

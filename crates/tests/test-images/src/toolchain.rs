@@ -1,4 +1,5 @@
-//! How to compile for Windows: with the toolchain that `cargo xtask` found, otherwise with the one that runs the tests.
+//! Finds the toolchain that compiles for Windows: the one that `cargo xtask` set up, otherwise the one that runs the
+//! tests.
 
 use std::env;
 use std::fs;
@@ -22,7 +23,7 @@ impl Toolchain {
     ///
     /// # Errors
     ///
-    /// Returns how to install one if there is none.
+    /// Returns how to install a toolchain if there is none.
     pub fn find() -> Result<Self, String> {
         Self::find_for(TARGET)
     }
@@ -31,7 +32,7 @@ impl Toolchain {
     ///
     /// # Errors
     ///
-    /// Returns how to install one if there is none.
+    /// Returns how to install a toolchain if there is none.
     pub fn find_for(target: &str) -> Result<Self, String> {
         if let Some(told) = Self::from_variables(target, |name| env::var(name).ok()) {
             return Ok(told);

@@ -39,7 +39,7 @@ fn assert_driver(name: &str, routines: &[&str]) {
     assert_driver_of(name, routines, &FOLDERS);
 }
 
-/// Does the same for a driver whose own messages name source files. Only files in `folders` count as panics.
+/// Does the same for a driver whose messages contain names of source files. Only files in `folders` count as panics.
 fn assert_driver_of(name: &str, routines: &[&str], folders: &[&str]) {
     let image = image(name);
     assert_eq!(image.model.header.subsystem, Subsystem::Native);

@@ -1,7 +1,7 @@
-//! Finds out which modules of a crate import which others, from its sources.
+//! Finds out from the sources of a crate which of its modules import which others.
 //!
-//! Paths count everywhere, in a `use` and in expressions. A re-exported name (`pub use`) counts for the module that
-//! defines it. Test modules are ignored.
+//! Every path counts as an import, in a `use` and in an expression. A re-exported name (`pub use`) counts for the
+//! module that defines it. Test modules are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -54,8 +54,8 @@ impl Imports {
         }
     }
 
-    /// Ignores paths to these names in the crate's root. For the crate's main types, to which the modules add their
-    /// methods.
+    /// Ignores paths to these names in the crate's root. Meant for the crate's main types, whose methods are spread
+    /// over many modules.
     #[must_use]
     pub fn without(mut self, names: &[&str]) -> Self {
         let is_named = |path: &Module| matches!(path.as_slice(), [root, name] if root == "crate" && names.contains(&name.as_str()));
@@ -84,7 +84,8 @@ impl Imports {
         edges.collect()
     }
 
-    /// Returns the modules that import each other in a cycle. Empty if there is no cycle.
+    /// Returns the modules that import each other in a cycle, and modules between two cycles. Empty if there is no
+    /// cycle.
     #[must_use]
     pub fn cycles(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut left = self.edges();

@@ -1,6 +1,6 @@
-//! What tests of several crates have in common: re-encoding of decoded events, checks of imports between modules, and
-//! Python environments.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests: what goes wrong fails the test")]
+//! Helpers that the tests of several crates share: re-encoding of decoded events, checks of imports between modules,
+//! and Python environments.
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
 
 pub mod imports;
 mod python;

@@ -8,7 +8,7 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// Returns why there is none: no Python, or a package index that cannot be reached within `seconds`.
+/// Returns an error if Python is missing, or if the package index cannot be reached within `seconds`.
 pub fn python(folder: &Path, module: &str, packages: &[&str], seconds: u32) -> Result<PathBuf, String> {
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if run(Command::new(&python).args(["-c", &format!("import {module}")])).is_err() {

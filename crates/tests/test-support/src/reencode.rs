@@ -1,8 +1,8 @@
 //! Encodes a TraceLogging event again from its parsed schema and values.
 //!
 //! This proves that decoding loses nothing: for a complete event, the result equals the input. Real metadata can have
-//! tags in more bytes than they need. Therefore the width of a tag is preserved, and so are the bits after its 28,
-//! which have no meaning.
+//! tags in more bytes than they need. Therefore the width of a tag is preserved. So are the bits after the 28 bits of
+//! the tag, which have no meaning.
 
 use etw_types::tracelogging::{self, Count, DecodeError, Field, Metadata, Value, Visitor, encode_tag, tag_len};
 use etw_types::{InType, OutType};

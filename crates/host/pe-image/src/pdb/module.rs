@@ -8,7 +8,8 @@ const ENTRY: usize = 64;
 /// What the compiler generated for one source file or one crate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Module {
-    /// Its stream: symbols, then line information in an old format, then line information in the current format.
+    /// The number of its stream, which has symbols, then line information in an old format, then line information in the current
+    /// format.
     pub(super) stream: usize,
     symbols: usize,
     old_lines: usize,

@@ -23,7 +23,8 @@ pub struct Msf<'a> {
     streams: Vec<(usize, usize)>,
     directory: Vec<u8>,
     /// Number of bytes that may still be read. Streams share no blocks, so together they are shorter than the file. In a damaged
-    /// file, each of them could claim to be that long.
+    /// file, each stream could claim the length of the whole file. The limit is twice the length of the file, because some
+    /// streams are read more than once.
     left: Cell<usize>,
 }
 
@@ -35,7 +36,7 @@ impl<'a> Msf<'a> {
     /// Fails if the file is not a PDB or its directory is damaged.
     pub fn parse(file: &'a [u8]) -> Result<Self, Error> {
         if !file.starts_with(MAGIC) {
-            return Err(Error::new("MSF header", "the file does not begin as a PDB does"));
+            return Err(Error::new("MSF header", "the file does not begin with the signature of a PDB"));
         }
         Self::read(file).ok_or_else(|| Error::new("MSF header", "the directory of streams is damaged"))
     }

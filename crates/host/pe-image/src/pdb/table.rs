@@ -128,8 +128,8 @@ impl Table {
 
     fn add_symbols(&mut self, records: &[u8], information: &Information<'_>) {
         let inlinees = information.inlinees();
-        // The function that the records belong to; for each open scope, whether it is an inlined call; and the number of those
-        // that are.
+        // The function that the records belong to; for each open scope, whether it is an inlined call; and the number of open
+        // scopes that are inlined calls.
         let mut current = None;
         let mut scopes = Vec::new();
         let mut depth = 0;

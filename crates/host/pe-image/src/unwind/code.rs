@@ -62,8 +62,8 @@ impl<'a> Codes<'a> {
             (3, _) => (Operation::SetFrame, 1),
             (4, register) => (Operation::Save { register, offset: scaled(8)? }, 2),
             (5, register) => (Operation::Save { register, offset: self.wide()? }, 3),
-            // Only in version 2, which the documentation does not describe. LLVM's reader names this operation and gives it one
-            // slot.
+            // Only in version 2, which the documentation does not describe. LLVM's reader has a name for this operation and
+            // gives it one slot.
             (6, _) if self.version == 2 => (Operation::Epilog, 1),
             (8, register) => (Operation::SaveVector { register, offset: scaled(16)? }, 2),
             (9, register) => (Operation::SaveVector { register, offset: self.wide()? }, 3),

@@ -1,4 +1,4 @@
-//! Epilogs: an address in an epilog cannot be unwound with the unwind codes, which describe the prolog.
+//! Epilogs. The unwind codes describe only the prolog, so they cannot be used to unwind from an address in an epilog.
 //!
 //! The documentation restricts the form of epilogs so that they can be recognised: `add rsp, n` or `lea rsp, n[frame]`, pops of
 //! eight-byte registers, and `ret` or a jump out of the function. This module simulates the rest of an epilog.
@@ -62,7 +62,7 @@ fn release(code: &[u8], frame_register: u8, registers: &Registers) -> Option<(u6
     if frame_register == 0 || base != frame_register || (modrm >> 3) & 7 != 4 {
         return None;
     }
-    // A base of r12 takes one more byte.
+    // A base of r12 needs a SIB byte.
     let (rest, length) = match rest {
         [0x24, rest @ ..] if modrm & 7 == 4 => (rest, 4),
         rest if modrm & 7 != 4 => (rest, 3),

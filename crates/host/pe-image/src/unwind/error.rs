@@ -31,9 +31,11 @@ pub enum UnwindError {
 impl fmt::Display for UnwindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Outside { field, rva } => write!(f, "{field} at {rva:#x} is not whole within the image"),
-            Self::Version(version) => write!(f, "UNWIND_INFO has version {version}"),
-            Self::Code { operation, index } => write!(f, "unwind code {index} with operation {operation} is bad"),
+            Self::Outside { field, rva } => write!(f, "{field} at {rva:#x} is not completely within the image"),
+            Self::Version(version) => write!(f, "UNWIND_INFO has the unknown version {version}"),
+            Self::Code { operation, index } => {
+                write!(f, "unwind code {index} with operation {operation} is unknown or truncated")
+            }
             Self::Chain => f.write_str("the chain of unwind information has no end"),
             Self::Stack(address) => write!(f, "the stack has no word at {address:#x}"),
         }

@@ -21,7 +21,7 @@ pub(super) struct Info<'a> {
     /// Offset of the frame register from the start of the frame.
     pub(super) frame_offset: u64,
     codes: &'a [[u8; 2]],
-    /// Address of what follows the codes.
+    /// Address of the data after the codes: a handler or a chained entry.
     tail: u32,
 }
 

@@ -1,4 +1,4 @@
-//! One unwind step: from the registers in a function to those in its caller.
+//! One unwind step: computes the registers of the caller from the registers in a function.
 
 use super::code::Operation;
 use super::epilog;
@@ -65,7 +65,7 @@ impl Functions<'_> {
         Ok(unwound)
     }
 
-    /// Undoes a prolog and those that it is chained to. Returns the information of the last entry in the chain.
+    /// Undoes a prolog and the prologs that it is chained to. Returns the unwind information of the last entry in the chain.
     fn undo<'a>(
         &'a self,
         mut info: Info<'a>,
@@ -117,8 +117,8 @@ fn frame(info: &Info<'_>, position: u32, registers: &Registers) -> Result<u64, U
     Ok(if is_set { by_register } else { registers.rsp() })
 }
 
-/// Undoes the instructions of a prolog that were executed before `position`. Returns whether one of them is a machine frame,
-/// which itself holds rip and rsp.
+/// Undoes the instructions of a prolog that were executed before `position`. Returns whether one of them is a machine frame. A
+/// machine frame contains rip and rsp, so there is no return address to pop.
 fn prolog(
     info: &Info<'_>,
     position: u32,

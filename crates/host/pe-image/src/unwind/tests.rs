@@ -243,7 +243,7 @@ fn damaged_tables_are_errors_that_name_the_damage() {
         assert_eq!(outside(rva), UnwindError::Outside { field: "UNWIND_INFO", rva });
     }
     let table = Functions::new(&[0; 64], 40, 36).expect_err("outside");
-    assert_eq!(table.to_string(), "exception directory at 0x28 is not whole within the image");
+    assert_eq!(table.to_string(), "exception directory at 0x28 is not completely within the image");
 }
 
 #[test]

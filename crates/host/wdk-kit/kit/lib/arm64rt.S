@@ -1,5 +1,5 @@
-// The stack probe of ARM64 code: called with the size of a frame in x15, in units of 16 bytes, before the frame exists.
-// Touches every page of it from the top down, so that a guard page is met in order; changes x16 and x17 only.
+// The stack probe of ARM64 code. Compilers call it before they allocate a frame, with the size of the frame in x15, in units of 16 bytes.
+// It reads every page of the frame from the top down, so that guard pages are hit in order. It changes only x16 and x17.
 
     .text
     .globl __chkstk

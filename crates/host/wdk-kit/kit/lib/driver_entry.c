@@ -1,8 +1,8 @@
 /* FxDriverEntry: the entry point of a KMDF driver.
  *
- * It asks the framework's loader to bind the driver to the framework, calls DriverEntry, and sees to it that the driver
- * is unbound again: when DriverEntry fails, or when the driver is unloaded. Written from the public descriptions of the
- * bind structures (github.com/microsoft/Windows-Driver-Frameworks, fxldr.h and wdfglobals.h). */
+ * It calls the framework's loader to bind the driver to the framework, and then calls DriverEntry. It unbinds the driver
+ * if DriverEntry fails, and when the driver is unloaded. Written from the public descriptions of the bind structures
+ * (github.com/microsoft/Windows-Driver-Frameworks, fxldr.h and wdfglobals.h). */
 
 #define WDF_STUB
 #include "wdm.h"
@@ -15,10 +15,10 @@ typedef struct {
     ULONG Minor;
     ULONG Build;
     ULONG FunctionCount;
-    /* Where the framework stores the address of its table. */
+    /* Where the framework stores the address of its function table. */
     const WDFFUNC **Functions;
     PVOID Module;
-    /* The rest lets a driver run on a framework older than the one it was built for. */
+    /* The following fields let a driver run on an older framework than it was built for. */
     ULONG *MinimumVersionRequired;
     BOOLEAN *ClientVersionHigherThanFramework;
     ULONG *FunctionCountPointer;
@@ -33,7 +33,7 @@ NTSTATUS WdfVersionBind(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPat
 NTSTATUS WdfVersionUnbind(PUNICODE_STRING RegistryPath, BIND_INFO *Info, PWDF_DRIVER_GLOBALS Globals);
 NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
 
-/* Its name has the version in it. */
+/* The pointer to the function table. WDF_FUNCTIONS is a macro, because the version is part of the name: WdfFunctions_01033. */
 const WDFFUNC *WDF_FUNCTIONS;
 PWDF_DRIVER_GLOBALS WdfDriverGlobals;
 BOOLEAN WdfClientVersionHigherThanFramework;
@@ -41,11 +41,11 @@ ULONG WdfFunctionCount = WdfFunctionTableNumEntries;
 ULONG WdfStructureCount;
 WDF_STRUCT_INFO WdfStructures;
 
-/* Defined by wdf.h in the driver's own build. */
+/* Defined by wdf.h when the driver is compiled, not in this file. */
 extern ULONG WdfMinimumVersionRequired;
 
 static BIND_INFO Bind = {
-    /* The part about older frameworks came with 1.25. */
+    /* The fields for older frameworks exist since 1.25. */
     .Size = KMDF_VERSION_MINOR >= 25 ? sizeof(BIND_INFO) : __builtin_offsetof(BIND_INFO, MinimumVersionRequired),
     .Component = L"KmdfLibrary",
     .Major = 1,
@@ -60,7 +60,7 @@ static BIND_INFO Bind = {
     .Structures = &WdfStructures,
 };
 
-/* The registry path outlives DriverEntry here: unloading needs it, and the caller's copy is gone by then. */
+/* A copy of the registry path. Unload needs the path, and the caller's string is not valid any more at that time. */
 static WCHAR RegistryPathBuffer[320];
 static UNICODE_STRING RegistryPathCopy = {.MaximumLength = sizeof(RegistryPathBuffer), .Buffer = RegistryPathBuffer};
 

@@ -1,10 +1,10 @@
-/* Stack cookies: what code compiled with /GS refers to. A mismatch ends in __fastfail, as it does with the WDK. */
+/* Stack cookies, for code that is compiled with /GS. A mismatch calls __fastfail, as with the WDK. */
 
 #include "ntdef.h"
 
 #define FAST_FAIL_STACK_COOKIE_CHECK_FAILURE 2
 
-/* The loader finds a cookie through the load configuration only; without one it keeps this value. */
+/* The loader finds the cookie only through the load configuration. If an image has none, the cookie keeps this value. */
 ULONG_PTR __security_cookie = 0x00002B992DDFA232;
 
 void __security_check_cookie(ULONG_PTR cookie)

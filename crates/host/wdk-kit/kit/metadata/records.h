@@ -1,5 +1,5 @@
-/* Records that differ from those of 32-bit systems or of programs, whose fields the metadata has. Only bodies: names and
- * pointers are generated as for every other record. */
+/* Records for which the metadata has the fields of 32-bit systems or of user mode. Only the bodies are here: the names and
+ * the pointer types are generated as for every other record. */
 
 struct _KDEVICE_QUEUE {
     CSHORT Type;

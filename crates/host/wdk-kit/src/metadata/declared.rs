@@ -1,8 +1,8 @@
-//! The names that headers written by hand declare: what the metadata says of them is not used.
+//! Finds the names that handwritten headers declare. The metadata's declarations of these names are not used.
 
 use std::collections::BTreeSet;
 
-/// Types, routines, enumerators and macros of a C text. It reads the plain C of this kit, not any C.
+/// Returns the types, routines, enumerators and macros that a C text declares. Understands only the simple C of this kit.
 pub(crate) fn names(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut code = String::new();
@@ -23,7 +23,7 @@ pub(crate) fn names(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// `struct _NAME { … }` and unions, by the name without the underscore.
+/// Returns the declarations of structures and unions (`struct _NAME { … }`), each with its name without the underscore.
 pub(crate) fn records(text: &str) -> Vec<(String, String)> {
     let plain = without_comments(text);
     let mut records = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn records(text: &str) -> Vec<(String, String)> {
     records
 }
 
-/// The tags of records with fields.
+/// Returns the tags of records that have fields.
 pub(crate) fn tags(text: &str) -> BTreeSet<String> {
     let mut tags = BTreeSet::new();
     let plain: String = without_comments(text)
@@ -74,7 +74,7 @@ fn declared(declaration: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The name in `type name`, `*name`, `type name(…)`, `type (*name)(…)` or `name[…]`.
+/// Returns the name in `type name`, `*name`, `type name(…)`, `type (*name)(…)` or `name[…]`.
 fn declarator(part: &str) -> Option<String> {
     let part = part.trim().split('[').next().unwrap_or_default();
     let text = match part.split_once('(') {
@@ -87,7 +87,7 @@ fn declarator(part: &str) -> Option<String> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').rfind(|word| !word.is_empty()).map(str::to_owned)
 }
 
-/// `VOID (NTAPI *NAME)`: the star stands directly before the name, and nothing else is there.
+/// Whether this is a pointer to a function, `VOID (NTAPI *NAME)`: only a calling convention may precede the star.
 fn is_pointer(before: &str, inner: &str) -> bool {
     let named = inner.trim().trim_start_matches("NTAPI").trim_start_matches("__cdecl").trim();
     !before.trim().is_empty() && named.starts_with('*')

@@ -1,4 +1,4 @@
-//! Writes one header: names and callbacks first, records behind them, routines last.
+//! Writes one header: names and callbacks first, then records, then routines.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,15 +10,16 @@ use super::records;
 use super::select::{Header, Routine};
 use super::types::{Place, Speller, is_alias, primitive};
 
-/// The two halves of a header, between which records that are written by hand can stand.
+/// The two halves of a header. Handwritten records can be included between them.
 pub(crate) struct Text {
-    /// What is complete without any record: constants, enumerations, names of records and of pointers, callbacks.
+    /// Declarations that need no complete record: constants, enumerations, names of records and of pointers, callbacks.
     pub(crate) early: String,
     /// Records and routines.
     pub(crate) late: String,
 }
 
-/// Writes a header, in which a run of bindgen can leave out what it would not use; `names` are all that are declared so far, and gets those that it declares.
+/// Writes a header. Its parts are in `#ifndef` blocks, so that a run of bindgen can leave out the parts that it does not use. `names`
+/// has all names that are declared so far; the names that this header declares are added.
 pub(crate) fn write(speller: &Speller<'_>, header: &Header<'_>, names: &mut BTreeSet<String>) -> Text {
     let mut writer = Writer { speller, names, early: String::new(), late: String::new() };
     writer.early.push_str("#ifndef WDK_KIT_NO_CONSTANTS\n");
@@ -60,7 +61,7 @@ struct Writer<'w, 'a> {
 }
 
 impl Writer<'_, '_> {
-    /// The name of a type and of the pointers to it.
+    /// Declares the name of a type and of the pointers to it.
     fn name(&mut self, definition: TypeDef<'_>) {
         let name = definition.name().trim_start_matches('_');
         match definition.category() {
@@ -79,7 +80,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// C has one space of names for all enumerations: a name that is taken is left out.
+    /// Returns the members of an enumeration. In C, all enumerations share one namespace, so a name that is already declared is
+    /// left out.
     fn members(&mut self, definition: TypeDef<'_>) -> String {
         let mut text = String::new();
         for field in definition.fields() {
@@ -95,7 +97,7 @@ impl Writer<'_, '_> {
             }
         }
         if text.is_empty() {
-            // C wants a member.
+            // C does not allow an enumeration without members.
             text = format!("_{}_NONE ", definition.name());
         }
         text
@@ -134,13 +136,13 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Both the function's type and the pointer to it, whichever the metadata names.
+    /// Declares both the type of the function and the pointer to it, whichever of the two the metadata has.
     fn callback(&mut self, all: &[TypeDef<'_>], definition: TypeDef<'_>) {
         let name = definition.name();
         let trimmed = name.trim_start_matches('_');
         let function = if self.speller.is_pointer(name) { name[1..].trim_start_matches('_') } else { trimmed };
         if function != trimmed && all.iter().any(|of| of.name() == function) {
-            // The pointer alone has lost its parameters; the function's type has them.
+            // In the metadata, the pointer has lost its parameters, but the type of the function has them.
             return;
         }
         let Some(method) = definition.methods().find(|method| method.name() == "Invoke") else { return };
@@ -178,7 +180,7 @@ impl Writer<'_, '_> {
         if list.is_empty() { String::from("VOID") } else { list.join(", ") }
     }
 
-    /// Whether a parameter that is only read has a type whose pointers to constant data the WDK has a name for.
+    /// Whether an input parameter of this type is a pointer to constant data in the WDK.
     fn points_to_constant(&self, kind: &Type, place: Place<'_>) -> bool {
         let Type::PtrMut(inner, 1) = kind else { return false };
         let name = match inner.as_ref() {

@@ -1,7 +1,7 @@
-//! C headers and lists of exports from Microsoft's metadata.
+//! Generates C headers and lists of exports from Microsoft's metadata.
 //!
-//! The metadata is what `windows-bindgen` 0.66 publishes, `Windows.Wdk.winmd` and `Windows.Win32.winmd`. `kit/metadata` says
-//! which parts of it are used; what the headers in `kit/include` declare themselves is left alone.
+//! The metadata consists of `Windows.Wdk.winmd` and `Windows.Win32.winmd`, which `windows-bindgen` 0.66 contains. `kit/metadata`
+//! selects the parts that are used. Names that the headers in `kit/include` declare are not generated.
 
 mod declared;
 mod header;
@@ -26,7 +26,7 @@ use types::Speller;
 /// The file of `kit/metadata` with declarations in C.
 const RECORDS: &str = "records.h";
 
-/// A processor, as the metadata numbers it.
+/// A processor, with its bit in the metadata.
 #[derive(Clone, Copy)]
 pub(crate) struct Processor {
     /// The macro that is defined for it.
@@ -41,24 +41,25 @@ pub(crate) const PROCESSORS: [Processor; 2] =
 /// What is generated.
 #[derive(Default)]
 pub(crate) struct Generated {
-    /// Each header's two halves by its name, for all processors.
+    /// The two halves of each header by its name, for all processors.
     pub(crate) headers: BTreeMap<String, (String, String)>,
-    /// What each module exports, for all processors.
+    /// The exports of each module, for all processors.
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
-    /// What the headers of the kernel end with, from Microsoft's bindings.
+    /// The last part of the kernel headers, from Microsoft's bindings.
     pub(crate) supplement: String,
-    /// The header that makes words for the analysis of sources nothing.
+    /// The header that defines the annotations for static analysis as empty macros.
     pub(crate) annotations: String,
     /// Variables that modules export and no header declares.
     pub(crate) data: BTreeMap<String, BTreeSet<String>>,
     /// Import libraries by the names of their files: module and routines.
     pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
-    /// The libraries of programs, by the names of their files.
+    /// The file names of user-mode libraries.
     pub(crate) programs: BTreeSet<String>,
 }
 
 impl Generated {
-    /// Adds what Microsoft's bindings have, and neither the metadata nor the headers written by hand.
+    /// Adds declarations from Microsoft's bindings that neither the metadata nor the handwritten headers have, and replaces
+    /// declarations of routines that have more information in the bindings.
     pub(crate) fn add_supplement(&mut self, table: &Table, written: &[&str], published: &Published) {
         let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
         let halves = self.headers.values().flat_map(|(early, late)| [early.as_str(), late.as_str()]);
@@ -78,7 +79,7 @@ impl Generated {
     }
 }
 
-/// The name of the routine that a line declares.
+/// Returns the name of the routine that a line declares.
 fn routine(line: &str) -> Option<&str> {
     let (head, _) = line.split_once('(').filter(|_| line.ends_with(");") && !line.starts_with("typedef"))?;
     [" NTAPI ", " __cdecl "].iter().find_map(|convention| head.rsplit_once(convention)).map(|(_, name)| name)
@@ -99,8 +100,8 @@ impl Table {
     }
 }
 
-/// Reads the metadata in `folder` and writes headers; `written` are the texts of the headers that are written by hand, and
-/// `constants` values that are known better.
+/// Generates headers from the metadata in `folder`. `written` has the texts of the handwritten headers. `constants` has values that
+/// replace those of the metadata.
 pub(crate) fn generate(
     folder: &Path,
     table: &Table,
@@ -155,7 +156,7 @@ fn for_processor(
 ) -> Result<Generated, String> {
     let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
         let path = folder.join(name);
-        File::read(&path).ok_or_else(|| format!("{}: not readable as metadata", path.display()))
+        File::read(&path).ok_or_else(|| format!("{}: cannot be read as metadata", path.display()))
     });
     let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
     let index = Index::new_for_architecture(files, processor.bit);
@@ -164,7 +165,7 @@ fn for_processor(
         Generated { libraries: libraries(&index, table), programs: programs(&index), ..Generated::default() };
     let headers = select::select(speller, declared, constants);
     let mut names = declared.clone();
-    // Names of the metadata are not given to pointers, wherever they are.
+    // A generated name of a pointer must not be a name that the metadata declares in another header.
     for (_, header) in &headers {
         names.extend(header.types.iter().map(|of| of.name().trim_start_matches('_').to_owned()));
         names.extend(header.constants.iter().map(|(name, _)| name.clone()));
@@ -200,7 +201,7 @@ fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet
     libraries
 }
 
-/// Libraries of programs that have no module of their name. Compilers of C name the run-time libraries in every object.
+/// User-mode libraries without a module of the same name. C compilers name the runtime libraries in every object file.
 const PROGRAMS: [&str; 12] = [
     "d3dcompiler",
     "libcmt",
@@ -216,7 +217,7 @@ const PROGRAMS: [&str; 12] = [
     "xinput",
 ];
 
-/// The modules of programs, without their ends.
+/// Returns the names of user-mode modules without their extensions.
 fn programs(index: &Index) -> BTreeSet<String> {
     let modules = index.items().filter_map(|item| match item {
         Item::Fn(method) => method.impl_map().map(|map| map.import_scope().name().to_ascii_lowercase()),

@@ -1,4 +1,4 @@
-//! Structures, unions and bit fields in C.
+//! Writes structures, unions and bit fields in C.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use windows_metadata::{Type, TypeAttributes, Value};
 
 use super::types::{Place, Speller};
 
-/// The body of a record with its braces.
+/// Returns the body of a record with its braces.
 pub(crate) fn body(speller: &Speller<'_>, path: &str, definition: TypeDef<'_>) -> String {
     let mut text = String::from("{ ");
     for field in definition.fields() {
@@ -22,7 +22,7 @@ pub(crate) fn keyword(definition: TypeDef<'_>) -> &'static str {
     if definition.flags().contains(TypeAttributes::ExplicitLayout) { "union" } else { "struct" }
 }
 
-/// The alignment that fields are packed to, if that is not the compiler's.
+/// Returns the packing of a record, if it is not the compiler's default.
 pub(crate) fn packing(speller: &Speller<'_>, definition: TypeDef<'_>) -> Option<u16> {
     let known = speller.table.packed.get(definition.name()).copied();
     known.or_else(|| definition.class_layout().map(|layout| layout.packing_size()).filter(|size| *size != 0))
@@ -55,9 +55,9 @@ fn member(speller: &Speller<'_>, path: &str, owner: TypeDef<'_>, field: Field<'_
     format!("{alignment}{} {name}{count}; ", speller.spell(element, Place::Field(&place), is_constant))
 }
 
-/// Bit fields of one integer; bits without a name keep their place.
+/// Returns the bit fields of one integer. Bits without a name become unnamed bit fields.
 fn bits(speller: &Speller<'_>, kind: &Type, field: Field<'_>) -> String {
-    // A 64-bit integer with bits in it is a plain one.
+    // A bit field cannot have the type LARGE_INTEGER, which is a union.
     let kind = match kind {
         Type::I64 => String::from("LONGLONG"),
         other => speller.spell(other, Place::Field(""), false),
@@ -76,8 +76,8 @@ fn bits(speller: &Speller<'_>, kind: &Type, field: Field<'_>) -> String {
     text
 }
 
-/// The types that C has to know before this one: records that it contains as values at any depth; of a callback, other
-/// callbacks that it takes.
+/// Returns the types that must be declared before this one: for a record, the records that it contains by value at any depth; for a
+/// callback, the callbacks that it takes.
 pub(crate) fn contained(speller: &Speller<'_>, definition: TypeDef<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![definition];

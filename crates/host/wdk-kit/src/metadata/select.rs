@@ -1,4 +1,4 @@
-//! Which routines, types and constants of the metadata go to which header.
+//! Selects the routines, types and constants of the metadata for each header.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use super::records;
 use super::table::Table;
 use super::types::{Speller, is_enumeration};
 
-/// What one generated header declares.
+/// The declarations of one generated header.
 #[derive(Default)]
 pub(crate) struct Header<'a> {
     pub(crate) routines: Vec<Routine<'a>>,
     pub(crate) types: Vec<TypeDef<'a>>,
     /// Name and value as C writes them.
     pub(crate) constants: Vec<(String, String)>,
-    /// Identifiers that are variables in C.
+    /// Names of GUIDs, which are variables in C.
     pub(crate) identifiers: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Routine<'a> {
     pub(crate) module: String,
 }
 
-/// Sorts the metadata into headers, in the table's order: what several need goes to the first.
+/// Assigns the metadata to headers, in the order of the table. If several headers need a declaration, the first one gets it.
 pub(crate) fn select<'a>(
     speller: &Speller<'a>,
     declared: &BTreeSet<String>,
@@ -51,9 +51,9 @@ pub(crate) fn select<'a>(
 
 struct Selection<'a, 's> {
     speller: &'s Speller<'a>,
-    /// Values that are known better.
+    /// Values that replace those of the metadata.
     constants: &'s BTreeMap<String, String>,
-    /// Everything that has been declared.
+    /// All names that are declared so far.
     taken: BTreeSet<String>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Selection<'a, '_> {
             let Some(prefix) = prefixes.iter().find(|prefix| field.name().starts_with(prefix.as_str())) else {
                 continue;
             };
-            // What other headers leave out by a pattern can be all that one is about.
+            // A pattern that all other headers leave out can be the only content of this header, as `STATUS_*` is for ntstatus.h.
             if table.without.contains(&format!("{prefix}*")) || !table.is_left_out(field.name()) {
                 self.constant(&mut chosen, field);
             }
@@ -98,11 +98,11 @@ impl<'a> Selection<'a, '_> {
         }
     }
 
-    /// All types that are pending, and all that they refer to.
+    /// Adds all pending types, and all types that they refer to.
     fn types(&mut self, chosen: &mut Header<'a>, mut pending: Vec<TypeDef<'a>>) {
         while let Some(definition) = pending.pop() {
             let name = definition.name().trim_start_matches('_').to_owned();
-            // What is left out is taken all the same if something else needs it.
+            // Names that the table leaves out are not skipped here, because another declaration needs them.
             if self.taken.contains(&name) {
                 continue;
             }
@@ -161,7 +161,7 @@ impl<'a> Selection<'a, '_> {
     }
 }
 
-/// The items of a header's namespaces and the single ones, by name.
+/// Returns the items of a header's namespaces and its single items, sorted by name.
 fn sorted<'a>(index: &'a Index, table: &Table, header: &str) -> Vec<(&'a str, Item<'a>)> {
     let namespaces = table.namespaces.iter().filter(|(_, of)| of == header);
     let mut items: Vec<(&str, Item<'a>)> = namespaces.flat_map(|(name, _)| index.namespace_items(name)).collect();
@@ -173,7 +173,8 @@ fn sorted<'a>(index: &'a Index, table: &Table, header: &str) -> Vec<(&'a str, It
     items
 }
 
-/// The constants of namespaces of which only some are taken, also those that the metadata has made enumerations of.
+/// Returns the constants of namespaces from which only some constants are taken. This includes constants that are members of
+/// enumerations in the metadata.
 fn group_members<'a, 't>(index: &'a Index, table: &'t Table, header: &str) -> Vec<(&'t [String], Field<'a>)> {
     let mut found = Vec::new();
     for (_, namespace, prefixes) in table.constants.iter().filter(|(of, ..)| of == header) {
@@ -193,7 +194,7 @@ fn group_members<'a, 't>(index: &'a Index, table: &'t Table, header: &str) -> Ve
     found
 }
 
-/// A record comes behind those that it contains.
+/// Sorts records so that each comes after the records that it contains.
 fn order_by_content(speller: &Speller<'_>, types: &mut Vec<TypeDef<'_>>) {
     let position: BTreeMap<&str, usize> = types.iter().enumerate().map(|(at, of)| (of.name(), at)).collect();
     let mut ordered = Vec::with_capacity(types.len());
@@ -226,12 +227,13 @@ fn visit<'a>(
     ordered.push(*of);
 }
 
-/// By its type, or by its name: the metadata has second names of statuses as integers.
+/// Whether a constant is a status, by its type or by its name: some second names of statuses are integers in the metadata.
 fn is_status(name: &str, kind: &Type) -> bool {
     name.starts_with("STATUS_") || matches!(kind, Type::ValueName(name) if name.name == "NTSTATUS")
 }
 
-/// A status with its type, as C code compares it. Bindgen makes no constants of such macros; wdk-sys has its own.
+/// Returns a status with its type, as C code needs it for comparisons. Bindgen generates no constants for such macros; wdk-sys has
+/// its own definitions.
 fn status(value: &Value) -> Option<String> {
     match value {
         Value::I32(value) => Some(format!("((NTSTATUS)0x{value:08X})")),
@@ -239,7 +241,7 @@ fn status(value: &Value) -> Option<String> {
     }
 }
 
-/// A number or a text as a macro's value.
+/// Returns a number or a text as the value of a macro.
 fn number(value: &Value) -> Option<String> {
     Some(match value {
         Value::Bool(value) => u8::from(*value).to_string(),

@@ -1,6 +1,6 @@
-//! `kit/metadata/*.txt`: what is taken from the metadata, and what the metadata does not say.
+//! Reads `kit/metadata/*.txt`: which parts of the metadata are used, and information that the metadata lacks.
 //!
-//! A line is a keyword and what follows it; lines that start with a space continue it; `#` starts a comment.
+//! An entry is a keyword with its arguments. Lines that start with a space continue the entry. `#` starts a comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Table {
     /// Namespaces whose routines, types and constants are all taken, each with the header that they go to.
     pub(crate) namespaces: Vec<(String, String)>,
-    /// Prefixes of constants, of a namespace that is not taken as a whole, with the header that they go to.
+    /// Constants from namespaces that are not taken as a whole: the header that they go to, the namespace, and their prefixes.
     pub(crate) constants: Vec<(String, String, Vec<String>)>,
     /// Single names that are taken from other namespaces, with the header that they go to.
     pub(crate) names: BTreeMap<String, String>,
     /// Patterns of names that are left out.
     pub(crate) without: Vec<String>,
-    /// `Routine`, `Record.Field`: 64-bit integers that are no `LARGE_INTEGER`.
+    /// `Routine`, `Record.Field`: 64-bit integers that are `LONGLONG` and not `LARGE_INTEGER`.
     pub(crate) plain: Vec<String>,
     /// `Record.Field`: unsigned 64-bit integers that are a `ULARGE_INTEGER`.
     pub(crate) unsigned: BTreeSet<String>,
@@ -29,28 +29,28 @@ pub(crate) struct Table {
     pub(crate) tags: BTreeMap<String, String>,
     /// `Routine`, `Record.Field`: pointers to structures that the metadata has no name for, with their tags.
     pub(crate) pointees: BTreeMap<String, String>,
-    /// `Record.Field`: aligned as pointers are.
+    /// `Record.Field`: fields with the alignment of pointers.
     pub(crate) aligned: BTreeSet<String>,
-    /// Records with an alignment of their own.
+    /// Records with an explicit alignment.
     pub(crate) alignments: BTreeMap<String, String>,
     /// Records whose fields are packed.
     pub(crate) packed: BTreeMap<String, u16>,
-    /// Records that the metadata has wrong, with their declarations in C.
+    /// Records that are wrong in the metadata, with their declarations in C.
     pub(crate) records: BTreeMap<String, String>,
     /// Import libraries without a header: file, module, names of routines.
     pub(crate) libraries: Vec<(String, String, Vec<String>)>,
-    /// The same for all routines of a module of the metadata: file, module, that module.
+    /// The same for all routines of a module of the metadata: file, module, name of the module in the metadata.
     pub(crate) libraries_of: Vec<(String, String, String)>,
     /// Routines whose declarations Microsoft's published bindings have, with the module that exports them.
     pub(crate) published: BTreeMap<String, String>,
-    /// Records that the published bindings have right, and the metadata has for 32-bit systems, or without their arrays.
+    /// Records that are right in the published bindings. In the metadata, they have their 32-bit layout or lack arrays.
     pub(crate) better: Vec<String>,
-    /// Routines that a module exports and nothing declares, and variables: module and name.
+    /// Routines and variables that a module exports and no header declares: module and name.
     pub(crate) exports: Vec<(String, String)>,
     pub(crate) data: Vec<(String, String)>,
     /// Patterns of names in the published bindings that are left out.
     pub(crate) unpublished: Vec<String>,
-    /// Words that compilers ignore, without arguments and with some.
+    /// Annotations for static analysis, without and with arguments.
     pub(crate) annotations: Vec<String>,
     pub(crate) annotations_of: Vec<String>,
     /// Modules of the metadata, with the module that drivers import from.
@@ -65,7 +65,7 @@ impl Table {
             let keyword = words.next().unwrap_or_default();
             let rest: Vec<String> = words.collect();
             let place = || format!("kit/metadata/{file}:{line}");
-            self.add(&keyword, rest).ok_or_else(|| format!("{}: `{keyword}` is not understood here", place()))?;
+            self.add(&keyword, rest).ok_or_else(|| format!("{}: `{keyword}` is unknown or incomplete", place()))?;
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Table {
         matches(&self.unpublished, name)
     }
 
-    /// Whether a 64-bit integer at this place is a plain one.
+    /// Whether a signed 64-bit integer at this place is `LONGLONG`.
     pub(crate) fn is_plain(&self, place: &str) -> bool {
         matches(&self.plain, place)
     }
@@ -146,7 +146,7 @@ fn matches(patterns: &[String], name: &str) -> bool {
     })
 }
 
-/// Each entry with the number of its first line.
+/// Returns each entry with the number of its first line.
 fn entries(text: &str) -> Vec<(usize, String)> {
     let mut entries: Vec<(usize, String)> = Vec::new();
     for (index, line) in text.lines().enumerate() {

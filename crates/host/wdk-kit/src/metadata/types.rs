@@ -1,7 +1,7 @@
-//! How a type of the metadata is spelt in C.
+//! Writes types of the metadata in C.
 //!
-//! The metadata has lost some spellings: it writes `LARGE_INTEGER` as a 64-bit integer, `PCUNICODE_STRING` as a pointer to a
-//! string that is only read, and `PEPROCESS` as an integer. The table says what stood there.
+//! The metadata has lost some C types: `LARGE_INTEGER` is a 64-bit integer, `PCUNICODE_STRING` is a pointer to a string with the
+//! attribute of an input parameter, and `PEPROCESS` is an integer. The table has the original types.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use windows_metadata::reader::{HasAttributes, Index, Item, TypeCategory, TypeDef
 
 use super::table::Table;
 
-/// What a declaration needs to be spelt.
+/// Writes types in C.
 pub(crate) struct Speller<'a> {
     pub(crate) index: &'a Index,
     pub(crate) table: &'a Table,
@@ -18,7 +18,7 @@ pub(crate) struct Speller<'a> {
     callbacks: HashSet<&'a str>,
 }
 
-/// Where a type stands.
+/// Where a type is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     /// A routine, by name.
@@ -42,13 +42,13 @@ impl<'a> Speller<'a> {
         Self { index, table, callbacks: callbacks.collect() }
     }
 
-    /// Whether the name of a callback's type is that of a pointer: `PCI_SET_ATS` is a function, as there is `PPCI_SET_ATS`.
+    /// Whether the type of a callback is a pointer, by its name. `PCI_SET_ATS` is a function, because there is `PPCI_SET_ATS`.
     pub(crate) fn is_pointer(&self, name: &str) -> bool {
         let is_prefixed = name.starts_with('P') || name.starts_with("pHal") || name.starts_with("pKd");
         is_prefixed && !self.callbacks.contains(format!("P{name}").as_str())
     }
 
-    /// The definition of a named type. Names are unique in C, so the namespace only breaks ties.
+    /// Returns the definition of a named type.
     pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<TypeDef<'a>> {
         self.index.get_item(namespace, name).find_map(|item| match item {
             Item::Type(definition) => Some(definition),
@@ -56,7 +56,7 @@ impl<'a> Speller<'a> {
         })
     }
 
-    /// A type that is only read if `is_constant`.
+    /// Returns a type in C. Pointers are to constant data if `is_constant`.
     pub(crate) fn spell(&self, kind: &Type, place: Place<'_>, is_constant: bool) -> String {
         let constant = |text: String| if is_constant { format!("const {text}") } else { text };
         match kind {
@@ -89,7 +89,7 @@ impl<'a> Speller<'a> {
         }
         let Some(definition) = self.find(namespace, name) else { return name.to_owned() };
         match definition.category() {
-            // A callback's type is that of a function or of a pointer to it; values are always pointers.
+            // The type of a callback is a function or a pointer to it. Values are always pointers.
             TypeCategory::Delegate if !self.is_pointer(name) => format!("{name} *"),
             TypeCategory::Enum if !is_enumeration(definition) => {
                 definition.underlying_type().map_or_else(|| String::from("ULONG"), |kind| primitive(&kind).to_owned())
@@ -100,17 +100,17 @@ impl<'a> Speller<'a> {
     }
 }
 
-/// C's enumerations are signed; groups of macros, which the metadata calls enumerations too, are not.
+/// Whether this is an enumeration in C. Those are signed; groups of macros, which are enumerations in the metadata too, are not.
 pub(crate) fn is_enumeration(definition: TypeDef<'_>) -> bool {
     definition.underlying_type() == Some(Type::I32) && !definition.has_attribute("FlagsAttribute")
 }
 
-/// Another name of a simple type.
+/// Whether this is another name of a simple type.
 pub(crate) fn is_alias(definition: TypeDef<'_>) -> bool {
     definition.has_attribute("NativeTypedefAttribute") || definition.has_attribute("MetadataTypedefAttribute")
 }
 
-/// The WDK's name for a type that every language has.
+/// Returns the WDK's name of a primitive type.
 pub(crate) fn primitive(kind: &Type) -> &'static str {
     match kind {
         Type::Void => "VOID",

@@ -1,8 +1,8 @@
-//! What Microsoft's metadata lacks, from bindings that Microsoft has published: `wdk-sys` 0.2.0 contains those that bindgen made
-//! of the WDK's own headers (22H2, x64, KMDF 1.33).
+//! Adds declarations that Microsoft's metadata lacks, from bindings that Microsoft has published: `wdk-sys` 0.2.0 contains the
+//! bindings that bindgen generated from the WDK's headers (22H2, x64, KMDF 1.33).
 //!
-//! They are read back into C: constants, names of types, records, enumerations. What the kit declares otherwise is left alone,
-//! and so is everything that needs a name which is left out.
+//! The bindings are converted back to C: constants, names of types, records, enumerations. Names that the kit already declares are
+//! not added, and neither are declarations that need a name that is left out.
 
 mod parse;
 mod spell;
@@ -18,24 +18,24 @@ use parse::{Item, Record, Routine};
 
 /// The bindings.
 pub(crate) struct Published {
-    /// Names and values, as C writes them.
+    /// Names and values, in the syntax of C.
     pub(crate) constants: BTreeMap<String, String>,
     items: Vec<Item>,
     routines: BTreeMap<String, Routine>,
-    /// What is behind a name: `struct`, `union` or `enum`.
+    /// The keyword of each tag: `struct`, `union` or `enum`.
     tags: BTreeMap<String, &'static str>,
     aliases: BTreeMap<String, String>,
     records: BTreeMap<String, Record>,
 }
 
-/// What is added to the kit.
+/// The declarations that are added to the kit.
 #[derive(Default)]
 pub(crate) struct Supplement {
     /// The text of a header.
     pub(crate) text: String,
     /// Routines by the module that exports them.
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
-    /// Routines whose declarations take the place of the metadata's.
+    /// Routines whose declarations replace those of the metadata.
     pub(crate) replaced: BTreeSet<String>,
 }
 
@@ -45,7 +45,7 @@ impl Published {
         let text = |name: &str| {
             let path = folder.join(name);
             let text = fs::read_to_string(&path).map_err(|error| Error::io(&path, &error))?;
-            // As on Windows, where they were made.
+            // The bindings were generated on Windows and have its line endings.
             Ok::<_, Error>(text.replace("\r\n", "\n"))
         };
         let items = parse::items(&text("types.rs")?);
@@ -64,14 +64,14 @@ impl Published {
         if records.is_empty() || constants.is_empty() {
             // The build script of wdk-sys 0.2 writes what it generates to these files.
             return Err(Error(format!(
-                "a build has changed the bindings in {}: delete that package's folder, and cargo unpacks it again",
+                "a build has overwritten the bindings in {}: delete the folder of that package, then cargo unpacks it again",
                 folder.display()
             )));
         }
         Ok(Self { constants, items, routines: parse::routines(&text("ntddk.rs")?), tags, aliases, records })
     }
 
-    /// The tags of enumerations whose tag is not their name with an underscore.
+    /// Returns the tags of enumerations whose tag is not their name with an underscore.
     pub(crate) fn enumeration_tags(&self) -> BTreeMap<String, String> {
         let is_enumeration = |tag: &str| self.tags.get(tag) == Some(&"enum");
         let without = self.tags.keys().filter(|tag| is_enumeration(tag) && !tag.starts_with('_'));
@@ -84,9 +84,9 @@ impl Published {
         tags
     }
 
-    /// Declarations of records, by their names without an underscore, that are used instead of the metadata's.
+    /// Returns declarations of records that are used instead of those of the metadata, by their names without an underscore.
     pub(crate) fn records(&self, table: &Table) -> BTreeMap<String, String> {
-        // Every name is taken for declared: the metadata has the same ones.
+        // Every name counts as declared, because the metadata has the same names.
         let declared = self.aliases.keys().chain(self.tags.keys()).cloned().collect();
         let complete = self.records.keys().cloned().collect();
         let writer = Writer::new(self, table, declared, complete);
@@ -100,8 +100,8 @@ impl Published {
         found
     }
 
-    /// Everything that the kit does not declare; `declared` are the names of the kit, `complete` the tags of records with fields,
-    /// `routines` the declarations of the kit's routines.
+    /// Returns the declarations that the kit does not have. `declared` has the names of the kit, `complete` the tags of records with
+    /// fields, and `routines` the declarations of the kit's routines.
     pub(crate) fn supplement(
         &self,
         table: &Table,
@@ -116,7 +116,7 @@ impl Published {
                 let _ = writeln!(text, "#define {name} {value}");
             }
         }
-        // What an item needs can stand behind it.
+        // An item can need an item that comes later, so this repeats until no more items can be declared.
         let mut pending: Vec<&Item> = self.items.iter().collect();
         loop {
             let before = pending.len();
@@ -150,7 +150,8 @@ impl Published {
     }
 }
 
-/// Whether a declaration has what the metadata has lost: pointers to constant data, 64-bit integers, that a routine never returns.
+/// Whether a declaration has information that the metadata has lost: pointers to constant data, 64-bit integers that are not
+/// `LARGE_INTEGER`, or that a routine never returns.
 fn says_more(declaration: &str, metadata: &str) -> bool {
     let words = |text: &str| {
         let words: Vec<String> =
@@ -169,10 +170,10 @@ fn says_more(declaration: &str, metadata: &str) -> bool {
         || count(declaration, is_union) < count(metadata, is_union)
 }
 
-/// How the declaration of a routine that does not return begins.
+/// The start of the declaration of a routine that does not return.
 const NEVER: &str = "__declspec(noreturn)";
 
-/// Declares the tags that a text refers to: C would take one that it first sees in a list of parameters for another.
+/// Declares the tags that a text refers to. In C, a tag that first appears in a list of parameters would be a different type.
 fn tags_in(text: &str) -> String {
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     let mut tags = BTreeSet::new();
@@ -186,7 +187,7 @@ fn tags_in(text: &str) -> String {
     tags.into_iter().collect()
 }
 
-/// Records of one processor, whose fields would be wrong for another.
+/// Records whose fields are right only for x64, the processor of the published bindings.
 const OF_ONE_PROCESSOR: [&str; 5] = ["_CONTEXT", "_KTRAP_FRAME", "_KEXCEPTION_FRAME", "_KPCR", "_KSWITCH_FRAME"];
 
 struct Writer<'p> {
@@ -194,10 +195,10 @@ struct Writer<'p> {
     table: &'p Table,
     declared: BTreeSet<String>,
     complete: BTreeSet<String>,
-    /// What is complete without any record.
+    /// Declarations that need no complete record.
     types: String,
     records: String,
-    /// Names that stand among the records.
+    /// Names that are declared in `records`.
     late: BTreeSet<String>,
 }
 
@@ -212,7 +213,7 @@ impl<'p> Writer<'p> {
         self.table.is_left_out(name) || self.table.is_left_out(plain) || self.table.is_unpublished(plain)
     }
 
-    /// Declares an item; whether it is done with, because it is declared or will never be.
+    /// Declares an item. Returns whether the item is done: it is declared, or it will never be.
     fn item(&mut self, item: &Item) -> bool {
         match item {
             Item::Alias { name, target } => {
@@ -220,7 +221,7 @@ impl<'p> Writer<'p> {
                     return true;
                 }
                 let Some(text) = self.spell(target, name, false) else { return false };
-                // C wants the records of arrays before them.
+                // In C, the record of an array must be complete before the array.
                 let base = target.trim_start_matches("*mut ").trim_start_matches("*const ");
                 let is_late = target.starts_with('[') || self.late.contains(base);
                 if is_late {
@@ -254,7 +255,7 @@ impl<'p> Writer<'p> {
                     || self.is_left_out(name)
                     || name.contains("__bindgen")
                     || record.fields.is_empty()
-                    // The typedef of a record without a tag is in the kit, too.
+                    // A record without a tag is in the kit if its typedef is.
                     || (!name.starts_with('_') && self.declared.contains(name))
                 {
                     return true;
@@ -274,7 +275,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// A record with its fields, and with how it is packed and aligned.
+    /// Returns a record with its fields, packing and alignment.
     fn record(&self, record: &Record) -> Option<String> {
         let keyword = if record.is_union { "union" } else { "struct" };
         let align = record.alignment.map(|size| format!("DECLSPEC_ALIGN({size}) ")).unwrap_or_default();

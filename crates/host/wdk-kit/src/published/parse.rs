@@ -1,4 +1,4 @@
-//! Reads what bindgen wrote, in the form that it is formatted in: items start at the beginning of a line.
+//! Parses the output of bindgen. Relies on its formatting: items start at the beginning of a line.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(crate) struct Routine {
     pub(crate) result: String,
 }
 
-/// Text and numbers of macros.
+/// Returns the macros that are numbers or texts.
 pub(crate) fn constants(text: &str) -> BTreeMap<String, String> {
     let mut constants = BTreeMap::new();
     for statement in text.split(";\n") {
@@ -71,7 +71,7 @@ pub(crate) fn constants(text: &str) -> BTreeMap<String, String> {
     constants
 }
 
-/// The routines of `extern` blocks.
+/// Returns the routines of `extern` blocks.
 pub(crate) fn routines(text: &str) -> BTreeMap<String, Routine> {
     let mut routines = BTreeMap::new();
     for part in text.split("    pub fn ").skip(1) {
@@ -91,7 +91,7 @@ pub(crate) fn routines(text: &str) -> BTreeMap<String, Routine> {
     routines
 }
 
-/// The types.
+/// Returns the declarations of types.
 pub(crate) fn items(text: &str) -> Vec<Item> {
     let mut items = Vec::new();
     let mut lines = text.lines();
@@ -142,7 +142,7 @@ pub(crate) fn items(text: &str) -> Vec<Item> {
     items
 }
 
-/// The lines up to the bracket that closes the item.
+/// Returns the lines up to the bracket that closes the item.
 fn block<'a>(lines: &mut impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     for line in lines.take_while(|line| *line != "}") {
@@ -171,7 +171,7 @@ fn enumeration(name: &str, body: &str) -> Item {
     Item::Enumeration { name: name.to_owned(), kind, members }
 }
 
-/// Bit fields by the functions that read them: `self._bitfield_1.get(3usize, 5u8)`.
+/// Returns the bit fields, from the functions that read them: `self._bitfield_1.get(3usize, 5u8)`.
 fn bits(body: &str) -> Vec<Bits> {
     let mut found = Vec::new();
     for function in body.split("pub fn ").skip(1) {
@@ -193,7 +193,7 @@ fn number(text: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// Words with single spaces, and none at the ends or behind an opening bracket.
+/// Normalises white space: single spaces between words, and none at the ends or after an opening bracket.
 fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches(',').replace("( ", "(").replace(", )", ")").replace("< ", "<").replace(", >", ">")

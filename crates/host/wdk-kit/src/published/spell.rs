@@ -1,11 +1,11 @@
-//! Types of Rust as C spells them.
+//! Writes types of Rust in C.
 
 use std::fmt::Write as _;
 
 use super::Writer;
 use super::parse::{Bits, Record, split};
 
-/// What `core::ffi` and Rust have for the types of C.
+/// Types of Rust and `core::ffi`, each with its type in C.
 const PRIMITIVES: [(&str, &str); 22] = [
     ("::core::ffi::c_void", "void"),
     ("::core::ffi::c_char", "char"),
@@ -32,8 +32,8 @@ const PRIMITIVES: [(&str, &str); 22] = [
 ];
 
 impl Writer<'_> {
-    /// `name` as a declarator of the type `kind`; nothing if something that it needs is not declared. `is_field`: a record has
-    /// to be complete.
+    /// Returns a C declaration of `name` with the type `kind`. Returns `None` if the type is not declared, or if a value of the type
+    /// is needed and its record is not complete. `is_field` means that `name` is a field.
     pub(super) fn spell(&self, kind: &str, name: &str, is_field: bool) -> Option<String> {
         let kind = kind.trim();
         if let Some((inner, is_constant)) = kind
@@ -94,7 +94,7 @@ impl Writer<'_> {
         self.spell(result, &format!("(*{name})({list})"), false)
     }
 
-    /// A name of a type, if it is declared.
+    /// Returns the name of a type in C, if it is declared. `is_whole` means that its record must be complete.
     fn named(&self, kind: &str, is_whole: bool) -> Option<String> {
         if let Some(tag) = kind.strip_suffix("::Type") {
             return self.declared.contains(tag).then(|| format!("enum {tag}"));
@@ -113,10 +113,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a value of the type can be a field: the records behind its name have fields.
+    /// Whether a value of the type can be a field: the record behind its name is complete.
     fn is_whole(&self, kind: &str) -> bool {
         let mut kind = kind;
-        // Names of names; their number is small, and a circle would be none in C.
+        // An alias can refer to another alias. C does not allow cycles; the limit ends the loop if the bindings have one.
         for _ in 0..16 {
             if self.published.records.contains_key(kind) {
                 return self.complete.contains(kind);
@@ -129,7 +129,7 @@ impl Writer<'_> {
         false
     }
 
-    /// The fields of a record, with those of records without a name in their places.
+    /// Returns the fields of a record. Records without a name are written inside of it.
     pub(super) fn body(&self, record: &Record) -> Option<String> {
         let mut text = String::from("{ ");
         for (name, kind) in &record.fields {
@@ -153,7 +153,7 @@ impl Writer<'_> {
         Some(text)
     }
 
-    /// A field whose record has no name of its own.
+    /// Returns a field whose record has no name.
     fn nested(&self, name: &str, kind: &str) -> Option<String> {
         let array = kind.strip_prefix('[').and_then(|rest| rest.strip_suffix("usize]")?.rsplit_once("; "));
         let (inner, dimensions) = array.map_or((kind, String::new()), |(inner, count)| (inner, format!("[{count}]")));
@@ -161,7 +161,7 @@ impl Writer<'_> {
         if record.packing.is_some() {
             return None;
         }
-        // Bits are aligned by their units.
+        // The alignment of bit fields follows from the types of their units.
         let alignment = record.alignment.filter(|_| record.bits.is_empty());
         let align = alignment.map(|size| format!("DECLSPEC_ALIGN({size}) ")).unwrap_or_default();
         let keyword = if record.is_union { "union" } else { "struct" };

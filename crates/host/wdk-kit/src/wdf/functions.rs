@@ -1,4 +1,4 @@
-//! The function table: `position Name: TYPE, TYPE -> TYPE`.
+//! Parses the function table: `position Name: TYPE, TYPE -> TYPE`.
 
 use super::reader::{Place, Reader, Signature, entries};
 
@@ -7,12 +7,12 @@ use super::reader::{Place, Reader, Signature, entries};
 pub(crate) struct Function {
     pub(crate) place: Place,
     pub(crate) name: String,
-    /// Without the driver's globals; absent where the kit lacks its types.
+    /// The signature without the driver's globals; `None` if the kit lacks the types.
     pub(crate) signature: Option<Signature>,
 }
 
 impl Function {
-    /// Its place in the table only.
+    /// Returns the function with only its name and its place in the table.
     pub(crate) fn without_signature(&self) -> Self {
         Self { signature: None, ..self.clone() }
     }
@@ -25,7 +25,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Function>, String> {
         let mut reader = Reader::new(&place, &entry);
         let position = reader.number()?;
         if position.parse() != Ok(functions.len()) {
-            return Err(place.error(&format!("position {position} where {} is next", functions.len())));
+            return Err(place.error(&format!("expected position {}, found {position}", functions.len())));
         }
         let name = reader.name()?.to_owned();
         let signature = if reader.take(":") { Some(reader.signature()?) } else { None };

@@ -1,7 +1,7 @@
 //! Writes the header for clang and bindgen.
 //!
-//! What needs nothing comes first and records last, so that the facts can be grouped by topic. A `#line` before each
-//! declaration makes clang's messages name the file of facts.
+//! Declarations that need no others come first and records last, so that the files in `kit/wdf` can be grouped by topic. A
+//! `#line` before each declaration makes clang's messages name the file in `kit/wdf`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::functions::Function;
 use super::notation::{Content, Declaration, Field, What};
 use super::reader::{Place, Signature};
 
-/// The driver, not the entry stub, knows the oldest framework it runs on.
+/// Left out for the entry stub: only the driver knows the oldest framework that it runs on.
 const MINIMUM_VERSION: &str = "
 #ifndef WDF_STUB
 #ifdef KMDF_MINIMUM_VERSION_REQUIRED
@@ -22,7 +22,7 @@ DECLSPEC_SELECTANY ULONG WdfMinimumVersionRequired = KMDF_VERSION_MINOR;
 
 ";
 
-/// The whole of `wdf.h`; the error names what is declared twice.
+/// Returns the text of `wdf.h`. Fails if a name is declared twice.
 pub(crate) fn render(declarations: &[Declaration], functions: &[Function]) -> Result<String, String> {
     refuse_doubles(declarations, functions)?;
     let mut text = positions(functions);
@@ -30,7 +30,7 @@ pub(crate) fn render(declarations: &[Declaration], functions: &[Function]) -> Re
     Ok(head(&text) + &body(declarations, functions))
 }
 
-/// A header for what only some drivers include; the positions of its functions are in `wdf.h`.
+/// Returns the text of a header that only some drivers include. The positions of its functions are in `wdf.h`.
 pub(crate) fn render_part(declarations: &[Declaration], functions: &[Function]) -> Result<String, String> {
     refuse_doubles(declarations, functions)?;
     Ok(head("") + &body(declarations, functions))
@@ -73,7 +73,7 @@ fn write(text: &mut String, place: &Place, code: &str) {
     }
 }
 
-/// What refers to nothing but the kernel's types, and the names of records.
+/// Declarations that need only the types of the kernel, and the names of records.
 fn early(declaration: &Declaration) -> String {
     let name = &declaration.name;
     match &declaration.what {
@@ -91,7 +91,7 @@ fn early(declaration: &Declaration) -> String {
     }
 }
 
-/// Functions' types, which records contain pointers to.
+/// Types of functions. Records contain pointers to them.
 fn callback(declaration: &Declaration) -> String {
     let name = &declaration.name;
     match &declaration.what {
@@ -103,7 +103,7 @@ fn callback(declaration: &Declaration) -> String {
     }
 }
 
-/// Pointers to functions, which variables consist of.
+/// Pointers to functions. Variables have these types.
 fn pointer_type(declaration: &Declaration) -> String {
     match &declaration.what {
         What::Pointer(Signature { parameters, result }) => {
@@ -128,7 +128,7 @@ fn variable(declaration: &Declaration) -> String {
     }
 }
 
-/// The name of a type, and those of pointers to it.
+/// Declares the name of a type, and the names of pointers to it.
 fn typedef(declaration: &Declaration, kind: &str) -> String {
     let Declaration { name, pointers, .. } = declaration;
     let has = |prefix: &str| pointers.iter().any(|pointer| pointer == prefix);
@@ -158,7 +158,7 @@ fn list(parameters: &[String]) -> String {
     if parameters.is_empty() { String::from("VOID") } else { parameters.join(", ") }
 }
 
-/// `_WDFFUNCENUM`: every function's position, and their number.
+/// `_WDFFUNCENUM`: the position of every function, and the number of functions.
 pub(crate) fn positions(functions: &[Function]) -> String {
     let mut text = String::from("typedef enum _WDFFUNCENUM {\n");
     for (position, function) in functions.iter().enumerate() {
@@ -176,7 +176,7 @@ fn pointer(function: &Function) -> String {
     format!("typedef {result} (NTAPI *PFN_{})({});", function.name.to_ascii_uppercase(), all.join(", "))
 }
 
-/// C would accept some of them silently.
+/// Rejects names that are declared twice. C would accept some of them silently.
 fn refuse_doubles(declarations: &[Declaration], functions: &[Function]) -> Result<(), String> {
     let callbacks = |declaration: &Declaration| match declaration.what {
         What::Callback(_) => format!("EVT_{}", declaration.name),
@@ -187,7 +187,7 @@ fn refuse_doubles(declarations: &[Declaration], functions: &[Function]) -> Resul
     let mut seen = BTreeMap::new();
     for (name, place) in types.chain(table) {
         if let Some(first) = seen.insert(name.clone(), place) {
-            return Err(place.error(&format!("`{name}` is declared at {}:{} already", first.file, first.line)));
+            return Err(place.error(&format!("`{name}` is already declared at {}:{}", first.file, first.line)));
         }
     }
     Ok(())

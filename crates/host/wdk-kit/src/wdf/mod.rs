@@ -1,7 +1,7 @@
-//! `wdf.h`, made from the facts in `kit/wdf`: what the framework's types and functions are called and made of.
+//! Generates `wdf.h` from the files in `kit/wdf`, which describe the framework's types and functions.
 //!
-//! The notation is in README.md. Declarations are grouped by topic, not by what C wants first; only those of one kind
-//! keep their order.
+//! README.md explains the notation. The files are grouped by topic and need not be in the order of C. Only declarations of the
+//! same kind keep their order.
 
 mod functions;
 mod header;
@@ -15,10 +15,10 @@ use functions::Function;
 use notation::Declaration;
 pub(crate) use versions::{MINORS, Versions};
 
-/// The file with the function table, and the one with what came with which version; every other one declares types.
+/// The file with the function table, and the file with the differences between versions. All other files declare types.
 pub(crate) const FUNCTIONS: &str = "functions.txt";
 const VERSIONS: &str = "versions.txt";
-/// The file for drivers of USB devices: its header needs that of USB.
+/// The file for drivers of USB devices. It has a separate header, because that header needs `usb.h`.
 const USB: &str = "usb.txt";
 
 /// The framework as the files describe it.
@@ -46,10 +46,10 @@ impl Framework {
         Ok(Self { declarations, functions, versions: Versions::parse(VERSIONS, text(VERSIONS))? })
     }
 
-    /// The headers of KMDF 1 with this minor version.
+    /// Returns the headers of KMDF 1 with this minor version.
     pub(crate) fn headers(&self, minor: u8) -> Result<Headers, String> {
         let count = self.versions.functions(minor).unwrap_or(self.functions.len());
-        let functions = self.functions.get(..count).ok_or("versions.txt counts more functions than there are")?;
+        let functions = self.functions.get(..count).ok_or("versions.txt counts more functions than functions.txt")?;
         let (mut plain, mut usb) = (Vec::new(), Vec::new());
         for (is_usb, declaration) in &self.declarations {
             if let Some(known) = self.versions.filter(declaration, minor) {
@@ -64,7 +64,7 @@ impl Framework {
     }
 }
 
-/// The header for the texts of the files that declare types, each with its name, and of the table.
+/// Returns the header for files that declare types, each with its name and text, and for the text of the function table.
 #[cfg(test)]
 pub(crate) fn render(types: &[(&str, &str)], table: &str) -> Result<String, String> {
     let mut declarations = Vec::new();

@@ -1,22 +1,22 @@
-//! The declarations of types: what each line of the notation says.
+//! Parses the declarations of types.
 
 use super::reader::{Place, Reader, Signature, entries};
 
-/// What is declared, and where.
+/// A declaration, and its place in the files.
 #[derive(Clone)]
 pub(crate) struct Declaration {
     pub(crate) place: Place,
     pub(crate) name: String,
-    /// Prefixes of the names that pointers to it have: `P`, `PC`.
+    /// Prefixes of the names of pointers to it: `P`, `PC`.
     pub(crate) pointers: Vec<String>,
     pub(crate) what: What,
 }
 
 #[derive(Clone)]
 pub(crate) enum What {
-    /// A pointer that only the framework looks behind, of a type of its own.
+    /// A pointer with a distinct type, which only the framework dereferences.
     Handle,
-    /// A pointer to a structure of that tag, which is declared nowhere.
+    /// A pointer to a structure with this tag, whose fields are not declared.
     Opaque(String),
     /// Another name of a type.
     Alias(String),
@@ -26,17 +26,17 @@ pub(crate) enum What {
     Enumeration(Vec<(String, String)>),
     /// A structure.
     Record(Vec<Field>),
-    /// Fields in the same place, as a type of its own.
+    /// A union.
     Union(Vec<Field>),
     /// `EVT_<name>`, a function of the driver, and `PFN_<name>`, the pointer to it.
     Callback(Signature),
-    /// A pointer to a function, under that name.
+    /// A pointer to a function, with this name.
     Pointer(Signature),
     /// A variable of the entry stub.
     Variable(String),
 }
 
-/// A field, and what it holds.
+/// A field, and its content.
 #[derive(Clone)]
 pub(crate) struct Field {
     pub(crate) name: String,
@@ -45,11 +45,11 @@ pub(crate) struct Field {
 
 #[derive(Clone)]
 pub(crate) enum Content {
-    /// A value, how many of it if it is an array, its alignment if that is not the type's, and its width if it is a bit field.
+    /// A value. `count` is the length of an array, `align` an alignment other than that of the type, `bits` the width of a bit field.
     Value { kind: String, count: Option<String>, align: Option<String>, bits: Option<String> },
-    /// A structure of its own.
+    /// A nested structure.
     Structure(Vec<Field>),
-    /// Fields in the same place.
+    /// A nested union.
     Union(Vec<Field>),
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Declaration>, String> 
             if !pointers.is_empty()
                 && !matches!(what, What::Alias(_) | What::Enumeration(_) | What::Record(_) | What::Union(_))
             {
-                return Err(place.error(&format!("`{keyword}` has no names for pointers to it")));
+                return Err(place.error(&format!("`{keyword}` cannot declare names of pointers")));
             }
             declarations.push(Declaration { place: place.clone(), name, pointers, what });
         }
@@ -81,7 +81,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Declaration>, String> 
     Ok(declarations)
 }
 
-/// What follows the colon.
+/// Reads the part after the colon.
 fn body(keyword: &str, reader: &mut Reader<'_>, place: &Place) -> Result<What, String> {
     Ok(match keyword {
         "opaque" => What::Opaque(reader.name()?.to_owned()),
@@ -101,7 +101,7 @@ fn body(keyword: &str, reader: &mut Reader<'_>, place: &Place) -> Result<What, S
     })
 }
 
-/// One or more, with commas between them.
+/// Reads one or more items that are separated by commas.
 fn list<'a, T>(
     reader: &mut Reader<'a>,
     mut item: impl FnMut(&mut Reader<'a>) -> Result<T, String>,
@@ -113,7 +113,7 @@ fn list<'a, T>(
     Ok(items)
 }
 
-/// `P`, `PC` or both, up to the closing parenthesis.
+/// Reads `P`, `PC` or both, up to the closing parenthesis.
 fn pointers(reader: &mut Reader<'_>) -> Result<Vec<String>, String> {
     let mut prefixes = Vec::new();
     while !reader.take(")") {
@@ -123,7 +123,7 @@ fn pointers(reader: &mut Reader<'_>) -> Result<Vec<String>, String> {
     Ok(prefixes)
 }
 
-/// `Name TYPE`, `Name TYPE[4]`, `Name TYPE align 8`, `Name TYPE bits 2`, `Name { … }` or `Name union { … }`.
+/// Reads `Name TYPE`, `Name TYPE[4]`, `Name TYPE align 8`, `Name TYPE bits 2`, `Name { … }` or `Name union { … }`.
 fn field(reader: &mut Reader<'_>) -> Result<Field, String> {
     let name = reader.name()?.to_owned();
     let union = reader.take("union");

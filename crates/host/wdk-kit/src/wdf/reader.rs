@@ -1,4 +1,4 @@
-//! Splits a file of facts into entries, and entries into words and marks.
+//! Splits a file of `kit/wdf` into entries, and entries into words and marks.
 
 /// Where an entry begins.
 #[derive(Clone, Debug)]
@@ -8,13 +8,13 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// An error message that says where.
+    /// Returns an error message with the file and the line.
     pub(crate) fn error(&self, what: &str) -> String {
         format!("kit/wdf/{}:{}: {what}", self.file, self.line)
     }
 }
 
-/// One entry: a line and the indented lines after it. Lines that start with `#` are comments.
+/// Returns the entries. An entry is a line and the indented lines after it. Lines that start with `#` are comments.
 pub(crate) fn entries(file: &str, text: &str) -> Result<Vec<(Place, String)>, String> {
     let mut entries: Vec<(Place, String)> = Vec::new();
     let mut continues = false;
@@ -28,7 +28,7 @@ pub(crate) fn entries(file: &str, text: &str) -> Result<Vec<(Place, String)>, St
         } else if let Some((_, entry)) = entries.last_mut().filter(|_| continues) {
             entry.push_str(line);
         } else {
-            return Err(place.error("an indented line continues the one above it, and there is none"));
+            return Err(place.error("an indented line continues an entry, but there is none above it"));
         }
     }
     Ok(entries)
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         Self { place, rest: entry.trim() }
     }
 
-    /// Takes a mark, or a word that has a meaning of its own, if it is next.
+    /// Takes a mark or a keyword, if it is next.
     pub(crate) fn take(&mut self, mark: &str) -> bool {
         let Some(rest) = self.rest.strip_prefix(mark) else { return false };
         if is_word(mark) && rest.starts_with(in_word) {
@@ -59,12 +59,12 @@ impl<'a> Reader<'a> {
         if self.take(mark) { Ok(()) } else { Err(self.wrong(&format!("`{mark}`"))) }
     }
 
-    /// Nothing may be left.
+    /// Fails if anything is left.
     pub(crate) fn end(&self) -> Result<(), String> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.wrong("nothing more")) }
     }
 
-    /// A name of C.
+    /// Reads an identifier of C.
     pub(crate) fn name(&mut self) -> Result<&'a str, String> {
         if self.rest.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(self.wrong("a name"));
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         self.word("a name")
     }
 
-    /// A number, decimal or hexadecimal, as it is written.
+    /// Reads a number, decimal or hexadecimal, and returns it as it is written.
     pub(crate) fn number(&mut self) -> Result<&'a str, String> {
         let (before, word) = (self.rest, self.word("a number")?);
         let parsed = match word.strip_prefix("0x") {
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         Err(self.wrong("a number"))
     }
 
-    /// `NAME`, `NAME*`, `const NAME*`, in the spelling of C.
+    /// Reads a type: `NAME`, `NAME*` or `const NAME*`, as in C.
     pub(crate) fn kind(&mut self) -> Result<String, String> {
         let constant = if self.take("const") { "const " } else { "" };
         let mut kind = format!("{constant}{}", self.name().map_err(|_| self.wrong("a type"))?);
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         Ok(kind)
     }
 
-    /// `TYPE, TYPE -> TYPE`; there may be none before the arrow.
+    /// Reads `TYPE, TYPE -> TYPE`. There may be no type before the arrow.
     pub(crate) fn signature(&mut self) -> Result<Signature, String> {
         let mut parameters = Vec::new();
         if !self.take("->") {
@@ -109,11 +109,11 @@ impl<'a> Reader<'a> {
         Ok(Signature { parameters, result: self.kind()? })
     }
 
-    /// The message for something unexpected.
+    /// Returns the message for something unexpected.
     pub(crate) fn wrong(&self, expected: &str) -> String {
         let found = match self.rest.split_whitespace().next() {
             Some(found) => format!("`{found}`"),
-            None => String::from("its end"),
+            None => String::from("the end of the entry"),
         };
         self.place.error(&format!("expected {expected}, found {found}"))
     }
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a function takes and returns.
+/// The parameters and the result of a function.
 #[derive(Clone)]
 pub(crate) struct Signature {
     pub(crate) parameters: Vec<String>,

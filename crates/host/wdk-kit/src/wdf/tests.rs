@@ -1,8 +1,8 @@
-//! The generator of `wdf.h`: what it makes of each kind of fact, and what it says of those it does not understand.
+//! Tests the generator of `wdf.h`: its output for each kind of declaration, and its error messages.
 
 use super::render;
 
-/// The header for one file of types and a table, on one line and without the places.
+/// Returns the header for one file of types and a table, on one line and without `#line`.
 fn header(types: &str, table: &str) -> String {
     let text = render(&[("x.txt", types)], table).unwrap();
     text.lines().filter(|line| !line.starts_with("#line")).collect::<Vec<_>>().join(" ")
@@ -76,25 +76,25 @@ fn functions_take_the_globals_first_and_count_even_without_a_signature() {
 fn errors_name_the_file_and_the_line() {
     for (types, expected) in [
         ("# ok\n\nenun E: A=0\n", "kit/wdf/x.txt:3: `enun` is not a kind of declaration"),
-        ("enum E: A\n", "kit/wdf/x.txt:1: expected `=`, found its end"),
+        ("enum E: A\n", "kit/wdf/x.txt:1: expected `=`, found the end of the entry"),
         ("enum E: A=B\n", "kit/wdf/x.txt:1: expected a number, found `B`"),
-        ("record R: A\n", "kit/wdf/x.txt:1: expected a type, found its end"),
-        ("record R: A ULONG,\n  u union { B ULONG\n", "kit/wdf/x.txt:1: expected `}`, found its end"),
+        ("record R: A\n", "kit/wdf/x.txt:1: expected a type, found the end of the entry"),
+        ("record R: A ULONG,\n  u union { B ULONG\n", "kit/wdf/x.txt:1: expected `}`, found the end of the entry"),
         ("record R: u union ULONG\n", "kit/wdf/x.txt:1: expected `{`, found `ULONG`"),
-        ("callback C: A\n", "kit/wdf/x.txt:1: expected `->`, found its end"),
-        ("callback C (P): -> A\n", "kit/wdf/x.txt:1: `callback` has no names for pointers to it"),
+        ("callback C: A\n", "kit/wdf/x.txt:1: expected `->`, found the end of the entry"),
+        ("callback C (P): -> A\n", "kit/wdf/x.txt:1: `callback` cannot declare names of pointers"),
         ("record R (Q): A ULONG\n", "kit/wdf/x.txt:1: expected `P`, `PC` or `)`, found `Q):`"),
         ("alias A: B C\n", "kit/wdf/x.txt:1: expected nothing more, found `C`"),
-        ("\n  A ULONG\n", "kit/wdf/x.txt:2: an indented line continues the one above it, and there is none"),
-        ("handle A\nalias A: B\n", "kit/wdf/x.txt:2: `A` is declared at x.txt:1 already"),
+        ("\n  A ULONG\n", "kit/wdf/x.txt:2: an indented line continues an entry, but there is none above it"),
+        ("handle A\nalias A: B\n", "kit/wdf/x.txt:2: `A` is already declared at x.txt:1"),
     ] {
         assert_eq!(error(types, ""), expected);
     }
     for (table, expected) in [
-        ("0 WdfA\n2 WdfB\n", "kit/wdf/functions.txt:2: position 2 where 1 is next"),
+        ("0 WdfA\n2 WdfB\n", "kit/wdf/functions.txt:2: expected position 1, found 2"),
         ("WdfA\n", "kit/wdf/functions.txt:1: expected a number, found `WdfA`"),
-        ("0 WdfA: A\n", "kit/wdf/functions.txt:1: expected `->`, found its end"),
-        ("0 WdfA\n1 WdfA\n", "kit/wdf/functions.txt:2: `WdfA` is declared at functions.txt:1 already"),
+        ("0 WdfA: A\n", "kit/wdf/functions.txt:1: expected `->`, found the end of the entry"),
+        ("0 WdfA\n1 WdfA\n", "kit/wdf/functions.txt:2: `WdfA` is already declared at functions.txt:1"),
     ] {
         assert_eq!(error("", table), expected);
     }

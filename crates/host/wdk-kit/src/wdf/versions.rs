@@ -1,4 +1,4 @@
-//! What came with which version of the framework.
+//! The differences between versions of the framework.
 //!
 //! ```text
 //! functions 15 444                    KMDF 1.15 has the first 444 functions of the table
@@ -14,7 +14,7 @@ use super::reader::entries;
 /// The minor versions of KMDF 1 that the kit has.
 pub(crate) const MINORS: [u8; 10] = [15, 17, 19, 21, 23, 25, 27, 29, 31, 33];
 
-/// The file's lines by name.
+/// The lines of the file, by name.
 #[derive(Default)]
 pub(crate) struct Versions {
     functions: BTreeMap<u8, usize>,
@@ -48,19 +48,19 @@ impl Versions {
         Ok(versions)
     }
 
-    /// How many functions a version has.
+    /// Returns the number of functions in a version.
     pub(crate) fn functions(&self, minor: u8) -> Option<usize> {
         self.functions.get(&minor).copied()
     }
 
-    /// The declaration as it is in a version; nothing if it is not there.
+    /// Returns the declaration as it is in a version, or `None` if the version does not have it.
     pub(crate) fn filter(&self, declaration: &Declaration, minor: u8) -> Option<Declaration> {
         let is_there = |name: &str| self.since.get(name).is_none_or(|since| *since <= minor);
         if !is_there(&declaration.name) {
             return None;
         }
         let mut known = declaration.clone();
-        // The table's name has the version in it.
+        // The version is part of the name of the function table.
         known.name = known.name.replace("WdfFunctions_01033", &format!("WdfFunctions_010{minor:02}"));
         match &mut known.what {
             What::Record(fields) | What::Union(fields) => {

@@ -8,8 +8,8 @@ use bindgen::{Builder, EnumVariation, Formatter};
 use crate::config::Config;
 use crate::error::ConfigError;
 
-/// What a run of bindgen does not look at, by the name of the thread that wdk-sys runs it in: it runs bindgen once for each file
-/// that it generates, and each run would read everything. A thread of another name gets all of it.
+/// Parts of the headers that a run of bindgen leaves out, by the name of the thread in which wdk-sys runs it. wdk-sys runs bindgen
+/// once for each generated file, and without this each run would read all declarations. A thread with another name gets all of them.
 const UNUSED: [(&str, &[&str]); 4] = [
     ("bindgen constants.rs generator", &["WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"]),
     ("bindgen types.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_ROUTINES"]),
@@ -20,7 +20,7 @@ const UNUSED: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// A builder with the settings that bindings to driver headers need.
+/// Returns a builder with the settings that bindings to driver headers need.
 pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
     let includes = config.include_folders()?.into_iter().map(|path| format!("--include-directory={}", path.display()));
     let definitions = config.definitions().into_iter().map(|(name, value)| match value {
@@ -33,16 +33,16 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
         .use_core()
         .derive_default(true)
         .generate_cstr(true)
-        // The kit is complete in itself; the host's C headers would only be mistaken for those of Windows.
+        // The kit is complete; the C headers of the host must not be used instead of those of Windows.
         .detect_include_paths(false)
-        // Keeps `size_t` in the declarations of memcpy and the like, which bindgen maps to `usize`.
+        // Keeps `size_t` in the declarations of memcpy and similar functions, so that bindgen maps it to `usize`.
         .clang_arg("-fno-builtin")
         .clang_args(includes)
         .clang_args(definitions)
         .clang_args(unused.iter().map(|name| format!("--define-macro={name}")))
         .clang_args(config.overlay())
         .clang_args(["-fms-compatibility", "-fms-extensions", "-Wno-everything"])
-        // Deprecated, and hidden by the original.
+        // Deprecated routines, which the original leaves out too.
         .blocklist_item("ExAllocatePool(WithTag|WithQuotaTag|WithTagPriority|)")
         .blocklist_item("USBD_(CalculateUsbBandwidth|CreateConfigurationRequest|Debug_LogEntry|GetUSBDIVersion)")
         .blocklist_item("USBD_(ParseConfigurationDescriptor|QueryBusTime|RegisterHcFilter)")
@@ -58,11 +58,11 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
         .default_enum_style(EnumVariation::ModuleConsts)
         .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
         .parse_callbacks(Box::new(Names { function_table: config.compute_wdffunctions_symbol_name() }))
-        // Nobody reads a megabyte, and formatting it takes seconds.
+        // Formatting a megabyte of code takes seconds, and nobody reads it.
         .formatter(Formatter::None))
 }
 
-/// Gives the versioned function table the name that a C macro gives it.
+/// Renames the function table, whose name has a version, to the name of the C macro for it.
 #[derive(Debug)]
 struct Names {
     function_table: Option<String>,

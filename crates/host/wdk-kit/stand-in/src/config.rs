@@ -45,7 +45,7 @@ pub enum CpuArchitecture {
 }
 
 impl CpuArchitecture {
-    /// As the WDK's folders are named.
+    /// Returns the name of the WDK's folder for the processor.
     #[must_use]
     pub const fn as_windows_str(&self) -> &str {
         match self {
@@ -54,7 +54,7 @@ impl CpuArchitecture {
         }
     }
 
-    /// From Cargo's `CARGO_CFG_TARGET_ARCH`.
+    /// Parses a value of Cargo's `CARGO_CFG_TARGET_ARCH`.
     #[must_use]
     pub fn try_from_cargo_str<S: AsRef<str>>(cargo_str: S) -> Option<Self> {
         match cargo_str.as_ref() {
@@ -86,7 +86,7 @@ impl fmt::Display for CpuArchitecture {
     }
 }
 
-/// What a build script needs to know.
+/// The configuration of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     cpu_architecture: CpuArchitecture,
@@ -102,23 +102,23 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A WDM driver for the processor that Cargo builds for.
+    /// Returns the configuration of a WDM driver for the processor that Cargo builds for.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Any driver model and processor, for tools and tests.
+    /// Returns the configuration for any driver model and processor, for tools and tests.
     #[must_use]
     pub const fn for_model(driver_config: DriverConfig, cpu_architecture: CpuArchitecture) -> Self {
         Self { cpu_architecture, driver_config }
     }
 
-    /// Reads the driver model that cargo was started with.
+    /// Reads the driver model from the environment.
     ///
     /// # Errors
     ///
-    /// If there is none, or one that the kit cannot serve.
+    /// Fails if there is no driver model, or if the kit does not support it.
     pub fn from_env_auto() -> Result<Self, ConfigError> {
         for name in [MODEL, kit::ROOT] {
             println!("cargo:rerun-if-env-changed={name}");
@@ -139,23 +139,23 @@ impl Config {
         self.cpu_architecture
     }
 
-    /// Declares the `cfg`s that crates compile by.
+    /// Declares the `cfg`s that crates use for conditional compilation.
     pub fn emit_check_cfg_settings() {
         println!("cargo:rustc-check-cfg=cfg({CFG}, values(\"WDM\", \"KMDF\", \"UMDF\"))");
     }
 
-    /// Configures the build of a library: its `cfg`s.
+    /// Configures the build of a library: sets its `cfg`s.
     ///
     /// # Errors
     ///
-    /// Never; the original can fail.
+    /// Never fails. The original can fail.
     pub fn configure_library_build(&self) -> Result<(), ConfigError> {
         Self::emit_check_cfg_settings();
         println!("cargo:rustc-cfg={CFG}=\"{}\"", self.driver_config.cfg_value());
         Ok(())
     }
 
-    /// The folders to look for headers in.
+    /// Returns the folders with headers.
     pub(crate) fn include_folders(&self) -> Result<Vec<PathBuf>, ConfigError> {
         let version = kit::version()?;
         let mut folders: Vec<String> =
@@ -167,7 +167,7 @@ impl Config {
         folders.iter().map(|folder| kit::folder(folder)).collect()
     }
 
-    /// The folders to look for libraries in.
+    /// Returns the folders with libraries.
     pub(crate) fn library_folders(&self) -> Result<Vec<PathBuf>, ConfigError> {
         let processor = self.cpu_architecture.as_windows_str();
         let mut folders = Vec::new();
@@ -179,14 +179,14 @@ impl Config {
         folders.iter().map(|folder| kit::folder(folder)).collect()
     }
 
-    /// Arguments that make clang find headers whatever the case of their names; a WDK needs them, the kit does not.
+    /// Returns arguments that make clang ignore the case of header names. A WDK needs them, the kit does not.
     #[expect(clippy::unused_self, reason = "part of the configuration, like its neighbours")]
     pub(crate) fn overlay(&self) -> Vec<String> {
         let overlay = kit::root().map(|root| root.join("overlay.yaml")).ok().filter(|path| path.is_file());
         overlay.map(|path| vec![format!("-ivfsoverlay{}", path.display())]).unwrap_or_default()
     }
 
-    /// What C code is compiled with, as name and value.
+    /// Returns the preprocessor definitions for C code, as name and value.
     pub(crate) fn definitions(&self) -> Vec<(String, Option<String>)> {
         let processor: &[(&str, Option<u8>)] = match self.cpu_architecture {
             CpuArchitecture::Amd64 => &[("_WIN64", None), ("_AMD64_", None), ("AMD64", None)],
@@ -206,7 +206,7 @@ impl Config {
         all.into_iter().map(|(name, value)| (name.to_owned(), value.map(|value| value.to_string()))).collect()
     }
 
-    /// The headers of a subset, as they are included.
+    /// Returns the headers of a subset, as C code includes them.
     pub(crate) fn header_list(&self, subset: ApiSubset) -> Result<Vec<String>, ConfigError> {
         let is_kmdf = matches!(self.driver_config, DriverConfig::Kmdf(_));
         let (always, framework): (&[&str], &[&str]) = match subset {
@@ -257,14 +257,14 @@ impl Config {
         };
         let framework = framework.iter().filter(|_| is_kmdf);
         let folders = self.include_folders()?;
-        // A WDK's folder has every name in lower case.
+        // In the folder that is made from a WDK, all names are in lower case.
         let exists = |name: &str| {
             let lower = name.to_ascii_lowercase();
             folders.iter().any(|folder| folder.join(name).is_file() || folder.join(&lower).is_file())
         };
         let mut headers = Vec::new();
         for name in always.iter().chain(framework) {
-            // Of a subset's headers the kit has one that declares all, and a WDK can lack some.
+            // The kit has one header with all declarations of a subset, and a WDK can lack some headers.
             if exists(name) {
                 headers.push((*name).to_owned());
             }
@@ -276,7 +276,7 @@ impl Config {
         Ok(headers)
     }
 
-    /// A C file that includes the headers of some subsets.
+    /// Returns C code that includes the headers of some subsets.
     pub(crate) fn header_text(&self, subsets: impl IntoIterator<Item = ApiSubset>) -> Result<String, ConfigError> {
         let mut text = String::new();
         for subset in subsets {
@@ -287,7 +287,7 @@ impl Config {
         Ok(text)
     }
 
-    /// The name of the variable that leads to the framework's function table.
+    /// Returns the name of the variable that points to the framework's function table.
     #[must_use]
     pub fn compute_wdffunctions_symbol_name(&self) -> Option<String> {
         let (major, minor) = match self.driver_config {

@@ -1,4 +1,4 @@
-//! The driver model, as `[package.metadata.wdk.driver-model]` states it.
+//! The driver model of `[package.metadata.wdk.driver-model]`.
 
 use serde_json::Value;
 
@@ -11,12 +11,12 @@ pub enum DriverConfig {
     Wdm,
     /// Kernel-Mode Driver Framework.
     Kmdf(KmdfConfig),
-    /// User-Mode Driver Framework; the kit has none of it.
+    /// User-Mode Driver Framework. The kit does not support it.
     Umdf(UmdfConfig),
 }
 
 impl DriverConfig {
-    /// The value of the `cfg` that crates compile by.
+    /// Returns the value of the `cfg` that crates use for conditional compilation.
     pub(crate) fn cfg_value(&self) -> &'static str {
         match self {
             Self::Wdm => "WDM",
@@ -25,7 +25,7 @@ impl DriverConfig {
         }
     }
 
-    /// Reads the table, written as JSON.
+    /// Parses the table, which is JSON.
     #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         let wrong = |reason: String| TryFromCargoMetadataError::WdkMetadataDeserialization { reason };
@@ -55,14 +55,14 @@ impl DriverConfig {
     }
 }
 
-/// Which KMDF.
+/// The versions of KMDF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KmdfConfig {
     /// Major version.
     pub kmdf_version_major: u8,
     /// Minor version that the driver is built for.
     pub target_kmdf_version_minor: u8,
-    /// Oldest minor version that it runs on, if that is another.
+    /// Oldest minor version that the driver runs on, if it differs.
     pub minimum_kmdf_version_minor: Option<u8>,
 }
 
@@ -80,14 +80,14 @@ impl Default for KmdfConfig {
     }
 }
 
-/// Which UMDF.
+/// The versions of UMDF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UmdfConfig {
     /// Major version.
     pub umdf_version_major: u8,
     /// Minor version that the driver is built for.
     pub target_umdf_version_minor: u8,
-    /// Oldest minor version that it runs on, if that is another.
+    /// Oldest minor version that the driver runs on, if it differs.
     pub minimum_umdf_version_minor: Option<u8>,
 }
 

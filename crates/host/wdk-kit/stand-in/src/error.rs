@@ -1,38 +1,38 @@
-//! What can go wrong in a build script.
+//! The errors of build scripts.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a build cannot be configured. Names that build scripts match on are those of the original.
+/// Why a build cannot be configured. Variants that build scripts match on have the names of the original.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Nothing says where the kit is.
+    /// The path of the kit is not set.
     NoKit,
     /// A folder of the kit is missing.
     DirectoryNotFound {
-        /// It.
+        /// The folder.
         directory: String,
     },
     /// A header is neither in the kit nor in the WDK.
     HeaderNotInKit {
-        /// The header as it is included.
+        /// The header, as C code includes it.
         header: String,
         /// The subset that needs it.
         subset: String,
     },
     /// UMDF drivers are user-mode programs, which the kit does not build.
     UmdfNotInKit,
-    /// The driver is not built for Windows on a processor that drivers exist for.
+    /// The target is not Windows on x64 or ARM64.
     UnsupportedTarget {
         /// The target.
         target: String,
     },
-    /// The driver model is missing or not understood.
+    /// The driver model is missing or invalid.
     TryFromCargoMetadataError(TryFromCargoMetadataError),
-    /// Kernel code cannot use the C runtime's DLL.
+    /// The C runtime is not linked statically. Kernel code cannot use the DLL of the C runtime.
     StaticCrtNotEnabled,
     /// A failed file operation.
     IoError(IoError),
@@ -49,7 +49,7 @@ impl fmt::Display for ConfigError {
                 write!(f, "the kit has no header `{header}`, which wdk-sys' {subset} bindings need")
             }
             Self::UmdfNotInKit => {
-                f.write_str("UMDF drivers are programs of user mode; the kit builds WDM and KMDF drivers only")
+                f.write_str("UMDF drivers run in user mode; the kit builds only WDM and KMDF drivers")
             }
             Self::UnsupportedTarget { target } => {
                 write!(f, "drivers are built for x86_64-pc-windows-msvc or aarch64-pc-windows-msvc, not for {target}")
@@ -89,11 +89,11 @@ impl From<io::Error> for ConfigError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TryFromCargoMetadataError {
-    /// No manifest of the workspace has one.
+    /// No manifest of the workspace has a driver model.
     NoWdkConfigurationsDetected,
-    /// The table is not understood.
+    /// The table is invalid.
     WdkMetadataDeserialization {
-        /// What is wrong with it.
+        /// What is wrong with the table.
         reason: String,
     },
 }
@@ -105,7 +105,7 @@ impl fmt::Display for TryFromCargoMetadataError {
                 f.write_str("no manifest of this workspace has a [package.metadata.wdk.driver-model]")
             }
             Self::WdkMetadataDeserialization { reason } => {
-                write!(f, "[package.metadata.wdk.driver-model] is not understood: {reason}")
+                write!(f, "[package.metadata.wdk.driver-model] is invalid: {reason}")
             }
         }
     }
@@ -113,7 +113,7 @@ impl fmt::Display for TryFromCargoMetadataError {
 
 impl Error for TryFromCargoMetadataError {}
 
-/// A failed file operation with the paths it was about.
+/// A failed file operation with its paths.
 #[derive(Debug)]
 pub struct IoError {
     metadata: IoErrorMetadata,
@@ -121,12 +121,12 @@ pub struct IoError {
 }
 
 impl IoError {
-    /// About one path.
+    /// Creates an error about one path.
     pub fn with_path(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self { metadata: IoErrorMetadata::Path { path: path.into() }, source }
     }
 
-    /// About a copy or a move.
+    /// Creates an error about a copy or a move.
     pub fn with_src_dest_paths(from_path: impl Into<PathBuf>, to_path: impl Into<PathBuf>, source: io::Error) -> Self {
         let metadata = IoErrorMetadata::SrcDestPaths { from_path: from_path.into(), to_path: to_path.into() };
         Self { metadata, source }
@@ -156,7 +156,7 @@ impl Error for IoError {
 pub enum IoErrorMetadata {
     /// One path.
     Path {
-        /// It.
+        /// The path.
         path: PathBuf,
     },
     /// A copy or a move.

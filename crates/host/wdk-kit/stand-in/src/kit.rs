@@ -1,4 +1,4 @@
-//! Where the kit is, or a WDK in its place.
+//! Finds the kit, or a WDK that is used instead.
 
 use std::env;
 use std::fs;
@@ -12,25 +12,25 @@ pub const ROOT: &str = "WDK_KIT_ROOT";
 
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sets the path instead of the variable, for tools and tests; the first one counts.
+/// Sets the path instead of the variable, for tools and tests. Only the first call has an effect.
 pub fn choose(root: &Path) {
     let _ = CHOSEN.set(root.to_path_buf());
 }
 
-/// The folder with `Include` and `Lib`.
+/// Returns the folder with `Include` and `Lib`.
 ///
 /// # Errors
 ///
-/// If the variable is not set.
+/// Fails if the variable is not set.
 pub fn root() -> Result<PathBuf, ConfigError> {
     CHOSEN.get().cloned().or_else(|| env::var_os(ROOT).map(PathBuf::from)).ok_or(ConfigError::NoKit)
 }
 
-/// The newest version in `Include`, such as `10.0.26100.0`.
+/// Returns the newest version in `Include`, such as `10.0.26100.0`.
 ///
 /// # Errors
 ///
-/// If there is none.
+/// Fails if `Include` has no version.
 pub fn version() -> Result<String, ConfigError> {
     let include = root()?.join("Include");
     let entries = fs::read_dir(&include).into_iter().flatten().flatten();
@@ -41,7 +41,7 @@ pub fn version() -> Result<String, ConfigError> {
     newest.ok_or_else(|| ConfigError::DirectoryNotFound { directory: include.join("10.*/km").display().to_string() })
 }
 
-/// The folder, if the kit has it.
+/// Returns the path of a folder inside of the kit, if the kit has it.
 pub(crate) fn folder(inside: &str) -> Result<PathBuf, ConfigError> {
     let path = root()?.join(inside);
     if path.is_dir() {

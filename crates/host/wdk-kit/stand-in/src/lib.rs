@@ -1,10 +1,10 @@
 //! A stand-in for `wdk-build` on hosts that have neither Windows nor a WDK.
 //!
-//! It offers the part of that crate's interface which the build scripts of `wdk-sys`, `wdk`, `wdk-alloc`, `wdk-panic` and of
-//! drivers use. It looks for nothing: two environment variables say where the kit (or a WDK) is, and what kind of driver is
-//! being built. It comes into a build only through the `paths` entry that `cargo xtask build` passes to cargo.
+//! It has the part of that crate's interface that the build scripts of `wdk-sys`, `wdk`, `wdk-alloc`, `wdk-panic` and of drivers
+//! use. It never searches for a WDK: one environment variable has the path of the kit (or of a WDK), another has the driver model.
+//! A build uses it only through the `paths` entry that `cargo xtask build` passes to cargo.
 //!
-//! Releases of the original differ in a few signatures, which are in `release.rs`; the rest is the same for all of them.
+//! Releases of the original differ in a few signatures, which are in the module `release`. The rest is the same for all releases.
 
 mod builder;
 mod config;
@@ -23,27 +23,27 @@ pub use driver_config::{DriverConfig, KmdfConfig, UmdfConfig};
 pub use error::{ConfigError, IoError, IoErrorMetadata, TryFromCargoMetadataError};
 pub use release::BuilderExt;
 
-/// Parts of the original's module that build scripts name.
+/// The parts of the original's module that build scripts use.
 pub mod metadata {
     pub use crate::TryFromCargoMetadataError;
 }
 
 /// Configures the build of a library that uses the WDK's declarations.
 ///
-/// Without a driver model the library is being built on its own: its `cfg`s are declared and nothing else happens.
+/// If there is no driver model, the library is built without a driver. Then only its `cfg`s are declared.
 ///
 /// # Errors
 ///
-/// If the driver model is not understood, or the kit cannot serve it.
+/// Fails if the driver model is invalid, or if the kit does not support it.
 pub fn configure_wdk_library_build() -> Result<(), ConfigError> {
     configure_wdk_library_build_and_then(|_| Ok(()))
 }
 
-/// As [`configure_wdk_library_build`], and then calls `then` with the configuration.
+/// Like [`configure_wdk_library_build`], and then calls `then` with the configuration.
 ///
 /// # Errors
 ///
-/// If the driver model is not understood, if the kit cannot serve it, or what `then` returns.
+/// Fails if the driver model is invalid, if the kit does not support it, or if `then` fails.
 pub fn configure_wdk_library_build_and_then<F, E>(mut then: F) -> Result<(), E>
 where
     F: FnMut(Config) -> Result<(), E>,
@@ -62,32 +62,32 @@ where
     }
 }
 
-/// Configures the build of a driver; called by its build script.
+/// Configures the build of a driver. The driver's build script calls it.
 ///
 /// # Errors
 ///
-/// If there is no driver model, if the kit cannot serve it, or if the C runtime is not linked statically.
+/// Fails if there is no driver model, if the kit does not support it, or if the C runtime is not linked statically.
 pub fn configure_wdk_binary_build() -> Result<(), ConfigError> {
     Config::from_env_auto()?.configure_binary_build()
 }
 
-/// The build number of the WDK, or of the one that the kit stands in for.
+/// Returns the build number of the WDK, or of the WDK that the kit replaces.
 ///
 /// # Errors
 ///
-/// If there is no kit.
+/// Fails if there is no kit.
 pub fn detect_wdk_build_number() -> Result<u32, ConfigError> {
     let version = kit::version()?;
     Ok(version.split('.').nth(2).and_then(|number| number.parse().ok()).unwrap_or_default())
 }
 
-/// The manifest that this build is about.
+/// Returns the manifest of the package that is being built.
 ///
 /// # Panics
 ///
-/// Outside of a build script of a driver.
+/// Panics outside of a build script.
 #[must_use]
-#[expect(clippy::expect_used, reason = "the signature is that of `wdk-build`, which has no error")]
+#[expect(clippy::expect_used, reason = "the signature of `wdk-build` has no error")]
 pub fn find_top_level_cargo_manifest() -> PathBuf {
     let given = env::var_os("WDK_KIT_MANIFEST").or_else(|| {
         env::var_os("CARGO_MANIFEST_DIR").map(|folder| PathBuf::from(folder).join("Cargo.toml").into_os_string())

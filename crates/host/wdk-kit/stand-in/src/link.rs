@@ -1,7 +1,7 @@
 //! How a driver is linked: libraries, and arguments to the linker.
 //!
-//! The arguments are those a WDK project uses, as far as LLVM's linkers from 14 on know them. The checksum that Windows
-//! wants of a driver is not among them: `cargo xtask build` writes it.
+//! The arguments are those of a WDK project that LLVM's linkers support, from version 14 on. There is no argument for the
+//! checksum that Windows requires of a driver: `cargo xtask build` writes the checksum.
 
 use std::env;
 use std::fmt::Write as _;
@@ -21,15 +21,15 @@ const ARGUMENTS: [&str; 9] = [
     "/INTEGRITYCHECK",
     "/OPT:REF,ICF",
     "/MANIFEST:NO",
-    // The same sources give the same image, whenever they are built.
+    // Reproducible builds: the image does not contain the time of the build.
     "/Brepro",
 ];
 
-/// The linker's map in the folder of the driver's build script, where `cargo xtask build` looks for it.
+/// The linker's map, in the `OUT_DIR` of the driver's build script, where `cargo xtask build` looks for it.
 const MAP: &str = "driver.map";
 
 impl Config {
-    /// The `#[link]` attributes that generated bindings carry.
+    /// Returns the `#[link]` attributes for generated bindings.
     #[must_use]
     pub fn bindgen_library_link_raw_lines(&self, subset: ApiSubset) -> Option<String> {
         let libraries = match subset {
@@ -49,7 +49,7 @@ impl Config {
         Some(text)
     }
 
-    /// What a driver is linked with.
+    /// Returns the libraries that a driver is linked with.
     fn libraries(&self) -> Vec<&'static str> {
         let mut libraries = vec!["BufferOverflowFastFailK", "ntoskrnl", "hal", "wmilib"];
         if matches!(self.driver_config, DriverConfig::Kmdf(_)) {
@@ -61,11 +61,11 @@ impl Config {
         libraries
     }
 
-    /// Configures the build of a driver: where its libraries are and how it is linked.
+    /// Configures the build of a driver: the folders of its libraries, and the arguments to the linker.
     ///
     /// # Errors
     ///
-    /// When the kit lacks a folder, or the C runtime is not linked statically.
+    /// Fails if the kit lacks a folder, or if the C runtime is not linked statically.
     pub fn configure_binary_build(&self) -> Result<(), ConfigError> {
         let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
         if !features.split(',').any(|feature| feature == "crt-static") {
@@ -80,7 +80,7 @@ impl Config {
         self.configure_library_build()
     }
 
-    /// Says where libraries are.
+    /// Prints the folders of libraries for cargo.
     fn search_libraries(&self) -> Result<(), ConfigError> {
         for path in self.library_folders()? {
             println!("cargo:rustc-link-search={}", path.display());
@@ -88,7 +88,7 @@ impl Config {
         Ok(())
     }
 
-    /// Says where libraries are, and which a driver is linked with; `kind` is put before their names.
+    /// Prints the folders and the names of libraries for cargo. `kind` is put before the names.
     pub(crate) fn link_libraries(&self, kind: &str) -> Result<(), ConfigError> {
         self.search_libraries()?;
         for name in self.libraries() {
@@ -97,7 +97,7 @@ impl Config {
         Ok(())
     }
 
-    /// Says how a driver is linked.
+    /// Prints the arguments to the linker for cargo.
     pub(crate) fn link_arguments(&self) {
         let entry = match self.driver_config {
             DriverConfig::Kmdf(_) => "/ENTRY:FxDriverEntry",

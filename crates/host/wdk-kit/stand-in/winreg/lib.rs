@@ -1,7 +1,7 @@
-//! A stand-in for `winreg` on hosts without a registry, for build scripts that ask it where the WDK is.
+//! A stand-in for `winreg` on hosts without a registry, for build scripts that look for the WDK in the registry.
 //!
-//! It has one value: `KitsRoot10` of `SOFTWARE\Microsoft\Windows Kits\Installed Roots` is the kit, or the WDK that is used
-//! in its place. Every other key is missing.
+//! It has one value: `KitsRoot10` of `SOFTWARE\Microsoft\Windows Kits\Installed Roots` is the path of the kit, or of the WDK
+//! that is used instead. Every other key is missing.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use std::io;
 
 /// Handles and rights, by the names of the Windows SDK.
 pub mod enums {
-    /// A key that is always there.
+    /// A predefined key.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct HKEY(pub(crate) u32);
 
@@ -42,7 +42,7 @@ pub struct RegKey {
 }
 
 impl RegKey {
-    /// A key that is always there.
+    /// Returns a predefined key.
     #[must_use]
     pub const fn predef(_: HKEY) -> Self {
         Self { path: String::new() }
@@ -52,11 +52,11 @@ impl RegKey {
     ///
     /// # Errors
     ///
-    /// If it is not the one key that there is.
+    /// Fails if it is neither the key of the only value nor a key above it.
     pub fn open_subkey<P: AsRef<OsStr>>(&self, path: P) -> io::Result<Self> {
         let path = path.as_ref().to_string_lossy().trim_matches('\\').to_owned();
         let path = if self.path.is_empty() { path } else { format!("{}\\{path}", self.path) };
-        // 32-bit programs find the same key here.
+        // The view of 32-bit programs has the same key.
         let plain = path.to_ascii_lowercase().replace("\\wow6432node", "");
         let known = ROOTS.to_ascii_lowercase();
         if known == plain || known.starts_with(&format!("{plain}\\")) {
@@ -66,11 +66,11 @@ impl RegKey {
         }
     }
 
-    /// As [`Self::open_subkey`]; there is nothing but reading.
+    /// Like [`Self::open_subkey`]. The flags are ignored, because keys can only be read.
     ///
     /// # Errors
     ///
-    /// As [`Self::open_subkey`].
+    /// Fails like [`Self::open_subkey`].
     pub fn open_subkey_with_flags<P: AsRef<OsStr>>(&self, path: P, _: u32) -> io::Result<Self> {
         self.open_subkey(path)
     }
@@ -79,7 +79,7 @@ impl RegKey {
     ///
     /// # Errors
     ///
-    /// If it is not the one value that there is.
+    /// Fails if it is not `KitsRoot10`, or if the path of the kit is not set.
     pub fn get_value<T: From<String>, N: AsRef<OsStr>>(&self, name: N) -> io::Result<T> {
         let name = name.as_ref().to_string_lossy().into_owned();
         match env::var_os(KIT).map(OsString::into_string) {

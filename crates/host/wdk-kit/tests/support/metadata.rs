@@ -1,4 +1,4 @@
-//! windows-sys: where its sources are, and what the kernel-mode parts of it declare.
+//! Finds the sources of windows-sys, and reads the declarations of its kernel-mode parts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::module::Module;
 
-/// The modules that know kernel-mode declarations, the more specific first. Each is a Cargo feature as well.
+/// The modules with kernel-mode declarations, the more specific first. Each is also a Cargo feature.
 const MODULES: [&str; 22] = [
     "Wdk::Foundation",
     "Wdk::System::SystemServices",
@@ -38,11 +38,11 @@ const MODULES: [&str; 22] = [
 /// Microsoft's metadata as windows-sys publishes it.
 pub(crate) struct Metadata {
     pub(crate) version: String,
-    /// Each with its path inside of the crate.
+    /// The modules, each with its path in the crate.
     pub(crate) modules: Vec<(&'static str, Module)>,
 }
 
-/// The platform of this machine's compiler.
+/// Returns the host target of the compiler.
 fn host() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().expect("rustc runs");
@@ -56,7 +56,7 @@ impl Metadata {
         let output = Command::new(env!("CARGO"))
             .args(["metadata", "--format-version", "1", "--manifest-path"])
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
-            // Packages for other platforms may never have been fetched; asking for this one alone needs no network.
+            // Packages for other platforms may not have been downloaded; with this filter, cargo needs no network.
             .args(["--offline", "--filter-platform", &host()])
             .output()
             .unwrap();
@@ -77,7 +77,7 @@ impl Metadata {
         Self { version: package["version"].as_str().unwrap().to_owned(), modules: modules.into() }
     }
 
-    /// The features that the modules are behind.
+    /// Returns the features that enable the modules.
     pub(crate) fn features() -> Vec<String> {
         MODULES.iter().copied().map(feature).collect()
     }

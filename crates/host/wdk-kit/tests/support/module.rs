@@ -1,10 +1,10 @@
-//! What a generated Rust file declares: records with their fields, constants, routines with their parameter counts.
+//! Reads the declarations of a generated Rust file: records with their fields, constants, routines with their parameter counts.
 //!
-//! Both files are written by programs, one declaration or field a line, which is all that this relies on.
+//! Relies only on the format of generated files: each declaration and each field is on a separate line.
 
 use std::collections::BTreeMap;
 
-/// One file's declarations by name.
+/// The declarations of one file, by name.
 #[derive(Default)]
 pub(crate) struct Module {
     /// Structures and unions.
@@ -13,7 +13,7 @@ pub(crate) struct Module {
     pub(crate) aliases: BTreeMap<String, String>,
     /// Constants, with the path to each.
     pub(crate) constants: BTreeMap<String, String>,
-    /// Routines: parameter count, and the module that exports it where that is known.
+    /// Routines: the number of parameters, and the module that exports the routine, if it is known.
     pub(crate) routines: BTreeMap<String, (usize, Option<String>)>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Field {
 }
 
 impl Module {
-    /// Reads one file; `wanted` decides by its `#[cfg]` whether a declaration counts.
+    /// Reads one file. `wanted` decides by the `#[cfg]` of a declaration whether it counts.
     pub(crate) fn parse(text: &str, wanted: impl Fn(&str) -> bool) -> Self {
         let mut module = Self::default();
         let mut condition = String::new();
@@ -79,7 +79,7 @@ impl Module {
         }
     }
 
-    /// The record that a name stands for.
+    /// Returns the record that a name refers to.
     pub(crate) fn record<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         let mut name = name;
         for _ in 0..8 {
@@ -91,7 +91,7 @@ impl Module {
         None
     }
 
-    /// Every field, also of records inside, as a path without the anonymous parts and the path as it is written.
+    /// Returns every field, including those of nested records: its path without anonymous parts, and its full path.
     pub(crate) fn paths(&self, record: &str) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         self.collect(record, record, "", "", &mut found);
@@ -106,7 +106,7 @@ impl Module {
             if !anonymous && !field.name.contains("bitfield") {
                 found.insert(inner_shown.clone(), inner_written.clone());
             }
-            // Records inside are those named after the one around them.
+            // The name of a nested record starts with the name of the outer record.
             if field.kind.starts_with(&format!("{top}_")) && self.records.contains_key(&field.kind) {
                 self.collect(top, &field.kind, &inner_shown, &inner_written, found);
             }
@@ -124,10 +124,10 @@ fn field(line: &str) -> Option<Field> {
     Some(Field { name: name.trim_start_matches("r#").to_owned(), kind: kind.trim_end_matches(',').to_owned() })
 }
 
-/// The number of parameters in what follows an opening parenthesis.
+/// Returns the number of parameters in the text after an opening parenthesis.
 fn count_parameters(text: &str) -> usize {
     let (mut depth, mut count, mut pending) = (0_u32, 0, false);
-    // The arrow of a callback that is a parameter closes nothing.
+    // The `>` in the arrow of a callback is not a closing bracket.
     for c in text.replace("->", "").chars() {
         match c {
             ')' if depth == 0 => break,

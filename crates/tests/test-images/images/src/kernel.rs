@@ -1,4 +1,4 @@
-//! For drivers: all imports are from ntoskrnl.exe.
+//! Entry points and a panic handler for drivers. All imports are from ntoskrnl.exe.
 
 use core::ffi::c_void;
 use core::panic::PanicInfo;
@@ -11,7 +11,7 @@ unsafe extern "system" {
     fn KeBugCheckEx(code: u32, a: usize, b: usize, c: usize, d: usize) -> !;
 }
 
-// These are not called by name. They are public, so that they count as used: the compiler emits calls to them. The
+// The sources never call these, but the compiler emits calls to them. They are public so that they count as used. The
 // kernel exports all of them.
 #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
 unsafe extern "C" {
@@ -51,11 +51,11 @@ const _: () = assert!(core::mem::offset_of!(DriverObject, unload) == 0x68);
 pub struct Input<'a> {
     /// The registry path, as the kernel passes it.
     pub path: &'a UnicodeString,
-    /// Its UTF-16 code units.
+    /// The UTF-16 code units of the path.
     pub units: &'a [u16],
-    /// The same as bytes.
+    /// The same code units as bytes.
     pub bytes: &'a [u8],
-    /// A number.
+    /// A number: the maximum length of the path.
     pub seed: usize,
 }
 
@@ -74,8 +74,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Makes a driver from the function that runs when it is loaded (it takes an [`Input`] and returns a status) and the
-/// one that runs when it is unloaded.
+/// Makes a driver from two functions. The first runs when the driver is loaded; it takes an [`Input`] and returns a
+/// status. The second runs when the driver is unloaded.
 #[macro_export]
 macro_rules! driver {
     ($load:path, $unload:path) => {

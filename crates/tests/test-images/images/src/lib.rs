@@ -1,7 +1,7 @@
-//! What the images have in common: routines that compiled code calls implicitly, and panic handlers that leave a trace.
+//! What the images share: routines that compiled code calls implicitly, and panic handlers that tests can find.
 //!
 //! The panic handlers here always use the panic's location. So if the optimiser could not prove that a panic is
-//! impossible, the image shows it in two ways: the handler's import, and the file name of the panic.
+//! impossible, the image shows it in two ways: it has the handler's import and the file name of the panic.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! For programs: only kernel32.dll, and no C runtime.
+//! A panic handler for programs. It imports only from kernel32.dll and needs no C runtime.
 
 use core::panic::PanicInfo;
 

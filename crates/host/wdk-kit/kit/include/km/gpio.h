@@ -1,2 +1,2 @@
-/* Pins for general purposes. No source of the kit has what this header declares; wdk-sys includes it for parallel ports too. */
+/* General-purpose I/O. Empty, because no source of the kit has these declarations. It exists because wdk-sys also includes it for parallel ports. */
 #pragma once

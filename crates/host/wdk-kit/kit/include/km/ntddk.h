@@ -1,4 +1,4 @@
-/* What device drivers include: the same declarations as wdm.h in this kit. */
+/* The header for device drivers. In this kit, it has the same declarations as wdm.h. */
 #pragma once
 
 #include "wdm.h"

@@ -1,4 +1,4 @@
-/* What file system drivers include. The kit has the part that device drivers share with them. */
+/* The header for file system drivers. In this kit, it has the same declarations as ntddk.h. */
 #pragma once
 
 #include "ntddk.h"

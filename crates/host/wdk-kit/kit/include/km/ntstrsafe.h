@@ -1,4 +1,4 @@
-/* String helpers of the WDK are inline C functions, which never reach Rust; only the limits are declared. */
+/* The string functions of the WDK are inline C functions, for which bindgen generates no bindings; only the limits are declared. */
 #pragma once
 
 #include "wdm.h"

@@ -1,4 +1,4 @@
-/* Virtual human interface devices: the names of handles. The rest is in hidclass.h. */
+/* Virtual HID Framework: the types of handles. The other declarations are in hidclass.h. */
 #pragma once
 
 #include "hidclass.h"

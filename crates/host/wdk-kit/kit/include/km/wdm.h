@@ -1,4 +1,4 @@
-/* The Windows Driver Model: everything a driver of any kind uses. */
+/* The Windows Driver Model: declarations for drivers of every kind. */
 #pragma once
 
 #include "ntdef.h"

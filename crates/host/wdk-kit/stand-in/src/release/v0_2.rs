@@ -1,7 +1,7 @@
 //! The interface of `wdk-build` 0.2, which takes the place of `lib.rs`.
 //!
-//! That release knows no `[package.metadata.wdk.driver-model]`: `wdk-sys` is always built for KMDF 1.33 and hands its
-//! configuration on to build scripts of packages that depend on it, which choose the model of their driver.
+//! That release does not read `[package.metadata.wdk.driver-model]`. `wdk-sys` is always built for KMDF 1.33 and passes its
+//! configuration to the build scripts of packages that depend on it, which choose the model of their driver.
 
 mod builder;
 mod config;
@@ -19,19 +19,19 @@ use bindgen::Builder;
 pub use config::CpuArchitecture as CPUArchitecture;
 use driver_config::{KmdfConfig, UmdfConfig};
 
-/// What the shared modules ask of a release.
+/// What the shared modules need from a release.
 mod release {
-    /// Libraries are named by build scripts.
+    /// Whether bindings link the libraries. In this release, build scripts do.
     pub(crate) const LINKS_IN_BINDINGS: bool = false;
 }
 
-/// The variable that a build script hands the configuration on with.
+/// The variable with which a build script passes the configuration on.
 const KEY: &str = "wdk_config";
 
-/// What a build script needs to know.
+/// The configuration of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The kit.
+    /// The path of the kit.
     pub wdk_content_root: PathBuf,
     /// The kind of driver.
     pub driver_config: DriverConfig,
@@ -46,11 +46,11 @@ pub enum DriverConfig {
     WDM(),
     /// Kernel-Mode Driver Framework.
     KMDF(KMDFConfig),
-    /// User-Mode Driver Framework; the kit has none of it.
+    /// User-Mode Driver Framework. The kit does not support it.
     UMDF(UMDFConfig),
 }
 
-/// Which KMDF.
+/// The version of KMDF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KMDFConfig {
     /// Major version.
@@ -73,7 +73,7 @@ impl Default for KMDFConfig {
     }
 }
 
-/// Which UMDF.
+/// The version of UMDF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UMDFConfig {
     /// Major version.
@@ -96,16 +96,16 @@ impl Default for UMDFConfig {
     }
 }
 
-/// What can go wrong in a build script.
+/// The errors of build scripts.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// The kit cannot serve the build.
+    /// The kit does not support the build.
     Kit(error::ConfigError),
     /// A failed file operation.
     IoError(std::io::Error),
-    /// No configuration was handed on.
+    /// No configuration was passed on.
     ConfigFromEnvError(ConfigFromEnvError),
-    /// The configuration cannot be handed on.
+    /// The configuration cannot be passed on.
     ExportError(ExportError),
 }
 
@@ -146,7 +146,7 @@ impl From<ExportError> for ConfigError {
     }
 }
 
-/// No configuration was handed on.
+/// No configuration was passed on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConfigFromEnvError {
@@ -156,13 +156,13 @@ pub enum ConfigFromEnvError {
 
 impl fmt::Display for ConfigFromEnvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no WDK configuration: the package depends on neither wdk nor wdk-sys")
+        f.write_str("no WDK configuration: the package depends on neither wdk nor wdk-sys; add one to [dependencies]")
     }
 }
 
 impl std::error::Error for ConfigFromEnvError {}
 
-/// The configuration cannot be handed on.
+/// The configuration cannot be passed on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -190,17 +190,17 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A WDM driver for the processor that Cargo builds for.
+    /// Returns the configuration of a WDM driver for the processor that Cargo builds for.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The configuration that a package with these `links` handed on.
+    /// Returns the configuration that a package with this value of `links` passed on.
     ///
     /// # Errors
     ///
-    /// If it handed none on.
+    /// Fails if the package passed none on.
     pub fn from_env<S: AsRef<str> + fmt::Display>(links: S) -> Result<Self, ConfigFromEnvError> {
         let version = env::var(format!("DEP_{links}_{}", KEY.to_ascii_uppercase()));
         let mut parts = version.iter().flat_map(|text| text.split('.')).filter_map(|part| part.parse().ok());
@@ -214,20 +214,20 @@ impl Config {
         }
     }
 
-    /// The configuration that `wdk` or `wdk-sys` handed on.
+    /// Returns the configuration that `wdk` or `wdk-sys` passed on.
     ///
     /// # Errors
     ///
-    /// If the package depends on neither.
+    /// Fails if the package depends on neither.
     pub fn from_env_auto() -> Result<Self, ConfigFromEnvError> {
         Self::from_env("WDK").or_else(|_| Self::from_env("WDK-SYS"))
     }
 
-    /// Hands the configuration on.
+    /// Passes the configuration on to packages that depend on this one.
     ///
     /// # Errors
     ///
-    /// If the package has no `links` in its manifest.
+    /// Fails if the package has no `links` in its manifest.
     pub fn export_config(&self) -> Result<(), ExportError> {
         env::var("CARGO_MANIFEST_LINKS").map_err(|_| ExportError::MissingLinksValue)?;
         let version = match self.driver_config {
@@ -238,31 +238,31 @@ impl Config {
         Ok(())
     }
 
-    /// The folders to look for headers in.
+    /// Returns the folders with headers.
     ///
     /// # Errors
     ///
-    /// If the kit lacks one.
+    /// Fails if the kit lacks a folder.
     pub fn get_include_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
         Ok(self.shared().include_folders()?)
     }
 
-    /// The folders to look for libraries in.
+    /// Returns the folders with libraries.
     ///
     /// # Errors
     ///
-    /// If the kit lacks one.
+    /// Fails if the kit lacks a folder.
     pub fn get_library_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
         Ok(self.shared().library_folders()?)
     }
 
-    /// Configures the build of a library: what it is linked with.
+    /// Configures the build of a library: sets the libraries that it is linked with.
     ///
     /// # Errors
     ///
-    /// If the kit lacks a folder.
+    /// Fails if the kit lacks a folder.
     pub fn configure_library_build(&self) -> Result<(), ConfigError> {
-        // Not `static`: a library of Rust would be given a copy of every import.
+        // Not `static`, because that would copy every import into the Rust library.
         Ok(self.shared().link_libraries("")?)
     }
 
@@ -291,11 +291,11 @@ impl Config {
 
 /// Extends [`bindgen::Builder`].
 pub trait BuilderExt {
-    /// A builder with the settings that bindings to driver headers need.
+    /// Returns a builder with the settings that bindings to driver headers need.
     ///
     /// # Errors
     ///
-    /// If the kit lacks a folder of headers.
+    /// Fails if the kit lacks a folder of headers.
     fn wdk_default(c_header_files: Vec<&str>, config: Config) -> Result<Builder, ConfigError>;
 }
 
@@ -309,8 +309,8 @@ impl BuilderExt for Builder {
     }
 }
 
-/// Goes to the folder for generated files. The build script of `wdk-sys` 0.2 also writes what it generates to a folder of its own
-/// package, by a relative path; that package is cargo's, and others use it.
+/// Changes the current folder to the folder for generated files. The build script of `wdk-sys` 0.2 also writes its output to a relative
+/// path in its package. That package is in cargo's cache, and other builds use it.
 fn leave_package() -> Result<(), ConfigError> {
     if let Some(out) = env::var_os("OUT_DIR").map(PathBuf::from) {
         std::fs::create_dir_all(out.join("generated_bindings"))?;

@@ -1,4 +1,4 @@
-//! What is particular to `wdk-build` 0.3.
+//! The signatures of `wdk-build` 0.3.
 
 use std::borrow::Borrow;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use bindgen::Builder;
 
 use crate::{Config, ConfigError, builder};
 
-/// Libraries are named by the driver's build script.
+/// Whether bindings link the libraries. In this release, the build script of the driver does.
 pub(crate) const LINKS_IN_BINDINGS: bool = false;
 
 /// Extends [`bindgen::Builder`].
 pub trait BuilderExt {
-    /// A builder with the settings that bindings to driver headers need.
+    /// Returns a builder with the settings that bindings to driver headers need.
     ///
     /// # Errors
     ///
-    /// If the kit lacks a folder of headers.
+    /// Fails if the kit lacks a folder of headers.
     fn wdk_default(c_header_files: Vec<&str>, config: impl Borrow<Config>) -> Result<Builder, ConfigError>;
 }
 
@@ -28,25 +28,25 @@ impl BuilderExt for Builder {
 }
 
 impl Config {
-    /// The folders to look for headers in.
+    /// Returns the folders with headers.
     ///
     /// # Errors
     ///
-    /// If the kit lacks one.
+    /// Fails if the kit lacks a folder.
     pub fn get_include_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
         self.include_folders()
     }
 
-    /// The folders to look for libraries in.
+    /// Returns the folders with libraries.
     ///
     /// # Errors
     ///
-    /// If the kit lacks one.
+    /// Fails if the kit lacks a folder.
     pub fn get_library_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
         self.library_folders()
     }
 
-    /// What C code is compiled with, as name and value.
+    /// Returns the preprocessor definitions for C code, as name and value.
     pub fn get_preprocessor_definitions_iter(&self) -> impl Iterator<Item = (String, Option<String>)> {
         self.definitions().into_iter()
     }

@@ -1,4 +1,4 @@
-//! What is particular to `wdk-build` 0.4.
+//! The signatures of `wdk-build` 0.4.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -8,16 +8,16 @@ use bindgen::Builder;
 
 use crate::{ApiSubset, Config, ConfigError, builder};
 
-/// Libraries are named by the driver's build script.
+/// Whether bindings link the libraries. In this release, the build script of the driver does.
 pub(crate) const LINKS_IN_BINDINGS: bool = false;
 
 /// Extends [`bindgen::Builder`].
 pub trait BuilderExt {
-    /// A builder with the settings that bindings to driver headers need.
+    /// Returns a builder with the settings that bindings to driver headers need.
     ///
     /// # Errors
     ///
-    /// If the kit lacks a folder of headers.
+    /// Fails if the kit lacks a folder of headers.
     fn wdk_default(config: impl Borrow<Config> + fmt::Debug) -> Result<Builder, ConfigError>;
 }
 
@@ -28,43 +28,43 @@ impl BuilderExt for Builder {
 }
 
 impl Config {
-    /// The folders to look for headers in.
+    /// Returns the folders with headers.
     ///
     /// # Errors
     ///
-    /// If the kit lacks one.
+    /// Fails if the kit lacks a folder.
     pub fn include_paths(&self) -> Result<impl Iterator<Item = PathBuf>, ConfigError> {
         Ok(self.include_folders()?.into_iter())
     }
 
-    /// The folders to look for libraries in.
+    /// Returns the folders with libraries.
     ///
     /// # Errors
     ///
-    /// If the kit lacks one.
+    /// Fails if the kit lacks a folder.
     pub fn library_paths(&self) -> Result<impl Iterator<Item = PathBuf>, ConfigError> {
         Ok(self.library_folders()?.into_iter())
     }
 
-    /// What C code is compiled with, as name and value.
+    /// Returns the preprocessor definitions for C code, as name and value.
     pub fn preprocessor_definitions(&self) -> impl Iterator<Item = (String, Option<String>)> {
         self.definitions().into_iter()
     }
 
-    /// The headers of a subset, as they are included.
+    /// Returns the headers of a subset, as C code includes them.
     ///
     /// # Panics
     ///
-    /// If the kit lacks one.
+    /// Panics if the kit lacks the headers.
     pub fn headers(&self, subset: ApiSubset) -> impl Iterator<Item = String> {
         self.header_list(subset).unwrap_or_else(|error| panic!("{error}")).into_iter()
     }
 
-    /// A C file that includes the headers of some subsets.
+    /// Returns C code that includes the headers of some subsets.
     ///
     /// # Panics
     ///
-    /// If the kit lacks one.
+    /// Panics if the kit lacks the headers.
     pub fn bindgen_header_contents(&self, subsets: impl IntoIterator<Item = ApiSubset> + fmt::Debug) -> String {
         self.header_text(subsets).unwrap_or_else(|error| panic!("{error}"))
     }

@@ -11,7 +11,7 @@ images::driver!(load, unload);
 define_provider!(PROVIDER, "WdkEtw.Images.Activities", set_information(Off));
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { PROVIDER.register() };
     let scope = begin(input);
     write_event!(PROVIDER, "Step", activity_id(scope.id()), usize("seed", &input.seed));

@@ -1,4 +1,4 @@
-//! A provider that imports `EtwSetInformation`, for drivers that need a Windows that has it.
+//! A provider that imports `EtwSetInformation`, for drivers that run only on Windows releases that have the routine.
 
 #![no_std]
 #![no_main]
@@ -11,7 +11,7 @@ images::driver!(load, unload);
 define_provider!(PROVIDER, "WdkEtw.Images.Direct", set_information(Direct));
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { PROVIDER.register() };
     PROVIDER.set_information(EventInfoClass::UseDescriptorType, input.bytes);
     write_event!(PROVIDER, "Seed", usize("seed", &input.seed));

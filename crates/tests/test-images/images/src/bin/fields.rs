@@ -17,7 +17,7 @@ define_provider!(
 );
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { PROVIDER.register() };
     if PROVIDER.enabled(Level::Informational, 0x10) {
         write_scalars(input, status);

@@ -12,7 +12,7 @@ define_provider!(PROVIDER, "WdkEtw.Images.Lifecycle");
 define_provider!(SCOPED, "WdkEtw.Images.Scoped");
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { PROVIDER.register_with_callback(on_enable, input.seed) };
     if !status.is_success() {
         return status.as_int();

@@ -13,7 +13,7 @@ define_provider!(PROVIDER, "WdkEtw.Images.Log", set_information(Off));
 static LOGGER: EtwLogger = EtwLogger::new(&PROVIDER).with_keyword(0x100);
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { LOGGER.register() };
     let text = core::str::from_utf8(input.bytes).unwrap_or_default();
     log::error!("constant");

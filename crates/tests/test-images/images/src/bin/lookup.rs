@@ -11,7 +11,7 @@ images::driver!(load, unload);
 define_provider!(PROVIDER, "WdkEtw.Images.Lookup");
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { PROVIDER.register() };
     PROVIDER.set_information(EventInfoClass::UseDescriptorType, input.bytes);
     write_event!(PROVIDER, "Seed", usize("seed", &input.seed));

@@ -15,7 +15,7 @@ define_provider!(PROVIDER, "WdkEtw.Images.Manifest", set_information(Off));
 const EVENT: EventDescriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_id_version(7, 1);
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { PROVIDER.register() };
     if PROVIDER.query_event_enabled(&EVENT) || PROVIDER.query_enabled(Level::Error, Keyword::NONE) {
         write_by_descriptor(input);

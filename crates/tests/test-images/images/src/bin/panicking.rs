@@ -10,7 +10,7 @@ images::driver!(load, unload);
 #[expect(clippy::indexing_slicing, reason = "the panic that the tests look for")]
 fn load(input: Input<'_>) -> u32 {
     let table = [1, 2, 3];
-    // The compiler cannot prove whether the index is in bounds.
+    // The compiler cannot prove that the index is in bounds, so it emits a panic.
     table[input.seed]
 }
 

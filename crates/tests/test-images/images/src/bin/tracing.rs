@@ -16,7 +16,7 @@ static TRACING: EtwTracing = EtwTracing::new(&PROVIDER).with_targets(&[("tracing
 static ALLOCATOR: ImageAllocator<NoAllocator> = ImageAllocator::new(NoAllocator);
 
 fn load(input: Input<'_>) -> u32 {
-    // SAFETY: `unload` unregisters before the image goes away.
+    // SAFETY: `unload` unregisters before the image is unloaded.
     let status = unsafe { TRACING.register() };
     let text = core::str::from_utf8(input.bytes).unwrap_or_default();
     let span = tracing::info_span!("load", seed = input.seed);

@@ -1,4 +1,4 @@
-/* The part of the C runtime that ntoskrnl.exe exports and Microsoft's bindings do not have. */
+/* C runtime functions that ntoskrnl.exe exports and that Microsoft's bindings do not have. */
 #pragma once
 
 NTSYSAPI int __cdecl _snprintf(char *Buffer, size_t Count, const char *Format, ...);

@@ -1,6 +1,6 @@
-/* Macros and inline functions, for the C code that some drivers have. Bindings of Rust have neither.
+/* Macros and inline functions, for drivers that contain C code. Rust bindings have neither.
  *
- * Written from Microsoft's documentation of what each does. */
+ * Written from Microsoft's documentation of each macro and function. */
 #pragma once
 
 #define NT_SUCCESS(Status) ((NTSTATUS)(Status) >= 0)
@@ -70,7 +70,7 @@ FORCEINLINE VOID IoSkipCurrentIrpStackLocation(PIRP Irp) {
     Irp->Tail.Overlay.CurrentStackLocation++;
 }
 
-/* The lower driver's part is a copy without the completion routine, which is the last to stand in it. */
+/* Copies the fields before CompletionRoutine: the completion routine and its context must not be copied to the lower driver. */
 FORCEINLINE VOID IoCopyCurrentIrpStackLocationToNext(PIRP Irp) {
     PIO_STACK_LOCATION Next = IoGetNextIrpStackLocation(Irp);
     RtlCopyMemory(Next, IoGetCurrentIrpStackLocation(Irp), FIELD_OFFSET(IO_STACK_LOCATION, CompletionRoutine));

@@ -1,4 +1,4 @@
-/* Names of types that the metadata replaces by what they stand for, and callbacks whose parameters it has lost. */
+/* Names of types that the metadata replaces by the types behind them, and callbacks whose parameters the metadata does not have. */
 #pragma once
 
 typedef ULONG ACCESS_MASK, *PACCESS_MASK;
@@ -29,7 +29,7 @@ typedef struct _OBJECT_TYPE *POBJECT_TYPE;
 typedef struct _KPROCESS *PEPROCESS;
 typedef struct _SE_EXPORTS *PSE_EXPORTS;
 
-/* The P in these names says that they point; the R that they point to what is resident. */
+/* Pointer types with the prefix PR. Each is another name of the type with the prefix P. */
 typedef struct _KAPC *PRKAPC;
 typedef struct _KDEVICE_QUEUE *PRKDEVICE_QUEUE;
 typedef struct _KDEVICE_QUEUE_ENTRY *PRKDEVICE_QUEUE_ENTRY;
@@ -55,7 +55,7 @@ struct _KE_PROCESSOR_CHANGE_NOTIFY_CONTEXT;
 typedef VOID NTAPI PROCESSOR_CALLBACK_FUNCTION(PVOID CallbackContext, struct _KE_PROCESSOR_CHANGE_NOTIFY_CONTEXT *ChangeContext, PNTSTATUS OperationStatus);
 typedef PROCESSOR_CALLBACK_FUNCTION *PPROCESSOR_CALLBACK_FUNCTION;
 
-/* IRQLs of 64-bit processors; the metadata has those of 32-bit ones. */
+/* IRQLs of 64-bit processors; the metadata has the IRQLs of 32-bit processors. */
 #define PASSIVE_LEVEL 0
 #define LOW_LEVEL 0
 #define APC_LEVEL 1

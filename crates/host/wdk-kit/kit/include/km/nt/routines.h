@@ -1,7 +1,8 @@
 /* Routines that the metadata does not have, and variables that ntoskrnl.exe exports.
  *
- * A variable that is not declared with DECLSPEC_IMPORT is the place that the loader writes its address to, so it has one star more
- * than the kernel's. The import libraries have the name of such a variable; of the others they have `__imp_` only, as the WDK's do. */
+ * The import libraries have only the `__imp_` symbol for a variable that is declared with DECLSPEC_IMPORT, as in the WDK. For the
+ * other variables they also have the name. That name is the slot to which the loader writes the address of the variable, so the
+ * declaration has one more `*` than the type of the kernel's variable. */
 #pragma once
 
 #ifndef WDK_KIT_NO_ROUTINES

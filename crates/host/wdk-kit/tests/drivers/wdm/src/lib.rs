@@ -31,13 +31,13 @@ static ALLOCATOR: WdkAllocator = WdkAllocator;
 
 const QUERY_TIME: ULONG = (FILE_DEVICE_UNKNOWN << 16) | (FILE_ANY_ACCESS << 14) | (0x801 << 2) | METHOD_BUFFERED;
 
-/// Who waited gets no better priority.
+/// No priority boost for the thread that waits for the request.
 #[expect(clippy::cast_possible_truncation, reason = "zero")]
 const NO_INCREMENT: CCHAR = IO_NO_INCREMENT as CCHAR;
 /// The size of a device's extension: a pointer to its state.
 const EXTENSION: ULONG = 8;
 
-/// What the device's extension points to; timer and call must not move.
+/// The state that the device extension points to. It must not move, because the kernel holds pointers to the timer and the DPC.
 struct State {
     timer: KTIMER,
     dpc: KDPC,
@@ -78,17 +78,18 @@ unsafe extern "C" {
     static PsInitialSystemProcess: PEPROCESS;
 }
 
-/// Whether variables of the kernel can be read, those that are imported and those that wdk-sys declares.
+/// Whether kernel variables can be read: those that this driver imports, and those that wdk-sys declares.
 fn can_read_variables() -> bool {
-    // SAFETY: it has its value before drivers are loaded.
+    // SAFETY: the kernel sets the variable before it loads drivers.
     let processors = unsafe { KeNumberProcessors };
     // SAFETY: no pointer is passed.
     let active = unsafe { KeQueryActiveProcessorCount(ptr::null_mut()) };
-    // SAFETY: as before; a driver is started by the system's process.
+    // SAFETY: the kernel sets the variable before it loads drivers, and the routine has no requirements. The system process
+    // calls the entry point of a driver.
     let is_system = unsafe { PsInitialSystemProcess } == unsafe { IoGetCurrentProcess() };
-    // SAFETY: the place that the loader wrote the variable's address to.
+    // SAFETY: this is the slot that the loader wrote the variable's address to.
     let place = unsafe { PsProcessType };
-    // SAFETY: the kernel's variable.
+    // SAFETY: the slot has the address of the kernel's variable.
     let kind = unsafe { place.read() };
     u32::try_from(processors) == Ok(active) && is_system && !kind.is_null()
 }
@@ -133,7 +134,7 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNIC
             // SAFETY: the link was made above.
             let _ = unsafe { IoDeleteSymbolicLink(&raw mut link) };
         }
-        // SAFETY: nobody has opened it yet.
+        // SAFETY: the device exists, and no handle to it is open.
         unsafe { IoDeleteDevice(device) };
         return status;
     }
@@ -157,7 +158,7 @@ fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     let fresh = State { timer: KTIMER::default(), dpc: KDPC::default(), work, ticks: AtomicU32::new(0) };
-    // The driver keeps it, at this place, until it is unloaded.
+    // The state stays at this address until the driver is unloaded.
     let state = allocate(fresh);
     if state.is_null() {
         // SAFETY: never queued.
@@ -182,7 +183,7 @@ fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
     STATUS_SUCCESS
 }
 
-/// A box that can be had without stopping the machine where there is no memory; null is the answer then.
+/// Allocates the state. Returns null if there is no memory; `Box::new` would stop the machine.
 fn allocate(fresh: State) -> *mut State {
     // SAFETY: the type has a size.
     let memory = unsafe { alloc::alloc::alloc(Layout::new::<State>()) }.cast::<State>();
@@ -218,7 +219,7 @@ unsafe extern "C" fn open_or_close(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTST
 unsafe extern "C" fn control(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
     // SAFETY: the request is ours.
     let tail = unsafe { &(*irp).Tail };
-    // SAFETY: while a driver has a request, this part of it is in use.
+    // SAFETY: while a driver owns a request, `Overlay` is the active variant of the union.
     let overlay = unsafe { &tail.Overlay };
     // SAFETY: a request that reaches a driver has a current stack location.
     let stack = unsafe { overlay.__bindgen_anon_2.__bindgen_anon_1.CurrentStackLocation };

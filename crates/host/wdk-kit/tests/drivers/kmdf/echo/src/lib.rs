@@ -1,4 +1,4 @@
-//! A test driver that keeps what was last written to it and gives it back: devices, typed contexts, an interface, file
+//! A test driver that returns the data that was last written to it. It uses devices, typed contexts, an interface, file
 //! objects, a queue, requests, memory objects and a wait lock.
 
 #![no_std]
@@ -22,17 +22,17 @@ use wdk_sys::{
 #[global_allocator]
 static ALLOCATOR: WdkAllocator = WdkAllocator;
 
-/// What programs look the device up by.
+/// The device interface class, with which programs find the device.
 static INTERFACE: GUID =
     GUID { Data1: 0x5b2f_6d1e, Data2: 0x93a4, Data3: 0x4c1b, Data4: [0x8e, 0x57, 0x20, 0x6f, 0x0d, 0xc3, 0x4a, 0x71] };
 
-/// A structure's size as the framework wants to be told it.
+/// Returns the size of a structure, as the framework expects it in the `Size` field.
 #[expect(clippy::cast_possible_truncation, reason = "structures of the framework are small")]
 pub(crate) const fn size<T>() -> ULONG {
     size_of::<T>() as ULONG
 }
 
-/// What belongs to a device: the last thing written, and the lock around it.
+/// The context of a device: the data that was last written, and its lock.
 pub(crate) struct Context {
     pub(crate) lock: WDFWAITLOCK,
     pub(crate) memory: WDFMEMORY,
@@ -52,7 +52,7 @@ static CONTEXT_TYPE: Shared = Shared(WDF_OBJECT_CONTEXT_TYPE_INFO {
     EvtDriverGetUniqueContextType: None,
 });
 
-/// The context of a device.
+/// Returns the context of a device.
 pub(crate) fn context(device: WDFDEVICE) -> *mut Context {
     // SAFETY: every device of this driver is created with a context of this type.
     unsafe {

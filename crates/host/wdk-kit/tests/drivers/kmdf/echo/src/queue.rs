@@ -1,4 +1,4 @@
-//! The device's queue: reads, writes, and one control code that forgets what was written.
+//! The device's queue: reads, writes, and one control code that discards the written data.
 
 use core::ptr;
 

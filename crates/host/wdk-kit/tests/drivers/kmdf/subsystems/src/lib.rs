@@ -1,4 +1,4 @@
-//! A test driver that uses something of every part of wdk-sys that the kit has headers for, and of the filter manager.
+//! A test driver that uses declarations of every feature of wdk-sys that the kit has headers for, and of the filter manager.
 
 #![no_std]
 
@@ -16,7 +16,7 @@ use wdk_sys::{
     call_unsafe_wdf_function_binding,
 };
 
-// Sizes and codes are those of the public documentation.
+// Sizes and codes from the public documentation.
 const _: () = assert!(size_of::<HID_XFER_PACKET>() == 16);
 const _: () = assert!(size_of::<SERIAL_BAUD_RATE>() == 4 && IOCTL_SERIAL_SET_BAUD_RATE == 0x001B_0004);
 const _: () = assert!(size_of::<STORAGE_PROPERTY_QUERY>() == 12 && IOCTL_STORAGE_QUERY_PROPERTY == 0x002D_1400);

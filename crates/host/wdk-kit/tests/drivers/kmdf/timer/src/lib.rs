@@ -1,5 +1,5 @@
-//! A test driver without hardware: a control device with a name, a periodic timer that queues a work item, a spin lock
-//! around a counter, and the period from the registry.
+//! A test driver without hardware. It has a named control device, a periodic timer that queues a work item, and a counter
+//! with a spin lock. It reads the period from the registry.
 
 #![no_std]
 
@@ -30,7 +30,7 @@ const fn size<T>() -> ULONG {
     size_of::<T>() as ULONG
 }
 
-/// What belongs to the control device.
+/// The context of the control device.
 struct Context {
     lock: SpinLock,
     work: WDFWORKITEM,
@@ -113,7 +113,7 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, registry_
     create_device(handle, period(path))
 }
 
-/// A value of the driver's key, or the default.
+/// Returns the period from the driver's registry key, or the default.
 fn period(path: PCWSTR) -> ULONG {
     let mut value = DEFAULT_PERIOD;
     let mut table = [RTL_QUERY_REGISTRY_TABLE::default(); 2];
@@ -203,7 +203,7 @@ fn start(device: WDFDEVICE, period: ULONG) -> NTSTATUS {
     if !NT_SUCCESS(status) {
         return status;
     }
-    // SAFETY: the context is zeroed memory of this type, which nobody else knows yet.
+    // SAFETY: the context is zeroed memory of this type, and no other code uses it yet.
     unsafe { context(device).write(Context { lock, work, ticks: 0 }) };
 
     let mut config = WDF_TIMER_CONFIG {
