@@ -60,7 +60,7 @@ pub fn print(text: &str) {
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         CLOSED.store(true, Ordering::Relaxed);
         if error.kind() != ErrorKind::BrokenPipe {
-            eprintln!("error: standard output: {error}; the rest of it is lost");
+            eprintln!("error: cannot write to standard output: {error}; the rest of the output is lost");
         }
     }
 }
