@@ -86,7 +86,7 @@ pub(crate) struct Driver {
     /// The driver's Cargo.toml
     #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
     pub(crate) manifest_path: PathBuf,
-    /// Build only this driver of the workspace; can be repeated (default: all drivers)
+    /// Build only this driver of the workspace; can be repeated (default: the manifest's package, or all drivers of a workspace)
     #[arg(long, short, value_name = "NAME")]
     package: Vec<String>,
     /// The processor to build for
