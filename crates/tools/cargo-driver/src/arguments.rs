@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Check(Driver),
     /// Build the driver, then run the tests of the workspace's other packages
     ///
-    /// The tests load the image with the crate nt-host. The environment variable DRIVER_IMAGE has its path.
+    /// The tests load the image with the crate nt-host. The environment variable `DRIVER_IMAGE` has its path.
     Test(Test),
     /// Build the driver and run it: load, add a device, send requests, unload; print events and findings
     Run(Run),
